@@ -1,0 +1,1 @@
+"""Read, write, inspect and check CUDA Tile IR."""

@@ -1,0 +1,476 @@
+"""Attribute values: enums, numbers by their bits, dense constants, assume predicates, hints and debug information."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+from .diag import TileError
+from .types import I1, Scalar, Tile, Type
+from .version import V13_1, V13_4, Version
+
+# ---------------------------------------------------------------- enums
+
+
+class TileEnum(Enum):
+    """A closed set of keywords. A member is `NAME = number`, or `NAME = number, keyword, since`."""
+
+    num: int
+    text: str
+    since: Version
+
+    def __new__(cls, num: int, text: str = "", since: Version = V13_1) -> TileEnum:
+        member = object.__new__(cls)
+        member._value_ = num
+        member.num, member.text, member.since = num, text, since
+        return member
+
+    def __init__(self, *_: object) -> None:
+        self.text = self.text or self.name.lower()
+
+    @classmethod
+    def by_text(cls, text: str) -> TileEnum | None:
+        return next((member for member in cls if member.text == text), None)
+
+
+class RoundingMode(TileEnum):
+    """How an inexact result becomes representable."""
+
+    NEAREST_EVEN = 0
+    ZERO = 1
+    NEGATIVE_INF = 2
+    POSITIVE_INF = 3
+    APPROX = 4
+    FULL = 5
+    NEAREST_INT_TO_ZERO = 6
+    NEAREST_AWAY = 7, "nearest_away", V13_4
+
+
+class IntegerOverflow(TileEnum):
+    """What the program promises about wrap-around; a broken promise is undefined behaviour."""
+
+    NONE = 0
+    NSW = 1, "no_signed_wrap"
+    NUW = 2, "no_unsigned_wrap"
+    NW = 3, "no_wrap"
+
+
+class Signedness(TileEnum):
+    """How the bits of an integer are read."""
+
+    UNSIGNED = 0
+    SIGNED = 1
+
+
+class ComparisonPredicate(TileEnum):
+    """Which comparison."""
+
+    EQUAL = 0
+    NOT_EQUAL = 1
+    LESS_THAN = 2
+    LESS_THAN_OR_EQUAL = 3
+    GREATER_THAN = 4
+    GREATER_THAN_OR_EQUAL = 5
+
+
+class ComparisonOrdering(TileEnum):
+    """What a comparison with NaN gives: false when ordered, true when unordered."""
+
+    UNORDERED = 0
+    ORDERED = 1
+
+
+class AtomicRMWMode(TileEnum):
+    """What an atomic read-modify-write writes."""
+
+    AND = 0
+    OR = 1
+    XOR = 2
+    ADD = 3
+    ADDF = 4
+    MAX = 5
+    MIN = 6
+    UMAX = 7
+    UMIN = 8
+    XCHG = 9
+
+
+class MemoryOrderingSemantics(TileEnum):
+    """How strongly an access is ordered."""
+
+    WEAK = 0
+    RELAXED = 1
+    ACQUIRE = 2
+    RELEASE = 3
+    ACQ_REL = 4
+
+
+class MemoryScope(TileEnum):
+    """Among whom an access is ordered."""
+
+    TL_BLK = 0
+    DEVICE = 1
+    SYS = 2
+
+
+class SymbolVisibility(TileEnum):
+    """Whether a symbol can be seen outside the module."""
+
+    PUBLIC = 0
+    PRIVATE = 1
+
+
+# ---------------------------------------------------------------- plain attributes
+
+
+class Attr:
+    """Base of attribute values. They are immutable and compare by content."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitAttr(Attr):
+    """Present, and nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntAttr(Attr):
+    """An integer by its bits (unsigned). `as_bool` remembers which of two encodings an i1 came in.
+
+    >>> from tilery.types import I32
+    >>> IntAttr(I32, 0xffffffff).value
+    -1
+    """
+
+    type: Scalar
+    bits: int
+    as_bool: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.bits < 1 << self.type.bits:
+            raise TileError(f"value {self.bits} does not fit in {self.type.bits} bits")
+
+    @staticmethod
+    def of(type: Scalar, value: int) -> IntAttr:
+        """From a signed or unsigned value that fits."""
+        if not -(1 << type.bits) // 2 <= value < 1 << type.bits:
+            raise TileError(f"value {value} does not fit in {type.bits} bits")
+        return IntAttr(type, value & ((1 << type.bits) - 1))
+
+    @property
+    def value(self) -> int:
+        """The value as a signed integer (i1: 0 or 1)."""
+        negative = self.type is not I1 and self.bits >> (self.type.bits - 1)
+        return self.bits - (1 << self.type.bits) if negative else self.bits
+
+
+def BoolAttr(value: bool) -> IntAttr:
+    """An i1 attribute in the compact encoding that cuTile Python uses."""
+    return IntAttr(I1, int(value), as_bool=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FloatAttr(Attr):
+    """A float by its bits.
+
+    `lost_sign` marks an encoding that cuTile and cuTile.jl use for an f64 with its sign bit set: a zig-zag number of
+    65 bits, of which every reader drops the top one. The value is what readers see; writing gives the bytes back.
+    """
+
+    type: Scalar
+    bits: int
+    lost_sign: bool = field(default=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.bits < 1 << self.type.bits:
+            raise TileError(f"value {self.bits} does not fit in {self.type.bits} bits")
+
+
+@dataclass(frozen=True, slots=True)
+class StrAttr(Attr):
+    """A string. Bytes that are not UTF-8 are kept as surrogate escapes."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeAttr(Attr):
+    """A type used as a value."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRef(Attr):
+    """A reference to a symbol, `@name`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayAttr(Attr):
+    """A list of attributes."""
+
+    items: tuple[Attr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DictAttr(Attr):
+    """Named attributes. The order is kept for writing; text sorts them and equality ignores it."""
+
+    items: tuple[tuple[str, Attr], ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictAttr) and self.sorted() == other.sorted()
+
+    def __hash__(self) -> int:
+        return hash(self.sorted())
+
+    def sorted(self) -> tuple[tuple[str, Attr], ...]:
+        return tuple(sorted(self.items, key=lambda item: item[0]))
+
+    def get(self, name: str) -> Attr | None:
+        return next((value for key, value in self.items if key == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class DenseArray(Attr):
+    """A flat array of bools or integers, `array<i32: 1, 2>`; only discardable attributes use it as a value."""
+
+    type: Scalar
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DenseStrings(Attr):
+    """A tile of strings. Only the 13.1 reader knows it, and no operation takes one."""
+
+    type: Type
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueAttr(Attr):
+    """An attribute that tilery keeps as text because another dialect defines it."""
+
+    text: str
+
+
+# ---------------------------------------------------------------- dense constants
+
+
+@dataclass(frozen=True)
+class Dense(Attr):
+    """The value of a constant tile, as the exact bytes of its elements, little-endian.
+
+    One element stands for all (a splat). Tiles of i1 are packed eight to a byte, lowest bit first; narrower elements
+    than a byte take one byte each.
+
+    >>> from tilery.types import I32
+    >>> Dense(Tile((4,), I32), b"\\x07\\0\\0\\0").elements()
+    [7, 7, 7, 7]
+    """
+
+    type: Tile
+    data: bytes
+
+    def __post_init__(self) -> None:
+        if (why := dense_problem(self.type, self.data)) is not None:
+            raise TileError(why)
+
+    @staticmethod
+    def of(type: Tile, elements: list[int]) -> Dense:
+        """From the elements' bit patterns; one element is a splat. Splats are stored once, as NVIDIA's tools do."""
+        if len(set(elements)) == 1:
+            elements = elements[:1]
+        element = type.element
+        assert isinstance(element, Scalar)
+        if element is I1:
+            if len(elements) == 1:
+                return Dense(type, b"\xff" if elements[0] else b"\x00")
+            packed = bytearray((len(elements) + 7) // 8)
+            for index, bit in enumerate(elements):
+                packed[index // 8] |= bit << index % 8
+            return Dense(type, bytes(packed))
+        width = element.storage_bytes
+        return Dense(type, b"".join(bits.to_bytes(width, "little") for bits in elements))
+
+    @property
+    def element(self) -> Scalar:
+        assert isinstance(self.type.element, Scalar)
+        return self.type.element
+
+    def stored(self) -> list[int]:
+        """The bit patterns as stored: one for a splat, else all of them."""
+        element = self.element
+        if element is I1:
+            if len(self.data) == 1 and self.type.size > 8:
+                return [self.data[0] & 1]
+            return [self.data[i // 8] >> i % 8 & 1 for i in range(self.type.size)]
+        width, mask = element.storage_bytes, (1 << element.bits) - 1
+        data = self.data
+        return [int.from_bytes(data[i : i + width], "little") & mask for i in range(0, len(data), width)]
+
+    def elements(self) -> list[int]:
+        """The bit pattern of every element, in row-major order."""
+        stored = self.stored()
+        return stored * self.type.size if len(stored) == 1 else stored
+
+    @cached_property
+    def splat(self) -> int | None:
+        """The one bit pattern that all elements have, or None."""
+        stored = self.stored()
+        return stored[0] if stored.count(stored[0]) == len(stored) else None
+
+
+def dense_problem(type: Tile, data: bytes) -> str | None:
+    """NVIDIA's reason why these bytes are no value of that type, or None."""
+    element = type.element
+    if not isinstance(element, Scalar):
+        return f"expect Cuda Tile integer or float type but got: '!cuda_tile.{type.text}'"
+    if element is I1:
+        if len(data) in ((type.size + 7) // 8, 1):
+            return None
+        return f"i1 dense attribute payload size {len(data)} is not a recognized encoding for {type.size} elements"
+    if len(data) in (element.storage_bytes, element.storage_bytes * type.size):
+        return None
+    return "failed to validate buffer size and format"
+
+
+# ---------------------------------------------------------------- assume predicates and hints
+
+
+@dataclass(frozen=True, slots=True)
+class DivBy(Attr):
+    """Elements are divisible by `divisor`; with `every`/`along`, only the first of each group is."""
+
+    divisor: int
+    every: int | None = None
+    along: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SameElements(Attr):
+    """Elements within groups of these sizes, one per dimension, are equal."""
+
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded(Attr):
+    """Elements lie between `lb` and `ub`, both included and both optional."""
+
+    lb: int | None = None
+    ub: int | None = None
+
+
+Predicate = DivBy | SameElements | Bounded
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizationHints(Attr):
+    """Hints for the compiler: for each architecture a dictionary."""
+
+    value: DictAttr = DictAttr()
+
+
+# ---------------------------------------------------------------- debug information
+
+
+@dataclass(frozen=True, slots=True)
+class DIFile(Attr):
+    """A source file."""
+
+    name: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class DICompileUnit(Attr):
+    """What was compiled together."""
+
+    file: DIFile
+
+
+@dataclass(frozen=True, slots=True)
+class DISubprogram(Attr):
+    """A function of the source."""
+
+    file: DIFile
+    line: int
+    name: str
+    linkageName: str
+    compileUnit: DICompileUnit
+    scopeLine: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DILexicalBlock(Attr):
+    """A block inside a function of the source."""
+
+    scope: DISubprogram | DILexicalBlock
+    file: DIFile
+    line: int
+    column: int = 0
+
+
+class Loc(Attr):
+    """Base of locations; an unknown location is None."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileLineCol(Loc):
+    """A place in a file. Bytecode cannot hold it without a scope and writes it as unknown, as NVIDIA's writer does."""
+
+    filename: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class DILoc(Loc):
+    """A place in a source file within a scope."""
+
+    source: FileLineCol
+    scope: DISubprogram | DILexicalBlock
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite(Loc):
+    """A place reached by inlining: where the callee's code is and where it was called."""
+
+    callee: Loc | None
+    caller: Loc | None
+
+
+@dataclass(frozen=True, slots=True)
+class NameLoc(Loc):
+    """A named place. Text only."""
+
+    name: str
+    child: Loc | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FusedLoc(Loc):
+    """Several places at once. Text only."""
+
+    locations: tuple[Loc | None, ...]
+    metadata: Attr | None = None
+
+
+LocalScope = DISubprogram | DILexicalBlock
+DebugNode = DIFile | DICompileUnit | DISubprogram | DILexicalBlock | DILoc | CallSite
+
+
+def enclosing(scope: LocalScope) -> Iterator[LocalScope]:
+    """A scope and those around it, innermost first."""
+    while isinstance(scope, DILexicalBlock):
+        yield scope
+        scope = scope.scope
+    yield scope

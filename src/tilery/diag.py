@@ -1,0 +1,111 @@
+"""Diagnostics: the one error a user's mistake raises, with its place, and how it is shown."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+RED, BOLD, CYAN, RESET = "\x1b[31;1m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
+
+
+class TileError(Exception):
+    """What is wrong with an input, and where.
+
+    `message` is NVIDIA's wording where their tools have one; `notes` are the messages that enclose it and our
+    explanation. The place is a byte `offset` in bytecode, or `start`..`end` in the text `source`.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str = "",
+        offset: int | None = None,
+        field: str = "",
+        source: str | None = None,
+        start: int = 0,
+        end: int = 0,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = file
+        self.offset = offset
+        self.field = field
+        self.source = source
+        self.start = start
+        self.end = max(end, start)
+        self.notes = list(notes)
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (dict(self.__dict__),))
+
+    @property
+    def line(self) -> int | None:
+        """One-based line in `source`, or None for bytecode."""
+        return None if self.source is None else self.source.count("\n", 0, self.start) + 1
+
+    @property
+    def column(self) -> int | None:
+        """One-based column in `source`, or None for bytecode."""
+        return None if self.source is None else self.start - self.source.rfind("\n", 0, self.start)
+
+    def as_dict(self) -> dict[str, object]:
+        """The error as plain data, for `--json`."""
+        place: dict[str, object] = {"offset": self.offset, "field": self.field or None}
+        if self.source is not None:
+            place = {"line": self.line, "column": self.column}
+        return {"message": self.message, "file": self.file or None, **place, "notes": list(self.notes)}
+
+    def render(self, color: bool = False) -> str:
+        """Several lines for people: place, message, the source line with a caret, notes."""
+
+        def paint(code: str, text: str) -> str:
+            return f"{code}{text}{RESET}" if color else text
+
+        where = [self.file] if self.file else []
+        if self.source is not None:
+            where += [str(self.line), str(self.column)]
+        head = ":".join(where) + ": " if where else ""
+        at = f"at byte 0x{self.offset:x}: " if self.offset is not None else ""
+        lines = [paint(BOLD, head) + paint(RED, "error: ") + paint(BOLD, at + self.message)]
+        if self.source is not None:
+            lines += self._excerpt(paint)
+        lines += [paint(CYAN, "note: ") + note for note in self.notes]
+        return "\n".join(lines)
+
+    def _excerpt(self, paint: object) -> list[str]:
+        assert self.source is not None
+        begin = self.source.rfind("\n", 0, self.start) + 1
+        stop = self.source.find("\n", self.start)
+        stop = len(self.source) if stop < 0 else stop
+        # A line of megabytes is cut around the caret; tabs keep their width.
+        left, right = max(begin, self.start - 120), min(stop, self.start + 160)
+        text = self.source[left:right].replace("\t", " ")
+        width = max(1, min(self.end, right) - self.start)
+        return ["    " + text, "    " + " " * (self.start - left) + "^" * width]
+
+
+def _rebuild(state: dict[str, object]) -> TileError:
+    error = TileError(str(state["message"]))
+    error.__dict__.update(state)
+    return error
+
+
+class LineIndex:
+    """Line and column of many offsets of one text in logarithmic time each."""
+
+    def __init__(self, text: str) -> None:
+        self.starts = [0]
+        find = text.find
+        at = find("\n")
+        while at >= 0:
+            self.starts.append(at + 1)
+            at = find("\n", at + 1)
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """One-based line and column."""
+        row = bisect_right(self.starts, offset)
+        return row, offset - self.starts[row - 1] + 1

@@ -1,0 +1,253 @@
+"""The IR in memory: plain slotted objects, a list of operations per block, no use lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .attrs import Attr, Loc
+from .types import Type
+
+if TYPE_CHECKING:
+    from .decl import OpDef
+
+
+class Value:
+    """Something an operation or a block defines. `owner` is that Op or Block, None until it is attached."""
+
+    __slots__ = ("owner", "type")
+    type: Type
+    owner: Op | Block | None
+
+    def __init__(self, type: Type, owner: Op | Block | None = None) -> None:
+        self.type = type
+        self.owner = owner
+
+    def __repr__(self) -> str:
+        return f"<value of type {self.type.text}>"
+
+
+class Op:
+    """Base of every operation. `@op` gives each subclass one slot per declared field."""
+
+    __slots__ = ("extra", "loc")
+    opdef: ClassVar[OpDef]
+    loc: Loc | None
+    extra: dict[str, Attr] | None
+    """Discardable attributes, None when there are none (nearly always)."""
+
+    @property
+    def name(self) -> str:
+        """The mnemonic, without the dialect's name."""
+        return self.opdef.mnemonic
+
+    @property
+    def operands(self) -> list[Value]:
+        """All operands in order; absent optional ones are left out."""
+        out: list[Value] = []
+        for f in self.opdef.operands:
+            value = getattr(self, f.attr)
+            if value.__class__ is tuple:
+                out += value
+            elif value is not None:
+                out.append(value)
+        return out
+
+    @property
+    def results(self) -> list[Value]:
+        """All results in order."""
+        out: list[Value] = []
+        for f in self.opdef.outs:
+            value = getattr(self, f.attr)
+            if value.__class__ is tuple:
+                out += value
+            else:
+                out.append(value)
+        return out
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks of all regions in order; an absent region has none."""
+        return [b for f in self.opdef.regions if (b := getattr(self, f.attr)) is not None]
+
+    def __repr__(self) -> str:
+        return f"<{self.name} op>"
+
+
+class UnknownOp(Op):
+    """An operation of another dialect, kept where the parser is told to allow unregistered operations."""
+
+    __slots__ = ("_name", "args", "outs", "regions")
+
+    def __init__(
+        self, name: str, args: tuple[Value, ...] = (), outs: tuple[Value, ...] = (), regions: tuple[Block, ...] = ()
+    ) -> None:
+        self._name = name
+        self.args, self.outs, self.regions = args, outs, regions
+        self.loc, self.extra = None, None
+        for value in outs:
+            value.owner = self
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def operands(self) -> list[Value]:
+        return list(self.args)
+
+    @property
+    def results(self) -> list[Value]:
+        return list(self.outs)
+
+    @property
+    def blocks(self) -> list[Block]:
+        return list(self.regions)
+
+
+class Block:
+    """A list of operations and the arguments they can use."""
+
+    __slots__ = ("args", "ops")
+    args: list[Value]
+    ops: list[Op]
+
+    def __init__(self, args: list[Value] | None = None, ops: list[Op] | None = None) -> None:
+        self.args = [] if args is None else args
+        self.ops = [] if ops is None else ops
+        for value in self.args:
+            value.owner = self
+
+    def __repr__(self) -> str:
+        return f"<block of {len(self.ops)} ops>"
+
+
+def walk(root: Op | Block) -> Iterator[Op]:
+    """Every operation inside, and `root` itself if it is one, in textual order. Any nesting depth is fine."""
+    stack: list[Iterator[Op]] = [iter([root] if isinstance(root, Op) else root.ops)]
+    while stack:
+        for o in stack[-1]:
+            yield o
+            if blocks := o.blocks:
+                stack += [iter(b.ops) for b in reversed(blocks)]
+                break
+        else:
+            stack.pop()
+
+
+def clone(root: Any) -> Any:
+    """A deep copy of an operation: new ops, blocks and values; types, attributes and outer values are shared."""
+    copies: dict[Value, Value] = {}
+    result = _copy_op(root, copies)
+    # Operands are mapped once everything inside exists, so that order of definition does not matter.
+    for o in walk(result):
+        _map_operands(o, copies)
+    return result
+
+
+def _copy_op(root: Op, copies: dict[Value, Value]) -> Op:
+    def shallow(o: Op) -> tuple[Op, list[tuple[Block, Block]]]:
+        new = object.__new__(o.__class__)
+        new.loc = o.loc
+        new.extra = None if o.extra is None else dict(o.extra)
+        pairs: list[tuple[Block, Block]] = []
+
+        def block(old: Block) -> Block:
+            fresh = Block([copy(v) for v in old.args])
+            pairs.append((old, fresh))
+            return fresh
+
+        def copy(old: Value) -> Value:
+            fresh = copies[old] = Value(old.type, new)
+            return fresh
+
+        if isinstance(o, UnknownOp):
+            assert isinstance(new, UnknownOp)
+            new._name, new.args = o._name, o.args
+            new.outs = tuple(map(copy, o.outs))
+            new.regions = tuple(map(block, o.regions))
+            return new, pairs
+        for f in o.opdef.fields:
+            value = getattr(o, f.attr)
+            if f.role == "out":
+                value = tuple(map(copy, value)) if value.__class__ is tuple else copy(value)
+            elif f.role == "region" and value is not None:
+                value = block(value)
+            setattr(new, f.attr, value)
+        return new, pairs
+
+    result, todo = shallow(root)
+    while todo:
+        old, new = todo.pop()
+        for o in old.ops:
+            copied, pairs = shallow(o)
+            new.ops.append(copied)
+            todo += pairs
+    return result
+
+
+def _map_operands(o: Op, copies: dict[Value, Value]) -> None:
+    if isinstance(o, UnknownOp):
+        o.args = tuple(copies.get(v, v) for v in o.args)
+        return
+    for f in o.opdef.operands:
+        value = getattr(o, f.attr)
+        if value.__class__ is tuple:
+            setattr(o, f.attr, tuple(copies.get(v, v) for v in value))
+        elif value is not None:
+            setattr(o, f.attr, copies.get(value, value))
+
+
+def difference(a: Op, b: Op) -> str | None:
+    """The first way in which two operations differ in structure, or None. Names and layout do not count."""
+    same: dict[Value, Value] = {}
+    todo: list[tuple[Op, Op, str]] = [(a, b, a.name)]
+    while todo:
+        x, y, path = todo.pop()
+        if x.__class__ is not y.__class__ or x.name != y.name:
+            return f"{path}: {x.name} differs from {y.name}"
+        if x.loc != y.loc:
+            return f"{path}: locations differ: {x.loc} and {y.loc}"
+        if (x.extra or {}) != (y.extra or {}):
+            return f"{path}: discardable attributes differ: {x.extra} and {y.extra}"
+        if not isinstance(x, UnknownOp):
+            for f in x.opdef.attrs:
+                if f.role != "state" and getattr(x, f.attr) != getattr(y, f.attr):
+                    return f"{path}: '{f.name}' differs: {getattr(x, f.attr)} and {getattr(y, f.attr)}"
+            for f in x.opdef.operands:
+                v, w = getattr(x, f.attr), getattr(y, f.attr)
+                if (v is None) != (w is None) or (isinstance(v, tuple) and len(v) != len(w)):
+                    return f"{path}: operand '{f.name}' differs"
+        if len(x.operands) != len(y.operands) or any(same.get(v, v) is not w for v, w in zip(x.operands, y.operands)):
+            return f"{path}: operands differ"
+        if (why := _pair(x.results, y.results, same)) is not None:
+            return f"{path}: results: {why}"
+        if [bool(r) for r in _region_slots(x)] != [bool(r) for r in _region_slots(y)]:
+            return f"{path}: regions differ"
+        for index, (p, q) in enumerate(zip(x.blocks, y.blocks)):
+            if (why := _pair(p.args, q.args, same)) is not None:
+                return f"{path}: arguments of region {index}: {why}"
+            if len(p.ops) != len(q.ops):
+                return f"{path}: region {index} has {len(p.ops)} operations and {len(q.ops)}"
+            inner = [(o, w, f"{path}/{n}:{o.name}") for n, (o, w) in enumerate(zip(p.ops, q.ops))]
+            todo += reversed(inner)
+    return None
+
+
+def _region_slots(o: Op) -> list[Block | None]:
+    return list(o.blocks) if isinstance(o, UnknownOp) else [getattr(o, f.attr) for f in o.opdef.regions]
+
+
+def _pair(old: list[Value], new: list[Value], same: dict[Value, Value]) -> str | None:
+    if len(old) != len(new):
+        return f"{len(old)} and {len(new)}"
+    for v, w in zip(old, new):
+        if v.type is not w.type:
+            return f"{v.type} and {w.type}"
+        same[v] = w
+    return None
+
+
+def equal(a: Op, b: Op) -> bool:
+    """Whether two operations are the same up to the identity of their values."""
+    return difference(a, b) is None

@@ -1,0 +1,42 @@
+"""Bitwise logic."""
+
+from __future__ import annotations
+
+from ..decl import COMMUTATIVE, ELEMENTWISE, PURE, IntTile, op, operand, out, same_type
+from ..ir import Op, Value
+from .common import LHS, RHS
+
+GROUP = "Bitwise"
+TRAITS = (PURE, ELEMENTWISE, COMMUTATIVE)
+BINARY = same_type("lhs", "rhs", "result")
+FORMAT = "$lhs `,` $rhs attr-dict `:` type($result)"
+
+
+@op("andi", 0x04, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
+    example="%0 = andi %n, %n : tile<i32>")  # fmt: skip
+class AndI(Op):
+    """Bitwise and."""
+
+    lhs: Value = operand(IntTile, LHS)
+    rhs: Value = operand(IntTile, RHS)
+    result: Value = out(IntTile, "The bits that both have.")
+
+
+@op("ori", 0x52, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
+    example="%0 = ori %n, %n : tile<i32>")  # fmt: skip
+class OrI(Op):
+    """Bitwise or."""
+
+    lhs: Value = operand(IntTile, LHS)
+    rhs: Value = operand(IntTile, RHS)
+    result: Value = out(IntTile, "The bits that one of them has.")
+
+
+@op("xori", 0x6C, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
+    example="%0 = xori %n, %n : tile<i32>")  # fmt: skip
+class XOrI(Op):
+    """Bitwise exclusive or."""
+
+    lhs: Value = operand(IntTile, LHS)
+    rhs: Value = operand(IntTile, RHS)
+    result: Value = out(IntTile, "The bits that just one of them has.")

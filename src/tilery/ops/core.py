@@ -1,0 +1,359 @@
+"""Modules, entries, constants, and operations on the shape of tiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..attrs import Attr, Dense, OptimizationHints, SymbolVisibility
+from ..decl import (
+    CONSTANT,
+    ELEMENTWISE,
+    ISOLATED,
+    PURE,
+    REGION_EFFECTS,
+    SYMBOL,
+    SYMBOL_TABLE,
+    AnyTile,
+    AttrKind,
+    BoolTile,
+    I8Tile,
+    IntTile,
+    NumberTile,
+    NumberTile4,
+    PtrTile,
+    ScalarI32,
+    ScalarPtr,
+    attr,
+    flag,
+    op,
+    operand,
+    optional_attr,
+    out,
+    outs,
+    region,
+    same_element,
+    same_rank,
+    same_shape,
+    same_type,
+    state,
+    variadic,
+)
+from ..ir import Block, Op, Value
+from ..types import Function, Tile, Type
+from ..version import V13_3, V13_4, Version
+from .common import HINTS_DOC
+
+if TYPE_CHECKING:
+    from ..bytecode.layout import Layout
+
+GROUP = "Core"
+RESHAPING = "$source attr-dict `:` type($source) `->` type($result)"
+
+
+@op("broadcast", 0x0B, group=GROUP, traits=[PURE],
+    rules=[same_element("source", "result"), same_rank("source", "result")],
+    format=RESHAPING, hint="bcast",
+    example="""
+        %row = reshape %n : tile<i32> -> tile<1xi32>
+        %0 = broadcast %row : tile<1xi32> -> tile<8xi32>""")  # fmt: skip
+class Broadcast(Op):
+    """Repeat a tile along dimensions of size one."""
+
+    source: Value = operand(AnyTile, "The tile.")
+    result: Value = out(AnyTile, "The larger tile.")
+
+
+@op("cat", 0x0C, group=GROUP, traits=[PURE],
+    rules=[same_rank("lhs", "rhs", "result"), same_element("lhs", "rhs", "result")],
+    format="$lhs `,` $rhs `dim` `=` $dim attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)",
+    example="""
+        %a = iota : tile<4xi32>
+        %0 = cat %a, %a dim = 0 : tile<4xi32>, tile<4xi32> -> tile<8xi32>""")  # fmt: skip
+class Cat(Op):
+    """Join two tiles along a dimension."""
+
+    lhs: Value = operand(AnyTile, "The tile that comes first.")
+    rhs: Value = operand(AnyTile, "The tile that follows.")
+    dim: int = attr(AttrKind.I64, "The dimension.")
+    result: Value = out(AnyTile, "Both tiles.")
+
+
+@op("constant", 0x10, group=GROUP, traits=[PURE, CONSTANT], format="dense($value, $result) attr-dict", hint="cst",
+    example="%0 = constant <i32: [1, 2, 3, 4]> : tile<4xi32>")  # fmt: skip
+class Constant(Op):
+    """A constant tile."""
+
+    value: Dense = attr(AttrKind.DENSE, "The elements.")
+    result: Value = out(NumberTile, "The tile.", infer=lambda o: o.value.type)
+
+
+@op("entry", 0x16, group=GROUP, traits=[ISOLATED, SYMBOL], implicit="return", format="custom",
+    example="""
+        entry @k(%p: tile<ptr<f32>>) optimization_hints=<sm_100 = {num_cta_in_cga = 2}> {
+          return
+        }""")  # fmt: skip
+class Entry(Op):
+    """A kernel: what the host launches as a grid of tile blocks.
+
+    Parameters are scalars; there are no results.
+    """
+
+    sym_name: str = attr(AttrKind.SYM_NAME, "The name.")
+    function_type: Function = attr(AttrKind.TYPE, "The types of the parameters.")
+    arg_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the parameters.")
+    res_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the results.")
+    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    body: Block = region("The code; its arguments are the parameters.")
+
+
+@op("extract", 0x26, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")],
+    format="$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)",
+    example="""
+        %a = iota : tile<8xi32>
+        %0 = extract %a[%n] : tile<8xi32> -> tile<2xi32>""")  # fmt: skip
+class Extract(Op):
+    """Cut a tile out of a larger one.
+
+    The source is seen as a grid of tiles of the result's shape; the indices name one of them.
+    """
+
+    source: Value = operand(AnyTile, "The larger tile.")
+    indices: tuple[Value, ...] = variadic(ScalarI32, "The position in the grid, one index per dimension.")
+    result: Value = out(AnyTile, "The smaller tile.")
+
+
+@op("get_global", 0x2C, group=GROUP, traits=[PURE], format="$name attr-dict `:` type($result)",
+    example="""
+        global @table <f32: [1.0, 2.0]> : tile<2xf32>
+        entry @k() {
+          %0 = get_global @table : tile<ptr<f32>>
+          return
+        }""")  # fmt: skip
+class GetGlobal(Op):
+    """The address of a global variable."""
+
+    name_: str = attr(AttrKind.SYM_REF, "The variable.")
+    result: Value = out(ScalarPtr, "A pointer to its first element.")
+
+
+@op("get_num_tile_blocks", 0x2E, group=GROUP, traits=[PURE], format="attr-dict `:` type($gridSize_x)",
+    example="%x0, %y0, %z0 = get_num_tile_blocks : tile<i32>")  # fmt: skip
+class GetNumTileBlocks(Op):
+    """The size of the grid."""
+
+    gridSize_x: Value = out(ScalarI32, "Tile blocks along x.")
+    gridSize_y: Value = out(ScalarI32, "Tile blocks along y.")
+    gridSize_z: Value = out(ScalarI32, "Tile blocks along z.")
+
+
+@op("get_tile_block_id", 0x30, group=GROUP, traits=[PURE], format="attr-dict `:` type($blockId_x)",
+    example="%x0, %y0, %z0 = get_tile_block_id : tile<i32>")  # fmt: skip
+class GetTileBlockId(Op):
+    """The position of this tile block in the grid."""
+
+    blockId_x: Value = out(ScalarI32, "The position along x.")
+    blockId_y: Value = out(ScalarI32, "The position along y.")
+    blockId_z: Value = out(ScalarI32, "The position along z.")
+
+
+@op("global", 0x31, group=GROUP, traits=[SYMBOL],
+    format="visibility($symbol_visibility) (`constant` $constant^)? $sym_name (`alignment` `=` $alignment^)? "
+           "attr-dict dense($value)",
+    example="global @table alignment = 16 <f32: [1.0, 2.0]> : tile<2xf32>")  # fmt: skip
+class Global(Op):
+    """A variable in device memory that lives as long as the module; its value is the initial content."""
+
+    sym_name: str = attr(AttrKind.SYM_NAME, "The name.")
+    value: Dense = attr(AttrKind.DENSE, "The initial content, a tile of rank one.")
+    alignment: int = attr(AttrKind.I64, "The alignment in bytes; 0 leaves it to the compiler.", default=0)
+    constant: bool = flag("The variable is never written.", since=V13_3)
+    symbol_visibility: SymbolVisibility = attr(
+        SymbolVisibility, "Whether it can be seen from outside.", default=SymbolVisibility.PUBLIC, since=V13_3
+    )
+
+
+@op("insert", 0x76, since=V13_4, group=GROUP, traits=[PURE], rules=[same_type("destination", "result")],
+    format="$source `,` $destination `[` $indices `]` attr-dict `:` type($source) `,` type($destination)",
+    example="""
+        %a = iota : tile<2xi32>
+        %b = iota : tile<8xi32>
+        %0 = insert %a, %b[%n] : tile<2xi32>, tile<8xi32>""")  # fmt: skip
+class Insert(Op):
+    """Replace a part of a tile by a smaller tile.
+
+    The destination is seen as a grid of tiles of the source's shape; the indices name the one that is replaced.
+    """
+
+    source: Value = operand(AnyTile, "The smaller tile.")
+    destination: Value = operand(AnyTile, "The larger tile.")
+    indices: tuple[Value, ...] = variadic(ScalarI32, "The position in the grid, one index per dimension.")
+    result: Value = out(AnyTile, "The larger tile with the part replaced.")
+
+
+@op("iota", 0x3A, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
+    example="%0 = iota : tile<128xi32>")  # fmt: skip
+class Iota(Op):
+    """The integers 0, 1, 2, and so on."""
+
+    result: Value = out(IntTile, "A tile of rank one.")
+
+
+@op("module", 0x4B, group=GROUP, traits=[ISOLATED, SYMBOL, SYMBOL_TABLE], format="custom",
+    example="""
+        cuda_tile.module @kernels {
+          entry @k() {
+            return
+          }
+        }""")  # fmt: skip
+class Module(Op):
+    """What a file holds: globals and entries."""
+
+    sym_name: str = attr(AttrKind.SYM_NAME, "The name; bytecode does not keep it.", default="kernels")
+    producer: str | None = optional_attr(AttrKind.STR, "Which program made the module.", since=V13_3)
+    body: Block = region("The globals and entries.")
+    version: Version | None = state("The bytecode version the module was read from; None for one made from text.")
+    layout: Layout | None = state("How the bytecode was laid out, so that it can be written back unchanged.")
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The kernels, in order."""
+        return [o for o in self.body.ops if isinstance(o, Entry)]
+
+    @property
+    def globals(self) -> list[Global]:
+        """The global variables, in order."""
+        return [o for o in self.body.ops if isinstance(o, Global)]
+
+    def entry(self, name: str) -> Entry:
+        """The kernel of that name."""
+        return next(o for o in self.entries if o.sym_name == name)
+
+
+@op("offset", 0x51, group=GROUP, traits=[PURE, ELEMENTWISE],
+    rules=[same_shape("ptr", "offset", "result"), same_type("result", "ptr")],
+    format="$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset) `->` type($result)",
+    example="%0 = offset %ptr, %n : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>")  # fmt: skip
+class Offset(Op):
+    """Advance pointers by a number of elements."""
+
+    ptr: Value = operand(PtrTile, "The pointers.")
+    offset: Value = operand(IntTile, "By how many elements, signed.")
+    result: Value = out(PtrTile, "The advanced pointers.")
+
+
+@op("pack", 0x6F, since=V13_3, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")], format=RESHAPING,
+    example="""
+        %a = constant <f4E2M1FN: 1.0> : tile<64xf4E2M1FN>
+        %0 = pack %a : tile<64xf4E2M1FN> -> tile<32xi8>""")  # fmt: skip
+class Pack(Op):
+    """Put the bits of narrow elements into bytes, first elements in the lower bits."""
+
+    source: Value = operand(NumberTile4, "A tile of rank one.")
+    result: Value = out(I8Tile, "Its bytes.")
+
+
+@op("permute", 0x53, group=GROUP, traits=[PURE],
+    rules=[same_element("source", "result"), same_rank("source", "result")],
+    format="$source $permutation attr-dict `:` type($source) `->` type($result)",
+    example="""
+        %a = constant <i32: 0> : tile<2x4xi32>
+        %0 = permute %a [1, 0] : tile<2x4xi32> -> tile<4x2xi32>""")  # fmt: skip
+class Permute(Op):
+    """Reorder the dimensions: dimension i of the result is dimension `permutation[i]` of the source."""
+
+    source: Value = operand(AnyTile, "The tile.")
+    permutation: tuple[int, ...] = attr(AttrKind.I32_ARRAY, "The new order.")
+    result: Value = out(
+        AnyTile,
+        "The same elements in the new order.",
+        infer=lambda o: Tile([o.source.type.shape[i] for i in o.permutation], o.source.type.element),
+    )
+
+
+def _reduced(o: Reduce) -> list[Type]:
+    types = [v.type for v in o.operands_]
+    return [Tile((*t.shape[: o.dim], *t.shape[o.dim + 1 :]), t.element) for t in types if isinstance(t, Tile)]
+
+
+@op("reduce", 0x58, group=GROUP, traits=[REGION_EFFECTS], rules=[same_shape("operands")], implicit="yield",
+    hint="reduce",
+    format="$operands attr-dict ` ` `dim` `` `=` `` $dim `identities` `` `=` `` $identities "
+           "`:` type($operands) `->` type($results) arguments($body)",
+    example="""
+        %a = constant <f32: 1.0> : tile<8xf32>
+        %0 = reduce %a dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32>
+        (%lhs: tile<f32>, %rhs: tile<f32>) {
+          %s = addf %lhs, %rhs : tile<f32>
+          yield %s : tile<f32>
+        }""")  # fmt: skip
+class Reduce(Op):
+    """Combine all elements along a dimension, in an order that is not defined.
+
+    The body takes a pair of elements of each operand and yields their combination.
+    """
+
+    operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of one shape.")
+    dim: int = attr(AttrKind.I32, "The dimension.", minimum=0)
+    identities: tuple[Attr, ...] = attr(AttrKind.ARRAY, "For each operand, the element that changes nothing.")
+    results_: tuple[Value, ...] = outs(AnyTile, "The tiles without that dimension.", infer=_reduced)
+    body: Block = region("Combines two elements of each operand.")
+
+
+@op("reshape", 0x5B, group=GROUP, traits=[PURE], rules=[same_element("source", "result")], format=RESHAPING,
+    hint="reshape", example="%0 = reshape %n : tile<i32> -> tile<1x1xi32>")  # fmt: skip
+class Reshape(Op):
+    """Give the same elements, in row-major order, another shape."""
+
+    source: Value = operand(AnyTile, "The tile.")
+    result: Value = out(AnyTile, "The tile in the new shape.")
+
+
+@op("scan", 0x5E, group=GROUP, traits=[REGION_EFFECTS], rules=[same_shape("operands")], implicit="yield",
+    format="$operands attr-dict ` ` `dim` `` `=` `` $dim `reverse` `` `=` `` $reverse `identities` `` `=` `` "
+           "$identities `:` type($operands) `->` type($results) arguments($body)",
+    example="""
+        %a = constant <f32: 1.0> : tile<8xf32>
+        %0 = scan %a dim=0 reverse=false identities=[0.0 : f32] : tile<8xf32> -> tile<8xf32>
+        (%acc: tile<f32>, %element: tile<f32>) {
+          %s = addf %acc, %element : tile<f32>
+          yield %s : tile<f32>
+        }""")  # fmt: skip
+class Scan(Op):
+    """Combine each element with all before it along a dimension (an inclusive prefix sum, for example).
+
+    The body takes a pair of elements of each operand and yields their combination.
+    """
+
+    operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of one shape.")
+    dim: int = attr(AttrKind.I32, "The dimension.", minimum=0)
+    reverse: bool = attr(AttrKind.BOOL, "Go from the last element to the first.")
+    identities: tuple[Attr, ...] = attr(AttrKind.ARRAY, "For each operand, the element that changes nothing.")
+    results_: tuple[Value, ...] = outs(
+        AnyTile, "The combined elements.", infer=lambda o: [v.type for v in o.operands_]
+    )
+    body: Block = region("Combines two elements of each operand.")
+
+
+@op("select", 0x5F, group=GROUP, traits=[PURE, ELEMENTWISE],
+    rules=[same_type("val_if_true", "val_if_false", "result"),
+           same_shape("cond", "val_if_true", "val_if_false", "result")],
+    format="$cond `,` $val_if_true `,` $val_if_false attr-dict `:` type($cond) `,` type($result)",
+    example="%0 = select %c, %n, %n : tile<i1>, tile<i32>")  # fmt: skip
+class Select(Op):
+    """Choose between two tiles, element by element."""
+
+    cond: Value = operand(BoolTile, "Which one to take.")
+    val_if_true: Value = operand(AnyTile, "Taken where `cond` is true.")
+    val_if_false: Value = operand(AnyTile, "Taken where `cond` is false.")
+    result: Value = out(AnyTile, "The chosen elements.")
+
+
+@op("unpack", 0x70, since=V13_3, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")], format=RESHAPING,
+    example="""
+        %a = constant <i8: 0> : tile<32xi8>
+        %0 = unpack %a : tile<32xi8> -> tile<64xf4E2M1FN>""")  # fmt: skip
+class Unpack(Op):
+    """Take narrow elements out of bytes, first elements from the lower bits."""
+
+    source: Value = operand(I8Tile, "A tile of rank one.")
+    result: Value = out(NumberTile4, "The elements.")

@@ -1,0 +1,136 @@
+"""Tokens, and access to memory through pointers."""
+
+from __future__ import annotations
+
+from ..attrs import MemoryOrderingSemantics as Ordering
+from ..attrs import MemoryScope, OptimizationHints
+from ..decl import (
+    PURE,
+    AnyTile,
+    AttrKind,
+    BoolTile,
+    NumberTile,
+    PtrTile,
+    ScalarPtr,
+    TokenType,
+    attr,
+    flag,
+    op,
+    operand,
+    optional,
+    optional_attr,
+    out,
+    variadic,
+)
+from ..ir import Op, Value
+from ..types import Tile
+from ..version import V13_3, V13_4
+from .common import HINTS_DOC, MASK, ORDERING, SCOPE, TOKEN_IN, TOKEN_OUT
+
+GROUP = "Memory"
+
+
+@op("alloca", 0x71, since=V13_3, group=GROUP,
+    format="`num_elem` `=` $num_elem `,` `alignment` `=` $alignment (`global` $global^)? attr-dict `:` type($result)",
+    example="%0 = alloca num_elem = 16, alignment = 4 : tile<ptr<f32>>")  # fmt: skip
+class Alloca(Op):
+    """Memory that lives until the enclosing block ends."""
+
+    num_elem: int = attr(AttrKind.I64, "The number of elements.", minimum=0)
+    alignment: int = attr(AttrKind.I64, "The alignment in bytes, a power of two.", minimum=0)
+    global_: bool = flag("Other tile blocks may use the address.")
+    result: Value = out(ScalarPtr, "A pointer to the first element.")
+
+
+@op("gdc_launch_dependents_tko", 0x77, since=V13_4, group=GROUP,
+    format="(`token` `=` $token^)? attr-dict `->` type($result_token)",
+    example="%0 = gdc_launch_dependents_tko -> token")  # fmt: skip
+class GdcLaunchDependentsTko(Op):
+    """Let the kernels that depend on this one start before it ends."""
+
+    token: Value | None = optional(TokenType, TOKEN_IN)
+    result_token: Value = out(TokenType, TOKEN_OUT)
+
+
+@op("gdc_wait_tko", 0x78, since=V13_4, group=GROUP,
+    format="(`token` `=` $token^)? attr-dict `->` type($result_token)",
+    example="%0 = gdc_wait_tko -> token")  # fmt: skip
+class GdcWaitTko(Op):
+    """Wait until the kernels that this one depends on have written their results."""
+
+    token: Value | None = optional(TokenType, TOKEN_IN)
+    result_token: Value = out(TokenType, TOKEN_OUT)
+
+
+@op("join_tokens", 0x3C, group=GROUP, traits=[PURE], format="$tokens attr-dict `:` type($result)",
+    example="""
+        %a = make_token : token
+        %0 = join_tokens %a, %a : token""")  # fmt: skip
+class JoinTokens(Op):
+    """A token after all of the given ones."""
+
+    tokens: tuple[Value, ...] = variadic(TokenType, "The tokens.")
+    result: Value = out(TokenType, "A token that stands for all of them.")
+
+
+@op("load_ptr_tko", 0x3D, group=GROUP, segmented=True,
+    format="keyword($memory_ordering_semantics) (keyword($memory_scope)^)? $source (`,` $mask^)? (`,` $paddingValue^)? "
+           "(`token` `` `=` `` $token^)? (`optimization_hints` `=` $optimization_hints^)? attr-dict "
+           "`:` type($source) (`,` type($mask)^)? (`,` type($paddingValue)^)? "
+           "`->` type($result) `,` type($result_token)",
+    example="%0, %1 = load_ptr_tko weak %ptr, %c, %x : tile<ptr<f32>>, tile<i1>, tile<f32> -> tile<f32>, token")
+class LoadPtrTko(Op):  # fmt: skip
+    """Gather elements from memory, in an order that only tokens define."""
+
+    memory_ordering_semantics: Ordering = attr(
+        Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.ACQUIRE]
+    )
+    memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
+    source: Value = operand(PtrTile, "Where to load from.")
+    mask: Value | None = optional(BoolTile, MASK)
+    paddingValue: Value | None = optional(NumberTile, "What masked elements become; undefined when absent.")
+    token: Value | None = optional(TokenType, TOKEN_IN)
+    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    result: Value = out(
+        AnyTile, "The elements.", infer=lambda o: Tile(o.source.type.shape, o.source.type.element.pointee)
+    )
+    result_token: Value = out(TokenType, TOKEN_OUT)
+
+
+@op("make_token", 0x44, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
+    example="%0 = make_token : token")  # fmt: skip
+class MakeToken(Op):
+    """A token that nothing comes before."""
+
+    result: Value = out(TokenType, "The token.")
+
+
+@op("memory_fence_alias_tko", 0x7A, since=V13_4, group=GROUP, format="$token attr-dict",
+    example="""
+        %a = make_token : token
+        %0 = memory_fence_alias_tko %a""")  # fmt: skip
+class MemoryFenceAliasTko(Op):
+    """Order accesses to the same memory through different addresses."""
+
+    token: Value = operand(TokenType, TOKEN_IN)
+    result_token: Value = out(TokenType, TOKEN_OUT)
+
+
+@op("store_ptr_tko", 0x65, group=GROUP, segmented=True,
+    format="keyword($memory_ordering_semantics) (keyword($memory_scope)^)? $destination `,` $value (`,` $mask^)? "
+           "(`token` `` `=` `` $token^)? (`optimization_hints` `=` $optimization_hints^)? attr-dict "
+           "`:` type($destination) `,` type($value) (`,` type($mask)^)? `->` type($result_token)",
+    example="%0 = store_ptr_tko weak %ptr, %x, %c : tile<ptr<f32>>, tile<f32>, tile<i1> -> token")  # fmt: skip
+class StorePtrTko(Op):
+    """Scatter elements to memory, in an order that only tokens define."""
+
+    memory_ordering_semantics: Ordering = attr(
+        Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.RELEASE]
+    )
+    memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
+    destination: Value = operand(PtrTile, "Where to store.")
+    value: Value = operand(AnyTile, "The elements.")
+    mask: Value | None = optional(BoolTile, MASK)
+    token: Value | None = optional(TokenType, TOKEN_IN)
+    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    result_token: Value = out(TokenType, TOKEN_OUT)

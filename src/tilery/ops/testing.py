@@ -1,0 +1,27 @@
+"""The test-only function of the dialect. It exists where testing is switched on, because NVIDIA's tests are written
+with it, and no bytecode can hold it."""
+
+from __future__ import annotations
+
+from ..attrs import Attr
+from ..decl import ISOLATED, SYMBOL, AttrKind, attr, op, optional_attr, region
+from ..ir import Block, Op
+from ..types import Function
+from ..version import TESTING
+
+
+@op("testing$func", 0x3001, since=TESTING, group="Testing", traits=[ISOLATED, SYMBOL], implicit="return",
+    format="custom",
+    example="""
+        testing$func @f(%a: tile<4xf32>) -> tile<4xf32> {
+          return %a : tile<4xf32>
+        }""")  # fmt: skip
+class TestFunc(Op):
+    """A function with parameters and results of any type."""
+
+    __test__ = False  # the name is no invitation to pytest
+    sym_name: str = attr(AttrKind.SYM_NAME, "The name.")
+    function_type: Function = attr(AttrKind.TYPE, "The types of the parameters and results.")
+    arg_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the parameters.")
+    res_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the results.")
+    body: Block = region("The code; its arguments are the parameters.")

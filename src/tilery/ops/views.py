@@ -1,0 +1,158 @@
+"""Views of tensors in memory, and access through them."""
+
+from __future__ import annotations
+
+from ..attrs import MemoryOrderingSemantics as Ordering
+from ..attrs import MemoryScope, OptimizationHints
+from ..decl import (
+    INFER,
+    NO_EFFECT,
+    PURE,
+    AnyGatherScatterView,
+    AnyPartitionView,
+    AnyStridedView,
+    AnyTensorView,
+    AnyTile,
+    AnyTileView,
+    AttrKind,
+    IntTile,
+    ScalarInt,
+    ScalarPtr,
+    TokenType,
+    attr,
+    op,
+    operand,
+    optional,
+    optional_attr,
+    out,
+    outs,
+    variadic,
+)
+from ..ir import Op, Value
+from ..version import V13_3, V13_4
+from .common import HINTS_DOC, ORDERING, SCOPE, TOKEN_IN, TOKEN_OUT
+
+GROUP = "Views"
+MAKE_VIEW = "$tensor_view attr-dict `:` type($result)"
+INBOUNDS = "Per index, the promise that no element lies outside the tensor along that dimension."
+TENSOR = """
+        %tensor = make_tensor_view %ptr, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>"""
+PARTITION = f"""{TENSOR}
+        %view = make_partition_view %tensor : partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"""
+
+
+@op("get_index_space_shape", 0x2D, group=GROUP, traits=[NO_EFFECT], format="$src `:` type($src) `->` splat($result)",
+    example=f"""{PARTITION}
+        %0 = get_index_space_shape %view : partition_view<tile=(8), tensor_view<64xf32, strides=[1]>> -> tile<i32>""")
+class GetIndexSpaceShape(Op):  # fmt: skip
+    """How many tiles a view has along each dimension."""
+
+    src: Value = operand(AnyTileView, "The view.")
+    result: tuple[Value, ...] = outs(ScalarInt, "The number of tiles, one result per dimension.")
+
+
+@op("get_tensor_shape", 0x2F, group=GROUP, traits=[NO_EFFECT], format="$src `:` type($src) `->` splat($result)",
+    example=f"""{TENSOR}
+        %0 = get_tensor_shape %tensor : tensor_view<64xf32, strides=[1]> -> tile<i32>""")  # fmt: skip
+class GetTensorShape(Op):
+    """The size of a tensor along each dimension."""
+
+    src: Value = operand(AnyTensorView, "The tensor.")
+    result: tuple[Value, ...] = outs(ScalarInt, "The sizes, one result per dimension.")
+
+
+@op("load_view_tko", 0x3E, group=GROUP, segmented=True,
+    format="keyword($memory_ordering_semantics) (keyword($memory_scope)^)? $view `[` $index `]` "
+           "(`token` `=` $token^)? inbounds($inbounds) (`optimization_hints` `=` $optimization_hints^)? attr-dict "
+           "`:` type($view) index-types($index) `->` type($tile) `,` type($result_token)",
+    example=f"""{PARTITION}
+        %0, %1 = load_view_tko weak %view[%n] : partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, \
+tile<i32> -> tile<8xf32>, token""")  # fmt: skip
+class LoadViewTko(Op):
+    """Load a tile through a view, in an order that only tokens define."""
+
+    memory_ordering_semantics: Ordering = attr(
+        Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.ACQUIRE]
+    )
+    memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
+    view: Value = operand(AnyTileView, "The view.")
+    index: tuple[Value, ...] = variadic(IntTile, "Which tile of the view.")
+    token: Value | None = optional(TokenType, TOKEN_IN)
+    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    inbounds: tuple[bool, ...] = attr(
+        AttrKind.BOOL_ARRAY, INBOUNDS, default=INFER, since=V13_4, infer=lambda o: (False,) * len(o.index)
+    )
+    tile: Value = out(AnyTile, "The tile.", infer=lambda o: o.view.type.tile_type)
+    result_token: Value = out(TokenType, TOKEN_OUT)
+
+
+@op("make_gather_scatter_view", 0x73, since=V13_3, group=GROUP, traits=[PURE], format=MAKE_VIEW, hint="gsview",
+    example=f"""{TENSOR}
+        %0 = make_gather_scatter_view %tensor : gather_scatter_view<tile=(8), tensor_view<64xf32, strides=[1]>, \
+sparse_dim=0>""")  # fmt: skip
+class MakeGatherScatterView(Op):
+    """A view whose sparse dimension is addressed by a tile of positions."""
+
+    tensor_view: Value = operand(AnyTensorView, "The tensor.")
+    result: Value = out(AnyGatherScatterView, "The view.")
+
+
+@op("make_partition_view", 0x42, group=GROUP, traits=[PURE], format=MAKE_VIEW, hint="pview",
+    example=f"""{TENSOR}
+        %0 = make_partition_view %tensor : partition_view<tile=(8), padding_value = zero, \
+tensor_view<64xf32, strides=[1]>>""")  # fmt: skip
+class MakePartitionView(Op):
+    """A view of a tensor as a grid of tiles."""
+
+    tensor_view: Value = operand(AnyTensorView, "The tensor.")
+    result: Value = out(AnyPartitionView, "The view.")
+
+
+@op("make_strided_view", 0x74, since=V13_3, group=GROUP, traits=[PURE], format=MAKE_VIEW, hint="sview",
+    example=f"""{TENSOR}
+        %0 = make_strided_view %tensor : strided_view<tile=(8), traversal_strides=[4], \
+tensor_view<64xf32, strides=[1]>>""")  # fmt: skip
+class MakeStridedView(Op):
+    """A view of a tensor as a grid of tiles that may overlap or leave gaps."""
+
+    tensor_view: Value = operand(AnyTensorView, "The tensor.")
+    result: Value = out(AnyStridedView, "The view.")
+
+
+@op("make_tensor_view", 0x43, group=GROUP, traits=[NO_EFFECT], segmented=True, format="custom", hint="tview",
+    example="""
+        %0 = make_tensor_view %ptr, shape = [%n, 64], strides = [64, 1] \
+: tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>""")  # fmt: skip
+class MakeTensorView(Op):
+    """A tensor in memory, from its address, sizes and strides."""
+
+    base: Value = operand(ScalarPtr, "The address of the first element.")
+    dynamicShape: tuple[Value, ...] = variadic(ScalarInt, "The sizes that the type leaves open.")
+    dynamicStrides: tuple[Value, ...] = variadic(ScalarInt, "The strides that the type leaves open.")
+    result: Value = out(AnyTensorView, "The tensor.")
+
+
+@op("store_view_tko", 0x66, group=GROUP, segmented=True,
+    format="keyword($memory_ordering_semantics) (keyword($memory_scope)^)? $tile `,` $view `[` $index `]` "
+           "(`token` `=` $token^)? inbounds($inbounds) (`optimization_hints` `=` $optimization_hints^)? attr-dict "
+           "`:` type($tile) `,` type($view) index-types($index) `->` type($result_token)",
+    example=f"""{PARTITION}
+        %a = constant <f32: 0.0> : tile<8xf32>
+        %0 = store_view_tko weak %a, %view[%n] : tile<8xf32>, \
+partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token""")  # fmt: skip
+class StoreViewTko(Op):
+    """Store a tile through a view, in an order that only tokens define."""
+
+    memory_ordering_semantics: Ordering = attr(
+        Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.RELEASE]
+    )
+    memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
+    tile: Value = operand(AnyTile, "The tile.")
+    view: Value = operand(AnyTileView, "The view.")
+    index: tuple[Value, ...] = variadic(IntTile, "Which tile of the view.")
+    token: Value | None = optional(TokenType, TOKEN_IN)
+    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    inbounds: tuple[bool, ...] = attr(
+        AttrKind.BOOL_ARRAY, INBOUNDS, default=INFER, since=V13_4, infer=lambda o: (False,) * len(o.index)
+    )
+    result_token: Value = out(TokenType, TOKEN_OUT)

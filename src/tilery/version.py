@@ -1,0 +1,45 @@
+"""Bytecode versions. Adding one starts here: append it to SUPPORTED and use it as `since=` where something is new."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .diag import TileError
+
+
+class Version(NamedTuple):
+    """A bytecode version, ordered and printed as people write it.
+
+    >>> Version(13, 3) > Version(13, 1), str(Version(13, 3))
+    (True, '13.3')
+    """
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    @staticmethod
+    def parse(text: str | Version) -> Version:
+        """Read `"13.2"`; only supported versions pass.
+
+        >>> Version.parse("13.2")
+        Version(major=13, minor=2)
+        """
+        for version in SUPPORTED:
+            if text == str(version) or text == version:
+                return version
+        raise TileError(f"unknown bytecode version {str(text)!r}, supported: {', '.join(map(str, SUPPORTED))}")
+
+
+V13_1 = Version(13, 1)
+V13_2 = Version(13, 2)
+V13_3 = Version(13, 3)
+V13_4 = Version(13, 4)
+
+SUPPORTED = (V13_1, V13_2, V13_3, V13_4)
+LATEST = SUPPORTED[-1]
+
+# What the dialect's test-only parts are newer than: no file has it, so bytecode always refuses them.
+TESTING = Version(250, 0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 from .diag import TileError
 from .types import I1, Scalar, Tile, Type
@@ -379,24 +380,54 @@ class OptimizationHints(Attr):
 
 # ---------------------------------------------------------------- debug information
 
+_NODES: WeakValueDictionary[tuple[object, ...], DebugAttr] = WeakValueDictionary()
 
-@dataclass(frozen=True, slots=True)
-class DIFile(Attr):
+
+class _Interned(type):
+    """Makes equal nodes the same object: a chain of call sites shares so much that comparing trees would not end."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> object:
+        made = super().__call__(*args, **kwargs)
+        return _NODES.setdefault((cls, *made.parts()), made)
+
+
+class DebugAttr(Attr, metaclass=_Interned):
+    """Base of debug information. Equal nodes are the same object; compare with `is`."""
+
+    def parts(self) -> tuple[object, ...]:
+        return tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]  # every subclass is one
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __copy__(self) -> DebugAttr:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> DebugAttr:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), self.parts()
+
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DIFile(DebugAttr):
     """A source file."""
 
     name: str
     directory: str
 
 
-@dataclass(frozen=True, slots=True)
-class DICompileUnit(Attr):
+@dataclass(frozen=True, eq=False, repr=False)
+class DICompileUnit(DebugAttr):
     """What was compiled together."""
 
     file: DIFile
 
 
-@dataclass(frozen=True, slots=True)
-class DISubprogram(Attr):
+@dataclass(frozen=True, eq=False, repr=False)
+class DISubprogram(DebugAttr):
     """A function of the source."""
 
     file: DIFile
@@ -407,8 +438,8 @@ class DISubprogram(Attr):
     scopeLine: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class DILexicalBlock(Attr):
+@dataclass(frozen=True, eq=False, repr=False)
+class DILexicalBlock(DebugAttr):
     """A block inside a function of the source."""
 
     scope: DISubprogram | DILexicalBlock
@@ -417,13 +448,11 @@ class DILexicalBlock(Attr):
     column: int = 0
 
 
-class Loc(Attr):
+class Loc(DebugAttr):
     """Base of locations; an unknown location is None."""
 
-    __slots__ = ()
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FileLineCol(Loc):
     """A place in a file. Bytecode cannot hold it without a scope and writes it as unknown, as NVIDIA's writer does."""
 
@@ -431,8 +460,11 @@ class FileLineCol(Loc):
     line: int
     column: int
 
+    def __repr__(self) -> str:
+        return f"{self.filename}:{self.line}:{self.column}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class DILoc(Loc):
     """A place in a source file within a scope."""
 
@@ -440,7 +472,7 @@ class DILoc(Loc):
     scope: DISubprogram | DILexicalBlock
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class CallSite(Loc):
     """A place reached by inlining: where the callee's code is and where it was called."""
 
@@ -448,7 +480,7 @@ class CallSite(Loc):
     caller: Loc | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class NameLoc(Loc):
     """A named place. Text only."""
 
@@ -456,7 +488,7 @@ class NameLoc(Loc):
     child: Loc | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FusedLoc(Loc):
     """Several places at once. Text only."""
 

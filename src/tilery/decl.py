@@ -356,19 +356,8 @@ OpT = TypeVar("OpT", bound=Op)
 
 @dataclass_transform(
     kw_only_default=True,
-    field_specifiers=(
-        operand,
-        optional,
-        variadic,
-        attr,
-        optional_attr,
-        flag,
-        out,
-        outs,
-        region,
-        optional_region,
-        state,
-    ),
+    # The others always have a default: to a type checker they are plain values, which makes them optional.
+    field_specifiers=(operand, attr, region),
 )
 def op(
     mnemonic: str,
@@ -484,7 +473,8 @@ def _constructor(opdef: OpDef) -> Callable[..., None]:
             lines.append(f"    if {f.attr} is INFER: self.{f.attr} = fields[{f.attr!r}].infer(self)")
         elif f.role == "region":
             lines.append(f"    adopt({f.attr})")
-    head = f"def __init__(self, *, {', '.join([*params, 'loc=None'])}):\n    self.loc, self.extra = loc, None\n"
+    star = "*, " if params else ""
+    head = f"def __init__(self, {star}{', '.join(params)}):\n    self.loc = self.extra = None\n"
     exec(compile(head + "\n".join(lines), f"<constructor of {opdef.cls.__name__}>", "exec"), env)
     made: Callable[..., None] = env["__init__"]
     made.__qualname__ = f"{opdef.cls.__name__}.__init__"

@@ -7,6 +7,18 @@ from bisect import bisect_right
 RED, BOLD, CYAN, RESET = "\x1b[31;1m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
 
+class Note(str):
+    """A note with a place in the text, at `start`; its `kind` is "error" where NVIDIA's tools report a second error."""
+
+    start: int | None
+    kind: str
+
+    def __new__(cls, text: str, start: int | None = None, kind: str = "note") -> Note:
+        note = super().__new__(cls, text)
+        note.start, note.kind = start, kind
+        return note
+
+
 class TileError(Exception):
     """What is wrong with an input, and where.
 
@@ -73,8 +85,16 @@ class TileError(Exception):
         lines = [paint(BOLD, head) + paint(RED, "error: ") + paint(BOLD, at + self.message)]
         if self.source is not None:
             lines += self._excerpt(paint)
-        lines += [paint(CYAN, "note: ") + note for note in self.notes]
+        for note in self.notes:
+            lines.append(paint(BOLD, self._where(note)) + paint(CYAN, getattr(note, "kind", "note") + ": ") + note)
         return "\n".join(lines)
+
+    def _where(self, note: str) -> str:
+        start = getattr(note, "start", None)
+        if start is None or self.source is None:
+            return ""
+        line, column = LineIndex(self.source).place(start)
+        return f"{self.file + ':' if self.file else ''}{line}:{column}: "
 
     def _excerpt(self, paint: object) -> list[str]:
         assert self.source is not None

@@ -44,7 +44,7 @@ from ..version import V13_3, V13_4, Version
 from .common import HINTS_DOC
 
 if TYPE_CHECKING:
-    from ..bytecode.layout import Layout
+    from ..bytecode.wire import FileLayout
 
 GROUP = "Core"
 RESHAPING = "$source attr-dict `:` type($source) `->` type($result)"
@@ -212,7 +212,7 @@ class Module(Op):
     producer: str | None = optional_attr(AttrKind.STR, "Which program made the module.", since=V13_3)
     body: Block = region("The globals and entries.")
     version: Version | None = state("The bytecode version the module was read from; None for one made from text.")
-    layout: Layout | None = state("How the bytecode was laid out, so that it can be written back unchanged.")
+    layout: FileLayout | None = state("How the bytecode was laid out, so that it can be written back unchanged.")
 
     @property
     def entries(self) -> list[Entry]:

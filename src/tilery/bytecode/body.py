@@ -1,0 +1,444 @@
+"""Operations of a function body: a walk over each operation's layout, with an explicit stack for regions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..attrs import Attr, Bounded, DivBy, SameElements
+from ..decl import BY_OPCODE, TERMINATOR, AttrKind, Field, OpDef
+from ..diag import TileError
+from ..ir import Block, Op, Value
+from ..types import Type
+from .attrcodec import read_array, read_hints, read_integer, read_string, read_tagged, refuse_extremes
+from .layout import Do, Plan, layout
+from .tables import Tables
+from .typecodec import read_count, read_enum
+from .wire import Cursor, enclose
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A block being read: the op it belongs to, which region of it, and how many operations are still to come."""
+
+    op: Op
+    plan: Plan
+    region: int
+    block: Block
+    left: int
+    count: int
+    outer: int
+    """how many values were visible outside"""
+
+
+def read_body(c: Cursor, tables: Tables, block: Block, location_list: int) -> None:
+    """Fill `block`, whose arguments are set, with the operations up to the cursor's end."""
+    _Body(c, tables, block, location_list).run()
+
+
+class _Body:
+    def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int) -> None:
+        self.c, self.tables, self.block, self.location_list = c, tables, block, location_list
+        self.values: list[Value] = list(block.args)
+        self.located = 1  # entry 0 of the list is the function itself
+        self.frames: list[_Frame] = []
+
+    def run(self) -> None:
+        c = self.c
+        try:
+            while True:
+                if self.frames:
+                    frame = self.frames[-1]
+                    if frame.left:
+                        frame.left -= 1
+                        self._op(frame.block)
+                    else:
+                        self._end_block(frame)
+                elif c.pos < c.end:
+                    self._op(self.block)
+                else:
+                    return
+        except TileError as e:
+            for frame in reversed(self.frames):
+                enclose(e, f"failed to parse operation {frame.count - frame.left - 1} in block.")
+                enclose(e, "failed to parse block 0 in region.")
+                enclose(e, f"failed to parse region {frame.region}")
+            raise
+
+    # ------------------------------------------------------------ regions
+
+    def _begin_region(self, o: Op, plan: Plan, index: int) -> None:
+        """Start reading region `index` of `o`, or finish `o` when there is none."""
+        c = self.c
+        regions = plan.opdef.regions
+        while index < len(regions):
+            f = regions[index]
+            start = c.pos
+            try:
+                blocks = c.varint()
+            except TileError as e:
+                enclose(e, "failed to read region block count")
+                raise enclose(e, f"failed to parse region {index}") from None
+            c.mark(start, f"{f.name}: {blocks} block" + ("" if blocks == 1 else "s"))
+            if blocks > 1 or (blocks == 0 and f.arity == "one"):
+                most = "at most 1" if f.arity == "opt" else "1"
+                raise TileError(
+                    f"'cuda_tile.{plan.opdef.mnemonic}' op region #{index} ('{f.name}') failed to verify constraint: "
+                    f"region with {most} blocks",
+                    offset=start,
+                )
+            if blocks == 1:
+                self._begin_block(o, plan, index)
+                return
+            setattr(o, f.attr, None)
+            index += 1
+        self._finish(o, plan)
+
+    def _begin_block(self, o: Op, plan: Plan, index: int) -> None:
+        c, start = self.c, self.c.pos
+        outer = len(self.values)
+        try:
+            count = c.varint()
+        except TileError as e:
+            raise self._in_region(enclose(e, "failed to read block argument count."), index) from None
+        c.depth += 1
+        c.mark(start, f"{count} block arguments")
+        args: list[Value] = []
+        for number in range(count):
+            start = c.pos
+            try:
+                args.append(Value(self.tables.read_type(c)))
+            except TileError as e:
+                raise self._in_region(enclose(e, f"failed to read block argument type: {number}"), index) from None
+            c.mark(start, f"argument %{len(self.values) + number}: {args[-1].type}")
+        self.values += args
+        start = c.pos
+        try:
+            count = c.varint()
+        except TileError as e:
+            raise self._in_region(enclose(e, "failed to read block operation count."), index) from None
+        c.mark(start, f"{count} operations")
+        block = Block(args)
+        setattr(o, plan.opdef.regions[index].attr, block)
+        self.frames.append(_Frame(o, plan, index, block, count, count, outer))
+
+    @staticmethod
+    def _in_region(e: TileError, index: int) -> TileError:
+        return enclose(enclose(e, "failed to parse block 0 in region."), f"failed to parse region {index}")
+
+    def _end_block(self, frame: _Frame) -> None:
+        ops = frame.block.ops
+        expected = "invalid block structure: block is expected to have a terminator operation, but "
+        problem = ""
+        if not ops:
+            problem = "it is empty"
+        elif not ops[-1].opdef.has(TERMINATOR):
+            problem = f"the last operation 'cuda_tile.{ops[-1].name}' is not a terminator."
+        self.frames.pop()
+        if problem:
+            raise self._in_region(TileError(expected + problem, offset=self.c.pos), frame.region)
+        del self.values[frame.outer :]
+        self.c.depth -= 1
+        self._begin_region(frame.op, frame.plan, frame.region + 1)
+
+    def _finish(self, o: Op, plan: Plan) -> None:
+        """Number the results, those that this version has."""
+        for f in plan.results:
+            value = getattr(o, f.attr)
+            if f.arity == "var":
+                self.values += value
+            else:
+                self.values.append(value)
+
+    # ------------------------------------------------------------ operations
+
+    def _op(self, block: Block) -> None:
+        c = self.c
+        start = c.pos
+        try:
+            opcode = c.varint()
+        except TileError as e:
+            raise enclose(e, "failed to read operation opcode.") from None
+        opdef = self._known(opcode & 0xFFFFFFFF, start)
+        c.mark(start, f"{opdef.mnemonic}")
+        try:
+            loc = self.tables.location_list(self.location_list, self.located, start)
+        except TileError as e:
+            raise enclose(e, "failed to read operation location.") from None
+        self.located += 1
+        plan = layout(opdef, self.tables.version)
+        o: Any = object.__new__(opdef.cls)
+        o.loc, o.extra = loc, None
+        c.depth += 1
+        self._fields(o, plan)
+        c.depth -= 1
+        block.ops.append(o)
+        if opdef.regions:
+            self._begin_region(o, plan, 0)
+        else:
+            self._finish(o, plan)
+
+    def _known(self, opcode: int, start: int) -> OpDef:
+        opdef = BY_OPCODE.get(opcode)
+        profile, version = self.tables.profile, self.tables.version
+        if opdef is None or opdef.since > version:
+            if profile.first:
+                raise TileError(f"unknown or unimplemented opcode: {opcode}", offset=start)
+            raise TileError(f"unsupported opcode {opcode} for bytecode version {version}", offset=start)
+        if opdef.mnemonic in ("module", "entry", "global"):
+            raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot stand inside a function", offset=start)
+        return opdef
+
+    def _fields(self, o: Any, plan: Plan) -> None:
+        opdef = plan.opdef
+        types: list[Type] = []
+        flags = left = position = 0
+        for step in plan.steps:
+            f: Any = step.field
+            match step.do:
+                case Do.RESULT_COUNT:
+                    left = self._result_count(plan)
+                case Do.RESULT:
+                    types.append(self._result_type(opdef, len(types)))
+                    setattr(o, f.attr, Value(types[-1], o))
+                case Do.RESULTS:
+                    wanted = left - len(types)
+                    new = [self._result_type(opdef, len(types) + i) for i in range(wanted)]
+                    types += new
+                    setattr(o, f.attr, tuple(Value(t, o) for t in new))
+                case Do.FLAGS:
+                    flags = self._flags()
+                    for g, bit in plan.flags:
+                        setattr(o, g.attr, flags >> bit & 1 == 1)
+                case Do.ATTR:
+                    present = step.bit < 0 or flags >> step.bit & 1
+                    setattr(o, f.attr, self._attr(f, types) if present else None)
+                case Do.OPERAND_COUNT:
+                    left = self._operand_count(opdef)
+                case Do.OPERAND:
+                    setattr(o, f.attr, self._operand(f, opdef, position))
+                    position += 1
+                case Do.OPTIONAL:
+                    present = flags >> step.bit & 1
+                    setattr(o, f.attr, self._operand(f, opdef, 0) if present else None)
+                case Do.SEGMENT:
+                    count = self._segment_count(f, opdef)
+                    setattr(o, f.attr, tuple(self._operand(f, opdef, i) for i in range(count)))
+                case Do.REST:
+                    self._rest(o, f, opdef, left, position)
+                case Do.REGION_COUNT:
+                    self._region_count(opdef)
+                case Do.REGION:
+                    break
+        for f in plan.absent:
+            if f.role == "out":
+                setattr(o, f.attr, Value(f.kind.only, o))
+            else:
+                setattr(o, f.attr, f.default_of(o))
+
+    def _flags(self) -> int:
+        start = self.c.pos
+        try:
+            flags = self.c.varint()
+        except TileError as e:
+            raise enclose(e, "failed to read flags field") from None
+        self.c.mark(start, f"flags {flags:#b}")
+        return flags
+
+    # ------------------------------------------------------------ results
+
+    def _result_count(self, plan: Plan) -> int:
+        c, opdef = self.c, plan.opdef
+        start = c.pos
+        try:
+            count = read_count(c)
+        except TileError as e:
+            raise enclose(e, f"failed to read number of result types for {self._cname(opdef)}") from None
+        c.mark(start, f"{count} results")
+        fixed = sum(f.arity == "one" for f in plan.results)
+        variadic = any(f.arity == "var" for f in plan.results)
+        if count == fixed or (variadic and count > fixed):
+            return count
+        if len(plan.results) != len(opdef.outs) or any(f.since > opdef.since for f in opdef.outs):
+            raise TileError(
+                f"result count mismatch for {self._cname(opdef)}: expected {fixed} compatible results but got {count}",
+                offset=start,
+            )
+        words = {0: "requires zero results", 1: "requires one result"}.get(fixed, f"expected {fixed} results")
+        raise TileError(f"'cuda_tile.{opdef.mnemonic}' op {words}", offset=start, notes=(f"got {count}",))
+
+    def _cname(self, opdef: OpDef) -> str:
+        """Until 13.1 two ops had other names."""
+        if self.tables.profile.first and opdef.formerly:
+            return opdef.formerly.capitalize() + "Op"
+        return opdef.cname
+
+    def _result_type(self, opdef: OpDef, index: int) -> Type:
+        start = self.c.pos
+        try:
+            t = self.tables.read_type(self.c)
+        except TileError as e:
+            raise enclose(e, f"failed to get result type {index} for {self._cname(opdef)}") from None
+        self.c.mark(start, f"result {t}")
+        return t
+
+    # ------------------------------------------------------------ operands
+
+    def _operand_count(self, opdef: OpDef) -> int:
+        c, start = self.c, self.c.pos
+        try:
+            count = read_count(c)
+        except TileError as e:
+            raise enclose(e, "failed to read operand count") from None
+        c.mark(start, f"{count} operands")
+        fixed = sum(f.arity == "one" for f in opdef.operands)
+        if count < fixed:
+            raise TileError(
+                f"'cuda_tile.{opdef.mnemonic}' op expected {fixed} or more operands, but found {count}", offset=start
+            )
+        return count
+
+    def _segment_count(self, f: Field, opdef: OpDef) -> int:
+        c, start = self.c, self.c.pos
+        try:
+            count = c.varint()
+        except TileError as e:
+            where = f"segment '{f.name}' of op 'cuda_tile.{opdef.mnemonic}'"
+            raise enclose(e, f"failed to read actual size for variadic ODS {where}") from None
+        c.mark(start, f"{count} {f.name}")
+        if count > 0x7FFFFFFF:
+            raise TileError(
+                f"failed to read operands for {f.name} segment, exceeds maximum supported capacity", offset=start
+            )
+        return count
+
+    def _rest(self, o: Any, f: Field, opdef: OpDef, count: int, position: int) -> None:
+        values = tuple(self._operand(f, opdef, i) for i in range(position, count))
+        if f.arity == "opt" and len(values) > 1:
+            raise TileError(
+                f"'cuda_tile.{opdef.mnemonic}' op operand group starting at #{position} requires 0 or 1 element, "
+                f"but found {len(values)}",
+                offset=self.c.pos,
+            )
+        setattr(o, f.attr, values if f.arity == "var" else values[0] if values else None)
+
+    def _operand(self, f: Field, opdef: OpDef, index: int) -> Value:
+        c, start, size = self.c, self.c.pos, len(self.values)
+        where = f"for {f.name} segment, element {index}" if opdef.segmented else f"for operand {index}"
+        try:
+            number = c.varint()
+        except TileError as e:
+            what = where if opdef.segmented else str(index)
+            raise enclose(e, f"failed to read operand index {what}") from None
+        if number >= size:
+            raise TileError(
+                f"operand index {number} out of bounds (size={size}) {where}", offset=start, field=f.name
+            )
+        c.mark(start, f"{f.name} %{number}")
+        return self.values[number]
+
+    # ------------------------------------------------------------ attributes and regions
+
+    def _region_count(self, opdef: OpDef) -> None:
+        c, start = self.c, self.c.pos
+        try:
+            count = read_count(c)
+        except TileError as e:
+            raise enclose(e, "failed to read number of regions to parse.") from None
+        c.mark(start, f"{count} regions")
+        if count != len(opdef.regions):
+            raise TileError(
+                f"cuda_tile.{opdef.mnemonic} op expected {len(opdef.regions)} regions, got {count}", offset=start
+            )
+
+    def _attr(self, f: Field, types: list[Type]) -> Any:
+        start = self.c.pos
+        try:
+            return self._attr_value(f, types)
+        except TileError as e:
+            e.field = e.field or f.name
+            if e.offset is None:
+                e.offset = start
+            optional = "optional " if f.arity == "opt" else ""
+            raise enclose(e, f"failed to parse {optional}attribute '{f.name}'") from None
+
+    def _attr_value(self, f: Field, types: list[Type]) -> Any:
+        c, tables = self.c, self.tables
+        start = c.pos
+        match f.kind:
+            case AttrKind.ENUM:
+                assert f.enum is not None
+                return read_enum(c, f.enum, f.name)
+            case AttrKind.STR | AttrKind.SYM_NAME:
+                return read_string(c, tables)
+            case AttrKind.SYM_REF:
+                return self._symbol(start)
+            case AttrKind.I64 | AttrKind.I32:
+                width = 64 if f.kind is AttrKind.I64 else 32
+                bits = read_integer(c, width)
+                return bits - (bits >> (width - 1) << width)
+            case AttrKind.BOOL:
+                return self._bool(f.name)
+            case AttrKind.I32_ARRAY:
+                return self._i32_array(f.name)
+            case AttrKind.BOOL_ARRAY:
+                return self._bool_array(f.name)
+            case AttrKind.DENSE:
+                value = tables.read_constant(c, types[0] if types else None)
+                c.mark(start, f"{f.name}: constant")
+                return value
+            case AttrKind.PREDICATE:
+                return self._predicate()
+            case AttrKind.HINTS:
+                return read_hints(c, tables)
+            case AttrKind.ARRAY:
+                return read_array(c, tables)
+        raise AssertionError(f.kind)
+
+    def _symbol(self, start: int) -> str:
+        try:
+            name = self.tables.read_string(self.c)
+        except TileError as e:
+            raise enclose(e, "failed to read string for FlatSymbolRefAttr.") from None
+        self.c.mark(start, f"@{ascii(name)[1:-1]}")
+        if not name and not self.tables.profile.first:
+            raise TileError("empty symbol reference is invalid", offset=start)
+        return name
+
+    def _bool(self, label: str) -> bool:
+        start = self.c.pos
+        try:
+            value = self.c.byte() != 0
+        except TileError as e:
+            raise enclose(e, "failed to read byte for inline bool (i1)") from None
+        self.c.mark(start, f"{label} {str(value).lower()}")
+        return value
+
+    def _i32_array(self, label: str) -> tuple[int, ...]:
+        start = self.c.pos
+        try:
+            values = self.c.sized(4)
+        except TileError as e:
+            raise enclose(e, "failed to read DenseI32ArrayAttr values.") from None
+        refuse_extremes(values, 32, start)
+        self.c.mark(start, f"{label} {values}")
+        return values
+
+    def _bool_array(self, label: str) -> tuple[bool, ...]:
+        start = self.c.pos
+        try:
+            values = self.c.sized(1)
+        except TileError as e:
+            raise enclose(e, "failed to read DenseBoolArrayAttr values.") from None
+        self.c.mark(start, f"{label} {values}")
+        return tuple(v != 0 for v in values)
+
+    def _predicate(self) -> Attr:
+        start = self.c.pos
+        try:
+            value = read_tagged(self.c, self.tables)
+        except TileError as e:
+            raise enclose(e, "failed to parse self-contained attribute for AssumePredicateAttrInterface") from None
+        if not isinstance(value, (DivBy, SameElements, Bounded)):
+            raise TileError("failed to cast parsed attribute to AssumePredicateAttrInterface", offset=start)
+        return value

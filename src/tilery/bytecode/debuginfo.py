@@ -1,0 +1,140 @@
+"""How debug information is laid out in bytecode: one row per kind of entry, read and written by the same walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..attrs import (
+    Attr,
+    CallSite,
+    DICompileUnit,
+    DIFile,
+    DILexicalBlock,
+    DILoc,
+    DISubprogram,
+    FileLineCol,
+    Loc,
+)
+from ..diag import TileError
+from .wire import Cursor, enclose, put_varint
+
+Scope = (DISubprogram, DILexicalBlock)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, and for what."""
+
+    attr: str
+    form: Any
+    words: str
+    of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A kind of entry, by tag."""
+
+    cls: type[Attr]
+    tag: int
+    parts: tuple[Part, ...]
+
+
+def _row(cls: type[Attr], tag: int, of: str, *parts: tuple[str, Any, str]) -> Row:
+    return Row(cls, tag, tuple(Part(attr, form, words, of) for attr, form, words in parts))
+
+
+# The location of DILoc is flattened: NVIDIA's messages name its parts by the type they build.
+_PLACE = (
+    Part("filename", str, "file name attribute", "FileLineColLoc"),
+    Part("line", int, "line number", "FileLineColLoc"),
+    Part("column", int, "column number", "FileLineColLoc"),
+)
+ROWS = (
+    _row(DICompileUnit, 1, "DICompileUnitAttr", ("file", DIFile, "file attribute")),
+    _row(
+        DIFile,
+        2,
+        "DIFileAttr",
+        ("name", str, "file name attribute"),
+        ("directory", str, "directory attribute"),
+    ),
+    _row(
+        DILexicalBlock,
+        3,
+        "DILexicalBlockAttr",
+        ("scope", Scope, "scope attribute"),
+        ("file", DIFile, "file attribute"),
+        ("line", int, "line number"),
+        ("column", int, "column number"),
+    ),
+    Row(DILoc, 4, (Part("scope", Scope, "scope attribute", "DILocAttr"), *_PLACE)),
+    _row(
+        DISubprogram,
+        5,
+        "DISubprogramAttr",
+        ("file", DIFile, "file attribute"),
+        ("line", int, "line number"),
+        ("name", str, "name attribute"),
+        ("linkageName", str, "linkage name attribute"),
+        ("compileUnit", DICompileUnit, "compile unit attribute"),
+        ("scopeLine", int, "scope line number"),
+    ),
+    _row(CallSite, 6, "CallSiteLoc", ("callee", Loc, "callee attribute"), ("caller", Loc, "caller attribute")),
+)
+_BY_TAG = {row.tag: row for row in ROWS}
+_BY_CLASS = {row.cls: row for row in ROWS}
+
+
+def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor, Any], Any]) -> Attr | None:
+    """The entry at the cursor; None is an unknown location, which every unassigned tag means too."""
+    start = c.pos
+    tag = c.varint() & 0xFF
+    row = _BY_TAG.get(tag)
+    c.mark(start, row.cls.__name__ if row else "unknown location")
+    if row is None:
+        return None
+    values: dict[str, Any] = {}
+    for p in row.parts:
+        start = c.pos
+        try:
+            if p.form is str:
+                values[p.attr] = string(c)
+            elif p.form is int:
+                # MLIR keeps lines and columns in 32 bits.
+                values[p.attr] = c.varint() & 0xFFFFFFFF
+            else:
+                values[p.attr] = ref(c, p.form)
+        except TileError as e:
+            raise enclose(e, f"failed to read {p.words} when parsing {p.of}") from None
+        shown = values[p.attr]
+        c.mark(start, f"{p.attr} {shown!r}" if isinstance(shown, (str, int)) else p.attr)
+    if row.cls is DILoc:
+        place = FileLineCol(values["filename"], values["line"], values["column"])
+        return DILoc(place, values["scope"])
+    return row.cls(**values)
+
+
+def entry_parts(node: Attr) -> list[tuple[Any, Any]]:
+    """(form, value) of each part of a node, in wire order."""
+    out = []
+    for p in _BY_CLASS[type(node)].parts:
+        holder = node.source if isinstance(node, DILoc) and p in _PLACE else node
+        out.append((p.form, getattr(holder, p.attr)))
+    return out
+
+
+def write_entry(node: Attr, string: Callable[[str], int], ref: Callable[[Any], int]) -> bytes:
+    """The entry of a node."""
+    out = bytearray()
+    put_varint(out, _BY_CLASS[type(node)].tag)
+    for form, value in entry_parts(node):
+        if form is str:
+            put_varint(out, string(value))
+        elif form is int:
+            put_varint(out, value)
+        else:
+            put_varint(out, ref(value))
+    return bytes(out)

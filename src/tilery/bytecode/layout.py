@@ -1,0 +1,123 @@
+"""`layout(op, version)`: the only statement of how an operation is laid out in bytecode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from ..decl import AttrKind, Field, OpDef
+from ..version import Version
+
+
+class Do(Enum):
+    """What comes next on the wire."""
+
+    RESULT_COUNT = "the number of results"
+    RESULT = "the type of a result"
+    RESULTS = "the types of all further results"
+    FLAGS = "a bit for each optional field that is present"
+    ATTR = "an attribute"
+    OPERAND_COUNT = "the number of all operands"
+    OPERAND = "an operand"
+    OPTIONAL = "an operand, if its flag is set"
+    SEGMENT = "a count and that many operands"
+    REST = "all further operands"
+    REGION_COUNT = "the number of regions"
+    REGION = "a region"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what, of which field, and under which bit of the flags (-1: always there)."""
+
+    do: Do
+    field: Field | None = None
+    bit: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The steps of an operation at a version, and the fields that this version does not have."""
+
+    opdef: OpDef
+    version: Version
+    steps: tuple[Step, ...]
+    absent: tuple[Field, ...]
+    results: tuple[Field, ...]
+    """The results that are numbered: newer ones are not, which would shift every later operand."""
+    flags: tuple[tuple[Field, int], ...]
+    """The attributes that are nothing but a bit of the flags."""
+
+
+_CACHE: dict[tuple[int, Version], Plan] = {}
+
+
+def layout(opdef: OpDef, version: Version) -> Plan:
+    """How `opdef` is written at `version`."""
+    key = (opdef.opcode, version)
+    if key not in _CACHE:
+        _CACHE[key] = _make(opdef, version)
+    return _CACHE[key]
+
+
+def flag_bits(opdef: OpDef) -> dict[str, int]:
+    """The bit of each optional field: older ones first; of one version attributes before operands."""
+    optional = [f for f in opdef.attrs if f.arity == "opt"]
+    if opdef.segmented:
+        optional += [f for f in opdef.operands if f.arity == "opt"]
+    return {f.name: bit for bit, f in enumerate(sorted(optional, key=lambda f: f.since))}
+
+
+def _make(opdef: OpDef, version: Version) -> Plan:
+    bits = flag_bits(opdef)
+    steps = _results(opdef, version)
+    if bits:
+        first = min(opdef.field(name).since for name in bits)
+        # Where an op had no optional field at first, older files have no flags.
+        if first == opdef.since or version >= first:
+            steps.append(Step(Do.FLAGS))
+    for f in opdef.attrs:
+        if f.since <= version and f.kind is not AttrKind.FLAG:
+            steps.append(Step(Do.ATTR, f, bits.get(f.name, -1)))
+    steps += _operands(opdef, version, bits)
+    if opdef.regions:
+        steps.append(Step(Do.REGION_COUNT))
+        steps += [Step(Do.REGION, f) for f in opdef.regions]
+    absent = tuple(f for f in opdef.fields if f.since > version and f.role != "state")
+    present = [f for f in opdef.fields if f.since <= version]
+    return Plan(
+        opdef,
+        version,
+        tuple(steps),
+        absent,
+        results=tuple(f for f in present if f.role == "out"),
+        flags=tuple((f, bits[f.name]) for f in present if f.kind is AttrKind.FLAG),
+    )
+
+
+def _results(opdef: OpDef, version: Version) -> list[Step]:
+    steps: list[Step] = []
+    # A variadic operand is enough for a result count, even where the number of results is fixed.
+    if any(f.arity == "var" for f in opdef.operands + opdef.outs):
+        steps.append(Step(Do.RESULT_COUNT))
+    present = (f for f in opdef.outs if f.since <= version)
+    return steps + [Step(Do.RESULTS if f.arity == "var" else Do.RESULT, f) for f in present]
+
+
+def _operands(opdef: OpDef, version: Version, bits: dict[str, int]) -> list[Step]:
+    steps: list[Step] = []
+    counted = not opdef.segmented and any(f.arity != "one" for f in opdef.operands)
+    if counted:
+        steps.append(Step(Do.OPERAND_COUNT))
+    for f in opdef.operands:
+        if f.since > version:
+            continue
+        if f.arity == "one":
+            steps.append(Step(Do.OPERAND, f))
+        elif not opdef.segmented:
+            steps.append(Step(Do.REST, f))
+        elif f.arity == "opt":
+            steps.append(Step(Do.OPTIONAL, f, bits[f.name]))
+        else:
+            steps.append(Step(Do.SEGMENT, f))
+    return steps

@@ -1,0 +1,428 @@
+"""Bytes to Module: the header, the sections, the globals and the functions. Operations are read in `body`."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+
+from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
+from ..diag import TileError
+from ..ir import Block, Op, Value
+from ..ops import Entry, Global, Module
+from ..types import Function
+from ..version import SUPPORTED, V13_1, V13_3, Version
+from .attrcodec import read_tagged
+from .body import read_body
+from .profile import Profile, find_profile
+from .tables import Tables
+from .typecodec import quoted
+from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclose
+
+PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4
+
+
+def is_bytecode(data: bytes) -> bool:
+    """Whether these bytes start like Tile IR bytecode."""
+    return data.startswith(MAGIC)
+
+
+def read(data: bytes, *, file: str = "", reader: str | None = None, marks: list[Mark] | None = None) -> Module:
+    """The module in `data`. `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does.
+
+    With `marks`, what every byte means is recorded there, up to the first error.
+    """
+    paused = gc.isenabled()
+    gc.disable()  # building a module makes only objects that stay: collecting meanwhile doubles the time
+    try:
+        return _File(bytes(data), find_profile(reader), marks).module()
+    except TileError as e:
+        e.file = e.file or file
+        if not e.message and e.notes:
+            e.message = e.notes.pop(0)
+        raise
+    finally:
+        if paused:
+            gc.enable()
+
+
+@dataclass(slots=True)
+class _Found:
+    """Where a section's payload lies."""
+
+    start: int
+    end: int
+    alignment: int
+
+
+class _File:
+    """One file being read."""
+
+    def __init__(self, data: bytes, profile: Profile, marks: list[Mark] | None) -> None:
+        self.data, self.profile, self.marks = data, profile, marks
+        self.version, self.tag = V13_1, 0
+        self.order: list[Section] = []
+        self.sections: dict[Section, _Found] = {}
+        self.used: dict[Section, int] = {}
+        self.location_list: dict[str, int] = {}
+
+    def module(self) -> Module:
+        c = Cursor(self.data, 0, len(self.data), self.marks)
+        try:
+            self._header(c)
+        except TileError as e:
+            raise enclose(e, "failed to parse bytecode header") from None
+        self._find_sections(c)
+        tables = self.tables = Tables(self.data, self.version, self.profile, self.marks)
+        self._parse(Section.STRING, tables.parse_strings, mandatory=True)
+        producer = self._producer()
+        self._parse(Section.TYPE, tables.parse_types)
+        self._parse(Section.CONSTANT, tables.parse_constants)
+        globals_ = self._parse(Section.GLOBAL, self._globals) or []
+        functions = self._parse(Section.FUNC, self._functions, mandatory=True) or []
+        self._parse(Section.DEBUG, tables.parse_debug)
+        ops: list[Op] = []
+        for row in globals_:
+            try:
+                ops.append(self._global(row))
+            except TileError as e:
+                raise enclose(e, "failed to create global from bytecode") from None
+        for info in functions:
+            try:
+                ops.append(self._entry(info))
+            except TileError as e:
+                raise enclose(e, "failed to create function from bytecode") from None
+        return Module(producer=producer, body=Block([], ops), version=self.version, layout=self._layout())
+
+    # ------------------------------------------------------------ container
+
+    def _header(self, c: Cursor) -> None:
+        for index, expected in enumerate(MAGIC):
+            if c.remaining == 0 and not self.profile.first:
+                raise TileError(f"truncated bytecode: missing magic byte at position {index}", offset=index)
+            byte = c.byte() if c.remaining else 0
+            if byte != expected:
+                hint = ("this looks like MLIR bytecode",) if self.data.startswith(b"ML\xefR") else ()
+                raise TileError(
+                    f"invalid magic number at position {index}, got {byte} expected {expected}",
+                    offset=index,
+                    notes=hint,
+                )
+        c.mark(0, "magic")
+        start = c.pos
+        major, minor = c.byte(), c.byte()
+        c.mark(start, f"version {major}.{minor}")
+        self.tag = int.from_bytes(c.take(2), "little")
+        c.mark(start + 2, f"version tag {self.tag}")
+        supported = [v for v in SUPPORTED if v <= self.profile.latest]
+        if (major, minor) not in supported:
+            window = f"[{supported[0]}{self.profile.window}{supported[-1]}]"
+            raise TileError(
+                f"unsupported Tile version {major}.{minor}.{self.tag}, this reader supports versions {window}",
+                offset=start,
+            )
+        self.version = Version(major, minor)
+
+    def _find_sections(self, c: Cursor) -> None:
+        while True:
+            try:
+                section, found = self._section_header(c)
+            except TileError as e:
+                raise enclose(e, "failed to parse section header") from None
+            if found is None:
+                if c.remaining:
+                    raise TileError("end section is not the last section", offset=c.pos)
+                return
+            self._check_alignment(section, found, c)
+            if found.end > len(self.data):
+                left = len(self.data) - found.start
+                raise TileError(
+                    f"section length {found.end - found.start} exceeds remaining bytecode data. {left}", offset=c.pos
+                )
+            c.pos = found.end
+            if section in self.sections:
+                self.order.remove(section)  # the last of several counts, as in NVIDIA's reader
+            self.sections[section] = found
+            self.order.append(section)
+
+    def _section_header(self, c: Cursor) -> tuple[Section, _Found | None]:
+        start = c.pos
+        if c.remaining < 1:
+            raise TileError("unexpected end of data while reading section header", offset=start)
+        byte = c.byte()
+        number, aligned = byte & 0x7F, byte >= 0x80
+        if number == Section.END:
+            if aligned:
+                raise TileError("end section should not have alignment flag set", offset=start)
+            c.mark(start, "end of file")
+            return Section.END, None
+        if number > Section.PRODUCER or (self.profile.first and number == Section.PRODUCER):
+            raise TileError(f"unknown section ID: {number}", offset=start)
+        section = Section(number)
+        c.mark(start, f"section {section.name.lower()}" + (", aligned" if aligned else ""))
+        at = c.pos
+        try:
+            length = c.varint()
+        except TileError as e:
+            raise enclose(e, "failed to read section length") from None
+        c.mark(at, f"{length} bytes")
+        if length > c.remaining:
+            raise TileError(f"section length {length} exceeds remaining data size {c.remaining}", offset=at)
+        alignment = 1
+        if aligned:
+            at = c.pos
+            alignment = c.varint()
+            c.mark(at, f"alignment {alignment}")
+            if alignment == 0 or alignment & (alignment - 1):
+                raise TileError(f"invalid alignment value: {alignment}", offset=at)
+            c.align(0, alignment)
+        return section, _Found(c.pos, c.pos + length, alignment if aligned else 0)
+
+    def _check_alignment(self, section: Section, found: _Found, c: Cursor) -> None:
+        needed = ALIGNMENT[section]
+        if needed == 1 or (found.alignment and found.alignment % needed == 0):
+            return
+        has = f"has alignment of {found.alignment}" if found.alignment else "has no alignment flag set"
+        raise TileError(
+            f"section {section.value} must have alignment that is a multiple of {needed} bytes, but {has}",
+            offset=c.pos,
+        )
+
+    def _parse(self, section: Section, parse, mandatory: bool = False):  # type: ignore[no-untyped-def]
+        name = "function" if section is Section.FUNC else section.name.lower()
+        found = self.sections.get(section)
+        if found is None:
+            if mandatory:
+                raise TileError(f"{name} section is mandatory", offset=len(self.data))
+            return None
+        c = Cursor(self.data, found.start, found.end, self.marks)
+        try:
+            result = parse(c)
+        except TileError as e:
+            raise enclose(e, f"failed to parse {name} section") from None
+        self.used[section] = c.pos
+        return result
+
+    # ------------------------------------------------------------ small sections
+
+    def _producer(self) -> str | None:
+        def parse(c: Cursor) -> str:
+            start = c.pos
+            try:
+                index = c.varint()
+            except TileError as e:
+                raise enclose(e, "failed to read producer string index") from None
+            try:
+                text = self.tables.string(index, start)
+            except TileError as e:
+                raise enclose(e, f"failed to get producer string at index {index}") from None
+            c.mark(start, f"producer {text!a}")
+            return text
+
+        found: str | None = self._parse(Section.PRODUCER, parse)
+        return found
+
+    def _globals(self, c: Cursor) -> list[list[tuple[int, int]]]:
+        """Rows of (offset, number), one per global."""
+        start = c.pos
+        try:
+            count = c.varint()
+        except TileError as e:
+            raise enclose(e, "failed to read number of global.") from None
+        c.mark(start, f"{count} globals")
+        columns = ["symbol name string.", "value type", "value constant index", "alignment"]
+        labels = ["name: string", "type", "value: constant", "alignment"]
+        if self.version >= V13_3:
+            columns += ["symbol visibility", "constant flag"]
+            labels += ["visibility", "constant"]
+        if count > c.remaining // len(columns):
+            raise TileError(
+                f"number of globals ({count}) exceeds the maximum of {c.remaining // len(columns)} "
+                f"that can fit in the remaining payload of {c.remaining} bytes.",
+                offset=start,
+            )
+        rows: list[list[tuple[int, int]]] = []
+        for _ in range(count):
+            row: list[tuple[int, int]] = []
+            for words, label in zip(columns, labels):
+                start = c.pos
+                try:
+                    row.append((start, c.varint()))
+                except TileError as e:
+                    raise enclose(e, f"failed to read global {words}") from None
+                c.mark(start, f"{label} {row[-1][1]}")
+            rows.append(row)
+        return rows
+
+    def _global(self, row: list[tuple[int, int]]) -> Global:
+        (at, name), (type_at, type_index), (value_at, constant), (_, alignment) = row[:4]
+        tables = self.tables
+        if constant >= len(tables.constants):
+            raise TileError("global value constant index out of bounds", offset=value_at)
+        try:
+            text = tables.string(name, at)
+        except TileError as e:
+            raise enclose(e, f"failed to get global symbol name string for index {name}") from None
+        if not text and not self.profile.first:
+            raise TileError(f"global symbol name at index {name} is empty", offset=at)
+        try:
+            t = tables.type(type_index, type_at)
+        except TileError as e:
+            raise enclose(e, "provided type is null") from None
+        made = Global(sym_name=text, value=tables.constant(constant, t, value_at), alignment=alignment)
+        if len(row) > 4:
+            (at, visibility), (_, flag) = row[4:]
+            if visibility & 0xFFFFFFFF not in (0, 1):
+                raise TileError(f"invalid symbol visibility value: {visibility}", offset=at)
+            made.symbol_visibility = SymbolVisibility(visibility & 0xFFFFFFFF)
+            made.constant = flag != 0
+        return made
+
+    # ------------------------------------------------------------ functions
+
+    def _functions(self, c: Cursor) -> list[_Info]:
+        start = c.pos
+        count = c.varint()
+        c.mark(start, f"{count} functions")
+        size = c.end - start
+        if count > size:
+            raise TileError(f"number of functions ({count}) exceeds payload size ({size})", offset=start)
+        return [self._function(c) for _ in range(count)]
+
+    def _function(self, c: Cursor) -> _Info:
+        at = c.pos
+        name = c.varint()
+        c.mark(at, f"name: string {name}")
+        type_at = c.pos
+        signature = c.varint()
+        c.mark(type_at, f"signature: type {signature}")
+        start = c.pos
+        flags = c.byte()
+        c.mark(start, f"flags {flags:#b}")
+        if flags & ~7 and not self.profile.first:
+            raise TileError(f"function entry has unrecognized flag bits (0x{flags & ~7:X});", offset=start)
+        start = c.pos
+        location = c.varint()
+        c.mark(start, f"location list {location}")
+        hints: Attr | None = None
+        if flags & KERNEL and flags & HAS_HINTS:
+            hints = read_tagged(c, self.tables)
+        start = c.pos
+        length = c.varint()
+        c.mark(start, f"body of {length} bytes")
+        if length > c.remaining:
+            raise TileError(
+                f"function body length {length} exceeds remaining bytecode data ({c.remaining} bytes)", offset=start
+            )
+        info = _Info(name, at, signature, type_at, flags, location, hints, c.pos, c.pos + length)
+        c.pos += length
+        return info
+
+    def _entry(self, info: _Info) -> Entry:
+        tables = self.tables
+        try:
+            name = tables.string(info.name, info.name_at)
+        except TileError as e:
+            raise enclose(e, f"failed to get function name string at index {info.name}") from None
+        if not name and not self.profile.first:
+            raise TileError(f"function name at index {info.name} is empty", offset=info.name_at)
+        signature = self._signature(info, name)
+        try:
+            loc = tables.location_list(info.location, 0, info.name_at)
+        except TileError as e:
+            raise enclose(e, f"failed to read function location for '{name}'") from None
+        if not info.flags & KERNEL:
+            raise TileError(f"un-expected non-entry function '{name}'", offset=info.name_at)
+        if info.hints is not None and not isinstance(info.hints, OptimizationHints):
+            raise TileError(f"invalid optimization hints attribute for function '{name}'", offset=info.name_at)
+        args = [Value(t) for t in signature.params]
+        block = Block(args)
+        c = Cursor(self.data, info.start, info.end, self.marks, 1)
+        try:
+            read_body(c, tables, block, info.location)
+        except TileError as e:
+            raise enclose(e, f"failed to parse function body for function '{name}'") from None
+        made = Entry(sym_name=name, function_type=signature, optimization_hints=info.hints, body=block)
+        made.loc = loc
+        if info.flags & PRIVATE and not self.profile.first:
+            made.extra = {"sym_visibility": StrAttr("private")}
+        if info.location:
+            self.location_list[name] = info.location - 1
+        return made
+
+    def _signature(self, info: _Info, name: str) -> Function:
+        tables = self.tables
+        if info.signature >= len(tables.types):
+            raise TileError(
+                f"function signature index {info.signature} out of bounds for function '{name}'", offset=info.type_at
+            )
+        try:
+            signature = tables.type(info.signature, info.type_at)
+        except TileError as e:
+            raise enclose(e, f"failed to parse type at index {info.signature} for function '{name}") from None
+        if not isinstance(signature, Function):
+            raise TileError(
+                f"function signature index {info.signature} does not refer to a function type for function '{name}', "
+                f"got type: {quoted(signature)}",
+                offset=info.type_at,
+            )
+        return signature
+
+    # ------------------------------------------------------------ layout
+
+    def _layout(self) -> FileLayout:
+        tables = self.tables
+        return FileLayout(
+            version=self.version,
+            tag=self.tag,
+            sections=tuple(self._hint(section) for section in self.order),
+            strings=tuple(self._all_strings()),
+            types=tuple(
+                tables.known_types.get(i) or self.data[slice(*tables.types.at(i))] for i in range(len(tables.types))
+            ),
+            constants=tuple(self.data[slice(*tables.constants.at(i))] for i in range(len(tables.constants))),
+            constant_uses={key: tuple(uses) for key, uses in tables.constant_uses.items()},
+            debug=tuple(
+                tables.known_debug.get(i + 1) or self.data[slice(*tables.debug.at(i))]
+                for i in range(len(tables.debug))
+            ),
+            locations=self._location_lists(),
+            location_list=self.location_list,
+        )
+
+    def _hint(self, section: Section) -> SectionHint:
+        found = self.sections[section]
+        used = self.used.get(section, found.end)
+        needed = ALIGNMENT[section]
+        # Only the section of functions and empty tables end before their payload does.
+        empty = section in (Section.CONSTANT, Section.TYPE, Section.STRING) and used == found.start + 1
+        padded = needed if (empty or section is Section.FUNC) and (found.end - found.start) % needed == 0 else 1
+        return SectionHint(section, max(1, found.alignment), padded)
+
+    def _all_strings(self) -> list[str]:
+        out: list[str] = []
+        for index in range(len(self.tables.strings)):
+            try:
+                out.append(self.tables.string(index, 0))
+            except TileError:
+                return out
+        return out
+
+    def _location_lists(self) -> tuple[tuple[int, ...], ...]:
+        starts, locations = self.tables.location_starts, self.tables.locations
+        ends = [*starts[1:], len(locations)]
+        return tuple(tuple(locations[a:b]) for a, b in zip(starts, ends))
+
+
+@dataclass(slots=True)
+class _Info:
+    """The table's row of a function."""
+
+    name: int
+    name_at: int
+    signature: int
+    type_at: int
+    flags: int
+    location: int
+    hints: Attr | None
+    start: int
+    end: int

@@ -1,0 +1,296 @@
+"""The tables of a file, decoded when something refers to an entry: a broken entry that nobody uses is no error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..attrs import Attr, Dense, Loc, dense_problem
+from ..diag import TileError
+from ..types import Tile, Type
+from ..version import Version
+from .debuginfo import read_entry
+from .profile import Profile
+from .typecodec import quoted, read_count, read_type
+from .wire import Cursor, Mark, decode_text, enclose, silent
+
+MAX_NESTING = 100
+"""How deeply types, attributes and debug entries may refer to one another."""
+
+
+class Ranges:
+    """The entries of a table: where each one lies in the file."""
+
+    __slots__ = ("end", "start", "starts")
+
+    def __init__(self, start: int = 0, end: int = 0, starts: list[int] | None = None) -> None:
+        self.start, self.end = start, end
+        self.starts = starts or []
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def at(self, index: int) -> tuple[int, int]:
+        """First byte and end of an entry; the end may lie before the start in a broken file."""
+        last = index + 1 == len(self.starts)
+        return self.start + self.starts[index], self.end if last else self.start + self.starts[index + 1]
+
+
+class Tables:
+    """Strings, types, constants and debug information of one file."""
+
+    def __init__(self, data: bytes, version: Version, profile: Profile, marks: list[Mark] | None) -> None:
+        self.data, self.version, self.profile, self.marks = data, version, profile, marks
+        self.strings, self.types, self.constants, self.debug = Ranges(), Ranges(), Ranges(), Ranges()
+        self.locations: list[int] = []
+        self.location_starts: list[int] = []
+        self.known_strings: dict[int, str] = {}
+        self.known_types: dict[int, Type] = {}
+        self.known_debug: dict[int, Attr | None] = {}
+        self.known_dense: dict[tuple[Type, int], Dense] = {}
+        self.constant_uses: dict[tuple[Type, bytes], list[int]] = {}
+        self.string_budget = 64 * len(data) + (1 << 20)
+        self._busy: list[tuple[str, int]] = []
+
+    # ------------------------------------------------------------ strings
+
+    def parse_strings(self, c: Cursor) -> None:
+        self.strings = self._offsets(c, 4, "strings")
+
+    def string(self, index: int, offset: int) -> str:
+        if index not in self.known_strings:
+            if index >= len(self.strings):
+                raise TileError(f"string index {index} out of bounds", offset=offset)
+            # NVIDIA's reader computes the length in 32 bits and clamps both ends to the section.
+            start, end = self.strings.at(index)
+            length = (end - start) & 0xFFFFFFFF
+            start = min(start, self.strings.end)
+            end = min(start + length, self.strings.end)
+            self.string_budget -= end - start
+            if self.string_budget < 0:
+                raise TileError("the strings of the string section overlap too much", offset=offset)
+            self.known_strings[index] = decode_text(self.data[start:end])
+        return self.known_strings[index]
+
+    def read_string(self, c: Cursor) -> str:
+        start = c.pos
+        return self.string(c.varint(), start)
+
+    # ------------------------------------------------------------ types
+
+    def parse_types(self, c: Cursor) -> None:
+        self.types = self._offsets(c, 4, "types")
+
+    def read_type(self, c: Cursor) -> Type:
+        start = c.pos
+        return self.type(c.varint(), start)
+
+    def type(self, index: int, offset: int) -> Type:
+        found = self.known_types.get(index)
+        if found is None:
+            entry = self._entry(self.types, "type", index, offset)
+            self._busy.append(("type", index))
+            try:
+                found = self.known_types[index] = read_type(entry, self.version, self.profile, self.read_type)
+            finally:
+                self._busy.pop()
+        return found
+
+    def _entry(self, ranges: Ranges, kind: str, index: int, offset: int) -> Cursor:
+        """A cursor over one entry, refusing what NVIDIA's reader refuses without a word."""
+        if index >= len(ranges):
+            raise silent(f"{kind} {index} does not exist, there are {len(ranges)}", offset)
+        if (kind, index) in self._busy:
+            raise silent(f"{kind} {index} refers to itself", offset)
+        if len(self._busy) >= MAX_NESTING:
+            raise TileError(f"{kind}s refer to one another more than {MAX_NESTING} deep", offset=offset)
+        start, end = ranges.at(index)
+        if end < start or end > ranges.end:
+            raise silent(f"{kind} {index} lies outside its section", offset)
+        return Cursor(self.data, start, end, self.marks, 1)
+
+    # ------------------------------------------------------------ constants
+
+    def parse_constants(self, c: Cursor) -> None:
+        base, start = c.pos, c.pos
+        count = read_count(c)
+        c.mark(start, f"{count} constants")
+        if count == 0:
+            return
+        c.align(base, 8)
+        if c.remaining // 8 < count:
+            raise TileError("insufficient data for constant indices", offset=c.pos)
+        starts = self._read_offsets(c, 8, count, "constant")
+        ranges = Ranges(c.pos, c.end, starts)
+        size = c.end - c.pos
+        for index in range(count):
+            first = starts[index]
+            last = starts[index + 1] if index + 1 < count else size
+            if last < first:
+                raise TileError(
+                    f"invalid constant start indices: end ({last}) is less than start ({first}) for constant {index}",
+                    offset=c.pos,
+                )
+            if last > size:
+                raise TileError(
+                    f"constant {index} extends beyond available data: "
+                    f"size={last - first}, start={first}, total data size={size}",
+                    offset=c.pos,
+                )
+        self.constants = ranges
+
+    def read_constant(self, c: Cursor, t: Type | None) -> Dense:
+        start = c.pos
+        try:
+            index = c.varint()
+        except TileError as e:
+            raise enclose(e, "failed to read constant index") from None
+        if index >= len(self.constants):
+            raise TileError(f"constant index {index} out of bounds", offset=start)
+        return self.constant(index, t, start)
+
+    def constant(self, index: int, t: Type | None, offset: int) -> Dense:
+        """The constant as a value of type `t`."""
+        if not isinstance(t, Tile):
+            got = "expect Cuda Tile integer or float type but got: <<NULL TYPE>>"
+            raise TileError("provided type is null" if t is None else got, offset=offset)
+        dense = self.known_dense.get((t, index))
+        if dense is None:
+            dense = self.known_dense[t, index] = self._decode_constant(index, t)
+        self.constant_uses.setdefault((t, dense.data), []).append(index)
+        return dense
+
+    def _decode_constant(self, index: int, t: Tile) -> Dense:
+        start, end = self.constants.at(index)
+        c = Cursor(self.data, start, end, self.marks, 1)
+        if not hasattr(t.element, "bits"):
+            raise TileError(f"expect Cuda Tile integer or float type but got: {quoted(t)}", offset=start)
+        try:
+            length = c.varint()
+        except TileError as e:
+            raise enclose(e, "failed to read the size of the data buffer") from None
+        c.mark(start, f"constant {index}: {length} bytes")
+        start = c.pos
+        try:
+            data = c.take(length)
+        except TileError as e:
+            raise enclose(e, "failed to read the raw byte data") from None
+        if (why := dense_problem(t, data)) is not None:
+            raise TileError(why, offset=start)
+        c.mark(start, f"elements of {t}")
+        return Dense(t, data)
+
+    # ------------------------------------------------------------ debug information
+
+    def parse_debug(self, c: Cursor) -> None:
+        base = c.pos
+        self.location_starts = self._counted(c, base, 4, "operations with debug info", "index offset", "index offsets")
+        self.locations = self._counted(c, base, 8, "debug info indices", "indices", "indices")
+        count = self._count_of(c, "debug info attributes", 4)
+        try:
+            c.align(base, 4)
+        except TileError as e:
+            raise enclose(e, "failed to skip padding for debug info offset pointer") from None
+        if c.remaining == 0:
+            raise TileError("failed to read debug info offset pointer", offset=c.pos)
+        try:
+            starts = self._read_offsets(c, 4, count, "debug entry")
+        except TileError as e:
+            raise enclose(e, "failed to skip debug info offsets") from None
+        self.debug = Ranges(c.pos, c.end, starts)
+
+    def _counted(self, c: Cursor, base: int, width: int, what: str, padding: str, skipped: str) -> list[int]:
+        count = self._count_of(c, what, 0)
+        try:
+            c.align(base, width)
+        except TileError as e:
+            raise enclose(e, f"failed to skip padding for debug info {padding} pointer") from None
+        if not self.profile.first and count > c.remaining // width:
+            raise self._too_many(what, count, c, width)
+        if c.remaining == 0:
+            dot = "." if width == 4 else ""
+            raise TileError(f"failed to read debug info {padding} pointer{dot}", offset=c.pos)
+        try:
+            return self._read_offsets(c, width, count, "location list" if width == 4 else "location")
+        except TileError as e:
+            raise enclose(e, f"failed to skip debug info {skipped}") from None
+
+    def _count_of(self, c: Cursor, what: str, width: int) -> int:
+        start = c.pos
+        try:
+            count = c.varint()
+        except TileError as e:
+            raise enclose(e, f"failed to read total number of {what}") from None
+        c.mark(start, f"{count} {what}")
+        if width and count > c.remaining // width:
+            raise self._too_many(what, count, c, width)
+        return count
+
+    def location_list(self, index: int, k: int, offset: int) -> Loc | None:
+        """The k-th location of list `index`; list 0 means that nothing has a location."""
+        if index == 0:
+            return None
+        if index > len(self.location_starts):
+            raise silent(f"location list {index} does not exist, there are {len(self.location_starts)}", offset)
+        position = self.location_starts[index - 1] + k
+        if position >= len(self.locations):
+            raise silent(f"location list {index} has no entry {k}", offset)
+        found = self.debug_entry(self.locations[position], offset)
+        if found is not None and not isinstance(found, Loc):
+            raise silent(f"debug entry {self.locations[position]} is no location", offset)
+        return found
+
+    def debug_entry(self, index: int, offset: int) -> Attr | None:
+        """Entry `index`, counted from one; 0 is the unknown location."""
+        if index == 0:
+            return None
+        if index not in self.known_debug:
+            entry = self._entry(self.debug, "debug entry", index - 1, offset)
+            self._busy.append(("debug entry", index - 1))
+            try:
+                self.known_debug[index] = read_entry(entry, self.read_string, self._read_debug_ref)
+            finally:
+                self._busy.pop()
+        return self.known_debug[index]
+
+    def _read_debug_ref(self, c: Cursor, form: Any) -> Attr | None:
+        start = c.pos
+        index = c.varint()
+        found = self.debug_entry(index, start)
+        if found is None and form is Loc:
+            return None
+        if isinstance(found, Attr) and isinstance(found, form):
+            return found
+        raise silent(f"debug entry {index} is of another kind", start)
+
+    # ------------------------------------------------------------ shared
+
+    def _offsets(self, c: Cursor, width: int, what: str) -> Ranges:
+        base = start = c.pos
+        count = c.varint()
+        c.mark(start, f"{count} {what}")
+        if count == 0:
+            return Ranges()
+        if count > c.remaining // width:
+            raise self._too_many(what, count, c, width)
+        c.align(base, width)
+        if c.remaining == 0:
+            raise silent("the section ends before its offsets", c.pos)
+        starts = self._read_offsets(c, width, count, what[:-1])
+        return Ranges(c.pos, c.end, starts)
+
+    def _read_offsets(self, c: Cursor, width: int, count: int, what: str) -> list[int]:
+        start = c.pos
+        data = c.take(count * width)
+        values = [int.from_bytes(data[i : i + width], "little") for i in range(0, len(data), width)]
+        if c.marks is not None:
+            for index, value in enumerate(values):
+                at = start + index * width
+                c.marks.append(Mark(at, at + width, f"{what} {index} at {value}", c.depth))
+        return values
+
+    def _too_many(self, what: str, count: int, c: Cursor, width: int) -> TileError:
+        return TileError(
+            f"number of {what} ({count}) exceeds the maximum of {c.remaining // width} "
+            f"that can fit in the remaining payload of {c.remaining} bytes.",
+            offset=c.pos,
+        )

@@ -1,0 +1,388 @@
+"""Module to bytes, at any version; what a version cannot say is refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..attrs import Attr, CallSite, Dense, DILoc, FileLineCol, Loc, StrAttr, SymbolVisibility
+from ..diag import TileError
+from ..ir import Op, walk
+from ..ops import Entry, Global, Module
+from ..types import Type
+from ..version import SUPPORTED, V13_3, Version
+from .attrcodec import write_tagged
+from .bodywriter import write_body
+from .debuginfo import entry_parts, write_entry
+from .typecodec import parts, write_type
+from .wire import (
+    ALIGNMENT,
+    DEFAULT_ORDER,
+    MAGIC,
+    FileLayout,
+    Section,
+    SectionHint,
+    encode_text,
+    pad,
+    put_varint,
+)
+
+
+def write(module: Module, version: Version | None = None) -> bytes:
+    """The bytes of a module: at `version`, or at the one it was read from, or at the lowest that can express it."""
+    if version is None:
+        version = module.version
+    if version is not None:
+        return _write_at(module, version)
+    for candidate in SUPPORTED[:-1]:
+        try:
+            return _write_at(module, candidate)
+        except TileError:
+            continue  # a newer version may do; if none does, the newest says why
+    return _write_at(module, SUPPORTED[-1])
+
+
+def _write_at(module: Module, version: Version) -> bytes:
+    seen = module.layout
+    if seen is None or (seen.unused and seen.version == version):
+        return _File(module, version, seen).encode()
+    # Once to learn what is used, once more with only that: indices change.
+    first = _File(module, version, replace(seen, version=version))
+    first.sections()
+    return _File(module, version, first.used_layout()).encode()
+
+
+class _Table:
+    """Keys in the order of their indices; a key may stand at several, of which the first counts."""
+
+    def __init__(self, items: tuple[Any, ...]) -> None:
+        self.items: list[Any] = list(items)
+        self.index: dict[Any, int] = {}
+        for number, item in enumerate(items):
+            self.index.setdefault(item, number)
+        self.used: set[int] = set()
+
+    def get(self, key: Any) -> int | None:
+        found = self.index.get(key)
+        if found is not None:
+            self.used.add(found)
+        return found
+
+    def add(self, key: Any) -> int:
+        number = self.index[key] = len(self.items)
+        self.items.append(key)
+        self.used.add(number)
+        return number
+
+
+class _File:
+    """One file being written; it hands out the indices of strings, types, constants and debug entries."""
+
+    def __init__(self, module: Module, version: Version, seen: FileLayout | None) -> None:
+        self.module, self.version, self.seen = module, version, seen
+        self.strings = _Table(seen.strings if seen else ())
+        self.types = _Table(seen.types if seen else ())
+        self.debug = _Table(seen.debug if seen else ())
+        self.constants: list[bytes] = list(seen.constants if seen else ())
+        self.constant_used: set[int] = set()
+        self.new_constants: dict[Dense, int] = {}
+        self.constant_uses = {key: list(uses) for key, uses in (seen.constant_uses if seen else {}).items()}
+        self.locations: list[tuple[int, ...]] = list(seen.locations if seen else ())
+
+    # ------------------------------------------------------------ indices
+
+    def string(self, text: str) -> int:
+        found = self.strings.get(text)
+        return self.strings.add(text) if found is None else found
+
+    def type(self, t: Type) -> int:
+        """The index of a type, after those of the types it refers to."""
+        found = self.types.get(t)
+        if found is not None:
+            return found
+        todo = [t]
+        while todo:
+            missing = [p for p in parts(todo[-1]) if self.types.get(p) is None]
+            if missing:
+                todo += reversed(missing)
+            else:
+                done = todo.pop()
+                if self.types.get(done) is None:
+                    self.types.add(done)
+        return self.types.index[t]
+
+    def constant(self, value: Dense) -> int:
+        uses = self.constant_uses.get((value.type, value.data))
+        if uses:
+            number = uses.pop(0) if len(uses) > 1 else uses[0]
+        elif value in self.new_constants:
+            number = self.new_constants[value]
+        else:
+            number = self.new_constants[value] = len(self.constants)
+            entry = bytearray()
+            put_varint(entry, len(value.data))
+            self.constants.append(bytes(entry) + value.data)
+        self.constant_used.add(number)
+        return number
+
+    def debug_entry(self, node: Attr | None) -> int:
+        """The index of a debug entry, counted from one; unknown locations and bare places are 0."""
+        if node is None or isinstance(node, FileLineCol):
+            return 0
+        if isinstance(node, Loc) and not isinstance(node, (DILoc, CallSite)):
+            raise TileError(f"unsupported location, got {type(node).__name__}, expected DILocAttr or CallSiteLoc")
+        found = self.debug.get(node)
+        if found is not None:
+            return found + 1
+        todo: list[Attr] = [node]
+        while todo:
+            missing = [p for p in _references(todo[-1]) if self.debug.get(p) is None]
+            if missing:
+                todo += reversed(missing)
+            else:
+                done = todo.pop()
+                if self.debug.get(done) is None:
+                    self.debug.add(done)
+        return self.debug.index[node] + 1
+
+    # ------------------------------------------------------------ file
+
+    def encode(self) -> bytes:
+        sections = self.sections()
+        out = bytearray(MAGIC)
+        out += bytes(self.version)
+        out += (self.seen.tag if self.seen else 0).to_bytes(2, "little")
+        for hint in self._order(sections):
+            payload = sections[hint.id]
+            pad(payload, hint.padded)
+            out.append(hint.id | (0x80 if hint.alignment > 1 else 0))
+            put_varint(out, len(payload))
+            if hint.alignment > 1:
+                put_varint(out, hint.alignment)
+                pad(out, hint.alignment)
+            out += payload
+        out.append(Section.END)
+        return bytes(out)
+
+    def _order(self, sections: dict[Section, bytearray]) -> list[SectionHint]:
+        if self.seen is None:
+            # NVIDIA's writer pads the functions at the end, and omits empty sections.
+            return [
+                SectionHint(s, ALIGNMENT[s], 8 if s is Section.FUNC else 1) for s in DEFAULT_ORDER if s in sections
+            ]
+        known = [hint for hint in self.seen.sections if hint.id in sections]
+        missing = [s for s in DEFAULT_ORDER if s in sections and s not in {hint.id for hint in known}]
+        return known + [SectionHint(s, ALIGNMENT[s], 1) for s in missing]
+
+    def sections(self) -> dict[Section, bytearray]:
+        """The payload of every section, made in an order in which indices come out as NVIDIA's writer has them."""
+        entries = self._entries()
+        for o in entries:
+            self.string(o.sym_name)
+            self.type(o.function_type)
+            self._location(o, o.loc)
+        out: dict[Section, bytearray] = {}
+        out[Section.GLOBAL] = self._globals()
+        out[Section.FUNC] = self._functions(entries)
+        out[Section.CONSTANT] = self._table(self.constants, 8)
+        out[Section.DEBUG] = self._debug()
+        out[Section.TYPE] = self._types()
+        if self.module.producer is not None and self.version >= V13_3:
+            out[Section.PRODUCER] = bytearray()
+            put_varint(out[Section.PRODUCER], self.string(self.module.producer))
+        out[Section.STRING] = self._table([encode_text(s) for s in self.strings.items], 4)
+        # The string and function sections are mandatory; others stand when they hold something or stood before.
+        keep = {hint.id for hint in self.seen.sections} if self.seen else set()
+        keep |= {Section.STRING, Section.FUNC}
+        return {s: payload for s, payload in out.items() if s in keep or bytes(payload) not in (b"", b"\0")}
+
+    def _entries(self) -> list[Entry]:
+        entries: list[Entry] = []
+        for o in self.module.body.ops:
+            if isinstance(o, Entry):
+                entries.append(o)
+            elif not isinstance(o, Global):
+                raise TileError(
+                    "'cuda_tile.module' op only function and global ops are allowed in the body",
+                    notes=(f"'{o.name}' cannot be written to bytecode",),
+                )
+        return entries
+
+    @staticmethod
+    def _table(items: list[bytes], width: int) -> bytearray:
+        out = bytearray()
+        put_varint(out, len(items))
+        if not items:
+            return out
+        pad(out, width)
+        offset = 0
+        for item in items:
+            out += offset.to_bytes(width, "little")
+            offset += len(item)
+        return out + b"".join(items)
+
+    def _types(self) -> bytearray:
+        entries: list[bytes] = []
+        # Writing a type may add the types it refers to only if they were raw so far; the list may then grow.
+        for t in self.types.items:
+            entries.append(t if isinstance(t, bytes) else write_type(t, self.version, self.type))
+        return self._table(entries, 4)
+
+    # ------------------------------------------------------------ globals and functions
+
+    def _globals(self) -> bytearray:
+        out = bytearray()
+        rows = self.module.globals
+        put_varint(out, len(rows))
+        for o in rows:
+            _refuse_extra(o, o.extra)
+            if self.version < V13_3:
+                self._refuse_global(o)
+            put_varint(out, self.string(o.sym_name))
+            put_varint(out, self.type(o.value.type))
+            put_varint(out, self.constant(o.value))
+            put_varint(out, o.alignment)
+            if self.version >= V13_3:
+                put_varint(out, o.symbol_visibility.num)
+                put_varint(out, int(o.constant))
+        return out
+
+    def _refuse_global(self, o: Global) -> None:
+        if o.symbol_visibility is not SymbolVisibility.PUBLIC:
+            raise TileError(
+                f"global `{o.sym_name}` uses non-public symbol visibility, which cannot be encoded in bytecode "
+                f"version {self.version} (requires bytecode 13.3+)",
+                field="symbol_visibility",
+            )
+        if o.constant:
+            raise TileError(
+                f"constant global `{o.sym_name}` cannot be encoded in bytecode version {self.version} "
+                "(the `constant` attribute requires bytecode 13.3+)",
+                field="constant",
+            )
+
+    def _functions(self, entries: list[Entry]) -> bytearray:
+        out = bytearray()
+        put_varint(out, len(entries))
+        for o in entries:
+            put_varint(out, self.string(o.sym_name))
+            put_varint(out, self.type(o.function_type))
+            private = _visibility(o)
+            out.append(private | 2 | (4 if o.optimization_hints is not None else 0))
+            ops = list(walk(o.body))
+            put_varint(out, self._location_list(o, ops))
+            if o.optimization_hints is not None:
+                write_tagged(out, o.optimization_hints, self)
+            body = write_body(o, self.version, self)
+            put_varint(out, len(body))
+            out += body
+        return out
+
+    # ------------------------------------------------------------ debug information
+
+    def _location(self, o: Op, loc: Loc | None) -> int:
+        try:
+            return self.debug_entry(loc)
+        except TileError as e:
+            e.notes.append(f"the location of {o.name}")
+            raise
+
+    def _location_list(self, o: Entry, ops: list[Op]) -> int:
+        """The number of the function's list of locations, or 0 where nothing has one."""
+        wanted = (self._location(o, o.loc), *(self._location(inner, inner.loc) for inner in ops))
+        number = self.seen.location_list.get(o.sym_name) if self.seen else None
+        if number is None:
+            if not any(wanted):
+                return 0
+            number = len(self.locations)
+            self.locations.append(())
+        # What stands behind the function's own locations belongs to nobody, but may stay.
+        old = self.locations[number]
+        self.locations[number] = wanted + old[len(wanted) :] if len(old) > len(wanted) else wanted
+        return number + 1
+
+    def _debug(self) -> bytearray:
+        out = bytearray()
+        kept = self.seen is not None and any(hint.id is Section.DEBUG for hint in self.seen.sections)
+        if not self.locations and not self.debug.items and not kept:
+            return out
+        put_varint(out, len(self.locations))
+        pad(out, 4)
+        offset = 0
+        for numbers in self.locations:
+            out += offset.to_bytes(4, "little")
+            offset += len(numbers)
+        put_varint(out, offset)
+        pad(out, 8)
+        for numbers in self.locations:
+            for number in numbers:
+                out += number.to_bytes(8, "little")
+        entries = [
+            node if isinstance(node, bytes) else write_entry(node, self.string, self.debug_entry)
+            for node in self.debug.items
+        ]
+        base = len(out)
+        put_varint(out, len(entries))
+        pad(out, 4)
+        offset = 0
+        for entry in entries:
+            out += offset.to_bytes(4, "little")
+            offset += len(entry)
+        assert base < len(out)
+        return out + b"".join(entries)
+
+    # ------------------------------------------------------------ layout of what is used
+
+    def used_layout(self) -> FileLayout:
+        """The layout that was seen, without what this pass did not use."""
+        assert self.seen is not None
+        seen = self.seen
+        constants = [n for n in range(len(seen.constants)) if n in self.constant_used]
+        moved = {old: new for new, old in enumerate(constants)}
+        uses = {
+            key: tuple(moved[n] for n in numbers if n in moved) for key, numbers in seen.constant_uses.items()
+        }
+        return replace(
+            seen,
+            strings=_kept(seen.strings, self.strings),
+            types=_kept(seen.types, self.types),
+            constants=tuple(seen.constants[n] for n in constants),
+            constant_uses={key: numbers for key, numbers in uses.items() if numbers},
+            debug=_kept(seen.debug, self.debug),
+            locations=(),
+            location_list={},
+        )
+
+
+def _kept(items: tuple[Any, ...], table: _Table) -> tuple[Any, ...]:
+    return tuple(item for number, item in enumerate(items) if number in table.used)
+
+
+def _references(node: Attr) -> list[Attr]:
+    """The debug entries that a node refers to, without unknown and bare places."""
+    return [
+        value
+        for form, value in entry_parts(node)
+        if form not in (str, int) and value is not None and not isinstance(value, FileLineCol)
+    ]
+
+
+def _refuse_extra(o: Op, extra: dict[str, Attr] | None) -> None:
+    if extra:
+        raise TileError(
+            f"bytecode cannot hold the discardable attribute '{next(iter(extra))}'", notes=(f"operation: {o.name}",)
+        )
+
+
+def _visibility(o: Entry) -> int:
+    extra = dict(o.extra or {})
+    value = extra.pop("sym_visibility", None)
+    _refuse_extra(o, extra)
+    for attrs in (o.arg_attrs, o.res_attrs):
+        if any(getattr(a, "items", ()) for a in attrs or ()):
+            raise TileError("bytecode cannot hold attributes of parameters", notes=(f"entry @{o.sym_name}",))
+    if value is None or value == StrAttr("public"):
+        return 0
+    if value == StrAttr("private"):
+        return 1
+    raise TileError("bytecode cannot hold this 'sym_visibility'", notes=(f"entry @{o.sym_name}",))

@@ -1,0 +1,338 @@
+"""The command line: one verb per subcommand. Results go to stdout, errors to stderr; see `EXIT` for the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .cli_files import Stop, read_input, write_output
+from .diag import TileError
+
+if TYPE_CHECKING:
+    from .ops import Module
+    from .version import Version
+
+EXIT = """\
+exit status:
+  0  all is well
+  1  the input is at fault (or differs, or is not formatted)
+  2  the command line is at fault, or a file cannot be read or written
+
+`-` is stdin or stdout. Colours are used on a terminal only, and never if NO_COLOR is set.
+"""
+
+
+# ---------------------------------------------------------------- reading any input
+
+
+def load_any(name: str) -> Module:
+    """A module from a file of bytecode or text."""
+    return module_of(read_input(name), name)
+
+
+def module_of(data: bytes, name: str) -> Module:
+    """A module from bytecode or text."""
+    with place(name):
+        if not is_text(data):
+            from . import load
+
+            return load(data)
+        from .text.parser import parse
+
+        return parse(data.decode("utf-8", "surrogateescape"))
+
+
+def is_text(data: bytes) -> bool:
+    """Whether it is for the parser; the reader takes bytecode and says what is wrong with other binary data."""
+    return not data.startswith((b"\x7f", b"ML\xefR")) and b"\0" not in data[:4096]
+
+
+@contextmanager
+def place(name: str) -> Iterator[None]:
+    """Put the name of the file into errors."""
+    try:
+        yield
+    except TileError as error:
+        error.file = error.file or ("<stdin>" if name == "-" else name)
+        raise
+
+
+def show_text(module: Module, args: argparse.Namespace) -> str:
+    """The text of a module in the style that the options ask for."""
+    from .text.printer import show
+
+    return show(module, style=getattr(args, "style", "disasm"), locs=getattr(args, "locs", False))
+
+
+def as_json(data: object) -> str:
+    return json.dumps(data, indent=2) + "\n"
+
+
+# ---------------------------------------------------------------- the verbs
+
+
+def dump(args: argparse.Namespace) -> int:
+    """Show what every byte of a bytecode file means."""
+    from .bytecode.dump import dump as annotate
+
+    data = read_input(args.file)
+    with place(args.file):
+        text = annotate(data)
+    write_output("-", text)
+    return 0
+
+
+def info(args: argparse.Namespace) -> int:
+    """Say what a file holds: version, producer, kernels, globals, operations."""
+    from .cli_show import info_data, info_text
+
+    data = read_input(args.file)
+    facts = info_data(module_of(data, args.file), args.file, len(data), is_text(data))
+    write_output("-", as_json(facts) if args.json else info_text(facts))
+    return 0
+
+
+def convert(args: argparse.Namespace) -> int:
+    """Write bytecode of another version, or say by name what that version cannot express."""
+    return assemble(args)
+
+
+def assemble(args: argparse.Namespace) -> int:
+    """Turn text into bytecode."""
+    from . import dumps
+
+    module = load_any(args.file)
+    with place(args.file):
+        data = dumps(module, args.version)
+    write_output(args.output, data)
+    return 0
+
+
+def disassemble(args: argparse.Namespace) -> int:
+    """Print a file, bytecode or text, as text."""
+    write_output(args.output, show_text(load_any(args.file), args))
+    return 0
+
+
+def fmt(args: argparse.Namespace) -> int:
+    """Bring text into the standard form."""
+    from .cli_show import comments
+
+    wrong = 0
+    for name in args.files:
+        old = read_input(name)
+        if not is_text(old):
+            raise TileError("this is not text; `tilery dis` prints bytecode as text", file=name)
+        new = show_text(module_of(old, name), args).encode("utf-8", "surrogateescape")
+        if args.check:
+            if new != old:
+                sys.stderr.write(f"{name}: not in the standard form\n")
+                wrong = 1
+        elif not args.in_place:
+            write_output("-", new)
+        elif new != old:
+            if (lost := comments(old)) and not args.drop_comments:
+                raise TileError(
+                    f"{lost} comments would be lost, the file is left as it is",
+                    file=name,
+                    notes=("pass --drop-comments to format it all the same",),
+                )
+            write_output(name, new)
+    return wrong
+
+
+def diff(args: argparse.Namespace) -> int:
+    """Compare the structure of two files, each bytecode or text; names and layout do not count."""
+    from .cli_show import first_difference, unified
+
+    a, b = load_any(args.a), load_any(args.b)
+    why = first_difference(a, b, args.locs)
+    if args.json:
+        write_output("-", as_json({"equal": why is None, "difference": why}))
+    elif why is not None:
+        text = unified(show_text(a, args), show_text(b, args), args.a, args.b)
+        write_output("-", f"first difference: {why}\n{text}")
+    return int(why is not None)
+
+
+def ops(args: argparse.Namespace) -> int:
+    """The reference of all operations, or of one."""
+    from .cli_show import find_op, list_ops, op_text, ops_data
+
+    if args.name is None:
+        every = ops_data(args.version)
+        text = as_json(every) if args.json else list_ops(every)
+    else:
+        one = find_op(args.name, args.version)
+        text = as_json(one) if args.json else op_text(one)
+    write_output("-", text)
+    return 0
+
+
+# ---------------------------------------------------------------- the parser
+
+
+def version_option(text: str) -> Version:
+    from .version import Version
+
+    try:
+        return Version.parse(text)
+    except TileError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
+
+
+class Verbs:
+    """Adds subcommands to the parser; each one is a function, its docstring the summary."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def add(
+        self, name: str, run: Callable[[argparse.Namespace], int], examples: Sequence[str], json_result: bool = False
+    ) -> argparse.ArgumentParser:
+        lines = [f"  tilery {example}" for example in examples]
+        added = self.parsers.add_parser(
+            name,
+            help=run.__doc__,
+            description=run.__doc__,
+            epilog="examples:\n" + "\n".join(lines) + "\n\n" + EXIT,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        added.set_defaults(run=run)
+        what = "print the result and any error as JSON" if json_result else "print an error as JSON"
+        added.add_argument("--json", action="store_true", help=what)
+        return added
+
+
+def add_version(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
+    parser.add_argument("--version", type=version_option, metavar="X.Y", required=required, help=help)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="where to write; default: stdout")
+
+
+def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
+    parser.add_argument("-g", "--locs", action="store_true", help=help)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tilery",
+        description="Read, write and inspect CUDA Tile IR.",
+        epilog="`tilery VERB --help` shows the options of a verb, with examples.\n\n" + EXIT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=PrintVersion)
+    verbs = Verbs(parser)
+    sub = verbs.add("info", info, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
+    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+
+    sub = verbs.add("dis", disassemble, ["dis kernel.tileirbc", "dis -g --style opt kernel.tileirbc -o kernel.mlir"])
+    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+    add_output(sub)
+    add_locs(sub, "print source locations")
+    styles = "as tileirdisasm prints (default), as cuda-tile-opt prints, or MLIR's generic form"
+    sub.add_argument("--style", choices=["disasm", "opt", "generic"], default="disasm", help=styles)
+
+    sub = verbs.add("asm", assemble, ["asm kernel.mlir -o kernel.tileirbc", "asm --version 13.2 - < kernel.mlir > out"])
+    sub.add_argument("file", metavar="FILE", help="text (bytecode is read too)")
+    add_output(sub)
+    add_version(sub, "the bytecode version; default: the lowest that can express the file")
+
+    sub = verbs.add("convert", convert, ["convert new.tileirbc --version 13.2 -o old.tileirbc"])
+    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+    add_output(sub)
+    add_version(sub, "the bytecode version to write", required=True)
+
+    sub = verbs.add("dump", dump, ["dump kernel.tileirbc", "dump - < kernel.tileirbc | less"])
+    sub.add_argument("file", metavar="FILE", help="bytecode; of a broken file everything up to the break is shown")
+
+    sub = verbs.add("fmt", fmt, ["fmt kernel.mlir", "fmt -i *.mlir", "fmt --check *.mlir"])
+    sub.add_argument("files", metavar="FILE", nargs="+", help="text")
+    how = sub.add_mutually_exclusive_group()
+    how.add_argument("-i", "--in-place", action="store_true", help="write each file back")
+    how.add_argument("--check", action="store_true", help="write nothing, name the files that would change, exit 1")
+    add_locs(sub, "keep source locations")
+    sub.add_argument("--drop-comments", action="store_true", help="with -i: format files whose comments would be lost")
+
+    sub = verbs.add("diff", diff, ["diff old.tileirbc new.tileirbc", "diff kernel.mlir kernel.tileirbc"], True)
+    sub.add_argument("a", metavar="A", help="bytecode or text")
+    sub.add_argument("b", metavar="B", help="bytecode or text")
+    add_locs(sub, "compare source locations too")
+
+    sub = verbs.add("ops", ops, ["ops", "ops addf", "ops --json load_view_tko", "ops --version 13.1"], True)
+    sub.add_argument("name", metavar="NAME", nargs="?", help="an operation; all of them are listed without it")
+    add_version(sub, "only what this bytecode version has")
+    return parser
+
+
+class PrintVersion(argparse.Action):
+    """`tilery --version`; the metadata is looked up only when asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print tilery's version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        from .version import SUPPORTED
+
+        try:
+            own = version("tilery")
+        except PackageNotFoundError:
+            own = "(not installed)"
+        sys.stdout.write(f"tilery {own}, bytecode {SUPPORTED[0]} to {SUPPORTED[-1]}\n")
+        parser.exit()
+
+
+# ---------------------------------------------------------------- running
+
+
+def colors(stream: Any) -> bool:
+    """Whether to colour what goes to this stream."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def report(error: TileError | Stop, in_json: bool) -> None:
+    """Print an error to stderr."""
+    if in_json:
+        facts = error.as_dict() if isinstance(error, TileError) else {"message": str(error)}
+        sys.stderr.write(json.dumps({"error": facts}) + "\n")
+    elif isinstance(error, TileError):
+        sys.stderr.write(error.render(color=colors(sys.stderr)) + "\n")
+    else:
+        sys.stderr.write(f"tilery: {error}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # Strings of a file may hold any bytes; they come out as they came in.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    try:
+        args = make_parser().parse_args(argv)
+        try:
+            status: int = args.run(args)
+            sys.stdout.flush()
+            return status
+        except (TileError, Stop) as error:
+            sys.stdout.flush()
+            report(error, args.json)
+            return 1 if isinstance(error, TileError) else 2
+    except BrokenPipeError:
+        # The reader has gone. Python would complain again when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

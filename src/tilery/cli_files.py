@@ -1,0 +1,73 @@
+"""Files of the command line: `-` for the standard streams, and writes that never leave half a file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+
+
+class Stop(Exception):
+    """The command cannot be carried out as asked: exit status 2."""
+
+
+def reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def read_input(name: str) -> bytes:
+    """The bytes of a file, or of stdin for `-`."""
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read()
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise Stop(f"cannot read '{name}': {reason(error)}") from None
+
+
+def write_output(name: str, content: bytes | str) -> None:
+    """Write to a file, all or nothing, or to stdout for `-`; bytes are not for a terminal."""
+    if name == "-":
+        if isinstance(content, str):
+            sys.stdout.write(content)
+            return
+        if sys.stdout.isatty():
+            raise Stop("this is binary and stdout is a terminal; pass -o FILE")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    try:
+        replace_file(name, data)
+    except OSError as error:
+        raise Stop(f"cannot write '{name}': {reason(error)}") from None
+
+
+def replace_file(name: str, data: bytes) -> None:
+    """Put a new file in the place of an old one in one step; links, modes and devices stay what they are."""
+    path = os.path.realpath(name)
+    try:
+        old = os.stat(path)
+    except FileNotFoundError:
+        old = None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(path, "wb") as file:
+            file.write(data)
+        return
+    if old is not None and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    temporary = os.path.join(os.path.dirname(path), f".tilery-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+        if old is not None:
+            os.chmod(temporary, stat.S_IMODE(old.st_mode))
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise

@@ -1,1 +1,80 @@
-"""Read, write, inspect and check CUDA Tile IR."""
+"""Read, write, inspect and check CUDA Tile IR.
+
+>>> import tilery
+>>> from tilery import ops, types
+>>> x = tilery.Value(types.Tile((), types.F32))
+>>> double = ops.AddF(lhs=x, rhs=x)
+>>> body = tilery.Block([x], [double, ops.Return()])
+>>> entry = ops.Entry(sym_name="double", function_type=types.Function([x.type]), body=body)
+>>> module = ops.Module(body=tilery.Block([], [entry]))
+>>> data = tilery.dumps(module, version="13.1")
+>>> again = tilery.load(data)
+>>> [o.name for o in tilery.walk(again.entry("double").body)]
+['addf', 'return']
+>>> tilery.equal(module, again)
+True
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .diag import TileError
+from .version import LATEST, SUPPORTED, Version
+
+if TYPE_CHECKING:
+    from . import attrs, ops, types
+    from .api import dump, dumps, load, parse, show
+    from .bytecode.dump import Dump
+    from .ir import Block, Op, Value, clone, difference, equal, walk
+    from .ops import Module
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "LATEST",
+    "SUPPORTED",
+    "Block",
+    "Dump",
+    "Module",
+    "Op",
+    "TileError",
+    "Value",
+    "Version",
+    "attrs",
+    "clone",
+    "difference",
+    "dump",
+    "dumps",
+    "equal",
+    "load",
+    "ops",
+    "parse",
+    "show",
+    "types",
+    "walk",
+]
+
+# Where each name lives. They are imported when first used, so that a command starts fast.
+_HOMES = {
+    **dict.fromkeys(["dump", "dumps", "load", "parse", "show"], "api"),
+    **dict.fromkeys(["Block", "Op", "Value", "clone", "difference", "equal", "walk"], "ir"),
+    "Dump": "bytecode.dump",
+    "Module": "ops",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in ("attrs", "ops", "types"):
+        return import_module(f".{name}", __name__)
+    if name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'tilery' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

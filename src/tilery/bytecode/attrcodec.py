@@ -21,11 +21,26 @@ from ..attrs import (
 )
 from ..diag import TileError
 from ..types import I1, Scalar, Tile, Type
+from .oldhints import hints_problem
 from .tables import MAX_NESTING, Tables
 from .typecodec import read_count
 from .wire import U64, Cursor, enclose, put_fixed, put_svarint, put_varint
 
 INTEGER, FLOAT, BOOL, TYPE, STRING, ARRAY, DENSE, DIV_BY, SAME_ELEMENTS, DICTIONARY, HINTS, BOUNDED = range(1, 13)
+TAG_NAMES = {
+    INTEGER: "integer",
+    FLOAT: "float",
+    BOOL: "bool",
+    TYPE: "type",
+    STRING: "string",
+    ARRAY: "array",
+    DENSE: "dense",
+    DIV_BY: "div_by",
+    SAME_ELEMENTS: "same_elements",
+    DICTIONARY: "dictionary",
+    HINTS: "optimization_hints",
+    BOUNDED: "bounded",
+}
 
 
 def read_tagged(c: Cursor, tables: Tables, depth: int = 0) -> Attr:
@@ -37,7 +52,7 @@ def read_tagged(c: Cursor, tables: Tables, depth: int = 0) -> Attr:
         tag = c.varint()
     except TileError as e:
         raise enclose(e, "failed to read AttributeTag for self-contained attribute.") from None
-    c.mark(start, f"attribute tag {tag}")
+    c.mark(start, f"attribute tag {tag}: {TAG_NAMES.get(tag, 'unknown')}")
     match tag:
         case 1:
             return _read_integer(c, tables)
@@ -289,12 +304,14 @@ def _read_dictionary(c: Cursor, tables: Tables, depth: int) -> DictAttr:
 def read_hints(c: Cursor, tables: Tables, depth: int = 0) -> OptimizationHints:
     start = c.pos
     value = _read_dictionary(c, tables, depth)
+    if tables.profile.first and (why := hints_problem(value)) is not None:
+        raise TileError(why, offset=start, notes=("failed to parse OptimizationHintsAttr",))
     for key, inner in value.items:
         if not isinstance(inner, DictAttr):
-            from ..text.attributes import show_attr
+            from ..text.attributes import attr_text
 
             problem = (
-                f"expected dictionary attribute for optimization_hints entry `{key}` got value={show_attr(inner)}"
+                f"expected dictionary attribute for optimization_hints entry `{key}` got value={attr_text(inner)}"
             )
             raise TileError(problem, offset=start, notes=("failed to parse OptimizationHintsAttr",))
     return OptimizationHints(value)

@@ -11,7 +11,7 @@ from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..types import Type
 from .attrcodec import read_array, read_hints, read_integer, read_string, read_tagged, refuse_extremes
-from .layout import Do, Plan, layout
+from .layout import Do, Plan, last_opcode, layout
 from .tables import Tables
 from .typecodec import read_count, read_enum
 from .wire import Cursor, enclose
@@ -42,6 +42,7 @@ class _Body:
         self.values: list[Value] = list(block.args)
         self.located = 1  # entry 0 of the list is the function itself
         self.frames: list[_Frame] = []
+        self.wrong: TileError | None = None
 
     def run(self) -> None:
         c = self.c
@@ -171,6 +172,8 @@ class _Body:
         o.loc, o.extra = loc, None
         c.depth += 1
         self._fields(o, plan)
+        if self.wrong is not None:
+            raise self.wrong
         c.depth -= 1
         block.ops.append(o)
         if opdef.regions:
@@ -182,7 +185,7 @@ class _Body:
         opdef = BY_OPCODE.get(opcode)
         profile, version = self.tables.profile, self.tables.version
         if opdef is None or opdef.since > version:
-            if profile.first:
+            if profile.first or opcode <= last_opcode(version):
                 raise TileError(f"unknown or unimplemented opcode: {opcode}", offset=start)
             raise TileError(f"unsupported opcode {opcode} for bytecode version {version}", offset=start)
         if opdef.mnemonic in ("module", "entry", "global"):
@@ -192,20 +195,22 @@ class _Body:
     def _fields(self, o: Any, plan: Plan) -> None:
         opdef = plan.opdef
         types: list[Type] = []
-        flags = left = position = 0
+        results: list[Value] = []
+        flags = position = 0
+        left = len(opdef.operands)
         for step in plan.steps:
             f: Any = step.field
             match step.do:
                 case Do.RESULT_COUNT:
-                    left = self._result_count(plan)
+                    types = [self._result_type(opdef, i) for i in range(self._result_count(plan))]
+                    results = [Value(t, o) for t in types]
                 case Do.RESULT:
-                    types.append(self._result_type(opdef, len(types)))
-                    setattr(o, f.attr, Value(types[-1], o))
+                    if plan.steps[0].do is not Do.RESULT_COUNT:
+                        types.append(self._result_type(opdef, len(types)))
+                        results.append(Value(types[-1], o))
+                    setattr(o, f.attr, results.pop(0) if results else None)
                 case Do.RESULTS:
-                    wanted = left - len(types)
-                    new = [self._result_type(opdef, len(types) + i) for i in range(wanted)]
-                    types += new
-                    setattr(o, f.attr, tuple(Value(t, o) for t in new))
+                    setattr(o, f.attr, tuple(results))
                 case Do.FLAGS:
                     flags = self._flags()
                     for g, bit in plan.flags:
@@ -216,7 +221,8 @@ class _Body:
                 case Do.OPERAND_COUNT:
                     left = self._operand_count(opdef)
                 case Do.OPERAND:
-                    setattr(o, f.attr, self._operand(f, opdef, position))
+                    index = 0 if opdef.segmented else position
+                    setattr(o, f.attr, self._operand(f, opdef, index) if position < left else None)
                     position += 1
                 case Do.OPTIONAL:
                     present = flags >> step.bit & 1
@@ -259,13 +265,13 @@ class _Body:
         variadic = any(f.arity == "var" for f in plan.results)
         if count == fixed or (variadic and count > fixed):
             return count
-        if len(plan.results) != len(opdef.outs) or any(f.since > opdef.since for f in opdef.outs):
-            raise TileError(
-                f"result count mismatch for {self._cname(opdef)}: expected {fixed} compatible results but got {count}",
-                offset=start,
-            )
+        # NVIDIA's reader takes what the file says and complains when the operation is complete; so do we.
+        if any(f.since > opdef.since for f in opdef.outs):
+            expected = f"expected {fixed} compatible results but got {count}"
+            raise TileError(f"result count mismatch for {self._cname(opdef)}: {expected}", offset=start)
         words = {0: "requires zero results", 1: "requires one result"}.get(fixed, f"expected {fixed} results")
-        raise TileError(f"'cuda_tile.{opdef.mnemonic}' op {words}", offset=start, notes=(f"got {count}",))
+        self.wrong = TileError(f"'cuda_tile.{opdef.mnemonic}' op {words}", offset=start, notes=(f"got {count}",))
+        return count
 
     def _cname(self, opdef: OpDef) -> str:
         """Until 13.1 two ops had other names."""
@@ -279,7 +285,7 @@ class _Body:
             t = self.tables.read_type(self.c)
         except TileError as e:
             raise enclose(e, f"failed to get result type {index} for {self._cname(opdef)}") from None
-        self.c.mark(start, f"result {t}")
+        self.c.mark(start, f"%{len(self.values) + index}: {t}")
         return t
 
     # ------------------------------------------------------------ operands
@@ -293,9 +299,8 @@ class _Body:
         c.mark(start, f"{count} operands")
         fixed = sum(f.arity == "one" for f in opdef.operands)
         if count < fixed:
-            raise TileError(
-                f"'cuda_tile.{opdef.mnemonic}' op expected {fixed} or more operands, but found {count}", offset=start
-            )
+            message = f"'cuda_tile.{opdef.mnemonic}' op expected {fixed} or more operands, but found {count}"
+            self.wrong = TileError(message, offset=start)
         return count
 
     def _segment_count(self, f: Field, opdef: OpDef) -> int:

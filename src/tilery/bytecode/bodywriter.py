@@ -93,6 +93,16 @@ class _Body:
             )
         plan = layout(opdef, self.version)
         self._check_absent(o, plan)
+        try:
+            self._steps(o, plan)
+        except TileError as e:
+            if self._where(o) not in e.notes:
+                e.notes.append(self._where(o))
+            raise
+        return plan
+
+    def _steps(self, o: Op, plan: Plan) -> None:
+        opdef = plan.opdef
         put_varint(self.out, opdef.opcode)
         bits = flag_bits(opdef)
         for step in plan.steps:
@@ -118,7 +128,6 @@ class _Body:
                     self._operands(o, f, step.do)
                 case Do.REGION_COUNT:
                     put_varint(self.out, len(opdef.regions))
-        return plan
 
     def _flags(self, o: Op, plan: Plan, bits: dict[str, int]) -> int:
         flags = 0
@@ -203,5 +212,7 @@ class _Body:
         return self.used
 
     def _refuse(self, o: Op, message: str, *notes: str, field: str = "") -> NoReturn:
-        where = f"operation: {o.name} in entry @{self.entry.sym_name}"
-        raise TileError(message, field=field, notes=(*notes, where))
+        raise TileError(message, field=field, notes=(*notes, self._where(o)))
+
+    def _where(self, o: Op) -> str:
+        return f"operation: {o.name} in entry @{self.entry.sym_name}"

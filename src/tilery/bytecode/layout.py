@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
-from ..decl import AttrKind, Field, OpDef
+from ..decl import BY_OPCODE, AttrKind, Field, OpDef
 from ..version import Version
 
 
@@ -58,6 +59,12 @@ def layout(opdef: OpDef, version: Version) -> Plan:
     if key not in _CACHE:
         _CACHE[key] = _make(opdef, version)
     return _CACHE[key]
+
+
+@cache
+def last_opcode(version: Version) -> int:
+    """The highest opcode that a version assigns; there are holes below it."""
+    return max(d.opcode for d in BY_OPCODE.values() if d.since <= version)
 
 
 def flag_bits(opdef: OpDef) -> dict[str, int]:

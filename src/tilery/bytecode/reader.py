@@ -10,7 +10,7 @@ from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
 from ..types import Function
-from ..version import SUPPORTED, V13_1, V13_3, Version
+from ..version import SUPPORTED, V13_1, V13_3, V13_4, Version
 from .attrcodec import read_tagged
 from .body import read_body
 from .profile import Profile, find_profile
@@ -34,15 +34,20 @@ def read(data: bytes, *, file: str = "", reader: str | None = None, marks: list[
     paused = gc.isenabled()
     gc.disable()  # building a module makes only objects that stay: collecting meanwhile doubles the time
     try:
-        return _File(bytes(data), find_profile(reader), marks).module()
+        return FileReader(bytes(data), find_profile(reader), marks).module()
     except TileError as e:
-        e.file = e.file or file
-        if not e.message and e.notes:
-            e.message = e.notes.pop(0)
-        raise
+        raise settle(e, file) from None
     finally:
         if paused:
             gc.enable()
+
+
+def settle(e: TileError, file: str) -> TileError:
+    """Complete an error that leaves the reader."""
+    e.file = e.file or file
+    if not e.message and e.notes:
+        e.message = e.notes.pop(0)
+    return e
 
 
 @dataclass(slots=True)
@@ -54,12 +59,13 @@ class _Found:
     alignment: int
 
 
-class _File:
+class FileReader:
     """One file being read."""
 
     def __init__(self, data: bytes, profile: Profile, marks: list[Mark] | None) -> None:
         self.data, self.profile, self.marks = data, profile, marks
         self.version, self.tag = V13_1, 0
+        self.tables = Tables(data, V13_1, profile, marks)
         self.order: list[Section] = []
         self.sections: dict[Section, _Found] = {}
         self.used: dict[Section, int] = {}
@@ -298,7 +304,7 @@ class _File:
         start = c.pos
         flags = c.byte()
         c.mark(start, f"flags {flags:#b}")
-        if flags & ~7 and not self.profile.first:
+        if flags & ~7 and self.version >= V13_4:
             raise TileError(f"function entry has unrecognized flag bits (0x{flags & ~7:X});", offset=start)
         start = c.pos
         location = c.varint()

@@ -151,7 +151,7 @@ class Tables:
     def constant(self, index: int, t: Type | None, offset: int) -> Dense:
         """The constant as a value of type `t`."""
         if not isinstance(t, Tile):
-            got = "expect Cuda Tile integer or float type but got: <<NULL TYPE>>"
+            got = "expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'"
             raise TileError("provided type is null" if t is None else got, offset=offset)
         dense = self.known_dense.get((t, index))
         if dense is None:
@@ -175,7 +175,8 @@ class Tables:
         except TileError as e:
             raise enclose(e, "failed to read the raw byte data") from None
         if (why := dense_problem(t, data)) is not None:
-            raise TileError(why, offset=start)
+            first = self.profile.first and why.startswith("i1 dense")
+            raise TileError("failed to validate buffer size and format" if first else why, offset=start)
         c.mark(start, f"elements of {t}")
         return Dense(t, data)
 

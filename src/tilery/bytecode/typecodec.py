@@ -276,9 +276,9 @@ def read_count(c: Cursor) -> int:
 
 def write_type(t: Type, version: Version, ref: Callable[[Type], int]) -> bytes:
     """The entry of a type; `ref` gives the index of another one. Refuses, by name, what `version` cannot say."""
+    require(t, version)
     out = bytearray()
     if isinstance(t, Scalar):
-        _require(t, t.since, version)
         put_varint(out, t.tag)
         return bytes(out)
     if isinstance(t, Function):
@@ -291,15 +291,26 @@ def write_type(t: Type, version: Version, ref: Callable[[Type], int]) -> bytes:
     row = _BY_CLASS.get(type(t))
     if row is None:
         raise TileError(f"type {t} cannot be written to bytecode")
-    _require(t, row.since, version)
     put_varint(out, row.tag)
     _write_row(out, t, row, version, ref)
     return bytes(out)
 
 
-def _require(t: Type, since: Version, version: Version) -> None:
+def require(t: Type, version: Version) -> None:
+    """Refuse a type that `version` does not have, or a parameter of it."""
+    if isinstance(t, Scalar):
+        cname, since = t.cname, t.since
+    elif (row := _BY_CLASS.get(type(t))) is not None:
+        cname, since = row.cname, row.since
+        for p in row.params:
+            if p.since > version and getattr(t, p.attr) is not None:
+                problem = f"parameter '{p.name}' requires bytecode version {p.since}+, but targeting {version}"
+                raise TileError(problem, field=p.name, notes=(f"type: {t}",))
+    else:
+        return
     if since > version:
-        raise TileError(f"type {t} needs bytecode {since}, writing {version}")
+        problem = f"type '{cname}' requires bytecode version {since}+, targeting {version}"
+        raise TileError(problem, notes=(f"type: {t}",))
 
 
 def _write_row(out: bytearray, t: Type, row: Row, version: Version, ref: Callable[[Type], int]) -> None:
@@ -318,10 +329,7 @@ def _write_row(out: bytearray, t: Type, row: Row, version: Version, ref: Callabl
                 put_fixed(out, 4, value)
             case "u32":
                 put_varint(out, value)
-            case _ if p.since > version:
-                if value is not None:
-                    raise TileError(f"parameter '{p.name}' of type {t} needs bytecode {p.since}, writing {version}")
-            case _:
+            case _ if p.since <= version:
                 if not unified:
                     out.append(value is not None)
                 if value is not None:

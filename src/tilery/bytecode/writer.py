@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..version import SUPPORTED, V13_3, Version
 from .attrcodec import write_tagged
 from .bodywriter import write_body
 from .debuginfo import entry_parts, write_entry
-from .typecodec import parts, write_type
+from .typecodec import parts, require, write_type
 from .wire import (
     ALIGNMENT,
     DEFAULT_ORDER,
@@ -47,7 +48,7 @@ def _write_at(module: Module, version: Version) -> bytes:
     if seen is None or (seen.unused and seen.version == version):
         return _File(module, version, seen).encode()
     # Once to learn what is used, once more with only that: indices change.
-    first = _File(module, version, replace(seen, version=version))
+    first = _File(module, version, replace(seen, locations=(), location_list={}), learning=True)
     first.sections()
     return _File(module, version, first.used_layout()).encode()
 
@@ -78,10 +79,13 @@ class _Table:
 class _File:
     """One file being written; it hands out the indices of strings, types, constants and debug entries."""
 
-    def __init__(self, module: Module, version: Version, seen: FileLayout | None) -> None:
-        self.module, self.version, self.seen = module, version, seen
+    def __init__(
+        self, module: Module, version: Version, seen: FileLayout | None, learning: bool = False
+    ) -> None:
+        self.module, self.version, self.seen, self.learning = module, version, seen, learning
         self.strings = _Table(seen.strings if seen else ())
         self.types = _Table(seen.types if seen else ())
+        self.known_types: set[Type] = set()
         self.debug = _Table(seen.debug if seen else ())
         self.constants: list[bytes] = list(seen.constants if seen else ())
         self.constant_used: set[int] = set()
@@ -97,18 +101,19 @@ class _File:
 
     def type(self, t: Type) -> int:
         """The index of a type, after those of the types it refers to."""
-        found = self.types.get(t)
-        if found is not None:
-            return found
+        if t in self.known_types:
+            return self.types.index[t]
         todo = [t]
         while todo:
-            missing = [p for p in parts(todo[-1]) if self.types.get(p) is None]
+            missing = [p for p in parts(todo[-1]) if p not in self.known_types]
             if missing:
                 todo += reversed(missing)
-            else:
-                done = todo.pop()
-                if self.types.get(done) is None:
-                    self.types.add(done)
+                continue
+            done = todo.pop()
+            require(done, self.version)
+            self.known_types.add(done)
+            if self.types.get(done) is None:
+                self.types.add(done)
         return self.types.index[t]
 
     def constant(self, value: Dense) -> int:
@@ -209,12 +214,12 @@ class _File:
         return entries
 
     @staticmethod
-    def _table(items: list[bytes], width: int) -> bytearray:
-        out = bytearray()
+    def _table(items: list[bytes], width: int, before: bytearray | None = None) -> bytearray:
+        """Count, offsets, entries; `before` is what already stands in the section."""
+        out = bytearray() if before is None else before
         put_varint(out, len(items))
-        if not items:
-            return out
-        pad(out, width)
+        if items or before is not None:
+            pad(out, width)
         offset = 0
         for item in items:
             out += offset.to_bytes(width, "little")
@@ -222,11 +227,12 @@ class _File:
         return out + b"".join(items)
 
     def _types(self) -> bytearray:
-        entries: list[bytes] = []
-        # Writing a type may add the types it refers to only if they were raw so far; the list may then grow.
-        for t in self.types.items:
-            entries.append(t if isinstance(t, bytes) else write_type(t, self.version, self.type))
-        return self._table(entries, 4)
+        return self._table(self._written(self.types, lambda t: write_type(t, self.version, self.type)), 4)
+
+    def _written(self, table: _Table, write: Callable[[Any], bytes]) -> list[bytes]:
+        """The entries of a table. While learning, those that nothing used are left out: writing one would use more."""
+        items = [(n, item) for n, item in enumerate(table.items) if not self.learning or n in table.used]
+        return [item if isinstance(item, bytes) else write(item) for _, item in items]
 
     # ------------------------------------------------------------ globals and functions
 
@@ -317,19 +323,8 @@ class _File:
         for numbers in self.locations:
             for number in numbers:
                 out += number.to_bytes(8, "little")
-        entries = [
-            node if isinstance(node, bytes) else write_entry(node, self.string, self.debug_entry)
-            for node in self.debug.items
-        ]
-        base = len(out)
-        put_varint(out, len(entries))
-        pad(out, 4)
-        offset = 0
-        for entry in entries:
-            out += offset.to_bytes(4, "little")
-            offset += len(entry)
-        assert base < len(out)
-        return out + b"".join(entries)
+        entries = self._written(self.debug, lambda node: write_entry(node, self.string, self.debug_entry))
+        return self._table(entries, 4, out)
 
     # ------------------------------------------------------------ layout of what is used
 
@@ -349,8 +344,6 @@ class _File:
             constants=tuple(seen.constants[n] for n in constants),
             constant_uses={key: numbers for key, numbers in uses.items() if numbers},
             debug=_kept(seen.debug, self.debug),
-            locations=(),
-            location_list={},
         )
 
 

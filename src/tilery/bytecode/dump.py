@@ -1,0 +1,129 @@
+"""An annotated hexdump that accounts for every byte: the reader's own walk, with what it read written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..diag import TileError
+from .profile import find_profile
+from .reader import FileReader, settle
+from .tables import Ranges, Tables
+from .wire import PADDING, Mark
+
+WIDTH = 8
+MAX_INDENT = 24
+
+
+@dataclass(frozen=True)
+class Dump:
+    """What the bytes of a file mean. `error` is what stopped the reader, if something did."""
+
+    data: bytes
+    marks: list[Mark]
+    error: TileError | None
+
+    @property
+    def text(self) -> str:
+        return "".join(line + "\n" for line in self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """Offset, bytes and meaning; a range of many bytes takes several lines."""
+        for mark in self.marks:
+            meaning = "  " * min(mark.depth, MAX_INDENT) + mark.text
+            for start in range(mark.start, mark.end, WIDTH):
+                chunk = self.data[start : min(start + WIDTH, mark.end)]
+                yield f"{start:08x}  {chunk.hex(' '):{3 * WIDTH - 1}}  {meaning}".rstrip()
+                meaning = ""
+
+
+def dump(data: bytes, *, file: str = "", reader: str | None = None) -> Dump:
+    """Annotate a file, broken ones too, up to the break.
+
+    >>> from tilery import ops, dumps, Block
+    >>> from tilery.types import Function
+    >>> entry = ops.Entry(sym_name="k", function_type=Function([]), body=Block([], [ops.Return()]))
+    >>> print(dump(dumps(ops.Module(body=Block([], [entry])))).text.splitlines()[4])
+    0000000d  10                       16 bytes
+    """
+    data = bytes(data)
+    marks: list[Mark] = []
+    file_reader = FileReader(data, find_profile(reader), marks)
+    error: TileError | None = None
+    try:
+        file_reader.module()
+    except TileError as e:
+        error = settle(e, file)
+    _mark_tables(file_reader.tables)
+    return Dump(data, _complete(data, marks, file_reader), error)
+
+
+def _mark_tables(tables: Tables) -> None:
+    """Annotate the entries that nothing referred to."""
+    assert tables.marks is not None
+    marks = tables.marks
+    for index in range(len(tables.types)):
+        if index not in tables.known_types:
+            first = len(marks)
+            try:
+                tables.type(index, 0)
+            except TileError as e:
+                marks.append(_entry(tables.types, index, f"type {index}, unused and broken: {e.message or e.notes[0]}"))
+            else:
+                marks[first:] = [m._replace(text=f"{m.text} (unused)") for m in marks[first:]]
+    used = {index for _, index in tables.known_dense}
+    marks += [
+        _entry(tables.constants, index, f"constant {index}, unused")
+        for index in range(len(tables.constants))
+        if index not in used
+    ]
+    for index in range(1, len(tables.debug) + 1):
+        if index not in tables.known_debug:
+            try:
+                tables.debug_entry(index, 0)
+            except TileError as e:
+                text = f"debug entry {index}, unused and broken: {e.message or e.notes[0]}"
+                marks.append(_entry(tables.debug, index - 1, text))
+    for index in range(len(tables.strings)):
+        try:
+            text = f"string {index} {tables.string(index, 0)!a}"
+        except TileError as e:
+            text = f"string {index}: {e.message}"
+        marks.append(_entry(tables.strings, index, text if len(text) <= 100 else text[:100] + "..."))
+
+
+def _entry(ranges: Ranges, index: int, text: str) -> Mark:
+    start, end = ranges.at(index)
+    return Mark(min(start, ranges.end), min(end, ranges.end), text, 1)
+
+
+def _complete(data: bytes, marks: list[Mark], file_reader: FileReader) -> list[Mark]:
+    """Marks in order without overlaps, and a mark for every gap between them."""
+    out: list[Mark] = []
+    at = 0
+    # Of marks that overlap the shortest at a place wins; a table entry yields to what was read inside it.
+    for mark in sorted(marks, key=lambda m: (m.start, m.end)):
+        start = max(mark.start, at)
+        if mark.end <= start:
+            continue
+        if start > at:
+            out += _gap(data, at, start, file_reader)
+        out.append(mark._replace(start=start))
+        at = mark.end
+    if at < len(data):
+        out += _gap(data, at, len(data), file_reader)
+    return out
+
+
+def _gap(data: bytes, start: int, end: int, file_reader: FileReader) -> list[Mark]:
+    """Bytes that the reader never looked at, cut where sections end."""
+    edges = {found.start for found in file_reader.sections.values()} | {f.end for f in file_reader.sections.values()}
+    cuts = [start, *sorted(edge for edge in edges if start < edge < end), end]
+    out: list[Mark] = []
+    for first, last in zip(cuts, cuts[1:]):
+        filler = data.count(PADDING, first, last) == last - first
+        out.append(Mark(first, last, "padding" if filler else "not read", 0))
+    return out
+
+
+

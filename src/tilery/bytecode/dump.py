@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..diag import TileError
 from .profile import find_profile
@@ -120,7 +121,7 @@ def _gap(data: bytes, start: int, end: int, file_reader: FileReader) -> list[Mar
     edges = {found.start for found in file_reader.sections.values()} | {f.end for f in file_reader.sections.values()}
     cuts = [start, *sorted(edge for edge in edges if start < edge < end), end]
     out: list[Mark] = []
-    for first, last in zip(cuts, cuts[1:]):
+    for first, last in pairwise(cuts):
         filler = data.count(PADDING, first, last) == last - first
         out.append(Mark(first, last, "padding" if filler else "not read", 0))
     return out

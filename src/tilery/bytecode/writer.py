@@ -63,17 +63,25 @@ class _Table:
             self.index.setdefault(item, number)
         self.used: set[int] = set()
 
-    def get(self, key: Any) -> int | None:
+    def number(self, key: Any, parts: Callable[[Any], list[Any]], check: Callable[[Any], None]) -> int:
+        """The index of a key; it and what it refers to are used from now on, new ones after their parts."""
         found = self.index.get(key)
-        if found is not None:
-            self.used.add(found)
-        return found
-
-    def add(self, key: Any) -> int:
-        number = self.index[key] = len(self.items)
-        self.items.append(key)
-        self.used.add(number)
-        return number
+        if found in self.used:
+            assert found is not None
+            return found
+        todo = [key]
+        while todo:
+            missing = [p for p in parts(todo[-1]) if self.index.get(p) not in self.used]
+            if missing:
+                todo += reversed(missing)
+                continue
+            done = todo.pop()
+            check(done)
+            if done not in self.index:
+                self.index[done] = len(self.items)
+                self.items.append(done)
+            self.used.add(self.index[done])
+        return self.index[key]
 
 
 class _File:
@@ -85,7 +93,6 @@ class _File:
         self.module, self.version, self.seen, self.learning = module, version, seen, learning
         self.strings = _Table(seen.strings if seen else ())
         self.types = _Table(seen.types if seen else ())
-        self.known_types: set[Type] = set()
         self.debug = _Table(seen.debug if seen else ())
         self.constants: list[bytes] = list(seen.constants if seen else ())
         self.constant_used: set[int] = set()
@@ -96,25 +103,13 @@ class _File:
     # ------------------------------------------------------------ indices
 
     def string(self, text: str) -> int:
-        found = self.strings.get(text)
-        return self.strings.add(text) if found is None else found
+        return self.strings.number(text, lambda _: [], lambda _: None)
 
     def type(self, t: Type) -> int:
-        """The index of a type, after those of the types it refers to."""
-        if t in self.known_types:
-            return self.types.index[t]
-        todo = [t]
-        while todo:
-            missing = [p for p in parts(todo[-1]) if p not in self.known_types]
-            if missing:
-                todo += reversed(missing)
-                continue
-            done = todo.pop()
-            require(done, self.version)
-            self.known_types.add(done)
-            if self.types.get(done) is None:
-                self.types.add(done)
-        return self.types.index[t]
+        return self.types.number(t, parts, self._require)
+
+    def _require(self, t: Type) -> None:
+        require(t, self.version)
 
     def constant(self, value: Dense) -> int:
         uses = self.constant_uses.get((value.type, value.data))
@@ -136,19 +131,7 @@ class _File:
             return 0
         if isinstance(node, Loc) and not isinstance(node, (DILoc, CallSite)):
             raise TileError(f"unsupported location, got {type(node).__name__}, expected DILocAttr or CallSiteLoc")
-        found = self.debug.get(node)
-        if found is not None:
-            return found + 1
-        todo: list[Attr] = [node]
-        while todo:
-            missing = [p for p in _references(todo[-1]) if self.debug.get(p) is None]
-            if missing:
-                todo += reversed(missing)
-            else:
-                done = todo.pop()
-                if self.debug.get(done) is None:
-                    self.debug.add(done)
-        return self.debug.index[node] + 1
+        return self.debug.number(node, _references, lambda _: None) + 1
 
     # ------------------------------------------------------------ file
 

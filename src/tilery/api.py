@@ -22,10 +22,10 @@ def load(source: Source, *, reader: str | None = None) -> Module:
     `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does; the default is 13.4.
     Anything wrong with the input raises TileError.
     """
-    from .bytecode.reader import is_bytecode, read
+    from .bytecode.reader import read
 
     data, file = _bytes_of(source)
-    if is_bytecode(data) or not _is_text(data):
+    if not _is_text(data):
         return read(data, file=file, reader=reader)
     return parse(data.decode("utf-8"), file=file)
 
@@ -67,8 +67,8 @@ def _bytes_of(source: Source) -> tuple[bytes, str]:
 
 
 def _is_text(data: bytes) -> bool:
-    """Text never holds a zero byte, and it must be UTF-8."""
-    if b"\0" in data:
+    """Text is UTF-8 without zero bytes, and does not start as bytecode does."""
+    if b"\0" in data or data.startswith(b"\x7f"):
         return False
     try:
         data.decode("utf-8")

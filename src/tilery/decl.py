@@ -98,31 +98,61 @@ DialectType = Constraint(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """These values agree in `what`: their type, shape, rank or element type."""
+    """These values agree in `what`: their type, shape, rank or element type; or `test` says whether they do."""
 
     what: str
     names: tuple[str, ...]
+    problem: str
+    """what NVIDIA's verifier says when they do not"""
+    test: Callable[[Any], bool] | None = None
 
     @property
     def text(self) -> str:
-        the = "the " if self.what == "element type" else ""
-        return f"all of {{{', '.join(self.names)}}} have {the}same {self.what}"
+        return self.problem.removeprefix("failed to verify that ")
+
+
+def _agree(what: str, names: tuple[str, ...]) -> Rule:
+    the = "the " if what == "element type" else ""
+    return Rule(what, names, f"failed to verify that all of {{{', '.join(names)}}} have {the}same {what}")
 
 
 def same_type(*names: str) -> Rule:
-    return Rule("type", names)
+    return _agree("type", names)
 
 
 def same_shape(*names: str) -> Rule:
-    return Rule("shape", names)
+    return _agree("shape", names)
 
 
 def same_rank(*names: str) -> Rule:
-    return Rule("rank", names)
+    return _agree("rank", names)
 
 
 def same_element(*names: str) -> Rule:
-    return Rule("element type", names)
+    return _agree("element type", names)
+
+
+def uniform(what: str, *names: str, of: str = "operands and results") -> Rule:
+    """Like the others, in the words of MLIR's own traits, which are checked last."""
+    return Rule(what, names, f"requires the same {what} for all {of}")
+
+
+def holds(text: str, test: Callable[[Any], bool], *names: str) -> Rule:
+    """Any other relation, of which NVIDIA says `text`."""
+    return Rule("relation", names, f"failed to verify that {text}", test)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What an operation's own check found: the message without `'cuda_tile.x' op`, unless `bare`."""
+
+    message: str
+    field: str = ""
+    bare: bool = False
+    op: Op | None = None
+    """the operation to blame, where it is not the one that was checked"""
+    notes: tuple[str, ...] = ()
+    related: tuple[tuple[Op, str], ...] = ()
 
 
 class Trait(Enum):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -161,6 +161,18 @@ class String(Type):
 
     def __new__(cls) -> String:
         return _intern(cls, (cls,), "string")
+
+
+class Foreign(Type):
+    """A type that is not Tile IR's, kept as its text. The verifier refuses it where it matters."""
+
+    __slots__ = ()
+    since = V13_1
+
+    def __new__(cls, text: str) -> Foreign:
+        if len(text) > MAX_FUNCTION_TEXT:
+            raise TileError(f"the text of a type is longer than {MAX_FUNCTION_TEXT} characters")
+        return _intern(cls, (cls, text), text)
 
 
 class Ptr(Type):
@@ -431,11 +443,27 @@ class Function(Type):
     def __getattr__(self, name: str) -> str:
         if name != "text":
             raise AttributeError(name)
-        self.text = _function_text(self)
+        self.text = _function_text(self, lambda t: t.text)
         return self.text
 
 
-def _function_text(function: Function) -> str:
+def full_text(t: Type) -> str:
+    """A type outside the dialect's own syntax: `!cuda_tile.tile<4xf32>`."""
+    if isinstance(t, Function):
+        return _function_text(t, full_text)
+    return t.text if isinstance(t, (Scalar, Foreign)) else f"!cuda_tile.{t.text}"
+
+
+def quoted(t: Type) -> str:
+    """A type as NVIDIA's diagnostics print it."""
+    return f"'{full_text(t)}'"
+
+
+def quoted_list(types: Iterable[Type]) -> str:
+    return ", ".join(map(quoted, types))
+
+
+def _function_text(function: Function, spell: Callable[[Type], str]) -> str:
     """`(a, b) -> c`, with an explicit stack because hostile types nest deeply."""
     out: list[str] = []
     size = 0
@@ -448,7 +476,7 @@ def _function_text(function: Function) -> str:
             parts += [*_separated(item.results), "" if one else ")"]
             todo += reversed(parts)
             continue
-        text = item if isinstance(item, str) else item.text
+        text = item if isinstance(item, str) else spell(item)
         size += len(text)
         if size > MAX_FUNCTION_TEXT:
             raise TileError(f"the text of a function type is longer than {MAX_FUNCTION_TEXT} characters")

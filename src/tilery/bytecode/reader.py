@@ -9,13 +9,12 @@ from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
 from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
-from ..types import Function
+from ..types import Function, quoted
 from ..version import SUPPORTED, V13_1, V13_3, V13_4, Version
 from .attrcodec import read_tagged
 from .body import read_body
 from .profile import Profile, find_profile
 from .tables import Tables
-from .typecodec import quoted
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclose
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4

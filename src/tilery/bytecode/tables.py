@@ -6,11 +6,11 @@ from typing import Any
 
 from ..attrs import Attr, Dense, Loc, dense_problem
 from ..diag import TileError
-from ..types import Tile, Type
+from ..types import Tile, Type, quoted
 from ..version import Version
 from .debuginfo import read_entry
 from .profile import Profile
-from .typecodec import quoted, read_count, read_type
+from .typecodec import read_count, read_type
 from .wire import Cursor, Mark, decode_text, enclose, silent
 
 MAX_NESTING = 100

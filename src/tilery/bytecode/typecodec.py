@@ -23,6 +23,7 @@ from ..types import (
     Tile,
     Token,
     Type,
+    quoted,
 )
 from ..version import V13_1, V13_3, V13_4, Version
 from .profile import Profile
@@ -175,11 +176,6 @@ def _first_wording(e: TileError, row: Row, values: dict[str, Any], profile: Prof
             what = "tensor_view element type must be integer or float"
         e.message = f"{what}, got: {quoted(values['element'])}"
     return e
-
-
-def quoted(t: Type) -> str:
-    """A type as NVIDIA's diagnostics print it."""
-    return f"'{t.text}'" if isinstance(t, (Scalar, Function)) else f"'!cuda_tile.{t.text}'"
 
 
 def _read_param(c: Cursor, row: Row, p: Param, profile: Profile, ref: ReadRef) -> Any:

@@ -9,6 +9,7 @@ from ..decl import (
     AnyTileView,
     BoolTile,
     IntTile,
+    Problem,
     PtrTile,
     TokenType,
     attr,
@@ -21,12 +22,48 @@ from ..decl import (
     variadic,
 )
 from ..ir import Op, Value
+from ..types import GatherScatterView, Scalar, quoted
 from ..version import V13_3
+from .checks import (
+    Answer,
+    atomic_mode,
+    atomic_ordering,
+    commas,
+    pointee,
+    tile_rank,
+    tile_shape,
+    tile_type,
+    view_type,
+)
 from .common import MASK, ORDERING, SCOPE, TOKEN_IN, TOKEN_OUT
 from .views import PARTITION
 
 GROUP = "Atomics"
 STRONG = (Ordering.RELAXED, Ordering.ACQUIRE, Ordering.RELEASE, Ordering.ACQ_REL)
+
+
+def _tma(o: AtomicRedViewTko) -> Answer:
+    """Only what the bulk copy engine can do."""
+    if o.memory_ordering_semantics is not Ordering.RELAXED:
+        message = "only 'relaxed' memory ordering is supported for view-based atomic reductions"
+        return Problem(message, "memory_ordering_semantics")
+    if o.memory_scope is MemoryScope.SYS:
+        return Problem(
+            "memory scope 'sys' is not supported for view-based atomic reductions; use 'tl_blk' or 'device' "
+            "for TMA compatibility",
+            "memory_scope",
+        )
+    return None
+
+
+def _positions(o: AtomicRedViewTko, rank: int) -> Answer:
+    if len(o.index) != rank:
+        return f"expected {rank} index operand(s) for view with tile rank {rank}, got {len(o.index)}"
+    for number, value in enumerate(o.index):
+        if tile_rank(value):
+            shape = commas(tile_shape(value))
+            return f"index operand {number} must be a scalar tile (rank 0), got shape {shape}"
+    return None
 
 
 @op("atomic_cas_tko", 0x07, group=GROUP, segmented=True,
@@ -47,6 +84,16 @@ class AtomicCASTko(Op):  # fmt: skip
     token: Value | None = optional(TokenType, TOKEN_IN)
     result: Value = out(AnyTile, "What was in memory before.")
     result_token: Value = out(TokenType, TOKEN_OUT)
+
+    def check(self) -> Answer:
+        element = tile_type(self.val).element
+        if (why := pointee(self.pointers.type, element, "val")) is not None:
+            return why
+        if not isinstance(element, Scalar) or element.bits not in (32, 64):
+            return "expect only float or integer types with 32 or 64 bit"
+        if self.mask is not None and tile_shape(self.mask) != tile_shape(self.val):
+            return "failed to verify that all of {pointers, val, cmp and mask} have same shape"
+        return atomic_ordering(self)
 
 
 @op("atomic_red_view_tko", 0x75, since=V13_3, group=GROUP, segmented=True,
@@ -71,6 +118,26 @@ class AtomicRedViewTko(Op):
     token: Value | None = optional(TokenType, TOKEN_IN)
     result_token: Value = out(TokenType, TOKEN_OUT)
 
+    def check(self) -> Answer:
+        view, value = view_type(self.view), tile_type(self.value)
+        if isinstance(view, GatherScatterView):
+            return "gather_scatter_view is not supported; use partition_view instead"
+        if view.padding_value is not None:
+            return "views with padding_value are not supported for atomic reductions"
+        tile = view.tile_type
+        if tile.element is not value.element:
+            return (
+                f"view element type ({quoted(tile.element)}) must match value element type ({quoted(value.element)})"
+            )
+        if tile.shape != value.shape:
+            return (
+                f"view tile shape {commas(tile.shape)} must match value shape {commas(value.shape)} "
+                "for element-wise atomic operations"
+            )
+        if self.mode is AtomicRMWMode.XCHG:
+            return Problem("atomic_red_view_tko op cannot use xchg operation", "mode")
+        return atomic_mode(self.mode, value.element) or _tma(self) or _positions(self, tile.rank)
+
 
 @op("atomic_rmw_tko", 0x08, group=GROUP, segmented=True,
     rules=[same_shape("pointers", "arg", "result"), same_type("arg", "result")],
@@ -90,3 +157,11 @@ class AtomicRMWTko(Op):  # fmt: skip
     token: Value | None = optional(TokenType, TOKEN_IN)
     result: Value = out(AnyTile, "What was in memory before.")
     result_token: Value = out(TokenType, TOKEN_OUT)
+
+    def check(self) -> Answer:
+        element = tile_type(self.arg).element
+        if (why := pointee(self.pointers.type, element, "arg")) is not None:
+            return why
+        if self.mask is not None and tile_shape(self.mask) != tile_shape(self.arg):
+            return "failed to verify that all of {pointers, arg, mask} have same shape"
+        return atomic_mode(self.mode, element) or atomic_ordering(self)

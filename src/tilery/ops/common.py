@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..decl import Rule, holds
 from ..types import I1, Tile, Type
 
 LHS = "The left operand."
@@ -23,3 +24,12 @@ MASK = "Which elements take part; all, when absent."
 def mask_of(value: Any) -> Type:
     """The tile of i1 with the shape of a value."""
     return Tile(value.type.shape, I1)
+
+
+def is_mask(value: str, mask: str) -> Rule:
+    """One value is a tile of i1 with the shape of the other."""
+
+    def test(o: Any) -> bool:
+        return getattr(o, mask).type is mask_of(getattr(o, value))
+
+    return holds("Result type has i1 element type and same shape as operands", test, value, mask)

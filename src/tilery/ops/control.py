@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..decl import (
     ALLOCATION_SCOPE,
     PURE,
@@ -12,6 +14,7 @@ from ..decl import (
     AttrKind,
     BoolTile,
     DialectType,
+    Problem,
     ScalarBool,
     ScalarInt,
     attr,
@@ -25,10 +28,33 @@ from ..decl import (
     variadic,
 )
 from ..ir import Block, Op, Value
+from ..types import Function, Type, quoted, quoted_list
 from ..version import V13_2
+from .checks import Answer, leaves, loop_values, no_views
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 GROUP = "Control Flow"
 LEAVING = "attr-dict ($operands^ `:` type($operands))?"
+
+
+def _yields(block: Block, results: list[Type], name: str) -> Answer:
+    """A branch that ends with `yield` yields the results."""
+    last = block.ops[-1] if block.ops else None
+    if not isinstance(last, Yield):
+        return None
+    found = [v.type for v in last.operands_]
+    if results and not found:
+        return f"has return type of {quoted_list(results)} but {name} branch does not yield anything"
+    if found and not results:
+        return f"does not return a value, but {name} branch yields {quoted_list(found)}"
+    if found != results:
+        return (
+            f"type does not match yield type, {name} branch yields {quoted_list(found)} "
+            f"but op result type is {quoted_list(results)}"
+        )
+    return None
 
 
 @op("assert", 0x05, group=GROUP, format="$condition `,` $message attr-dict `:` type($condition)",
@@ -50,6 +76,16 @@ class Break(Op):
 
     operands_: tuple[Value, ...] = variadic(DialectType, "The results of the loop.")
 
+    def check_nested(self, ancestors: Sequence[Op]) -> Answer:
+        loop, problem = leaves(self, ancestors, ("loop",))
+        if not isinstance(loop, Loop):
+            return problem
+        found, wanted = [v.type for v in self.operands_], [v.type for v in loop.resultValues]
+        if found != wanted:
+            vs = f"({quoted_list(found)}) vs ({quoted_list(wanted)})"
+            return f"operand types must correspond to the parent loop result types: {vs}"
+        return None
+
 
 @op("continue", 0x11, group=GROUP, traits=[TERMINATOR], parents=["for", "if", "loop"], format=LEAVING,
     example="""
@@ -60,6 +96,23 @@ class Continue(Op):
     """Go on with the next iteration of the innermost loop; the operands are what it carries."""
 
     operands_: tuple[Value, ...] = variadic(DialectType, "What the next iteration starts with.")
+
+    def check_nested(self, ancestors: Sequence[Op]) -> Answer:
+        loop, problem = leaves(self, ancestors, ("for", "loop"))
+        found = [v.type for v in self.operands_]
+        if isinstance(loop, Loop):
+            kind, what, wanted = "loop", "iter_values", [v.type for v in loop.initValues]
+        elif isinstance(loop, For):
+            kind, what, wanted = "for", "return types", [v.type for v in loop.resultValues]
+        else:
+            return problem
+        if found == wanted:
+            return None
+        return Problem(
+            f"`{kind}` is missing a valid terminator. `continue` op should have operand types that match the parent "
+            f"loop {what}: ({quoted_list(wanted)}), but found: ({quoted_list(found)})",
+            bare=True,
+        )
 
 
 @op("for", 0x29, group=GROUP, traits=[REGION_EFFECTS, ALLOCATION_SCOPE],
@@ -83,6 +136,15 @@ class For(Op):
     )
     region: Block = region("The body; its arguments are the counter and the carried values.")
 
+    def check_regions(self) -> Answer:
+        args = [v.type for v in self.region.args]
+        if not args:
+            return "expected at least one block argument for induction variable"
+        if args[0] is not self.lowerBound.type:
+            vs = f"{quoted(args[0])} vs {quoted(self.lowerBound.type)}"
+            return f"expected induction variable to be same type as bounds and step: {vs}"
+        return loop_values(self, args[1:])
+
 
 @op("if", 0x32, group=GROUP, traits=[REGION_EFFECTS], implicit="yield",
     format="$condition (`->` `(` type($results)^ `)`)? blocks($thenRegion) (`else` blocks($elseRegion)^)? attr-dict",
@@ -100,6 +162,16 @@ class If(Op):
     thenRegion: Block = region("Executed when the condition is true.")
     elseRegion: Block | None = optional_region("Executed when it is false.")
 
+    def check(self) -> Answer:
+        results = [v.type for v in self.results_]
+        if (why := no_views("result type", results)) is not None:
+            return why
+        if (why := _yields(self.thenRegion, results, "then")) is not None:
+            return why
+        if self.elseRegion is None:
+            return "has non-empty return type, must define else branch" if results else None
+        return _yields(self.elseRegion, results, "else")
+
 
 @op("loop", 0x41, group=GROUP, traits=[REGION_EFFECTS, ALLOCATION_SCOPE], implicit="continue", format="custom",
     example="""
@@ -113,6 +185,9 @@ class Loop(Op):
     resultValues: tuple[Value, ...] = outs(AnyType, "The operands of the `break` that ended it.")
     region: Block = region("The body; its arguments are the carried values.")
 
+    def check_regions(self) -> Answer:
+        return loop_values(self, [v.type for v in self.region.args])
+
 
 @op("return", 0x5C, group=GROUP, traits=[TERMINATOR, RETURN_LIKE], parents=["entry", "if"], format=LEAVING,
     example="""
@@ -123,6 +198,23 @@ class Return(Op):
     """End the kernel."""
 
     operands_: tuple[Value, ...] = variadic(AnyType, "What is returned; an entry returns nothing.")
+
+    def check_nested(self, ancestors: Sequence[Op]) -> Answer:
+        function = next((o for o in reversed(ancestors) if o.name != "if"), None)
+        found = [v.type for v in self.operands_]
+        if not isinstance(signature := getattr(function, "function_type", None), Function):
+            return "must be used within a cuda_tile.entry, cuda_tile.if, or cuda_tile.loop operation"
+        name = getattr(function, "sym_name", "")
+        if len(found) != len(signature.results):
+            return f"has {len(found)} operands, but enclosing function (@{name}) returns {len(signature.results)}"
+        for index, (given, wanted) in enumerate(zip(found, signature.results)):
+            if given is not wanted:
+                return Problem(
+                    f"type of return operand {index} ({quoted(given)}) doesn't match function result type "
+                    f"({quoted(wanted)}) in function @{name}",
+                    bare=True,
+                )
+        return None
 
 
 @op("yield", 0x6D, group=GROUP, traits=[PURE, TERMINATOR, RETURN_LIKE], parents=["if", "reduce", "scan"],

@@ -11,6 +11,7 @@ from ..decl import (
     IntTile,
     IntTile4,
     NumberTile,
+    Problem,
     PtrTile,
     attr,
     flag,
@@ -20,12 +21,22 @@ from ..decl import (
     same_shape,
 )
 from ..ir import Op, Value
+from ..types import SCALARS, quoted
 from ..version import V13_4
+from .checks import Answer, tile_element
 from .common import OVERFLOW, ROUNDING, SIGNED
 
 GROUP = "Conversions"
 TRAITS = (PURE, ELEMENTWISE)
+NEAREST = RoundingMode.NEAREST_EVEN
+E8M0 = SCALARS["f8E8M0FNU"]
 FORMAT = "$source attr-dict `:` type($source) `->` type($result)"
+
+
+def _only(mode: RoundingMode, allowed: RoundingMode) -> Answer:
+    if mode is allowed:
+        return None
+    return Problem(f"invalid rounding mode specified. Only '{allowed.text}' is supported", "rounding_mode")
 
 
 @op("bitcast", 0x09, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
@@ -35,6 +46,15 @@ class Bitcast(Op):
 
     source: Value = operand(NumberTile, "The numbers.")
     result: Value = out(NumberTile, "Their bits, read as the other type.")
+
+    def check(self) -> Answer:
+        source, result = tile_element(self.source).bits, tile_element(self.result).bits
+        if source == result:
+            return None
+        return (
+            f"types must be equal width, cannot convert {quoted(self.source.type)} of width {source} "
+            f"to type {quoted(self.result.type)} of width {result}"
+        )
 
 
 @op("exti", 0x25, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
@@ -47,6 +67,11 @@ class ExtI(Op):
     signedness: Signedness = attr(Signedness, SIGNED)
     to: Value = out(IntTile4, "The same integers in a wider type.")
 
+    def check(self) -> Answer:
+        if tile_element(self.to).bits <= tile_element(self.from_).bits:
+            return "extending to smaller or identical integer"
+        return None
+
 
 @op("ftof", 0x2A, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
     format="$from rounding($rounding_mode) attr-dict `:` type($from) `->` type($to)",
@@ -57,6 +82,18 @@ class FToF(Op):
     from_: Value = operand(FloatTile, "The floats.")
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=RoundingMode.NEAREST_EVEN)
     to: Value = out(FloatTile, "The nearest floats of the other type.")
+
+    def check(self) -> Answer:
+        if self.from_.type is self.to.type:
+            return "converting tiles must not be a no-op"
+        if tile_element(self.to) is not E8M0:
+            return _only(self.rounding_mode, NEAREST)
+        if self.rounding_mode in (RoundingMode.ZERO, RoundingMode.POSITIVE_INF):
+            return None
+        return Problem(
+            "invalid rounding mode specified for conversion to f8E8M0FNU. Only 'zero' and 'positive_inf' are supported",
+            "rounding_mode",
+        )
 
 
 @op("ftoi", 0x2B, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
@@ -73,6 +110,9 @@ class FToI(Op):
     )
     saturating: bool = flag("Out of range gives the nearest integer of the type.", since=V13_4)
     to: Value = out(IntTile, "The integers.")
+
+    def check(self) -> Answer:
+        return _only(self.rounding_mode, RoundingMode.NEAREST_INT_TO_ZERO)
 
 
 @op("int_to_ptr", 0x33, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
@@ -96,6 +136,11 @@ class IToF(Op):
     signedness: Signedness = attr(Signedness, SIGNED)
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=RoundingMode.NEAREST_EVEN)
     to: Value = out(FloatTile, "The nearest floats.")
+
+    def check(self) -> Answer:
+        if tile_element(self.to) is E8M0:
+            return "integer to f8E8M0FNU conversion is not supported, please first convert to another float type"
+        return _only(self.rounding_mode, NEAREST)
 
 
 @op("ptr_to_int", 0x56, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
@@ -125,3 +170,8 @@ class TruncI(Op):
     from_: Value = operand(IntTile4, "The integers.")
     overflow: IntegerOverflow = attr(IntegerOverflow, OVERFLOW, default=IntegerOverflow.NONE)
     to: Value = out(IntTile4, "Their lower bits.")
+
+    def check(self) -> Answer:
+        if tile_element(self.to).bits >= tile_element(self.from_).bits:
+            return "truncating to larger or identical integer"
+        return None

@@ -20,6 +20,7 @@ from ..decl import (
     IntTile,
     NumberTile,
     NumberTile4,
+    Problem,
     PtrTile,
     ScalarI32,
     ScalarPtr,
@@ -36,12 +37,27 @@ from ..decl import (
     same_shape,
     same_type,
     state,
+    uniform,
     variadic,
 )
 from ..ir import Block, Op, Value
-from ..types import Function, Tile, Type
+from ..types import SCALARS, Function, Ptr, Tile, Type, quoted
 from ..version import V13_3, V13_4, Version
+from .checks import (
+    Answer,
+    aggregate,
+    aggregate_body,
+    commas,
+    function_arguments,
+    grid_position,
+    inferred,
+    packing,
+    tile_element,
+    tile_shape,
+    tile_type,
+)
 from .common import HINTS_DOC
+from .scopes import body_locations, function_location, global_locations
 
 if TYPE_CHECKING:
     from ..bytecode.wire import FileLayout
@@ -51,7 +67,7 @@ RESHAPING = "$source attr-dict `:` type($source) `->` type($result)"
 
 
 @op("broadcast", 0x0B, group=GROUP, traits=[PURE],
-    rules=[same_element("source", "result"), same_rank("source", "result")],
+    rules=[same_rank("source", "result"), uniform("element type", "source", "result")],
     format=RESHAPING, hint="bcast",
     example="""
         %row = reshape %n : tile<i32> -> tile<1xi32>
@@ -61,6 +77,15 @@ class Broadcast(Op):
 
     source: Value = operand(AnyTile, "The tile.")
     result: Value = out(AnyTile, "The larger tile.")
+
+    def check(self) -> Answer:
+        source, result = tile_shape(self.source), tile_shape(self.result)
+        if all(a in (b, 1) for a, b in zip(source, result)):
+            return None
+        return (
+            "expects the shape of source tile to be compatible with that of the result tile, "
+            f"but got: {commas(source)} and {commas(result)}"
+        )
 
 
 @op("cat", 0x0C, group=GROUP, traits=[PURE],
@@ -77,6 +102,19 @@ class Cat(Op):
     dim: int = attr(AttrKind.I64, "The dimension.")
     result: Value = out(AnyTile, "Both tiles.")
 
+    def check(self) -> Answer:
+        lhs, rhs, result, dim = tile_shape(self.lhs), tile_shape(self.rhs), tile_shape(self.result), self.dim
+        if not 0 <= dim < len(lhs):
+            return Problem(f"expect dim to be [0, {len(lhs)}), but got: {dim}", "dim")
+        if lhs[dim] + rhs[dim] != result[dim]:
+            return f"invalid concat at position {dim}, expected: {lhs[dim] + rhs[dim]} but got: {result[dim]}"
+        for other, shape in (("rhs", rhs), ("result", result)):
+            for index, (a, b) in enumerate(zip(lhs, shape)):
+                if index != dim and a != b:
+                    where = f"lhs and {other} shapes to match at non-concat position {index}"
+                    return f"expect {where}, expected: {a} but got: {b}"
+        return None
+
 
 @op("constant", 0x10, group=GROUP, traits=[PURE, CONSTANT], format="dense($value, $result) attr-dict", hint="cst",
     example="%0 = constant <i32: [1, 2, 3, 4]> : tile<4xi32>")  # fmt: skip
@@ -85,6 +123,11 @@ class Constant(Op):
 
     value: Dense = attr(AttrKind.DENSE, "The elements.")
     result: Value = out(NumberTile, "The tile.", infer=lambda o: o.value.type)
+
+    def check(self) -> Answer:
+        if self.value.type is not self.result.type:
+            return "failed to verify that all of {value, result} have same type"
+        return None
 
 
 @op("entry", 0x16, group=GROUP, traits=[ISOLATED, SYMBOL], implicit="return", format="custom",
@@ -105,6 +148,16 @@ class Entry(Op):
     optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
     body: Block = region("The code; its arguments are the parameters.")
 
+    def check(self) -> Answer:
+        if self.function_type.results:
+            return "entry op must not return values"
+        if any(isinstance(t, Tile) and t.rank for t in self.function_type.params):
+            return "entry op must have scalar types (rank 0 !cuda_tile.tile)"
+        return function_arguments(self, self.body) or function_location(self)
+
+    def check_regions(self) -> Answer:
+        return body_locations(self)
+
 
 @op("extract", 0x26, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")],
     format="$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)",
@@ -121,6 +174,9 @@ class Extract(Op):
     indices: tuple[Value, ...] = variadic(ScalarI32, "The position in the grid, one index per dimension.")
     result: Value = out(AnyTile, "The smaller tile.")
 
+    def check(self) -> Answer:
+        return grid_position(self.source, self.result, self.indices, "source", "result")
+
 
 @op("get_global", 0x2C, group=GROUP, traits=[PURE], format="$name attr-dict `:` type($result)",
     example="""
@@ -134,6 +190,19 @@ class GetGlobal(Op):
 
     name_: str = attr(AttrKind.SYM_REF, "The variable.")
     result: Value = out(ScalarPtr, "A pointer to its first element.")
+
+    def check_symbols(self, module: Module) -> Answer:
+        target = next((g for g in module.globals if g.sym_name == self.name_), None)
+        if target is None:
+            return Problem(f"'{self.name_}' does not reference a valid global", "name")
+        pointer = tile_type(self.result).element
+        assert isinstance(pointer, Ptr)
+        if target.value.element is not pointer.pointee:
+            return (
+                f"pointee type of result type {quoted(pointer)} does not match type {quoted(target.value.element)} "
+                f"of the global @{self.name_}"
+            )
+        return None
 
 
 @op("get_num_tile_blocks", 0x2E, group=GROUP, traits=[PURE], format="attr-dict `:` type($gridSize_x)",
@@ -171,6 +240,9 @@ class Global(Op):
         SymbolVisibility, "Whether it can be seen from outside.", default=SymbolVisibility.PUBLIC, since=V13_3
     )
 
+    def check(self) -> Answer:
+        return None if self.value.type.rank == 1 else "type must have rank 1"
+
 
 @op("insert", 0x76, since=V13_4, group=GROUP, traits=[PURE], rules=[same_type("destination", "result")],
     format="$source `,` $destination `[` $indices `]` attr-dict `:` type($source) `,` type($destination)",
@@ -189,6 +261,9 @@ class Insert(Op):
     indices: tuple[Value, ...] = variadic(ScalarI32, "The position in the grid, one index per dimension.")
     result: Value = out(AnyTile, "The larger tile with the part replaced.")
 
+    def check(self) -> Answer:
+        return grid_position(self.destination, self.source, self.indices, "destination", "source")
+
 
 @op("iota", 0x3A, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
     example="%0 = iota : tile<128xi32>")  # fmt: skip
@@ -196,6 +271,14 @@ class Iota(Op):
     """The integers 0, 1, 2, and so on."""
 
     result: Value = out(IntTile, "A tile of rank one.")
+
+    def check(self) -> Answer:
+        shape, element = tile_shape(self.result), tile_element(self.result)
+        if len(shape) != 1:
+            return "expects result type to be 1-d tile"
+        if shape[0] > 1 << element.bits:
+            return f"the number of elements {shape[0]} exceeds the maximum value of element type {quoted(element)}"
+        return None
 
 
 @op("module", 0x4B, group=GROUP, traits=[ISOLATED, SYMBOL, SYMBOL_TABLE], format="custom",
@@ -228,9 +311,12 @@ class Module(Op):
         """The kernel of that name."""
         return next(o for o in self.entries if o.sym_name == name)
 
+    def check(self) -> Answer:
+        return global_locations(self)
+
 
 @op("offset", 0x51, group=GROUP, traits=[PURE, ELEMENTWISE],
-    rules=[same_shape("ptr", "offset", "result"), same_type("result", "ptr")],
+    rules=[same_type("result", "ptr"), uniform("shape", "ptr", "offset", "result")],
     format="$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset) `->` type($result)",
     example="%0 = offset %ptr, %n : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>")  # fmt: skip
 class Offset(Op):
@@ -251,6 +337,9 @@ class Pack(Op):
     source: Value = operand(NumberTile4, "A tile of rank one.")
     result: Value = out(I8Tile, "Its bytes.")
 
+    def check(self) -> Answer:
+        return packing(self.source, self.result)
+
 
 @op("permute", 0x53, group=GROUP, traits=[PURE],
     rules=[same_element("source", "result"), same_rank("source", "result")],
@@ -269,14 +358,33 @@ class Permute(Op):
         infer=lambda o: Tile([o.source.type.shape[i] for i in o.permutation], o.source.type.element),
     )
 
+    def check(self) -> Answer:
+        source, result, order = tile_shape(self.source), tile_shape(self.result), self.permutation
+        rank = len(source)
+        if rank < 2:
+            return f"expects at least rank 2, but got: {rank}"
+        if len(order) != rank:
+            message = f"expect permutation size ({len(order)}) to equal the rank of the source ({rank})"
+            return Problem(message, "permutation")
+        if len(set(order)) != rank:
+            return Problem("expect permutation elements to be unique", "permutation")
+        for index, dim in enumerate(order):
+            if not 0 <= dim < rank:
+                message = f"permutation element at index {index} ({dim}) is out of bound [0, {rank})"
+                return Problem(message, "permutation")
+        for index, dim in enumerate(order):
+            if result[index] != source[dim]:
+                return f"result shape invalid at index {index}, expected: {source[dim]}, but got: {result[index]}"
+        return None
+
 
 def _reduced(o: Reduce) -> list[Type]:
     types = [v.type for v in o.operands_]
     return [Tile((*t.shape[: o.dim], *t.shape[o.dim + 1 :]), t.element) for t in types if isinstance(t, Tile)]
 
 
-@op("reduce", 0x58, group=GROUP, traits=[REGION_EFFECTS], rules=[same_shape("operands")], implicit="yield",
-    hint="reduce",
+@op("reduce", 0x58, group=GROUP, traits=[REGION_EFFECTS], rules=[uniform("shape", "operands", of="operands")],
+    implicit="yield", hint="reduce",
     format="$operands attr-dict ` ` `dim` `` `=` `` $dim `identities` `` `=` `` $identities "
            "`:` type($operands) `->` type($results) arguments($body)",
     example="""
@@ -298,17 +406,29 @@ class Reduce(Op):
     results_: tuple[Value, ...] = outs(AnyTile, "The tiles without that dimension.", infer=_reduced)
     body: Block = region("Combines two elements of each operand.")
 
+    def check(self) -> Answer:
+        return inferred(self, _reduced(self)) or aggregate(self)
 
-@op("reshape", 0x5B, group=GROUP, traits=[PURE], rules=[same_element("source", "result")], format=RESHAPING,
-    hint="reshape", example="%0 = reshape %n : tile<i32> -> tile<1x1xi32>")  # fmt: skip
+    def check_regions(self) -> Answer:
+        return aggregate_body(self)
+
+
+@op("reshape", 0x5B, group=GROUP, traits=[PURE], rules=[uniform("element type", "source", "result")],
+    format=RESHAPING, hint="reshape", example="%0 = reshape %n : tile<i32> -> tile<1x1xi32>")  # fmt: skip
 class Reshape(Op):
     """Give the same elements, in row-major order, another shape."""
 
     source: Value = operand(AnyTile, "The tile.")
     result: Value = out(AnyTile, "The tile in the new shape.")
 
+    def check(self) -> Answer:
+        if tile_type(self.source).size != tile_type(self.result).size:
+            return "expected source tile and result tile to have the same number of elements"
+        return None
 
-@op("scan", 0x5E, group=GROUP, traits=[REGION_EFFECTS], rules=[same_shape("operands")], implicit="yield",
+
+@op("scan", 0x5E, group=GROUP, traits=[REGION_EFFECTS], rules=[uniform("shape", "operands", of="operands")],
+    implicit="yield",
     format="$operands attr-dict ` ` `dim` `` `=` `` $dim `reverse` `` `=` `` $reverse `identities` `` `=` `` "
            "$identities `:` type($operands) `->` type($results) arguments($body)",
     example="""
@@ -333,6 +453,12 @@ class Scan(Op):
     )
     body: Block = region("Combines two elements of each operand.")
 
+    def check(self) -> Answer:
+        return inferred(self, [v.type for v in self.operands_]) or aggregate(self)
+
+    def check_regions(self) -> Answer:
+        return aggregate_body(self)
+
 
 @op("select", 0x5F, group=GROUP, traits=[PURE, ELEMENTWISE],
     rules=[same_type("val_if_true", "val_if_false", "result"),
@@ -347,6 +473,11 @@ class Select(Op):
     val_if_false: Value = operand(AnyTile, "Taken where `cond` is false.")
     result: Value = out(AnyTile, "The chosen elements.")
 
+    def check(self) -> Answer:
+        if tile_type(self.result).element is SCALARS["f4E2M1FN"]:
+            return "cannot operate on sub-byte type F4E2M1FN"
+        return None
+
 
 @op("unpack", 0x70, since=V13_3, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")], format=RESHAPING,
     example="""
@@ -357,3 +488,6 @@ class Unpack(Op):
 
     source: Value = operand(I8Tile, "A tile of rank one.")
     result: Value = out(NumberTile4, "The elements.")
+
+    def check(self) -> Answer:
+        return packing(self.source, self.result)

@@ -20,12 +20,30 @@ from ..decl import (
     same_shape,
     same_type,
     tile_of,
+    uniform,
 )
 from ..ir import Op, Value
+from ..types import BF16, F16, F32, F64, SCALARS, TF32, quoted, quoted_list
 from ..version import V13_2, V13_3, V13_4
-from .common import FTZ, LHS, RHS, ROUNDING, mask_of
+from .checks import (
+    Answer,
+    approx,
+    commas,
+    flush_to_zero,
+    mma_shapes,
+    only_f32,
+    rounding,
+    same_dim,
+    tile_element,
+    tile_rank,
+    tile_shape,
+)
+from .common import FTZ, LHS, RHS, ROUNDING, is_mask, mask_of
 
 GROUP = "Floating Point"
+F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU = (
+    SCALARS[name] for name in ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
+)
 TRAITS = (PURE, ELEMENTWISE)
 BINARY = same_type("lhs", "rhs", "result")
 UNARY = same_type("source", "result")
@@ -47,7 +65,75 @@ SCALED_BY = tile_of("f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU", what="mmaf_scaled sc
 SCALED_OUT = tile_of("f32", what="mmaf_scaled result tile type")
 
 
-@op("absf", 0x00, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result"), UNARY], format=PLAIN_UNARY,
+# Which accumulators each input element can have.
+MMA_PAIRS = {
+    F8E4M3FN: (F16, F32),
+    F8E5M2: (F16, F32),
+    F16: (F16, F32),
+    BF16: (F32,),
+    TF32: (F32,),
+    F32: (F32,),
+    F64: (F64,),
+}
+# Which inputs each scale can have, and how many elements share one: of f4 inputs; f8 inputs always take 32.
+SCALED = {F8E4M3FN: (F4E2M1FN,), F8E8M0FNU: (F8E4M3FN, F8E5M2, F4E2M1FN), FNV8E5M3FNU: (F4E2M1FN,)}
+F4_BLOCKS = {F8E4M3FN: (16,), F8E8M0FNU: (16, 32), FNV8E5M3FNU: (16, 32)}
+
+
+def _mma_elements(o: MmaF) -> Answer:
+    element, acc = tile_element(o.lhs), tile_element(o.acc)
+    allowed = MMA_PAIRS[element]
+    if acc in allowed:
+        return None
+    return (
+        f"unsupported combination of element types. Input type {quoted(element)} expects accumulator/result type "
+        f"to be one of {{{quoted_list(allowed)}}}, but got {quoted(acc)}"
+    )
+
+
+def _scale_shapes(o: MmaFScaled) -> Answer:
+    batch = int(tile_rank(o.lhs) == 3)
+    row, column = batch, batch + 1
+    pairs = [("lhs", row, "lhs_scale", row), ("rhs", column, "rhs_scale", column)]
+    if batch:
+        pairs[:0] = [("lhs", 0, "lhs_scale", 0), ("rhs", 0, "rhs_scale", 0)]
+    pairs.append(("lhs_scale", column, "rhs_scale", row))
+    return next(filter(None, (same_dim(o, *pair) for pair in pairs)), None)
+
+
+def _scale_elements(o: MmaFScaled) -> Answer:
+    element, scale = tile_element(o.lhs), tile_element(o.lhs_scale)
+    allowed = SCALED[scale]
+    if element in allowed:
+        return None
+    wanted = quoted(allowed[0]) if len(allowed) == 1 else f"one of {{{quoted_list(allowed)}}}"
+    return (
+        f"unsupported combination of element types. Scale type {quoted(scale)} expects lhs and rhs element types "
+        f"to be {wanted}, but got {quoted(element)}"
+    )
+
+
+def _scale_blocks(o: MmaFScaled) -> Answer:
+    shape, scales = tile_shape(o.lhs), tile_shape(o.lhs_scale)
+    element, scale = tile_element(o.lhs), tile_element(o.lhs_scale)
+    if shape[-1] % scales[-1]:
+        column = len(shape) - 1
+        return (
+            f"shape error: dim {column} of lhs_scale ({scales[-1]}) must be a divisor of dim {column} of lhs "
+            f"({shape[-1]}), but got lhs_scale shape ({commas(scales)}) and lhs shape ({commas(shape)})"
+        )
+    found = shape[-1] // scales[-1]
+    allowed = F4_BLOCKS[scale] if element is F4E2M1FN else (32,)
+    if found in allowed:
+        return None
+    what = f"f4E2M1FN element type with {scale} scales" if element is F4E2M1FN else "f8 element type"
+    wanted = " or ".join(map(str, allowed))
+    return (
+        f"shape error: {what} requires block scale factor of lhs_scale and rhs_scale to be {wanted}, but got {found}"
+    )
+
+
+@op("absf", 0x00, group=GROUP, traits=TRAITS, rules=[UNARY, uniform("shape", "source", "result")], format=PLAIN_UNARY,
     example="%0 = absf %x : tile<f32>")  # fmt: skip
 class AbsF(Op):
     """Absolute value."""
@@ -66,6 +152,9 @@ class AddF(Op):
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=NEAREST, only=IEEE)
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The sums.")
+
+    def check(self) -> Answer:
+        return rounding(self) or flush_to_zero(self)
 
 
 @op("atan2", 0x6E, since=V13_2, group=GROUP, traits=TRAITS, rules=[same_type("x", "y", "result")],
@@ -88,7 +177,7 @@ class Ceil(Op):
     result: Value = out(BaseFloatTile, "The smallest integers that are not less.")
 
 
-@op("cmpf", 0x0E, group=GROUP, traits=TRAITS, rules=[same_type("lhs", "rhs")],
+@op("cmpf", 0x0E, group=GROUP, traits=TRAITS, rules=[same_type("lhs", "rhs"), is_mask("lhs", "result")],
     format="keyword($comparison_predicate) keyword($comparison_ordering) $lhs `,` $rhs attr-dict "
            "`:` type($lhs) `->` type($result)",
     example="%0 = cmpf less_than ordered %x, %x : tile<f32> -> tile<i1>")  # fmt: skip
@@ -133,6 +222,10 @@ class DivF(Op):
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The quotients.")
 
+    def check(self) -> Answer:
+        full = only_f32(self, "full", self.rounding_mode is RoundingMode.FULL)
+        return rounding(self) or flush_to_zero(self) or approx(self) or full
+
 
 @op("exp", 0x17, group=GROUP, traits=TRAITS, rules=[UNARY], format=ROUNDED_UNARY,
     example="%0 = exp %x : tile<f32>")  # fmt: skip
@@ -145,6 +238,9 @@ class Exp(Op):
     )
     result: Value = out(BaseFloatTile, "The powers.")
 
+    def check(self) -> Answer:
+        return rounding(self) or approx(self)
+
 
 @op("exp2", 0x18, group=GROUP, traits=TRAITS, rules=[UNARY], format=FLUSHED_UNARY,
     example="%0 = exp2 %x flush_to_zero : tile<f32>")  # fmt: skip
@@ -154,6 +250,9 @@ class Exp2(Op):
     source: Value = operand(BaseFloatTile, "The exponents.")
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The powers.")
+
+    def check(self) -> Answer:
+        return flush_to_zero(self)
 
 
 @op("floor", 0x27, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
@@ -178,6 +277,9 @@ class Fma(Op):
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=NEAREST, only=IEEE)
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The sums.")
+
+    def check(self) -> Answer:
+        return rounding(self) or flush_to_zero(self)
 
 
 @op("fpowf", 0x54, formerly="pow", group=GROUP, traits=TRAITS,
@@ -233,6 +335,9 @@ class MaxF(Op):
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The larger ones.")
 
+    def check(self) -> Answer:
+        return flush_to_zero(self)
+
 
 @op("minf", 0x47, group=GROUP, traits=[*TRAITS, COMMUTATIVE], rules=[BINARY], format=MIN_MAX,
     example="%0 = minf %x, %x : tile<f32>")  # fmt: skip
@@ -244,6 +349,9 @@ class MinF(Op):
     propagate_nan: bool = flag(NAN_DOC)
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The smaller ones.")
+
+    def check(self) -> Answer:
+        return flush_to_zero(self)
 
 
 @op("mmaf", 0x49, group=GROUP, traits=[PURE],
@@ -265,6 +373,9 @@ class MmaF(Op):
     acc: Value = operand(MMA_OUT, "What is added.")
     fast_acc: bool = flag("Accumulate f8 products faster and less exactly (Hopper).", since=V13_3)
     result: Value = out(MMA_OUT, "The product plus `acc`.")
+
+    def check(self) -> Answer:
+        return mma_shapes(self) or _mma_elements(self)
 
 
 @op("mmaf_scaled", 0x72, since=V13_3, group=GROUP, traits=[PURE],
@@ -293,6 +404,9 @@ class MmaFScaled(Op):
     rhs_scale: Value = operand(SCALED_BY, "The scales of the right matrix.")
     result: Value = out(SCALED_OUT, "The product plus `acc`.")
 
+    def check(self) -> Answer:
+        return mma_shapes(self) or _scale_shapes(self) or _scale_elements(self) or _scale_blocks(self)
+
 
 @op("mulf", 0x4C, group=GROUP, traits=[*TRAITS, COMMUTATIVE], rules=[BINARY], format=ROUNDED,
     example="%0 = mulf %x, %x : tile<f32>")  # fmt: skip
@@ -304,6 +418,9 @@ class MulF(Op):
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=NEAREST, only=IEEE)
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The products.")
+
+    def check(self) -> Answer:
+        return rounding(self) or flush_to_zero(self)
 
 
 @op("negf", 0x4F, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
@@ -333,6 +450,9 @@ class Rsqrt(Op):
     source: Value = operand(BaseFloatTile, "The floats.")
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "Their reciprocal square roots.")
+
+    def check(self) -> Answer:
+        return flush_to_zero(self)
 
 
 @op("sin", 0x62, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
@@ -364,6 +484,9 @@ class Sqrt(Op):
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "Their square roots.")
 
+    def check(self) -> Answer:
+        return rounding(self) or flush_to_zero(self) or approx(self)
+
 
 @op("subf", 0x67, group=GROUP, traits=TRAITS, rules=[BINARY], format=ROUNDED,
     example="%0 = subf %x, %x : tile<f32>")  # fmt: skip
@@ -375,6 +498,9 @@ class SubF(Op):
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=NEAREST, only=IEEE)
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The differences.")
+
+    def check(self) -> Answer:
+        return rounding(self) or flush_to_zero(self)
 
 
 @op("tan", 0x69, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
@@ -396,3 +522,6 @@ class TanH(Op):
         RoundingMode, ROUNDING, default=RoundingMode.FULL, since=V13_2, only=[RoundingMode.APPROX, RoundingMode.FULL]
     )
     result: Value = out(BaseFloatTile, "Their hyperbolic tangents.")
+
+    def check(self) -> Answer:
+        return rounding(self) or approx(self)

@@ -10,6 +10,7 @@ from ..decl import (
     PURE,
     BoolTile,
     IntTile,
+    Problem,
     attr,
     op,
     operand,
@@ -19,10 +20,12 @@ from ..decl import (
     same_shape,
     same_type,
     tile_of,
+    uniform,
 )
 from ..ir import Op, Value
 from ..version import V13_2
-from .common import LHS, OVERFLOW, RHS, SIGNED, mask_of
+from .checks import Answer, mma_shapes, names
+from .common import LHS, OVERFLOW, RHS, SIGNED, is_mask, mask_of
 
 GROUP = "Integer"
 BINARY = same_type("lhs", "rhs", "result")
@@ -30,7 +33,8 @@ WRAPPING = "$lhs `,` $rhs (`overflow` `` angle($overflow)^)? attr-dict `:` type(
 SIGNED_BINARY = "$lhs `,` $rhs keyword($signedness) attr-dict `:` type($result)"
 
 
-@op("absi", 0x01, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[same_type("source", "result")],
+@op("absi", 0x01, group=GROUP, traits=[PURE, ELEMENTWISE],
+    rules=[same_type("source", "result"), uniform("shape", "source", "result")],
     format="$source attr-dict `:` type($result)",
     example="%0 = absi %n : tile<i32>")  # fmt: skip
 class AbsI(Op):
@@ -51,7 +55,7 @@ class AddI(Op):
     result: Value = out(IntTile, "The sums.")
 
 
-@op("cmpi", 0x0F, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[same_type("lhs", "rhs")],
+@op("cmpi", 0x0F, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[same_type("lhs", "rhs"), is_mask("lhs", "result")],
     format="keyword($comparison_predicate) $lhs `,` $rhs `,` keyword($signedness) attr-dict "
            "`:` type($lhs) `->` type($result)",
     example="%0 = cmpi less_than %n, %n, signed : tile<i32> -> tile<i1>")  # fmt: skip
@@ -82,6 +86,15 @@ class DivI(Op):
         only=[RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF],
     )  # fmt: skip
     result: Value = out(IntTile, "The quotients.")
+
+    def check(self) -> Answer:
+        """Rounding other than towards zero is for signed integers, upwards for unsigned ones too."""
+        if self.rounding not in self.opdef.field("rounding").only:
+            allowed = names(self.opdef.field("rounding").only)
+            return Problem(f"invalid rounding mode specified, expect one of [{allowed}]", "rounding")
+        if self.signedness is Signedness.UNSIGNED and self.rounding is RoundingMode.NEGATIVE_INF:
+            return Problem("rounding mode 'negative_inf' is not allowed with 'unsigned' flag", "rounding")
+        return None
 
 
 @op("maxi", 0x46, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[BINARY], format=SIGNED_BINARY,
@@ -128,6 +141,9 @@ class MmaI(Op):
     signedness_rhs: Signedness = attr(Signedness, "How the right matrix is read.")
     result: Value = out(tile_of("i32", what="mmai result tile type"), "The product plus `acc`.")
 
+    def check(self) -> Answer:
+        return mma_shapes(self)
+
 
 @op("mulhii", 0x4D, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[same_type("x", "y", "result")],
     format="$x `,` $y attr-dict `:` type($result)",
@@ -160,6 +176,11 @@ class NegI(Op):
     source: Value = operand(IntTile, "The integers.")
     overflow: IntegerOverflow = attr(IntegerOverflow, OVERFLOW, default=IntegerOverflow.NONE, since=V13_2)
     result: Value = out(IntTile, "Their negatives.")
+
+    def check(self) -> Answer:
+        if self.overflow is IntegerOverflow.NUW:
+            return Problem("'no_unsigned_wrap' overflow flag is not supported", "overflow")
+        return None
 
 
 @op("remi", 0x5A, group=GROUP, traits=[PURE, ELEMENTWISE],

@@ -10,11 +10,13 @@ from ..decl import (
     AttrKind,
     BoolTile,
     NumberTile,
+    Problem,
     PtrTile,
     ScalarPtr,
     TokenType,
     attr,
     flag,
+    holds,
     op,
     operand,
     optional,
@@ -23,8 +25,9 @@ from ..decl import (
     variadic,
 )
 from ..ir import Op, Value
-from ..types import Tile
+from ..types import Ptr, Tile, quoted
 from ..version import V13_3, V13_4
+from .checks import Answer, memory_model, points_to, tile_type
 from .common import HINTS_DOC, MASK, ORDERING, SCOPE, TOKEN_IN, TOKEN_OUT
 
 GROUP = "Memory"
@@ -40,6 +43,20 @@ class Alloca(Op):
     alignment: int = attr(AttrKind.I64, "The alignment in bytes, a power of two.", minimum=0)
     global_: bool = flag("Other tile blocks may use the address.")
     result: Value = out(ScalarPtr, "A pointer to the first element.")
+
+    def check(self) -> Answer:
+        if self.alignment <= 0 or self.alignment & (self.alignment - 1):
+            return Problem("'alignment' must be power of two", "alignment")
+        pointer = tile_type(self.result).element
+        assert isinstance(pointer, Ptr)
+        size = 1 if pointer.pointee.bits == 1 else pointer.pointee.bits // 8
+        if self.alignment < size:
+            return Problem(
+                f"'alignment' ({self.alignment}) must be at least the natural size ({size} bytes) "
+                f"for element type {quoted(pointer.pointee)}",
+                "alignment",
+            )
+        return None
 
 
 @op("gdc_launch_dependents_tko", 0x77, since=V13_4, group=GROUP,
@@ -72,8 +89,19 @@ class JoinTokens(Op):
     tokens: tuple[Value, ...] = variadic(TokenType, "The tokens.")
     result: Value = out(TokenType, "A token that stands for all of them.")
 
+    def check(self) -> Answer:
+        return "expect two or more tokens" if len(self.tokens) < 2 else None
+
 
 @op("load_ptr_tko", 0x3D, group=GROUP, segmented=True,
+    rules=[
+        holds("`source` type is expected a pointer type of `result` type",
+              lambda o: points_to(o.source.type, o.result.type), "source", "result"),
+        holds("shape of 'mask' must match the shape of 'source'",
+              lambda o: o.mask is None or o.mask.type.shape == o.source.type.shape, "source", "mask"),
+        holds("type of 'paddingValue' must match the type of 'result'",
+              lambda o: o.paddingValue is None or o.paddingValue.type is o.result.type, "result", "paddingValue"),
+    ],
     format="keyword($memory_ordering_semantics) (keyword($memory_scope)^)? $source (`,` $mask^)? (`,` $paddingValue^)? "
            "(`token` `` `=` `` $token^)? (`optimization_hints` `=` $optimization_hints^)? attr-dict "
            "`:` type($source) (`,` type($mask)^)? (`,` type($paddingValue)^)? "
@@ -96,6 +124,9 @@ class LoadPtrTko(Op):  # fmt: skip
     )
     result_token: Value = out(TokenType, TOKEN_OUT)
 
+    def check(self) -> Answer:
+        return memory_model(self, "load", Ordering.ACQUIRE)
+
 
 @op("make_token", 0x44, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
     example="%0 = make_token : token")  # fmt: skip
@@ -117,6 +148,12 @@ class MemoryFenceAliasTko(Op):
 
 
 @op("store_ptr_tko", 0x65, group=GROUP, segmented=True,
+    rules=[
+        holds("`destination` type is expected a pointer type of `value` type",
+              lambda o: points_to(o.destination.type, o.value.type), "value", "destination"),
+        holds("shape of 'destination' must match the shape of 'mask'",
+              lambda o: o.mask is None or o.mask.type.shape == o.destination.type.shape, "mask", "destination"),
+    ],
     format="keyword($memory_ordering_semantics) (keyword($memory_scope)^)? $destination `,` $value (`,` $mask^)? "
            "(`token` `` `=` `` $token^)? (`optimization_hints` `=` $optimization_hints^)? attr-dict "
            "`:` type($destination) `,` type($value) (`,` type($mask)^)? `->` type($result_token)",
@@ -134,3 +171,6 @@ class StorePtrTko(Op):
     token: Value | None = optional(TokenType, TOKEN_IN)
     optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
     result_token: Value = out(TokenType, TOKEN_OUT)
+
+    def check(self) -> Answer:
+        return memory_model(self, "store", Ordering.RELEASE)

@@ -8,6 +8,8 @@ from ..decl import ISOLATED, SYMBOL, AttrKind, attr, op, optional_attr, region
 from ..ir import Block, Op
 from ..types import Function
 from ..version import TESTING
+from .checks import Answer, function_arguments
+from .scopes import body_locations, function_location
 
 
 @op("testing$func", 0x3001, since=TESTING, group="Testing", traits=[ISOLATED, SYMBOL], implicit="return",
@@ -25,3 +27,9 @@ class TestFunc(Op):
     arg_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the parameters.")
     res_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the results.")
     body: Block = region("The code; its arguments are the parameters.")
+
+    def check(self) -> Answer:
+        return function_arguments(self, self.body) or function_location(self)
+
+    def check_regions(self) -> Answer:
+        return body_locations(self)

@@ -1,0 +1,308 @@
+"""Whether a module is legal Tile IR, as NVIDIA's verifier decides it: structure, types, and each operation's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .decl import ISOLATED, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
+from .diag import TileError
+from .ir import Block, Op, UnknownOp, Value
+from .ops import Module
+from .types import Tile, Type, quoted
+
+MAX_ERRORS = 100
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violation: the operation, NVIDIA's message, and where it can be seen (operand or attribute `field`)."""
+
+    op: Op
+    message: str
+    field: str = ""
+    notes: tuple[str, ...] = ()
+    related: tuple[tuple[Op, str], ...] = ()
+    """Other operations that the message is about, each with what to say of it."""
+
+
+def verify(module: Module, *, stop: str | None = None, max_errors: int = MAX_ERRORS) -> list[Finding]:
+    """All violations in a module, in the order in which NVIDIA's verifier would find them; none means it is legal.
+
+    `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong.
+    """
+    found: list[Finding] = []
+    limit = 1 if stop == "mlir" else max_errors
+    for finding in _walk(module):
+        found.append(finding)
+        if len(found) >= limit:
+            return found
+    # MLIR looks at dominance only when everything else is right.
+    for finding in _dominance(module):
+        found.append(finding)
+        if len(found) >= limit:
+            break
+    return found
+
+
+def check(module: Module, file: str = "") -> None:
+    """Raise the first violation as a TileError."""
+    for finding in verify(module, max_errors=1):
+        raise as_error(finding, file)
+
+
+def as_error(finding: Finding, file: str = "") -> TileError:
+    notes = (*finding.notes, *(text for _, text in finding.related))
+    return TileError(finding.message, file=file, field=finding.field, notes=notes)
+
+
+# ---------------------------------------------------------------- the walk
+
+
+def _walk(module: Module) -> Iterator[Finding]:
+    """Each operation before what it holds, and once more after it, with an explicit stack."""
+    ancestors: list[Op] = []
+    stack: list[tuple[Op, Block | None, bool]] = [(module, None, False)]
+    broken: set[int] = set()
+    while stack:
+        o, block, done = stack.pop()
+        if done:
+            ancestors.pop()
+            if id(o) not in broken:
+                yield from _after(o, module)
+            continue
+        findings = list(_before(o, block, ancestors))
+        if findings:
+            broken.add(id(o))
+            yield from findings
+        blocks = o.blocks
+        if not blocks:
+            continue
+        ancestors.append(o)
+        stack.append((o, block, True))
+        for inner in reversed(blocks):
+            if not inner.ops and not _may_be_empty(o):
+                yield Finding(o, "empty block: expect at least a terminator")
+            stack += [(x, inner, False) for x in reversed(inner.ops)]
+
+
+def _may_be_empty(o: Op) -> bool:
+    return isinstance(o, UnknownOp) or o.opdef.has(SYMBOL_TABLE)
+
+
+def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
+    return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
+
+
+def full_name(o: Op) -> str:
+    return o.name if isinstance(o, UnknownOp) else f"cuda_tile.{o.name}"
+
+
+def _before(o: Op, block: Block | None, ancestors: list[Op]) -> Iterator[Finding]:
+    """What can be said before looking inside: NVIDIA's order is structure, attributes, operands, results, rules."""
+    if isinstance(o, UnknownOp):
+        return
+    opdef = o.opdef
+    first = next(_structure(o, opdef, block, ancestors), None)
+    for check_all in (_attributes, _values, _rules):
+        if first is not None:
+            break
+        first = next(check_all(o, opdef), None)
+    if first is None:
+        first = next(_own(o, ancestors), None)
+    if first is not None:
+        yield first
+
+
+def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Iterator[Finding]:
+    if opdef.parents and ancestors and not _in_parents(ancestors[-1], opdef):
+        allowed = ", ".join(f"cuda_tile.{name}" for name in opdef.parents)
+        yield op_error(o, f"expects parent op to be one of '{allowed}'")
+    for index, f in enumerate(opdef.regions):
+        inner = getattr(o, f.attr)
+        if inner is None and f.arity == "one":
+            yield op_error(o, f"region #{index} ('{f.name}') failed to verify constraint: region with 1 blocks")
+        elif inner is not None and not inner.ops and not opdef.has(SYMBOL_TABLE):
+            yield op_error(o, "expects a non-empty block")
+    if opdef.has(TERMINATOR) and block is not None and block.ops[-1] is not o:
+        yield op_error(o, "must be the last operation in the parent block")
+    if opdef.has(SYMBOL) and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
+        yield op_error(o, "symbol's parent must have the SymbolTable trait")
+
+
+def _in_parents(parent: Op, opdef: OpDef) -> bool:
+    # The test-only function may hold what an entry may.
+    return parent.name in opdef.parents or (parent.name == "testing$func" and "entry" in opdef.parents)
+
+
+# ---------------------------------------------------------------- what the table says
+
+
+def _attributes(o: Op, opdef: OpDef) -> Iterator[Finding]:
+    for f in opdef.attrs:
+        value = getattr(o, f.attr)
+        if f.minimum is not None and value < f.minimum:
+            width = 32 if f.kind is AttrKind.I32 else 64
+            what = "non-negative" if width == 32 else "minimum"
+            limit = "whose value is non-negative" if what == "non-negative" else f"whose minimum value is {f.minimum}"
+            problem = f"attribute '{f.name}' failed to satisfy constraint: {width}-bit signless integer attribute"
+            yield op_error(o, f"{problem} {limit}", f.name)
+
+
+def _values(o: Op, opdef: OpDef) -> Iterator[Finding]:
+    for what, fields in (("operand", opdef.operands), ("result", opdef.outs)):
+        index = 0
+        for f in fields:
+            for value in _flat(o, f):
+                if not f.kind.ok(value.type):
+                    many = "variadic of " if f.arity == "var" else ""
+                    got = f"must be {many}{f.kind.text}, but got {quoted(value.type)}"
+                    yield op_error(o, f"{what} #{index} {got}", f.name)
+                index += 1
+
+
+def _flat(o: Op, f: Field) -> tuple[Value, ...]:
+    value = getattr(o, f.attr)
+    if f.arity == "var":
+        many: tuple[Value, ...] = value
+        return many
+    return () if value is None else (value,)
+
+
+def _rules(o: Op, opdef: OpDef) -> Iterator[Finding]:
+    for rule in opdef.rules:
+        if not (agrees(o, opdef, rule) if rule.test is None else rule.test(o)):
+            yield op_error(o, rule.problem, rule.names[-1])
+
+
+def agrees(o: Op, opdef: OpDef, rule: Rule) -> bool:
+    """Whether the values that a rule names agree; a tuple of values is compared item by item."""
+    groups = [[v.type for v in _flat(o, opdef.field(name))] for name in rule.names]
+    if len(groups) == 1:
+        groups = [[t] for t in groups[0]]
+    first = [_aspect(t, rule.what) for t in groups[0]] if groups else []
+    return all([_aspect(t, rule.what) for t in group] == first for group in groups[1:])
+
+
+def _aspect(t: Type, what: str) -> object:
+    if what == "type" or not isinstance(t, Tile):
+        return t
+    return {"shape": t.shape, "rank": t.rank, "element type": t.element}[what]
+
+
+def _own(o: Op, ancestors: list[Op]) -> Iterator[Finding]:
+    """The op's own rules: `check`, then `check_nested`, which also sees what is around it."""
+    for answer in (_call(o, "check"), _call(o, "check_nested", ancestors)):
+        if answer is not None:
+            yield _finding(o, answer)
+
+
+def _call(o: Any, name: str, *args: object) -> str | Problem | None:
+    method = getattr(o, name, None)
+    answer: str | Problem | None = None if method is None else method(*args)
+    return answer
+
+
+def _finding(o: Op, answer: str | Problem) -> Finding:
+    problem = Problem(answer) if isinstance(answer, str) else answer
+    target = problem.op or o
+    message = problem.message if problem.bare else f"'{full_name(target)}' op {problem.message}"
+    return Finding(target, message, problem.field, problem.notes, problem.related)
+
+
+# ---------------------------------------------------------------- what needs the inside
+
+
+def _after(o: Op, module: Module) -> Iterator[Finding]:
+    """What can be said once everything inside is right."""
+    if isinstance(o, UnknownOp):
+        return
+    opdef = o.opdef
+    if opdef.implicit:
+        for block in o.blocks:
+            last = block.ops[-1] if block.ops else None
+            if last is not None and not _ends(last, opdef):
+                implied = f"cuda_tile.{opdef.implicit}"
+                yield op_error(
+                    o,
+                    f"expects regions to end with '{implied}', found '{full_name(last)}'",
+                    notes=(f"in custom textual format, the absence of terminator implies '{implied}'",),
+                )
+                return
+    if opdef.has(SYMBOL_TABLE):
+        yield from _symbols(o)
+    answer = _call(o, "check_regions")
+    if answer is not None:
+        yield _finding(o, answer)
+    answer = _call(o, "check_symbols", module)
+    if answer is not None:
+        yield _finding(o, answer)
+
+
+def _ends(last: Op, opdef: OpDef) -> bool:
+    """A region ends with its implicit terminator; those of `if` and `loop` may leave earlier too."""
+    if last.name == opdef.implicit:
+        return True
+    return opdef.mnemonic in ("if", "loop") and not isinstance(last, UnknownOp) and (
+        opdef.mnemonic in last.opdef.parents or last.name == "return"
+    )
+
+
+def _symbols(o: Op) -> Iterator[Finding]:
+    seen: dict[str, Op] = {}
+    for inner in o.blocks[0].ops if o.blocks else ():
+        name = getattr(inner, "sym_name", None)
+        if name is None:
+            continue
+        if name in seen:
+            yield Finding(
+                inner,
+                f"redefinition of symbol named '{name}'",
+                related=((seen[name], "see existing symbol definition here"),),
+            )
+        seen.setdefault(name, inner)
+
+
+# ---------------------------------------------------------------- dominance
+
+
+def _dominance(module: Module) -> Iterator[Finding]:
+    """Every operand is defined before its use, in the same block or one around it, and not across an isolated op."""
+    visible: dict[Value, int] = {}
+    walls: list[int] = [0]
+    stack: list[Any] = [("block", module.body)]
+    while stack:
+        kind, item = stack.pop()
+        if kind == "block":
+            order = list(visible)
+            stack.append(("leave", len(order)))
+            for value in item.args:
+                visible[value] = len(walls)
+            stack += [("op", o) for o in reversed(item.ops)]
+        elif kind == "leave":
+            while len(visible) > item:
+                visible.popitem()
+        elif kind == "wall":
+            walls.pop()
+        elif kind == "define":
+            for value in item.results:
+                visible[value] = len(walls)
+        else:
+            yield from _operands_visible(item, visible, walls)
+            stack.append(("define", item))
+            isolated = not isinstance(item, UnknownOp) and item.opdef.has(ISOLATED)
+            if isolated:
+                walls.append(len(walls))
+                stack.append(("wall", None))
+            stack += [("block", b) for b in reversed(item.blocks)]
+
+
+def _operands_visible(o: Op, visible: dict[Value, int], walls: list[int]) -> Iterator[Finding]:
+    for index, value in enumerate(o.operands):
+        level = visible.get(value)
+        if level is None:
+            yield op_error(o, f"operand #{index} does not dominate this use")
+        elif level < len(walls):
+            note = "required by region isolation constraints"
+            yield op_error(o, "using value defined outside the region", notes=(note,))

@@ -1,0 +1,122 @@
+"""Laws of the bytecode reader and writer."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import oracle
+import tilery
+from tilery import TileError, Version
+from tilery.bytecode.reader import read
+from tilery.bytecode.writer import write
+from tilery.version import SUPPORTED
+
+
+@pytest.mark.corpus
+def test_real_files_are_written_back_byte_for_byte(corpus: list[Path]) -> None:
+    for path in corpus:
+        data = path.read_bytes()
+        assert write(tilery.clone(read(data))) == data, path.name
+
+
+@pytest.mark.corpus
+def test_dump_accounts_for_every_byte(corpus: list[Path]) -> None:
+    for path in corpus:
+        found = tilery.dump(path)
+        position = 0
+        for mark in found.marks:
+            assert mark.start == position, path.name
+            assert mark.text != "not read", path.name
+            position = mark.end
+        assert position == len(found.data)
+        assert found.error is None
+
+
+@pytest.mark.corpus
+@pytest.mark.oracle
+def test_conversion_keeps_the_meaning_or_refuses(corpus: list[Path]) -> None:
+    """What is written at another version disassembles to the same text; what is refused really needs a newer one."""
+    for path in corpus if oracle.FULL else corpus[:40]:
+        module = tilery.load(path)
+        expected = oracle.disassemble(path.read_bytes(), "-g").stdout
+        works: list[Version] = []
+        for version in SUPPORTED:
+            try:
+                data = tilery.dumps(module, version)
+            except TileError as e:
+                assert "bytecode version" in e.message, path.name
+                assert module.version is not None and version < module.version
+                continue
+            works.append(version)
+            answer = oracle.disassemble(data, "-g")
+            assert answer.returncode == 0, answer.stderr
+            assert answer.stdout == expected, path.name
+            assert tilery.equal(tilery.load(data), module)
+        # Newer versions can say all that older ones can.
+        assert works == list(SUPPORTED[len(SUPPORTED) - len(works) :]), path.name
+
+
+def mutate(data: bytes, rng: random.Random) -> bytes:
+    """A few random changes, most of them small."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        if not out:
+            break
+        at = rng.randrange(len(out))
+        match rng.randrange(8):
+            case 0:
+                del out[at : at + rng.choice((1, 2, 8))]
+            case 1:
+                out[at:at] = rng.randbytes(rng.choice((1, 2, 4)))
+            case 2:
+                del out[at:]
+            case 3:
+                out[at:at] = b"\xff" * 9
+            case _:
+                out[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256), out[at] ^ 1))
+    return bytes(out)
+
+
+@pytest.mark.corpus
+def test_mutated_files_give_nothing_but_errors_with_a_place(corpus: list[Path]) -> None:
+    rng = random.Random(oracle.SEED)
+    for _ in range(20_000 if oracle.FULL else 1_500):
+        data = mutate(rng.choice(corpus).read_bytes(), rng)
+        for reader in (None, "13.1"):
+            try:
+                module = tilery.load(data, reader=reader)
+            except TileError as e:
+                assert e.message and e.offset is not None
+            else:
+                # What is read can be written, and then is what it was.
+                assert tilery.equal(tilery.load(tilery.dumps(tilery.clone(module))), module)
+        assert tilery.dump(data).marks[-1].end == len(data) if data else True
+
+
+@pytest.mark.corpus
+@pytest.mark.oracle
+def test_errors_are_those_of_tileirdisasm(corpus: list[Path]) -> None:
+    """Where NVIDIA's reader refuses a mutated file we do too, with its first message; what it accepts we accept."""
+    rng = random.Random(oracle.SEED + 1)
+    compared = 0
+    for _ in range(2_000 if oracle.FULL else 250):
+        data = mutate(rng.choice(corpus).read_bytes(), rng)
+        answer = oracle.disassemble(data)
+        if answer.returncode < 0:
+            continue  # NVIDIA's tool crashed
+        lines = [line.removeprefix("error: ") for line in answer.stderr.splitlines()]
+        lines = [line.partition(": ")[2] if line.startswith("error at offset ") else line for line in lines]
+        verifier = any("verification failed" in line for line in lines)
+        try:
+            tilery.load(data)
+        except TileError as e:
+            assert answer.returncode != 0, e
+            if not verifier and data.startswith(b"\x7fTileIR\0"):
+                compared += e.message == lines[0]
+                assert e.message in lines or "op " in e.message, (e.message, lines)
+        else:
+            assert answer.returncode == 0 or verifier, lines
+    assert compared > 100

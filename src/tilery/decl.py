@@ -170,12 +170,14 @@ class Trait(Enum):
     SYMBOL = "defines a symbol"
     SYMBOL_TABLE = "its symbols are unique"
     ALLOCATION_SCOPE = "ends the life of what is allocated inside"
+    NO_REGION_ARGS = "its regions have no arguments"
 
 
 PURE, NO_EFFECT, REGION_EFFECTS = Trait.PURE, Trait.NO_EFFECT, Trait.REGION_EFFECTS
 ELEMENTWISE, COMMUTATIVE, CONSTANT = Trait.ELEMENTWISE, Trait.COMMUTATIVE, Trait.CONSTANT
 TERMINATOR, RETURN_LIKE, ISOLATED = Trait.TERMINATOR, Trait.RETURN_LIKE, Trait.ISOLATED
 SYMBOL, SYMBOL_TABLE, ALLOCATION_SCOPE = Trait.SYMBOL, Trait.SYMBOL_TABLE, Trait.ALLOCATION_SCOPE
+NO_REGION_ARGS = Trait.NO_REGION_ARGS
 
 
 # ---------------------------------------------------------------- fields

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -443,15 +443,13 @@ class Function(Type):
     def __getattr__(self, name: str) -> str:
         if name != "text":
             raise AttributeError(name)
-        self.text = _function_text(self, lambda t: t.text)
+        self.text = _function_text(self)
         return self.text
 
 
 def full_text(t: Type) -> str:
     """A type outside the dialect's own syntax: `!cuda_tile.tile<4xf32>`."""
-    if isinstance(t, Function):
-        return _function_text(t, full_text)
-    return t.text if isinstance(t, (Scalar, Foreign)) else f"!cuda_tile.{t.text}"
+    return t.text if isinstance(t, (Scalar, Foreign, Function)) else f"!cuda_tile.{t.text}"
 
 
 def quoted(t: Type) -> str:
@@ -463,8 +461,8 @@ def quoted_list(types: Iterable[Type]) -> str:
     return ", ".join(map(quoted, types))
 
 
-def _function_text(function: Function, spell: Callable[[Type], str]) -> str:
-    """`(a, b) -> c`, with an explicit stack because hostile types nest deeply."""
+def _function_text(function: Function) -> str:
+    """`(a, b) -> c`, the types in full as MLIR has it, with an explicit stack because hostile types nest deeply."""
     out: list[str] = []
     size = 0
     todo: list[Type | str] = [function]
@@ -476,7 +474,7 @@ def _function_text(function: Function, spell: Callable[[Type], str]) -> str:
             parts += [*_separated(item.results), "" if one else ")"]
             todo += reversed(parts)
             continue
-        text = item if isinstance(item, str) else spell(item)
+        text = item if isinstance(item, str) else full_text(item)
         size += len(text)
         if size > MAX_FUNCTION_TEXT:
             raise TileError(f"the text of a function type is longer than {MAX_FUNCTION_TEXT} characters")

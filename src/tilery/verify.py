@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .decl import ISOLATED, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
+from .decl import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
 from .diag import TileError
 from .ir import Block, Op, UnknownOp, Value
 from .ops import Module
@@ -82,13 +82,7 @@ def _walk(module: Module) -> Iterator[Finding]:
         ancestors.append(o)
         stack.append((o, block, True))
         for inner in reversed(blocks):
-            if not inner.ops and not _may_be_empty(o):
-                yield Finding(o, "empty block: expect at least a terminator")
             stack += [(x, inner, False) for x in reversed(inner.ops)]
-
-
-def _may_be_empty(o: Op) -> bool:
-    return isinstance(o, UnknownOp) or o.opdef.has(SYMBOL_TABLE)
 
 
 def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
@@ -125,6 +119,8 @@ def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) ->
             yield op_error(o, f"region #{index} ('{f.name}') failed to verify constraint: region with 1 blocks")
         elif inner is not None and not inner.ops and not opdef.has(SYMBOL_TABLE):
             yield op_error(o, "expects a non-empty block")
+        if inner is not None and inner.args and opdef.has(NO_REGION_ARGS):
+            yield op_error(o, f"region #{index} should have no arguments")
     if opdef.has(TERMINATOR) and block is not None and block.ops[-1] is not o:
         yield op_error(o, "must be the last operation in the parent block")
     if opdef.has(SYMBOL) and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
@@ -221,8 +217,11 @@ def _after(o: Op, module: Module) -> Iterator[Finding]:
     opdef = o.opdef
     if opdef.implicit:
         for block in o.blocks:
-            last = block.ops[-1] if block.ops else None
-            if last is not None and not _ends(last, opdef):
+            last = block.ops[-1]
+            if not isinstance(last, UnknownOp) and not last.opdef.has(TERMINATOR):
+                yield Finding(last, f"block with no terminator, has '{full_name(last)}'")
+                return
+            if not _ends(last, opdef):
                 implied = f"cuda_tile.{opdef.implicit}"
                 yield op_error(
                     o,

@@ -187,7 +187,8 @@ class _Body:
         if opdef is None or opdef.since > version:
             if profile.first or opcode <= last_opcode(version):
                 raise TileError(f"unknown or unimplemented opcode: {opcode}", offset=start)
-            raise TileError(f"unsupported opcode {opcode} for bytecode version {version}", offset=start)
+            shown = self.tables.version_text
+            raise TileError(f"unsupported opcode {opcode} for bytecode version {shown}", offset=start)
         if opdef.mnemonic in ("module", "entry", "global"):
             raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot stand inside a function", offset=start)
         return opdef

@@ -77,7 +77,7 @@ class FileReader:
         except TileError as e:
             raise enclose(e, "failed to parse bytecode header") from None
         self._find_sections(c)
-        tables = self.tables = Tables(self.data, self.version, self.profile, self.marks)
+        tables = self.tables = Tables(self.data, self.version, self.profile, self.marks, self.tag)
         self._parse(Section.STRING, tables.parse_strings, mandatory=True)
         producer = self._producer()
         self._parse(Section.TYPE, tables.parse_types)

@@ -38,8 +38,11 @@ class Ranges:
 class Tables:
     """Strings, types, constants and debug information of one file."""
 
-    def __init__(self, data: bytes, version: Version, profile: Profile, marks: list[Mark] | None) -> None:
+    def __init__(
+        self, data: bytes, version: Version, profile: Profile, marks: list[Mark] | None, tag: int = 0
+    ) -> None:
         self.data, self.version, self.profile, self.marks = data, version, profile, marks
+        self.version_text = f"{version}.{tag}" if tag else str(version)
         self.strings, self.types, self.constants, self.debug = Ranges(), Ranges(), Ranges(), Ranges()
         self.locations: list[int] = []
         self.location_starts: list[int] = []
@@ -90,7 +93,8 @@ class Tables:
             entry = self._entry(self.types, "type", index, offset)
             self._busy.append(("type", index))
             try:
-                found = self.known_types[index] = read_type(entry, self.version, self.profile, self.read_type)
+                found = read_type(entry, self.version, self.profile, self.read_type, self.version_text)
+                self.known_types[index] = found
             finally:
                 self._busy.pop()
         return found

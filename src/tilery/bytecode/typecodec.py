@@ -109,12 +109,12 @@ ReadRef = Callable[[Cursor], Type]
 """Reads a type index and gives the type; a failure is silent, the caller names it."""
 
 
-def read_type(c: Cursor, version: Version, profile: Profile, ref: ReadRef) -> Type:
+def read_type(c: Cursor, version: Version, profile: Profile, ref: ReadRef, shown: str = "") -> Type:
     """The type at the cursor, whose range is exactly its entry."""
     start = c.pos
     tag = c.varint() & 0xFF if c.remaining else c.varint()  # NVIDIA's readers keep only the low byte
     if (scalar := _SCALAR_BY_TAG.get(tag)) is not None:
-        _check_version(scalar.cname, scalar.since, version, profile, tag, start)
+        _check_version(scalar.cname, scalar.since, version, shown, profile, tag, start)
         c.mark(start, f"type {scalar.text}")
         return scalar
     if tag == FUNCTION_TAG:
@@ -123,16 +123,19 @@ def read_type(c: Cursor, version: Version, profile: Profile, ref: ReadRef) -> Ty
     row = _BY_TAG.get(tag)
     if row is None:
         raise TileError(f"unknown type tag: {tag}", offset=start)
-    _check_version(row.cname, row.since, version, profile, tag, start)
+    _check_version(row.cname, row.since, version, shown, profile, tag, start)
     c.mark(start, row.cname)
     return TOKEN if row.cls is Token else _read_row(c, row, version, profile, ref)
 
 
-def _check_version(cname: str, since: Version, version: Version, profile: Profile, tag: int, start: int) -> None:
+def _check_version(
+    cname: str, since: Version, version: Version, shown: str, profile: Profile, tag: int, start: int
+) -> None:
     if since > profile.latest:
         raise TileError(f"unknown type tag: {tag}", offset=start)
     if since > version:
-        raise TileError(f"type '{cname}' requires bytecode version {since}+, file version is {version}", offset=start)
+        shown = shown or str(version)
+        raise TileError(f"type '{cname}' requires bytecode version {since}+, file version is {shown}", offset=start)
 
 
 def _read_row(c: Cursor, row: Row, version: Version, profile: Profile, ref: ReadRef) -> Type:

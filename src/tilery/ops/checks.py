@@ -268,7 +268,7 @@ def aggregate(o: Any) -> Answer:
     """Operands, identities and dimension of a reduction or scan."""
     operands = [v.type for v in o.operands_]
     if not operands:
-        return "expect at least 1 operand"
+        return "expected 1 or more operands, but found 0"
     if len(operands) != len(o.results_):
         return "expect same number of operands and results"
     if len(operands) != len(o.identities):

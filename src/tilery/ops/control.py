@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..decl import (
     ALLOCATION_SCOPE,
+    NO_REGION_ARGS,
     PURE,
     REGION_EFFECTS,
     RETURN_LIKE,
@@ -146,7 +147,7 @@ class For(Op):
         return loop_values(self, args[1:])
 
 
-@op("if", 0x32, group=GROUP, traits=[REGION_EFFECTS], implicit="yield",
+@op("if", 0x32, group=GROUP, traits=[REGION_EFFECTS, NO_REGION_ARGS], implicit="yield",
     format="$condition (`->` `(` type($results)^ `)`)? blocks($thenRegion) (`else` blocks($elseRegion)^)? attr-dict",
     example="""
         %0 = if %c -> (tile<i32>) {
@@ -189,7 +190,7 @@ class Loop(Op):
         return loop_values(self, [v.type for v in self.region.args])
 
 
-@op("return", 0x5C, group=GROUP, traits=[TERMINATOR, RETURN_LIKE], parents=["entry", "if"], format=LEAVING,
+@op("return", 0x5C, group=GROUP, traits=[TERMINATOR, RETURN_LIKE], parents=["entry", "if", "loop"], format=LEAVING,
     example="""
         entry @k() {
           return
@@ -200,7 +201,7 @@ class Return(Op):
     operands_: tuple[Value, ...] = variadic(AnyType, "What is returned; an entry returns nothing.")
 
     def check_nested(self, ancestors: Sequence[Op]) -> Answer:
-        function = next((o for o in reversed(ancestors) if o.name != "if"), None)
+        function = next((o for o in reversed(ancestors) if o.name not in ("if", "loop")), None)
         found = [v.type for v in self.operands_]
         if not isinstance(signature := getattr(function, "function_type", None), Function):
             return "must be used within a cuda_tile.entry, cuda_tile.if, or cuda_tile.loop operation"

@@ -21,7 +21,7 @@ from ..decl import (
     same_shape,
 )
 from ..ir import Op, Value
-from ..types import SCALARS, quoted
+from ..types import F32, F64, SCALARS, TF32, Scalar, quoted
 from ..version import V13_4
 from .checks import Answer, tile_element
 from .common import OVERFLOW, ROUNDING, SIGNED
@@ -37,6 +37,55 @@ def _only(mode: RoundingMode, allowed: RoundingMode) -> Answer:
     if mode is allowed:
         return None
     return Problem(f"invalid rounding mode specified. Only '{allowed.text}' is supported", "rounding_mode")
+
+
+# The smallest and largest exponent and the digits of each float, as LLVM counts them.
+EXTENTS = {
+    "f16": (-14, 15, 11),
+    "bf16": (-126, 127, 8),
+    "f32": (-126, 127, 24),
+    "tf32": (-126, 127, 11),
+    "f64": (-1022, 1023, 53),
+    "f8E4M3FN": (-6, 8, 4),
+    "f8E5M2": (-14, 15, 3),
+    "f8E8M0FNU": (-127, 127, 1),
+    "f4E2M1FN": (0, 2, 2),
+    "fnv8E5M3FNU": (-14, 16, 4),
+}
+NARROW = ("f8E4M3FN", "f8E5M2", "f4E2M1FN", "fnv8E5M3FNU")
+
+
+def _widens(source: Scalar, target: Scalar) -> bool:
+    """Whether every number of one type is one of the other."""
+    (low, high, digits), (floor, top, room) = EXTENTS[source.name], EXTENTS[target.name]
+    return high <= top and low >= floor and digits <= room
+
+
+def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> Answer:
+    """Which rounding modes a conversion between floats can have."""
+    zero, away = RoundingMode.ZERO, RoundingMode.NEAREST_AWAY
+    up, down = RoundingMode.POSITIVE_INF, RoundingMode.NEGATIVE_INF
+    what = "invalid rounding mode specified"
+    allowed: tuple[RoundingMode, ...]
+    if target is E8M0:
+        allowed, words = (zero, up), f"{what} for conversion to f8E8M0FNU. Only 'zero' and 'positive_inf' are supported"
+    elif target.name in NARROW:
+        allowed, words = (NEAREST,), f"{what} for conversion to low-precision type. Only 'nearest_even' is supported"
+    elif (source, target) == (F32, TF32):
+        allowed = (NEAREST, zero, away)
+        words = f"{what} for conversion from f32 to tf32. Only 'nearest_even', 'zero', and 'nearest_away' are supported"
+    elif (source, target) == (F64, F32):
+        allowed = (NEAREST, zero, down, up)
+        modes = "'nearest_even', 'zero', 'negative_inf', and 'positive_inf'"
+        words = f"{what} for conversion from f64 to f32. Only {modes} are supported"
+    elif _widens(source, target):
+        allowed = (NEAREST, zero, down, up, away)
+        modes = ", ".join(f"'{m.text}'" for m in allowed)
+        words = f"{what} for widening conversion. Only IEEE float rounding modes are supported: {modes}"
+    else:
+        allowed = (NEAREST, zero)
+        words = f"{what}. Only 'nearest_even' and 'zero' are supported for narrowing conversions to standard types"
+    return None if mode in allowed else Problem(words, "rounding_mode")
 
 
 @op("bitcast", 0x09, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
@@ -86,14 +135,7 @@ class FToF(Op):
     def check(self) -> Answer:
         if self.from_.type is self.to.type:
             return "converting tiles must not be a no-op"
-        if tile_element(self.to) is not E8M0:
-            return _only(self.rounding_mode, NEAREST)
-        if self.rounding_mode in (RoundingMode.ZERO, RoundingMode.POSITIVE_INF):
-            return None
-        return Problem(
-            "invalid rounding mode specified for conversion to f8E8M0FNU. Only 'zero' and 'positive_inf' are supported",
-            "rounding_mode",
-        )
+        return _conversion_rounding(tile_element(self.from_), tile_element(self.to), self.rounding_mode)
 
 
 @op("ftoi", 0x2B, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],

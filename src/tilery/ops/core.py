@@ -9,6 +9,7 @@ from ..decl import (
     CONSTANT,
     ELEMENTWISE,
     ISOLATED,
+    NO_REGION_ARGS,
     PURE,
     REGION_EFFECTS,
     SYMBOL,
@@ -262,7 +263,7 @@ class Insert(Op):
     result: Value = out(AnyTile, "The larger tile with the part replaced.")
 
     def check(self) -> Answer:
-        return grid_position(self.destination, self.source, self.indices, "destination", "source")
+        return grid_position(self.destination, self.source, self.indices, "result", "source")
 
 
 @op("iota", 0x3A, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
@@ -281,7 +282,7 @@ class Iota(Op):
         return None
 
 
-@op("module", 0x4B, group=GROUP, traits=[ISOLATED, SYMBOL, SYMBOL_TABLE], format="custom",
+@op("module", 0x4B, group=GROUP, traits=[ISOLATED, SYMBOL, SYMBOL_TABLE, NO_REGION_ARGS], format="custom",
     example="""
         cuda_tile.module @kernels {
           entry @k() {
@@ -407,10 +408,10 @@ class Reduce(Op):
     body: Block = region("Combines two elements of each operand.")
 
     def check(self) -> Answer:
-        return inferred(self, _reduced(self)) or aggregate(self)
+        return aggregate(self)
 
     def check_regions(self) -> Answer:
-        return aggregate_body(self)
+        return inferred(self, _reduced(self)) or aggregate_body(self)
 
 
 @op("reshape", 0x5B, group=GROUP, traits=[PURE], rules=[uniform("element type", "source", "result")],
@@ -425,6 +426,13 @@ class Reshape(Op):
         if tile_type(self.source).size != tile_type(self.result).size:
             return "expected source tile and result tile to have the same number of elements"
         return None
+
+
+def _unchanged(o: Scan) -> Answer:
+    for index, (operand_, result) in enumerate(zip(o.operands_, o.results_)):
+        if operand_.type is not result.type:
+            return f"expect same type for operand at index: {index} and result at index: {index}"
+    return None
 
 
 @op("scan", 0x5E, group=GROUP, traits=[REGION_EFFECTS], rules=[uniform("shape", "operands", of="operands")],
@@ -454,10 +462,10 @@ class Scan(Op):
     body: Block = region("Combines two elements of each operand.")
 
     def check(self) -> Answer:
-        return inferred(self, [v.type for v in self.operands_]) or aggregate(self)
+        return aggregate(self) or _unchanged(self)
 
     def check_regions(self) -> Answer:
-        return aggregate_body(self)
+        return inferred(self, [v.type for v in self.operands_]) or aggregate_body(self)
 
 
 @op("select", 0x5F, group=GROUP, traits=[PURE, ELEMENTWISE],

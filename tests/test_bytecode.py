@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -87,36 +88,33 @@ def test_mutated_files_give_nothing_but_errors_with_a_place(corpus: list[Path]) 
         data = mutate(rng.choice(corpus).read_bytes(), rng)
         for reader in (None, "13.1"):
             try:
-                module = tilery.load(data, reader=reader)
+                module = tilery.load(data, reader=reader, verify=False)
             except TileError as e:
                 assert e.message and e.offset is not None
             else:
                 # What is read can be written, and then is what it was.
-                assert tilery.equal(tilery.load(tilery.dumps(tilery.clone(module))), module)
+                assert tilery.equal(tilery.load(tilery.dumps(tilery.clone(module)), verify=False), module)
         assert tilery.dump(data).marks[-1].end == len(data) if data else True
 
 
 @pytest.mark.corpus
 @pytest.mark.oracle
 def test_errors_are_those_of_tileirdisasm(corpus: list[Path]) -> None:
-    """Where NVIDIA's reader refuses a mutated file we do too, with its first message; what it accepts we accept."""
+    """What NVIDIA's reader and verifier accept we accept; what they refuse we refuse, nearly always in their words."""
     rng = random.Random(oracle.SEED + 1)
-    compared = 0
-    for _ in range(2_000 if oracle.FULL else 250):
+    refused = same = 0
+    for _ in range(5_000 if oracle.FULL else 300):
         data = mutate(rng.choice(corpus).read_bytes(), rng)
         answer = oracle.disassemble(data)
-        if answer.returncode < 0:
-            continue  # NVIDIA's tool crashed
-        lines = [line.removeprefix("error: ") for line in answer.stderr.splitlines()]
-        lines = [line.partition(": ")[2] if line.startswith("error at offset ") else line for line in lines]
-        verifier = any("verification failed" in line for line in lines)
+        if answer.returncode < 0 or not data.startswith(b"\x7fTileIR\0"):
+            continue  # NVIDIA's tool crashed, or says of anything else only that it is no bytecode
+        said = [re.sub(r"^.*?error: (error at offset \d+: )?", "", line) for line in answer.stderr.splitlines()]
         try:
             tilery.load(data)
         except TileError as e:
             assert answer.returncode != 0, e
-            if not verifier and data.startswith(b"\x7fTileIR\0"):
-                compared += e.message == lines[0]
-                assert e.message in lines or "op " in e.message, (e.message, lines)
+            refused += 1
+            same += e.message == said[0]
         else:
-            assert answer.returncode == 0 or verifier, lines
-    assert compared > 100
+            assert answer.returncode == 0, said
+    assert same >= 0.97 * refused > 0

@@ -24,7 +24,7 @@ from .version import LATEST, SUPPORTED, Version
 
 if TYPE_CHECKING:
     from . import attrs, ops, types
-    from .api import dump, dumps, load, parse, show
+    from .api import dump, dumps, load, parse, show, verify
     from .bytecode.dump import Dump
     from .ir import Block, Op, Value, clone, difference, equal, walk
     from .ops import Module
@@ -52,12 +52,13 @@ __all__ = [
     "parse",
     "show",
     "types",
+    "verify",
     "walk",
 ]
 
 # Where each name lives. They are imported when first used, so that a command starts fast.
 _HOMES = {
-    **dict.fromkeys(["dump", "dumps", "load", "parse", "show"], "api"),
+    **dict.fromkeys(["dump", "dumps", "load", "parse", "show", "verify"], "api"),
     **dict.fromkeys(["Block", "Op", "Value", "clone", "difference", "equal", "walk"], "ir"),
     "Dump": "bytecode.dump",
     "Module": "ops",

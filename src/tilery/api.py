@@ -6,28 +6,44 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .diag import TileError
 from .version import Version
 
 if TYPE_CHECKING:
     from .bytecode.dump import Dump
     from .ops import Module
+    from .verifier import Finding
 
 Source = str | PathLike[str] | bytes | bytearray | memoryview
 
 
-def load(source: Source, *, reader: str | None = None) -> Module:
+def load(source: Source, *, reader: str | None = None, verify: bool = True) -> Module:
     """Read a module from a file or from bytes; bytecode and text are told apart by how they start.
 
     `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does; the default is 13.4.
-    Anything wrong with the input raises TileError.
+    Anything wrong with the input raises TileError; `verify=False` lets an illegal module pass, to look at it.
     """
-    from .bytecode.reader import read
-
     data, file = _bytes_of(source)
-    if not _is_text(data):
-        return read(data, file=file, reader=reader)
-    return parse(data.decode("utf-8"), file=file)
+    module = read_any(data, file=file, reader=reader)
+    if verify:
+        _require_legal(module, data, file)
+    return module
+
+
+def read_any(data: bytes, *, file: str = "", reader: str | None = None) -> Module:
+    """A module from bytecode or text, not verified."""
+    from .bytecode.reader import read
+    from .text.parser import parse as parse_text
+
+    return parse_text(data.decode("utf-8"), file=file) if _is_text(data) else read(data, file=file, reader=reader)
+
+
+def _require_legal(module: Module, data: bytes, file: str) -> None:
+    from .verifier import verify as find
+
+    if findings := find(module, max_errors=1):
+        from .check import explain
+
+        raise explain(module, findings, data, file)[0]
 
 
 def dumps(module: Module, version: Version | str | None = None) -> bytes:
@@ -45,11 +61,24 @@ def dump(source: Source, *, reader: str | None = None) -> Dump:
     return annotate(data, file=file, reader=reader)
 
 
-def parse(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Module:
-    """Read a module from text."""
-    from .text.parser import parse as parse_text
+def parse(
+    text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False, verify: bool = True
+) -> Module:
+    """Read a module from text; `verify=False` lets an illegal module pass, to look at it."""
+    from .text.parser import parse_with_places
+    from .verifier import verify as find
 
-    return parse_text(text, file=file, allow_unregistered=allow_unregistered, testing=testing)
+    parsed = parse_with_places(text, file=file, allow_unregistered=allow_unregistered, testing=testing)
+    for finding in find(parsed.module, max_errors=1) if verify else ():
+        raise parsed.error(finding.op, finding.message, *finding.notes, *(note for _, note in finding.related))
+    return parsed.module
+
+
+def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) -> list[Finding]:
+    """All that is illegal in a module; an empty list means that it is legal. `stop="mlir"` ends where MLIR does."""
+    from .verifier import verify as find
+
+    return find(module, stop=stop, max_errors=max_errors)
 
 
 def show(module: Module, *, style: str = "disasm", locs: bool = False) -> str:
@@ -75,6 +104,3 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return bool(data.strip())
-
-
-__all__ = ["TileError", "dump", "dumps", "load", "parse", "show"]

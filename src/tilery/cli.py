@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .cli_files import Stop, read_input, write_output
-from .diag import TileError
+from .cli_files import Stop, read_input, reason, write_output
+from .diag import Note, TileError
 
 if TYPE_CHECKING:
     from .ops import Module
@@ -22,6 +21,7 @@ exit status:
   0  all is well
   1  the input is at fault (or differs, or is not formatted)
   2  the command line is at fault, or a file cannot be read or written
+  70 tilery is at fault
 
 `-` is stdin or stdout. Colours are used on a terminal only, and never if NO_COLOR is set.
 """
@@ -37,19 +37,16 @@ def load_any(name: str) -> Module:
 
 def module_of(data: bytes, name: str) -> Module:
     """A module from bytecode or text."""
+    from . import load
+
     with place(name):
-        if not is_text(data):
-            from . import load
-
-            return load(data)
-        from .text.parser import parse
-
-        return parse(data.decode("utf-8", "surrogateescape"))
+        return load(data)
 
 
-def is_text(data: bytes) -> bool:
-    """Whether it is for the parser; the reader takes bytecode and says what is wrong with other binary data."""
-    return not data.startswith((b"\x7f", b"ML\xefR")) and b"\0" not in data[:4096]
+def is_bytecode(data: bytes) -> bool:
+    from .bytecode.wire import MAGIC
+
+    return data.startswith(MAGIC)
 
 
 @contextmanager
@@ -64,13 +61,15 @@ def place(name: str) -> Iterator[None]:
 
 def show_text(module: Module, args: argparse.Namespace) -> str:
     """The text of a module in the style that the options ask for."""
-    from .text.printer import show
+    from . import show
 
     return show(module, style=getattr(args, "style", "disasm"), locs=getattr(args, "locs", False))
 
 
-def as_json(data: object) -> str:
-    return json.dumps(data, indent=2) + "\n"
+def as_json(data: object, indent: int | None = 2) -> str:
+    import json
+
+    return json.dumps(data, indent=indent) + "\n"
 
 
 # ---------------------------------------------------------------- the verbs
@@ -78,12 +77,14 @@ def as_json(data: object) -> str:
 
 def dump(args: argparse.Namespace) -> int:
     """Show what every byte of a bytecode file means."""
-    from .bytecode.dump import dump as annotate
+    from . import dump as annotate
 
-    data = read_input(args.file)
-    with place(args.file):
-        text = annotate(data)
-    write_output("-", text)
+    found = annotate(read_input(args.file))
+    for line in found.lines():
+        write_output("-", line + "\n")
+    if found.error is not None:
+        with place(args.file):
+            raise found.error
     return 0
 
 
@@ -92,9 +93,23 @@ def info(args: argparse.Namespace) -> int:
     from .cli_show import info_data, info_text
 
     data = read_input(args.file)
-    facts = info_data(module_of(data, args.file), args.file, len(data), is_text(data))
+    facts = info_data(module_of(data, args.file), args.file, len(data), is_bytecode(data))
     write_output("-", as_json(facts) if args.json else info_text(facts))
     return 0
+
+
+def check(args: argparse.Namespace) -> int:
+    """Verify that a file is legal Tile IR, and list what is wrong with it."""
+    from .cli_show import located
+    from .verifier import verify
+
+    found = [located(finding, args.file) for finding in verify(load_any(args.file))]
+    if args.json:
+        write_output("-", as_json({"legal": not found, "errors": [error.as_dict() for error in found]}))
+    else:
+        for error in found:
+            report(error, in_json=False)
+    return int(bool(found))
 
 
 def convert(args: argparse.Namespace) -> int:
@@ -123,11 +138,13 @@ def fmt(args: argparse.Namespace) -> int:
     """Bring text into the standard form."""
     from .cli_show import comments
 
+    if args.in_place and "-" in args.files:
+        raise Stop("-i writes files back, stdin is none")
     wrong = 0
     for name in args.files:
         old = read_input(name)
-        if not is_text(old):
-            raise TileError("this is not text; `tilery dis` prints bytecode as text", file=name)
+        if is_bytecode(old):
+            raise TileError("this is bytecode; `tilery dis` prints it as text", file=name)
         new = show_text(module_of(old, name), args).encode("utf-8", "surrogateescape")
         if args.check:
             if new != old:
@@ -245,6 +262,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_output(sub)
     add_version(sub, "the bytecode version; default: the lowest that can express the file")
 
+    sub = verbs.add("check", check, ["check kernel.tileirbc", "check --json kernel.mlir"], json_result=True)
+    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+
     sub = verbs.add("convert", convert, ["convert new.tileirbc --version 13.2 -o old.tileirbc"])
     sub.add_argument("file", metavar="FILE", help="bytecode or text")
     add_output(sub)
@@ -264,7 +284,7 @@ def make_parser() -> argparse.ArgumentParser:
     sub = verbs.add("diff", diff, ["diff old.tileirbc new.tileirbc", "diff kernel.mlir kernel.tileirbc"], True)
     sub.add_argument("a", metavar="A", help="bytecode or text")
     sub.add_argument("b", metavar="B", help="bytecode or text")
-    add_locs(sub, "compare source locations too")
+    add_locs(sub, "compare source locations, producer and module name too")
 
     sub = verbs.add("ops", ops, ["ops", "ops addf", "ops --json load_view_tko", "ops --version 13.1"], True)
     sub.add_argument("name", metavar="NAME", nargs="?", help="an operation; all of them are listed without it")
@@ -299,23 +319,48 @@ def colors(stream: Any) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+# What could steer a terminal is shown as a picture of itself; one character each, so that carets stay in place.
+PICTURES = (
+    {c: 0x2400 + c for c in range(32) if c not in b"\t\n"} | {127: 0x2421} | dict.fromkeys(range(128, 160), 0xFFFD)
+)
+
+
+def visible(note: str) -> str:
+    text = note.translate(PICTURES)
+    return Note(text, note.start, note.kind) if isinstance(note, Note) else text
+
+
 def report(error: TileError | Stop, in_json: bool) -> None:
     """Print an error to stderr."""
     if in_json:
         facts = error.as_dict() if isinstance(error, TileError) else {"message": str(error)}
-        sys.stderr.write(json.dumps({"error": facts}) + "\n")
+        sys.stderr.write(as_json({"error": facts}, indent=None))
     elif isinstance(error, TileError):
+        error.message = error.message.translate(PICTURES)
+        error.source = error.source and error.source.translate(PICTURES)
+        error.notes = [visible(note) for note in error.notes]
         sys.stderr.write(error.render(color=colors(sys.stderr)) + "\n")
     else:
         sys.stderr.write(f"tilery: {error}\n")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
+def prepare_streams() -> None:
+    """Streams that were closed go nowhere; strings of a file may hold any bytes, which come out as they came in."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # open as long as the process lives
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # the same
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # Strings of a file may hold any bytes; they come out as they came in.
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
+def abandon_stdout() -> None:
+    """Python would complain again about a stdout that cannot be written to when it flushes it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    prepare_streams()
     try:
         args = make_parser().parse_args(argv)
         try:
@@ -327,11 +372,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             report(error, args.json)
             return 1 if isinstance(error, TileError) else 2
     except BrokenPipeError:
-        # The reader has gone. Python would complain again when it flushes stdout at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_stdout()
         return 141
+    except OSError as error:  # those of files are Stop by now
+        abandon_stdout()
+        sys.stderr.write(f"tilery: cannot write to stdout: {reason(error)}\n")
+        return 2
     except KeyboardInterrupt:
         return 130
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        sys.stderr.write("tilery: this is a bug of tilery; please report it with the command and the file\n")
+        return 70
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 import sys
 
@@ -21,6 +20,8 @@ def read_input(name: str) -> bytes:
     """The bytes of a file, or of stdin for `-`."""
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise Stop("cannot read '-': stdin is closed")
             return sys.stdin.buffer.read()
         with open(name, "rb") as file:
             return file.read()
@@ -60,7 +61,7 @@ def replace_file(name: str, data: bytes) -> None:
         return
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-    temporary = os.path.join(os.path.dirname(path), f".tilery-{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(os.path.dirname(path), f".tilery-{os.urandom(8).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(data)

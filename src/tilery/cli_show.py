@@ -7,22 +7,25 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from .attrs import CallSite, DILoc, FileLineCol
+from .diag import TileError
 from .ir import difference, walk
 from .version import Version
 
 if TYPE_CHECKING:
     from .ops import Entry, Global, Module
+    from .verifier import Finding
 
 
 # ---------------------------------------------------------------- info
 
 
-def info_data(module: Module, name: str, size: int, is_text: bool) -> dict[str, Any]:
+def info_data(module: Module, name: str, size: int, bytecode: bool) -> dict[str, Any]:
     """What a file holds."""
     counts = Counter(o.name for o in walk(module.body))
     return {
         "file": name,
-        "format": "text" if is_text else "bytecode",
+        "format": "bytecode" if bytecode else "text",
         "bytes": size,
         "version": str(module.version) if module.version else None,
         "producer": module.producer,
@@ -81,13 +84,32 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+# ---------------------------------------------------------------- check
+
+
+def located(finding: Finding, file: str) -> TileError:
+    """A violation as an error, with the place in the source where the file knows it."""
+    from .verifier import as_error
+
+    error = as_error(finding, "<stdin>" if file == "-" else file)
+    loc = finding.op.loc
+    while isinstance(loc, CallSite):
+        loc = loc.callee
+    if isinstance(loc, DILoc):
+        loc = loc.source
+    if isinstance(loc, FileLineCol):
+        error.notes.append(f"in the source at {loc.filename}:{loc.line}:{loc.column}")
+    return error
+
+
 # ---------------------------------------------------------------- diff, fmt
 
 
-def first_difference(a: Module, b: Module, locs: bool) -> str | None:
-    """How two modules differ, or None. Without `locs` the locations are removed first."""
-    if not locs:
+def first_difference(a: Module, b: Module, everything: bool) -> str | None:
+    """How two modules differ, or None; by default without what not every format keeps."""
+    if not everything:
         for module in (a, b):
+            module.producer, module.sym_name = None, ""
             for o in walk(module):
                 o.loc = None
     return difference(a, b)

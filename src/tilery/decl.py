@@ -224,6 +224,8 @@ class Field:
     only: tuple[TileEnum, ...] = ()
     """the members that the op accepts, where it does not take all"""
     minimum: int | None = None
+    hints: tuple[str, ...] = ()
+    """the optimization hints that the op knows"""
     infer: Callable[[Any], Any] | None = None
     """computes the type of a result, or the default of an attribute, from the op"""
     name: str = ""
@@ -271,7 +273,7 @@ def attr(
         None if is_kind else kind,  # type: ignore[arg-type]  # narrowed by is_kind
         tuple(only),
         minimum,
-        infer,
+        infer=infer,
     )
 
 
@@ -281,11 +283,12 @@ def optional_attr(
     *,
     since: Version | None = None,
     only: Iterable[TileEnum] = (),
+    hints: Iterable[str] = (),
     default: Any = None,
 ) -> Any:
     """An attribute that may be absent."""
     made = attr(kind, doc, default=None, since=since, only=only)
-    made.arity = "opt"
+    made.arity, made.hints = "opt", tuple(hints)
     return made
 
 

@@ -47,6 +47,8 @@ class TileError(Exception):
         self.start = start
         self.end = max(end, start)
         self.notes = list(notes)
+        self.excerpt: tuple[str, ...] = ()
+        """Lines to show where there is no text to take them from."""
 
     def __str__(self) -> str:
         return self.render()
@@ -85,16 +87,15 @@ class TileError(Exception):
         lines = [paint(BOLD, head) + paint(RED, "error: ") + paint(BOLD, at + self.message)]
         if self.source is not None:
             lines += self._excerpt(paint)
+        lines += self.excerpt
+        index = LineIndex(self.source or "")
         for note in self.notes:
-            lines.append(paint(BOLD, self._where(note)) + paint(CYAN, getattr(note, "kind", "note") + ": ") + note)
+            place = ""
+            if isinstance(note, Note) and note.start is not None and self.source is not None:
+                place = ":".join([*([self.file] if self.file else []), *map(str, index.place(note.start))]) + ": "
+            kind = note.kind if isinstance(note, Note) else "note"
+            lines.append(paint(BOLD, place) + paint(CYAN, kind + ": ") + note)
         return "\n".join(lines)
-
-    def _where(self, note: str) -> str:
-        start = getattr(note, "start", None)
-        if start is None or self.source is None:
-            return ""
-        line, column = LineIndex(self.source).place(start)
-        return f"{self.file + ':' if self.file else ''}{line}:{column}: "
 
     def _excerpt(self, paint: object) -> list[str]:
         assert self.source is not None

@@ -7,6 +7,7 @@ import dataclasses
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from inspect import cleandoc
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -16,6 +17,7 @@ from .attrs import Attr, TileEnum
 from .bytecode import debuginfo, typecodec
 from .bytecode.layout import Do, Plan, Step, flag_bits, layout
 from .decl import INFER, REQUIRED, AttrKind, Field, OpDef, Trait, registered
+from .text import format
 from .types import F32, I32, SCALARS, PaddingValue, PtrAttr, Scalar, Tile, Type
 from .version import SUPPORTED, Version
 
@@ -241,10 +243,20 @@ def _group_page(group: str, opdefs: list[OpDef]) -> Iterator[str]:
 def _index_page(chapters: dict[str, list[OpDef]]) -> Iterator[str]:
     total = sum(map(len, chapters.values()))
     yield from ("# Operations", "", f"{total} operations in {len(chapters)} chapters.", "")
+    yield from _legend()
     for group, opdefs in chapters.items():
         yield from (f"## [{group}]({_slug(group)}.md)", "")
         rows = [(f"[{d.mnemonic}]({_slug(group)}.md#{d.mnemonic})", d.since, d.summary) for d in opdefs]
         yield from _table(["Operation", "Since", "Summary"], rows)
+
+
+def _legend() -> Iterator[str]:
+    """How to read the syntax, in the words of the module that defines it."""
+    yield from ("## How to read the syntax", "")
+    yield from _code(cleandoc(format.__doc__ or "").partition("\n\n")[2])
+    yield from _table(
+        ["Form", "Meaning"], [(f"`{k}($field)`" if k else "`$field`", v) for k, v in format.KINDS.items()]
+    )
 
 
 # ---------------------------------------------------------------- types, attributes, enums
@@ -263,6 +275,7 @@ def type_examples() -> list[Type]:
         types.TOKEN,
         types.STRING,
         types.Function((Tile((), types.Ptr(F32)), Tile((), I32))),
+        types.Foreign("tensor<4xf32>"),
     ]
 
 
@@ -297,18 +310,16 @@ def _param(p: typecodec.Param) -> tuple[str, str, Version]:
 
 def _paragraph(cls: type) -> str:
     """The docstring of a class without its doctests."""
-    lines = dedent(cls.__doc__ or "").strip().splitlines()
-    first, rest = lines[0], dedent("\n".join(lines[1:]))
-    return (first + "\n" + rest.split(">>>")[0]).strip()
+    return cleandoc(cls.__doc__ or "").split(">>>")[0].strip()
 
 
 def _subclasses(root: type) -> list[type]:
-    """All classes below, in the order of their definition."""
+    """All classes of `attrs` below, in the order of their definition."""
     found: list[type] = []
     todo = [root]
     while todo:
         below: list[type] = todo.pop(0).__subclasses__()
-        found += below
+        found += [cls for cls in below if cls.__module__ == attrs.__name__]
         todo += below
     return found
 
@@ -324,6 +335,7 @@ def _attributes_page() -> Iterator[str]:
     rows = [(f"`{kind.name}`", kind.value, _some(names)) for kind, names in uses.items()]
     yield from _table(["Kind", "Value", "Used by"], rows)
     yield from ("## Attribute values", "", "Attributes are immutable and compare by content.", "")
+    # Debug information has tables of its own in bytecode.
     debug = {row.cls.__name__: row for row in debuginfo.ROWS}
     for cls in _subclasses(Attr):
         if not dataclasses.is_dataclass(cls):
@@ -343,7 +355,7 @@ def _some(names: list[str], limit: int = 8) -> str:
 
 def enums() -> list[type[Enum]]:
     """Every closed set of keywords."""
-    return [*(cls for cls in _subclasses(TileEnum) if cls.__module__ == attrs.__name__), PaddingValue, PtrAttr]
+    return [*_subclasses(TileEnum), PaddingValue, PtrAttr]
 
 
 def _enums_page() -> Iterator[str]:
@@ -357,6 +369,38 @@ def _enums_page() -> Iterator[str]:
             yield from ("Used by " + ", ".join(used) + ".", "")
 
 
+def _versions_page() -> Iterator[str]:
+    yield from (
+        "# What versions add",
+        "",
+        f"{SUPPORTED[0]} is the first version of the bytecode; what came later is here.",
+        "",
+    )
+    for version in SUPPORTED[1:]:
+        yield from (f"## {version}", "")
+        yield from (f"- {line}" for line in _news(version))
+        yield ""
+
+
+def _news(version: Version) -> Iterator[str]:
+    for opdef in registered():
+        link = f"[{opdef.mnemonic}](operations/{_slug(opdef.group)}.md#{opdef.mnemonic})"
+        if opdef.since == version:
+            yield f"operation {link}: {opdef.summary}"
+        else:
+            yield from (
+                f"`{f.name}` of {link}: {f.doc}" for f in opdef.fields if f.since == version and f.role in ROLES
+            )
+    yield from (f"element type `{s.name}`" for s in SCALARS.values() if s.since == version)
+    for row in typecodec.ROWS:
+        if row.since == version:
+            yield f"type [{row.cls.__name__}](types.md#{row.cls.__name__.lower()})"
+        else:
+            yield from (f"`{p.attr}` of type {row.cls.__name__}" for p in row.params if p.since == version)
+    for cls in enums():
+        yield from (f"`{m.text}` of {cls.__name__}" for m in cls if getattr(m, "since", None) == version)  # type: ignore[attr-defined]  # every enum here has `text`
+
+
 # ---------------------------------------------------------------- files
 
 
@@ -367,6 +411,7 @@ def pages() -> dict[str, str]:
         "types.md": _types_page(),
         "attributes.md": _attributes_page(),
         "enums.md": _enums_page(),
+        "versions.md": _versions_page(),
         "operations/index.md": _index_page(chapters),
     }
     for group, opdefs in chapters.items():

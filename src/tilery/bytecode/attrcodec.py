@@ -20,8 +20,8 @@ from ..attrs import (
     TypeAttr,
 )
 from ..diag import TileError
+from ..hints import no_dictionary, old_problem
 from ..types import I1, Scalar, Tile, Type
-from .oldhints import hints_problem
 from .tables import MAX_NESTING, Tables
 from .typecodec import read_count
 from .wire import U64, Cursor, enclose, put_fixed, put_svarint, put_varint
@@ -304,16 +304,11 @@ def _read_dictionary(c: Cursor, tables: Tables, depth: int) -> DictAttr:
 def read_hints(c: Cursor, tables: Tables, depth: int = 0) -> OptimizationHints:
     start = c.pos
     value = _read_dictionary(c, tables, depth)
-    if tables.profile.first and (why := hints_problem(value)) is not None:
+    why = old_problem(value) if tables.profile.first else None
+    for arch, inner in value.items:
+        why = why or no_dictionary(arch, inner)
+    if why is not None:
         raise TileError(why, offset=start, notes=("failed to parse OptimizationHintsAttr",))
-    for key, inner in value.items:
-        if not isinstance(inner, DictAttr):
-            from ..text.attributes import attr_text
-
-            problem = (
-                f"expected dictionary attribute for optimization_hints entry `{key}` got value={attr_text(inner)}"
-            )
-            raise TileError(problem, offset=start, notes=("failed to parse OptimizationHintsAttr",))
     return OptimizationHints(value)
 
 

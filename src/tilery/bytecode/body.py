@@ -31,14 +31,22 @@ class _Frame:
     """how many values were visible outside"""
 
 
-def read_body(c: Cursor, tables: Tables, block: Block, location_list: int) -> None:
-    """Fill `block`, whose arguments are set, with the operations up to the cursor's end."""
-    _Body(c, tables, block, location_list).run()
+def read_body(
+    c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None = None
+) -> None:
+    """Fill `block`, whose arguments are set, with the operations up to the cursor's end.
+
+    With `offsets`, where each operation starts is recorded there.
+    """
+    _Body(c, tables, block, location_list, offsets).run()
 
 
 class _Body:
-    def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int) -> None:
+    def __init__(
+        self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None
+    ) -> None:
         self.c, self.tables, self.block, self.location_list = c, tables, block, location_list
+        self.offsets = offsets
         self.values: list[Value] = list(block.args)
         self.located = 1  # entry 0 of the list is the function itself
         self.frames: list[_Frame] = []
@@ -161,7 +169,9 @@ class _Body:
         except TileError as e:
             raise enclose(e, "failed to read operation opcode.") from None
         opdef = self._known(opcode & 0xFFFFFFFF, start)
-        c.mark(start, f"{opdef.mnemonic}")
+        c.mark(start, opdef.mnemonic)
+        if self.offsets is not None:
+            self.offsets.append(start)
         try:
             loc = self.tables.location_list(self.location_list, self.located, start)
         except TileError as e:

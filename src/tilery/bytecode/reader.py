@@ -41,6 +41,14 @@ def read(data: bytes, *, file: str = "", reader: str | None = None, marks: list[
             gc.enable()
 
 
+def op_offsets(data: bytes) -> dict[int, int]:
+    """Where each operation of a readable file starts, by its position in `walk(module)`."""
+    file = FileReader(bytes(data), find_profile(None), None)
+    file.offsets = [0]
+    file.module()
+    return dict(enumerate(file.offsets))
+
+
 def settle(e: TileError, file: str) -> TileError:
     """Complete an error that leaves the reader."""
     e.file = e.file or file
@@ -69,6 +77,7 @@ class FileReader:
         self.sections: dict[Section, _Found] = {}
         self.used: dict[Section, int] = {}
         self.location_list: dict[str, int] = {}
+        self.offsets: list[int] | None = None
 
     def module(self) -> Module:
         c = Cursor(self.data, 0, len(self.data), self.marks)
@@ -273,6 +282,8 @@ class FileReader:
             t = tables.type(type_index, type_at)
         except TileError as e:
             raise enclose(e, "provided type is null") from None
+        if self.offsets is not None:
+            self.offsets.append(at)
         made = Global(sym_name=text, value=tables.constant(constant, t, value_at), alignment=alignment)
         if len(row) > 4:
             (at, visibility), (_, flag) = row[4:]
@@ -341,9 +352,11 @@ class FileReader:
             raise TileError(f"invalid optimization hints attribute for function '{name}'", offset=info.name_at)
         args = [Value(t) for t in signature.params]
         block = Block(args)
+        if self.offsets is not None:
+            self.offsets.append(info.name_at)
         c = Cursor(self.data, info.start, info.end, self.marks, 1)
         try:
-            read_body(c, tables, block, info.location)
+            read_body(c, tables, block, info.location, self.offsets)
         except TileError as e:
             raise enclose(e, f"failed to parse function body for function '{name}'") from None
         made = Entry(sym_name=name, function_type=signature, optimization_hints=info.hints, body=block)

@@ -129,8 +129,6 @@ class _File:
         """The index of a debug entry, counted from one; unknown locations and bare places are 0."""
         if node is None or isinstance(node, FileLineCol):
             return 0
-        if isinstance(node, Loc) and not isinstance(node, (DILoc, CallSite)):
-            raise TileError(f"unsupported location, got {type(node).__name__}, expected DILocAttr or CallSiteLoc")
         return self.debug.number(node, _references, lambda _: None) + 1
 
     # ------------------------------------------------------------ file
@@ -336,6 +334,8 @@ def _kept(items: tuple[Any, ...], table: _Table) -> tuple[Any, ...]:
 
 def _references(node: Attr) -> list[Attr]:
     """The debug entries that a node refers to, without unknown and bare places."""
+    if isinstance(node, Loc) and not isinstance(node, (DILoc, CallSite)):
+        raise TileError(f"unsupported location, got {type(node).__name__}, expected DILocAttr or CallSiteLoc")
     return [
         value
         for form, value in entry_parts(node)

@@ -146,7 +146,9 @@ class Entry(Op):
     function_type: Function = attr(AttrKind.TYPE, "The types of the parameters.")
     arg_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the parameters.")
     res_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the results.")
-    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    optimization_hints: OptimizationHints | None = optional_attr(
+        AttrKind.HINTS, HINTS_DOC, hints=["num_cta_in_cga", "num_worker_warps_per_cta", "occupancy"]
+    )
     body: Block = region("The code; its arguments are the parameters.")
 
     def check(self) -> Answer:

@@ -118,7 +118,7 @@ class LoadPtrTko(Op):  # fmt: skip
     mask: Value | None = optional(BoolTile, MASK)
     paddingValue: Value | None = optional(NumberTile, "What masked elements become; undefined when absent.")
     token: Value | None = optional(TokenType, TOKEN_IN)
-    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC, hints=["latency"])
     result: Value = out(
         AnyTile, "The elements.", infer=lambda o: Tile(o.source.type.shape, o.source.type.element.pointee)
     )
@@ -169,7 +169,7 @@ class StorePtrTko(Op):
     value: Value = operand(AnyTile, "The elements.")
     mask: Value | None = optional(BoolTile, MASK)
     token: Value | None = optional(TokenType, TOKEN_IN)
-    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC, hints=["latency"])
     result_token: Value = out(TokenType, TOKEN_OUT)
 
     def check(self) -> Answer:

@@ -104,8 +104,12 @@ def global_locations(module: Any) -> Answer:
 
 
 def _show(attr: Attr) -> str:
+    from ..diag import TileError
     from ..text.attributes import attr_text
 
-    return attr_text(attr)
+    try:
+        return attr_text(attr)
+    except TileError:  # a location can share so much that its text has no end
+        return repr(attr)
 
 

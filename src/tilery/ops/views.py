@@ -130,7 +130,9 @@ class LoadViewTko(Op):
     view: Value = operand(AnyTileView, "The view.")
     index: tuple[Value, ...] = variadic(IntTile, "Which tile of the view.")
     token: Value | None = optional(TokenType, TOKEN_IN)
-    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    optimization_hints: OptimizationHints | None = optional_attr(
+        AttrKind.HINTS, HINTS_DOC, hints=["latency", "allow_tma"]
+    )
     inbounds: tuple[bool, ...] = attr(
         AttrKind.BOOL_ARRAY, INBOUNDS, default=INFER, since=V13_4, infer=lambda o: (False,) * len(o.index)
     )
@@ -223,7 +225,9 @@ class StoreViewTko(Op):
     view: Value = operand(AnyTileView, "The view.")
     index: tuple[Value, ...] = variadic(IntTile, "Which tile of the view.")
     token: Value | None = optional(TokenType, TOKEN_IN)
-    optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC)
+    optimization_hints: OptimizationHints | None = optional_attr(
+        AttrKind.HINTS, HINTS_DOC, hints=["latency", "allow_tma"]
+    )
     inbounds: tuple[bool, ...] = attr(
         AttrKind.BOOL_ARRAY, INBOUNDS, default=INFER, since=V13_4, infer=lambda o: (False,) * len(o.index)
     )

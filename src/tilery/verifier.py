@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from .decl import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
 from .diag import TileError
-from .ir import Block, Op, UnknownOp, Value
+from .hints import warnings
+from .ir import Block, Op, UnknownOp, Value, walk
 from .ops import Module
 from .types import Tile, Type, quoted
 
@@ -25,24 +27,35 @@ class Finding:
     notes: tuple[str, ...] = ()
     related: tuple[tuple[Op, str], ...] = ()
     """Other operations that the message is about, each with what to say of it."""
+    warning: bool = False
+    """The module is legal all the same."""
 
 
-def verify(module: Module, *, stop: str | None = None, max_errors: int = MAX_ERRORS) -> list[Finding]:
+class Hints(Enum):
+    """What to do about optimization hints that NVIDIA's compiler does not know."""
+
+    IGNORE = "ignore"
+    WARN = "warn"
+    ERROR = "error"
+
+
+def verify(
+    module: Module, *, stop: str | None = None, max_errors: int = MAX_ERRORS, hints: Hints = Hints.IGNORE
+) -> list[Finding]:
     """All violations in a module, in the order in which NVIDIA's verifier would find them; none means it is legal.
 
     `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong.
     """
     found: list[Finding] = []
     limit = 1 if stop == "mlir" else max_errors
-    for finding in _walk(module):
-        found.append(finding)
-        if len(found) >= limit:
-            return found
+    errors = 0
     # MLIR looks at dominance only when everything else is right.
-    for finding in _dominance(module):
-        found.append(finding)
-        if len(found) >= limit:
-            break
+    for search in (_walk(module, hints), _dominance(module)):
+        for finding in search:
+            found.append(finding)
+            errors += not finding.warning
+            if errors >= limit:
+                return found
     return found
 
 
@@ -60,7 +73,7 @@ def as_error(finding: Finding, file: str = "") -> TileError:
 # ---------------------------------------------------------------- the walk
 
 
-def _walk(module: Module) -> Iterator[Finding]:
+def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     """Each operation before what it holds, and once more after it, with an explicit stack."""
     ancestors: list[Op] = []
     stack: list[tuple[Op, Block | None, bool]] = [(module, None, False)]
@@ -72,10 +85,10 @@ def _walk(module: Module) -> Iterator[Finding]:
             if id(o) not in broken:
                 yield from _after(o, module)
             continue
-        findings = list(_before(o, block, ancestors))
-        if findings:
+        findings = list(_before(o, block, ancestors)) or list(_hints(o, hints))
+        if any(not finding.warning for finding in findings):
             broken.add(id(o))
-            yield from findings
+        yield from findings
         blocks = o.blocks
         if not blocks:
             continue
@@ -207,6 +220,20 @@ def _finding(o: Op, answer: str | Problem) -> Finding:
     return Finding(target, message, problem.field, problem.notes, problem.related)
 
 
+def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
+    """Hints that the compiler ignores, where somebody wants to know."""
+    if mode is Hints.IGNORE or isinstance(o, UnknownOp):
+        return
+    for f in o.opdef.attrs:
+        value = getattr(o, f.attr) if f.kind is AttrKind.HINTS else None
+        if value is None:
+            continue
+        said = list(warnings(value.value, f.hints))
+        yield from (Finding(o, text, f.name, warning=True) for text in said)
+        if said and mode is Hints.ERROR:
+            yield op_error(o, "Optimization hints verification failed", f.name)
+
+
 # ---------------------------------------------------------------- what needs the inside
 
 
@@ -231,11 +258,10 @@ def _after(o: Op, module: Module) -> Iterator[Finding]:
                 return
     if opdef.has(SYMBOL_TABLE):
         yield from _symbols(o)
-    answer = _call(o, "check_regions")
-    if answer is not None:
-        yield _finding(o, answer)
-    answer = _call(o, "check_symbols", module)
-    if answer is not None:
+        for inner in walk(o):
+            if (answer := _call(inner, "check_symbols", module)) is not None:
+                yield _finding(inner, answer)
+    if (answer := _call(o, "check_regions")) is not None:
         yield _finding(o, answer)
 
 

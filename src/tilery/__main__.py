@@ -1,0 +1,6 @@
+"""`python -m tilery` is the command `tilery`."""
+
+from .cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,185 @@
+"""The language of `format=` strings: an op's text as a tuple of pieces, which the printer and the parser both follow.
+
+`word`                a literal; a blank goes before it where NVIDIA's printer puts one
+``                    no blank before the next piece
+` `                   a blank
+$field                an operand, or the plain form of an attribute
+kind($field)          a form of its own, see KINDS
+(... $anchor^ ...)?   printed where the anchor is there and not the default
+oilist(a | b)         clauses in any order; each starts with a literal and has a flag
+attr-dict             discardable attributes, `{a = 1}`; attr-dict-with-keyword writes `attributes {a = 1}`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..decl import AttrKind, Field, OpDef
+from ..ir import Op
+
+KINDS = {
+    "": "the value itself",
+    "type": "the type of a value, or the types of all, separated by commas",
+    "keyword": "the bare word of an enum",
+    "angle": "the word of an enum in angle brackets",
+    "rounding": "`rounding<word>`, left out at the default",
+    "visibility": "the word of a visibility, left out at the default",
+    "dense": "a constant and its type, `<i32: 1> : tile<i32>`",
+    "predicate": "an assume predicate",
+    "inbounds": "`inbounds = [true, false]`, left out where all are false",
+    "index-types": "the types of indices, one for all where they are the same",
+    "splat": "the one type that all values have",
+    "arguments": "a region on a new line, with its arguments before it",
+    "blocks": "a region; its last operation is left out where it is the implicit one",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Fixed text. `space` says whether a blank goes before it."""
+
+    text: str
+    space: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """A blank that is always there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Use:
+    """A field in one of the forms of KINDS. `result` is the value whose type a constant shows."""
+
+    kind: str
+    field: Field
+    space: bool
+    result: Field | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttrDict:
+    """Discardable attributes."""
+
+    keyword: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Pieces that are there where the anchor is. A flag as an anchor is not among them: the literal stands for it."""
+
+    pieces: tuple[Piece, ...]
+    anchor: Field
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOrder:
+    """Groups that may be written in any order; printed in this one."""
+
+    groups: tuple[Group, ...]
+
+
+Piece = Literal | Blank | Use | AttrDict | Group | AnyOrder
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<literal>`[^`]*`)|(?P<kind>[a-z-]+)\((?P<inside>\$[^)]*)\)(?P<mark>\^)?|(?P<field>\$\w+)(?P<anchor>\^)?"
+    r"|(?P<dict>attr-dict(?:-with-keyword)?)|(?P<oilist>oilist\()|(?P<close>\)\??)|(?P<open>\()|(?P<bar>\|))"
+)
+
+
+class _Reader:
+    """Reads one format string, following the rules by which MLIR's generated printers put blanks."""
+
+    def __init__(self, opdef: OpDef) -> None:
+        self.opdef = opdef
+        self.tokens = self._split(opdef.format)
+        self.space, self.after_mark = True, False
+
+    def _split(self, text: str) -> Iterator[re.Match[str]]:
+        at = 0
+        while at < len(text):
+            token = _TOKEN.match(text, at)
+            if token is None:
+                raise TypeError(f"{self.opdef.mnemonic}: the format is wrong at {text[at:]!r}")
+            yield token
+            at = token.end()
+
+    def read(self) -> tuple[tuple[Piece, ...], Field | None, str]:
+        """Pieces up to the end, a closing bracket or a bar; with the anchor, and what ended them."""
+        pieces: list[Piece] = []
+        anchor: Field | None = None
+        for token in self.tokens:
+            if token["literal"]:
+                self._literal(token["literal"][1:-1], pieces)
+            elif token["dict"]:
+                pieces.append(AttrDict(token["dict"] != "attr-dict"))
+                self.after_mark = False
+            elif token["open"]:
+                inner, inner_anchor, _ = self.read()
+                pieces.append(self._group(inner, inner_anchor))
+            elif token["oilist"]:
+                pieces.append(self._oilist())
+            elif token["close"] or token["bar"]:
+                return tuple(pieces), anchor, token[0].strip()
+            else:
+                use = self._use(token)
+                if token["mark"] or token["anchor"]:
+                    anchor = use.field
+                if use.field.kind is not AttrKind.FLAG:
+                    pieces.append(use)
+                    self.space, self.after_mark = True, False
+                elif anchor is None:  # a clause of an oilist
+                    anchor = use.field
+        return tuple(pieces), anchor, ""
+
+    def _literal(self, text: str, pieces: list[Piece]) -> None:
+        if text == "":
+            self.space, self.after_mark = False, True
+        elif text == " ":
+            pieces.append(Blank())
+            self.space, self.after_mark = False, False
+        else:
+            tight = ">)}]," if self.after_mark else "<>(){}[],"
+            word = len(text) != 1 and text != "->"
+            pieces.append(Literal(text, self.space and (word or text[0] not in tight)))
+            self.space = text not in ("<", "(", "{", "[")
+            self.after_mark = not (text[0].isalpha() or text[0] == "_")
+
+    def _use(self, token: re.Match[str]) -> Use:
+        kind = token["kind"] or ""
+        names = re.findall(r"\$(\w+)", token["field"] or token["inside"])
+        if kind not in KINDS:
+            raise TypeError(f"{self.opdef.mnemonic}: the format has an unknown form {kind!r}")
+        fields = [self.opdef.field(name) for name in names]
+        return Use(kind, fields[0], self.space or not self.after_mark, fields[1] if len(fields) > 1 else None)
+
+    def _group(self, pieces: tuple[Piece, ...], anchor: Field | None) -> Group:
+        if anchor is None:
+            raise TypeError(f"{self.opdef.mnemonic}: a group in the format has no anchor")
+        return Group(pieces, anchor)
+
+    def _oilist(self) -> AnyOrder:
+        groups: list[Group] = []
+        end = "|"
+        while end == "|":
+            pieces, anchor, end = self.read()
+            groups.append(self._group(pieces, anchor))
+        return AnyOrder(tuple(groups))
+
+
+_PIECES: dict[type[Op], tuple[Piece, ...]] = {}
+
+
+def pieces_of(cls: type[Op]) -> tuple[Piece, ...]:
+    """The pieces of an op's format, made on first use.
+
+    >>> from tilery.ops import NegI
+    >>> [p.text for p in pieces_of(NegI) if isinstance(p, Literal)]
+    [':']
+    """
+    found = _PIECES.get(cls)
+    if found is None:
+        found = _PIECES[cls] = _Reader(cls.opdef).read()[0]
+    return found

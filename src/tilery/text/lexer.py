@@ -1,0 +1,117 @@
+"""Text to tokens. A token is its spelling; where it stands is looked up only when a message needs it."""
+
+from __future__ import annotations
+
+import re
+
+_SPACE = r"(?:[ \t\r\n\0]++|//[^\n\r]*+)*+"
+_SUFFIX = r"(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)"
+_STRING = r'"(?:[^"\\\n\v\f]|\\(?:["\\nt]|[0-9A-Fa-f]{2}))*+"'
+_DIALECT = r"(?:!cuda_tile\.)?"
+_INNER = r"""[^<>"/\n!#]*+"""
+# The usual spellings of types are one token, so that a type that was seen before costs one dictionary lookup.
+_TYPE = (
+    rf"{_DIALECT}tile<(?:[0-9]++x)*+(?:[a-z]++[0-9][A-Za-z0-9]*+|{_DIALECT}ptr<[A-Za-z0-9]++>)>"
+    rf"|{_DIALECT}tensor_view<{_INNER}>"
+    rf"|{_DIALECT}[a-z]++(?:_[a-z]++)?_view<{_INNER}(?:!cuda_tile\.tensor_view)?<{_INNER}>{_INNER}>"
+)
+_PLAIN = (
+    r"[A-Za-z_][A-Za-z0-9_$.]*+"
+    r"|->|\.\.\.|[<>{}?+*|/-]"
+    r"|0x[0-9a-fA-F]++|[0-9]++(?:\.[0-9]*+(?:[eE][-+]?[0-9]++)?+)?+"
+    rf"|[#!^]{_SUFFIX}"
+    r"|@[A-Za-z_][A-Za-z0-9_$.]*+"
+    rf"|@?{_STRING}"
+)
+# The empty token stands for the end, and for a character that starts no token: nothing goes on after either.
+TOKEN = re.compile(rf"{_SPACE}(%{_SUFFIX}|[,:()=\[\]]|{_TYPE}|{_PLAIN}|)")
+PIECE = re.compile(rf"{_SPACE}(%{_SUFFIX}|[,:()=\[\]]|{_PLAIN}|)")
+"""Like TOKEN, with a type as the many tokens it consists of."""
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*+\Z")
+INT_TYPE = re.compile(r"[su]?i[0-9]++\Z")
+_ESCAPE = re.compile(rb'\\(?:(["\\nt])|([0-9A-Fa-f]{2}))')
+_PLAIN_ESCAPES = {b'"': b'"', b"\\": b"\\", b"n": b"\n", b"t": b"\t"}
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of a text; the last one is empty.
+
+    >>> tokens("%0 = iota : tile<8xi32> // eight")
+    ['%0', '=', 'iota', ':', 'tile<8xi32>', '']
+    """
+    found: list[str] = TOKEN.findall(text)
+    # After a space at the end the pattern matches nothing once more.
+    return found[:-1] if len(found) > 1 and found[-2:] == ["", ""] else found
+
+
+def pieces(text: str) -> list[str]:
+    """The tokens of a type that is one token."""
+    return PIECE.findall(text)
+
+
+def spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, int]]:
+    """Where each token starts and ends."""
+    return [found.span(1) for found in pattern.finditer(text)]
+
+
+def is_word(token: str) -> bool:
+    """Whether it can be a keyword (but types that are one token are none)."""
+    return _WORD.match(token) is not None
+
+
+def lexical_problem(text: str, start: int) -> tuple[int, str] | None:
+    """What is wrong with the character where no token starts, in MLIR's words; None at the end of the text."""
+    rest = text[start : start + 2]
+    if not rest:
+        return None
+    prefixed = {
+        "#": "invalid attribute name",
+        "%": "invalid SSA name",
+        "^": "invalid block name",
+        "!": "invalid type identifier",
+    }
+    match rest[0]:
+        case "#" | "%" | "^" | "!" as sign:
+            return start, prefixed[sign]
+        case '"':
+            return _string_problem(text, start + 1)
+        case "@":
+            if rest[1:] == '"':
+                return _string_problem(text, start + 2)
+            return start + 1, "@ identifier expected to start with letter or '_'"
+        case ".":
+            return start + 1, "expected three consecutive dots for an ellipsis"
+    return start, "unexpected character"
+
+
+def _string_problem(text: str, start: int) -> tuple[int, str]:
+    at = start
+    for found in re.compile(r'[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9A-Fa-f]{2})').finditer(text, start):
+        if found.start() != at:
+            break
+        at = found.end()
+    if text[at : at + 1] == "\\":
+        return at, "unknown escape in string literal"
+    return at, "expected '\"' in string literal"
+
+
+def string_value(token: str) -> str:
+    """What a quoted string stands for; escaped bytes that are no UTF-8 become surrogate escapes.
+
+    >>> string_value(r'"a\\22\\C3\\A4\\n"')
+    'a"ä\\n'
+    """
+    if "\\" not in token:
+        return token[1:-1]
+
+    def plain(found: re.Match[bytes]) -> bytes:
+        return bytes.fromhex(found[2].decode()) if found[2] else _PLAIN_ESCAPES[found[1]]
+
+    raw = token[1:-1].encode("utf-8", "surrogateescape")
+    return _ESCAPE.sub(plain, raw).decode("utf-8", "surrogateescape")
+
+
+def symbol_name(token: str) -> str:
+    """The name that `@name` or `@"any name"` refers to."""
+    return string_value(token[1:]) if token[1] == '"' else token[1:]

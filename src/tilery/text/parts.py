@@ -1,0 +1,65 @@
+"""What the text of an operation with regions is made of, and what the functions that make it are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..attrs import Attr
+from ..ir import Block, Op
+from ..ops import FPowF
+from .attributes import dict_text
+from .locations import Aliases
+from .names import Names
+
+DIALECT = "cuda_tile."
+OLD_NAMES: dict[type[Op], str] = {FPowF: FPowF.opdef.formerly}
+"""The names that cuda-tile-opt 13.3 has for operations renamed since."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """A region inside an op's text. `header` is the line of a block with its arguments; `prefix` goes before the
+    names of the ops inside; `elided` leaves out the last one."""
+
+    block: Block | None
+    elided: bool = False
+    header: str = ""
+    prefix: str = ""
+
+
+Part = str | Region
+
+
+class Context:
+    """What an op's function needs: the names of values, the indentation, and aliases of attributes."""
+
+    def __init__(self, names: Names, aliases: Aliases, style: str, locs: bool) -> None:
+        self.names, self.aliases, self.style, self.locs = names, aliases, style, locs
+        self.indent = ""
+
+    def attr_dict(self, o: Op, keyword: str = "") -> str:
+        """Discardable attributes after a blank, or nothing."""
+        return f" {keyword}{self.dictionary(o.extra)}" if o.extra else ""
+
+    def dictionary(self, items: dict[str, Attr]) -> str:
+        """`{a = 1}`, with aliases for debug information."""
+        self.aliases.add_inside([value for _, value in sorted(items.items())])
+        return dict_text(items, self.aliases.names)
+
+    def head(self, o: Op) -> str:
+        """What stands left of the operation's name."""
+        head = self.names.heads.get(o)
+        if head is None:
+            head = ", ".join([self.names[v] for v in o.results])
+        return head + " = " if head else ""
+
+    def arguments(self, block: Block) -> str:
+        """`(%a: tile<f32>, %b: tile<f32>)`."""
+        names = self.names
+        return f"({names.pairs([names[v] for v in block.args], ': ', [v.type.text for v in block.args])})"
+
+    def region(self, o: Op, block: Block | None, *, elide: bool) -> Region:
+        """A region whose last op is left out where it is the implicit terminator and says nothing."""
+        last = block.ops[-1] if block is not None and block.ops else None
+        implied = elide and last is not None and last.name == o.opdef.implicit and not last.operands
+        return Region(block, elided=implied)

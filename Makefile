@@ -1,0 +1,56 @@
+# `make demo` shows what tilery does, `make test` checks everything. Both set up .venv with the machine's python3.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
+
+.PHONY: help demo test lint types unit package docs format clean
+
+help:
+	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it"
+	@echo "make test     every check: lint, types, package, tests"
+	@echo "make docs     rewrite docs/reference from the tables"
+	@echo "make format   format the code"
+	@echo "make clean    remove .venv and what tools leave behind"
+
+demo: $(VENV)/.installed
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/tour.sh
+
+# The tests go last, so that their closing line ends the output.
+test: lint types package unit
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+unit: $(VENV)/.tested
+	$(BIN)/python -m pytest
+
+package: $(VENV)/.tested
+	sh scripts/check_package.sh $(BIN)/python
+
+docs: $(VENV)/.installed
+	$(BIN)/python -m tilery.docs
+
+format: $(VENV)/.tested
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --editable .
+	@touch $@
+
+# NVIDIA's disassembler is a referee, not a need: without it the tests marked `oracle` are skipped.
+$(VENV)/.tested: $(VENV)/.installed
+	$(PIP) install --editable '.[test]'
+	$(PIP) install --editable '.[nvidia]' || echo "note: NVIDIA's tools are not available here, their tests are skipped"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,21 @@
+#!/bin/sh
+# A short tour of the command line; `make demo` runs it.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+step() {
+    printf '\n== %s\n$ %s\n' "$1" "$2"
+    sh -c "$2"
+}
+
+cp "$here/make_kernel.py" .
+step "Build a kernel in Python, with the operation classes as builders" "python make_kernel.py vector_add.tileirbc"
+step "What is in the file?" "tilery info vector_add.tileirbc"
+step "What does every byte mean? (the first lines)" "tilery dump vector_add.tileirbc | head -n 24"
+step "Write it for a newer compiler" "tilery convert vector_add.tileirbc --version 13.3 -o newer.tileirbc"
+step "Did that change the program?" "tilery diff vector_add.tileirbc newer.tileirbc && echo 'no difference'"
+step "Print it as text" "tilery dis newer.tileirbc"
+step "Look an operation up" "tilery ops addf"

@@ -1,0 +1,145 @@
+"""Structure-aware mutation of real and generated modules, each given to NVIDIA's verifier and to ours.
+
+    python scripts/differential.py --count 20000 --seed 1 --report docs/reports/verifier.md
+
+Needs tileirdisasm; the corpus of real files is used where it is. The seed decides everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+import oracle  # noqa: E402
+from mutation import mutate  # noqa: E402
+from progress import progress  # noqa: E402
+
+from tilery import Module, TileError, load, verify  # noqa: E402
+from tilery.bytecode.writer import write  # noqa: E402
+from tilery.smith import smith  # noqa: E402
+from tilery.version import SUPPORTED  # noqa: E402
+
+
+CRASHED = "NVIDIA's tool crashed"
+
+
+def modules(rng: random.Random, share: float) -> Module:
+    """A legal module: of the corpus, or a generated one with probability `share`."""
+    files = sorted(oracle.CORPUS.glob("*.tileirbc")) if oracle.CORPUS.is_dir() else []
+    if not files or rng.random() < share:
+        return smith(rng.randrange(1 << 30), version=rng.choice(SUPPORTED), size=rng.choice((10, 30, 60)))
+    return load(rng.choice(files))
+
+
+def theirs(data: bytes, folder: str) -> tuple[int, str]:
+    """NVIDIA's exit status and first message."""
+    tool = oracle.find_tileirdisasm()
+    assert tool is not None, "tileirdisasm is not installed"
+    path = Path(folder, "in.tileirbc")
+    path.write_bytes(data)
+    answer = subprocess.run([tool, path], capture_output=True, encoding="utf-8", errors="replace", timeout=60)
+    lines = [re.sub(r"^.*?error: (error at offset \d+: )?", "", s) for s in answer.stderr.splitlines() if "error: " in s]
+    return answer.returncode, lines[0] if lines else ""
+
+
+def ours(data: bytes) -> str:
+    """Our first message, empty where the module is legal."""
+    try:
+        found = verify(load(data, verify=False), stop="mlir")
+    except TileError as e:
+        return e.message
+    return found[0].message if found else ""
+
+
+def shape(message: str) -> str:
+    """A message without its numbers and names, to count alike ones together."""
+    return re.sub(r"%?\d+", "N", message)[:110]
+
+
+def run(count: int, seed: int, share: float) -> tuple[Counter[str], Counter[str]]:
+    rng = random.Random(seed)
+    totals: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder, progress(count, "modules") as step:
+        while totals["compared"] + totals[CRASHED] < count:
+            try:
+                data = write(mutate(modules(rng, share), rng))
+            except TileError:
+                totals["not expressible in bytecode"] += 1
+                continue
+            status, said = theirs(data, folder)
+            mine = ours(data)
+            step()
+            if status < 0:
+                totals[CRASHED] += 1
+                continue
+            totals["compared"] += 1
+            totals["accepted by both" if status == 0 and not mine else "refused by NVIDIA"] += 1
+            if (status == 0) == (not mine):
+                totals["agree"] += 1
+                if mine:
+                    totals["same first message"] += mine == said
+                    if mine != said:
+                        classes[f"refused by both, other words: `{shape(mine)}` / `{shape(said)}`"] += 1
+            else:
+                who = "only NVIDIA refuses" if status else "only tilery refuses"
+                classes[f"**{who}**: `{shape(said or mine)}`"] += 1
+    return totals, classes
+
+
+def report(totals: Counter[str], classes: Counter[str], args: argparse.Namespace) -> str:
+    compared = totals["compared"]
+    lines = [
+        "# The verifier against tileirdisasm",
+        "",
+        f"`python scripts/differential.py --count {args.count} --seed {args.seed} --smith {args.smith}`",
+        "",
+        "Legal modules with one or two things changed (types, attributes, operands, regions, terminators, entries,",
+        "locations), written to bytecode and given to NVIDIA's disassembler, which verifies, and to tilery.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| modules compared | {compared:,} |",
+        f"| agree on accept or reject | {totals['agree']:,} ({100 * totals['agree'] / max(1, compared):.3f} %) |",
+        f"| accepted by both | {totals['accepted by both']:,} |",
+        f"| refused, and with the same first message | {totals['same first message']:,} |",
+        f"| mutants that bytecode cannot hold, skipped | {totals['not expressible in bytecode']:,} |",
+        f"| NVIDIA's tool crashed, skipped | {totals[CRASHED]:,} |",
+        "",
+        "## Where the two differ",
+        "",
+    ]
+    merged: Counter[str] = Counter()
+    for text, number in classes.items():
+        merged[re.sub(r"has `.*|has '.*", "has ...`", text)] += number
+    lines += [f"- {number} x {text}" for text, number in merged.most_common(40)] or ["nowhere"]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--smith", type=float, default=0.5, help="share of generated modules")
+    parser.add_argument("--report", type=Path)
+    args = parser.parse_args()
+    totals, classes = run(args.count, args.seed, args.smith)
+    text = report(totals, classes, args)
+    if args.report:
+        args.report.parent.mkdir(parents=True, exist_ok=True)
+        args.report.write_text(text, encoding="utf-8")
+    sys.stdout.write(text)
+    return 0 if totals["agree"] >= 0.995 * totals["compared"] else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,252 @@
+"""Makers of arithmetic and conversions: what keeps divisions, shifts, conversions and promises defined."""
+
+from __future__ import annotations
+
+from .. import ops
+from ..attrs import IntegerOverflow, RoundingMode, Signedness
+from ..decl import BaseFloatTile, Constraint, FloatTile, IntTile, IntTile4, NumberTile, OpDef
+from ..ir import Value
+from ..types import BF16, F16, F32, F64, I1, I4, I8, I32, SCALARS, TF32, Scalar, Tile
+from . import draw
+from .facts import F4, limits
+from .generic import attributes, operands, promises
+from .kernel import Kernel, create
+from .values import (
+    E8M0,
+    any_of,
+    clamped,
+    constant,
+    elements,
+    fits,
+    float_roundings,
+    get,
+    index,
+    number,
+    pick,
+    scalar_of,
+    tile_of,
+)
+
+UNSIGNED = Signedness.UNSIGNED
+E4M3, E5M2, E5M3 = SCALARS["f8E4M3FN"], SCALARS["f8E5M2"], SCALARS["fnv8E5M3FNU"]
+
+ACCUMULATORS = {
+    F16: (F16, F32),
+    BF16: (F32,),
+    TF32: (F32,),
+    F32: (F32,),
+    F64: (F64,),
+    E4M3: (F16, F32),
+    E5M2: (F16, F32),
+}
+"""What `mmaf` may add products of a type to."""
+
+SCALES = (
+    (E4M3, E8M0, 32),
+    (E5M2, E8M0, 32),
+    (F4, E4M3, 16),
+    (F4, E8M0, 16),
+    (F4, E8M0, 32),
+    (F4, E5M3, 16),
+    (F4, E5M3, 32),
+)
+"""Element, scale and block size that `mmaf_scaled` takes together."""
+
+
+# ---------------------------------------------------------------- integers
+
+
+def small(k: Kernel, t: Tile) -> Value:
+    """Integers of a known range that is not large."""
+    known = [v for v in k.pool[-24:] if v.type is t and v in k.facts.ranges and k.facts.within(v, -64, 64)]
+    if known and k.chance(0.7):
+        return k.rng.choice(known)
+    most = min(limits(scalar_of(t))[1], k.rng.choice((1, 3, 15, 63)))
+    return index(k, most + 1, t.shape, scalar_of(t)) if most else number(k, t, 0)
+
+
+def wrapping(k: Kernel, opdef: OpDef) -> bool:
+    """`addi`, `subi`, `muli`, `negi`: what they promise about overflow holds."""
+    values = operands(k, opdef)
+    assert values is not None
+    tile = tile_of(next(iter(values.values())))
+    if k.chance(0.4):
+        values = {name: small(k, tile) for name in values}
+    ranges = [k.facts.range(v) for v in values.values()]
+    (a, b), (c, d) = ranges if len(ranges) == 2 else ((0, 0), ranges[0])
+    if opdef.cls is ops.AddI:
+        exact = (a + c, b + d)
+    elif opdef.cls is ops.MulI:
+        corners = (a * c, a * d, b * c, b * d)
+        exact = (min(corners), max(corners))
+    else:
+        exact = (a - d, b - c)
+    flags = promises(tile, exact, ranges)
+    if opdef.cls is ops.NegI:
+        flags = [f for f in flags if f is not IntegerOverflow.NUW] if k.has(ops.NegI, "overflow") else flags[:1]
+    k.emit(create(opdef, **values, overflow=k.rng.choice(flags)))
+    return True
+
+
+def shift(k: Kernel, opdef: OpDef) -> bool:
+    """`shli`, `shri`: by less than the width."""
+    value = any_of(k, IntTile)
+    t = tile_of(value)
+    by = small_shift(k, t)
+    if opdef.cls is ops.ShLI:
+        (lo, hi), most = k.facts.range(value), k.facts.range(by)[1]
+        exact = (min(lo, lo << most), max(hi, hi << most))
+        k.emit(ops.ShLI(lhs=value, rhs=by, overflow=k.rng.choice(promises(t, exact, [(lo, hi)]))))
+    else:
+        k.emit(create(opdef, lhs=value, rhs=by, **attributes(k, opdef)))
+    return True
+
+
+def small_shift(k: Kernel, t: Tile) -> Value:
+    width = scalar_of(t).bits
+    return number(k, t, 0) if width == 1 else index(k, width, t.shape, scalar_of(t))
+
+
+def divide(k: Kernel, opdef: OpDef) -> bool:
+    """`divi`, `remi`: never by zero, and never the smallest integer by -1."""
+    value = any_of(k, IntTile)
+    t = tile_of(value)
+    element = scalar_of(t)
+    sign = UNSIGNED if element is I1 else k.rng.choice(tuple(Signedness))
+    known = [v for v in k.pool[-24:] if v.type is t and k.facts.range(v)[0] > 0]
+    if known and k.chance(0.5):
+        by = k.rng.choice(known)
+    elif element is I1:
+        by = constant(k, t, 1)
+    elif k.chance(0.5):
+        by = constant(k, t, k.rng.randrange(1, 100))
+    else:
+        one = number(k, t, 1)
+        by = k.emit(ops.MaxI(lhs=get(k, t), rhs=one, signedness=Signedness.SIGNED)).result
+    drawn = attributes(k, opdef, signedness=sign)
+    if sign is UNSIGNED and drawn.get("rounding") is RoundingMode.NEGATIVE_INF:
+        drawn["rounding"] = RoundingMode.ZERO
+    k.emit(create(opdef, lhs=value, rhs=by, **drawn))
+    return True
+
+
+# ---------------------------------------------------------------- conversions
+
+
+def source_of(k: Kernel, kind: Constraint) -> tuple[Value, tuple[int, ...], Scalar]:
+    value = any_of(k, kind)
+    return value, tile_of(value).shape, scalar_of(value.type)
+
+
+def bitcast(k: Kernel, opdef: OpDef) -> bool:
+    """To a type of the same width."""
+    value, dims, element = source_of(k, NumberTile)
+    to = k.rng.choice([s for s in elements(NumberTile, k.version) if s.bits == element.bits])
+    k.emit(ops.Bitcast(source=value, result=Value(Tile(dims, to))))
+    return True
+
+
+def extend(k: Kernel, opdef: OpDef) -> bool:
+    """To a wider integer."""
+    value, dims, element = source_of(k, IntTile4)
+    wider = [s for s in elements(IntTile4, k.version) if s.bits > element.bits]
+    if wider:
+        k.emit(ops.ExtI(from_=value, **attributes(k, opdef), to=Value(Tile(dims, k.rng.choice(wider)))))
+    return bool(wider)
+
+
+def truncate(k: Kernel, opdef: OpDef) -> bool:
+    """To a narrower integer, with a promise where the value is known to fit."""
+    value, dims, element = source_of(k, IntTile4)
+    narrower = [s for s in elements(IntTile4, k.version) if s.bits < element.bits]
+    if not narrower:
+        return False
+    to = Tile(dims, k.rng.choice(narrower))
+    if k.chance(0.4) and element is not I4:
+        value = small(k, Tile(dims, element))
+    exact = k.facts.range(value)
+    k.emit(ops.TruncI(from_=value, overflow=k.rng.choice(promises(to, exact, [exact])), to=Value(to)))
+    return True
+
+
+def float_to_float(k: Kernel, opdef: OpDef) -> bool:
+    """To another float type, rounded as the two types allow."""
+    value, dims, element = source_of(k, FloatTile)
+    others = [s for s in elements(FloatTile, k.version) if s is not element and fits(dims, s)]
+    to = k.rng.choice([s for s in others if float_roundings(element, s, k.version)])
+    mode = k.rng.choice(float_roundings(element, to, k.version))
+    k.emit(ops.FToF(from_=value, rounding_mode=mode, to=Value(Tile(dims, to))))
+    return True
+
+
+def float_to_int(k: Kernel, opdef: OpDef) -> bool:
+    """Of floats that fit: clamped before, or small constants where the type has no arithmetic."""
+    value, dims, element = source_of(k, FloatTile)
+    to = k.rng.choice(elements(IntTile, k.version))
+    drawn = attributes(k, opdef)
+    low, high = limits(to) if drawn["signedness"] is Signedness.SIGNED else (0, (1 << to.bits) - 1)
+    if not drawn.get("saturating"):
+        if BaseFloatTile.ok(value.type):
+            value = clamped(k, value, max(low, -100), min(high, 100))
+        else:
+            value = constant(k, Tile(dims, element), draw.float_bits(element, draw.ONE) if high else 0)
+            if not high and element is E8M0:
+                return False  # it has neither zero nor negative numbers
+    k.emit(ops.FToI(from_=value, **drawn, to=Value(Tile(dims, to))))
+    return True
+
+
+def int_to_float(k: Kernel, opdef: OpDef) -> bool:
+    """To any float but one without zero."""
+    value, dims, _ = source_of(k, IntTile)
+    to = k.rng.choice([s for s in elements(FloatTile, k.version) if s is not E8M0 and fits(dims, s)])
+    sign = k.rng.choice(tuple(Signedness))
+    k.emit(ops.IToF(from_=value, signedness=sign, to=Value(Tile(dims, to))))
+    return True
+
+
+# ---------------------------------------------------------------- matrices
+
+
+def matrix(k: Kernel, element: Scalar, accumulator: Scalar, block: int = 1) -> tuple[Value, Value, Value, list[int]]:
+    """Two matrices and an accumulator: M x K, K x N and M x N, or batches of them. K is a multiple of `block`."""
+    batch = [1 << k.rng.randrange(3)] if k.chance(0.3) else []
+    m, n, depth = (1 << k.rng.randrange(5) for _ in range(3))
+    given = pick(k, lambda t: isinstance(t, Tile) and t.element is element and t.rank in (2, 3))
+    if given is not None and tile_of(given).size <= draw.USUAL and not tile_of(given).shape[-1] % block:
+        *batch, m, depth = tile_of(given).shape
+        lhs = given
+    else:
+        depth *= block
+        lhs = get(k, Tile((*batch, m, depth), element))
+    rhs = get(k, Tile((*batch, depth, n), element))
+    return lhs, rhs, get(k, Tile((*batch, m, n), accumulator)), [*batch, m, depth // block, n]
+
+
+def mma_float(k: Kernel, opdef: OpDef) -> bool:
+    """`mmaf`."""
+    element = k.rng.choice([s for s in ACCUMULATORS if s.since <= k.version])
+    lhs, rhs, acc, _ = matrix(k, element, k.rng.choice(ACCUMULATORS[element]))
+    k.emit(ops.MmaF(lhs=lhs, rhs=rhs, acc=acc, **attributes(k, opdef)))
+    return True
+
+
+def mma_int(k: Kernel, opdef: OpDef) -> bool:
+    """`mmai`."""
+    lhs, rhs, acc, _ = matrix(k, I8, I32)
+    k.emit(ops.MmaI(lhs=lhs, rhs=rhs, acc=acc, **attributes(k, opdef)))
+    return True
+
+
+def mma_scaled(k: Kernel, opdef: OpDef) -> bool:
+    """`mmaf_scaled`: a scale for each block of elements along K."""
+    rows = [row for row in SCALES if max(s.since for s in row[:2]) <= k.version]
+    element, scale, block = k.rng.choice(rows)
+    lhs, rhs, acc, (*batch, m, blocks, n) = matrix(k, element, F32, block)
+    scales = []
+    for dims in ((*batch, m, blocks), (*batch, blocks, n)):
+        t = Tile(dims, scale)
+        # Scales of a signed type must not be negative.
+        scales.append(constant(k, t, draw.bits(k.rng, scale) & 0x7F) if scale is E4M3 else get(k, t))
+    k.emit(ops.MmaFScaled(lhs=lhs, rhs=rhs, acc=acc, lhs_scale=scales[0], rhs_scale=scales[1]))
+    return True

@@ -1,0 +1,268 @@
+"""One kernel under construction: its operations so far, what is visible at this point, and how memory is ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, TypeVar
+
+from .. import ops
+from ..attrs import Dense, FloatAttr, IntAttr
+from ..decl import OpDef
+from ..ir import Block, Op, Value
+from ..types import I32, TOKEN, Ptr, PtrAttr, Scalar, Tile, Type
+from ..version import V13_4, Version
+from .contract import ALIGN, Argument, Buffer
+from .debug import Debug
+from .facts import Facts, Memory, Place, stored_bytes
+
+OpT = TypeVar("OpT", bound=Op)
+Maker = Callable[["Kernel", OpDef], bool]
+"""Adds one operation of that kind, and what it needs, to a kernel; False where it cannot be used at this point."""
+
+MOST_PARAMS = 10
+
+
+@dataclass(slots=True)
+class Unit:
+    """The module under construction."""
+
+    rng: Random
+    version: Version
+    choose: Callable[[], tuple[Maker, OpDef]]
+    """A random operation, by the weights of the mix."""
+    symbols: set[str] = field(default_factory=set)
+    globals: list[ops.Global] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor view, and the sizes and strides that it has at run time."""
+
+    value: Value
+    place: Place
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view that loads and stores go through."""
+
+    value: Value
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The innermost loop around a block: what `continue` and `break` pass on, besides the token."""
+
+    op: type[ops.For] | type[ops.Loop]
+    carried: tuple[Type, ...]
+    results: tuple[Type, ...]
+    token: bool
+    counter: Value | None = None
+    """What `continue` in a `loop` passes first, so that it ends; without one there is no `continue`."""
+
+
+def create(opdef: OpDef, **fields: Any) -> Any:
+    """An operation of a class that is only known by its declaration."""
+    cls: Any = opdef.cls
+    return cls(**fields)
+
+
+class Kernel:
+    """The state of the generator inside an entry. Lists of visible things shrink again when a block ends."""
+
+    def __init__(self, unit: Unit, grid: tuple[int, int, int], debug: Debug | None) -> None:
+        self.unit, self.grid, self.debug = unit, grid, debug
+        self.rng, self.version = unit.rng, unit.version
+        self.params: list[tuple[Value, Argument]] = []
+        self.prelude: list[Op] = []
+        self.ops: list[Op] = []
+        self.count = self.goal = 0
+        self.facts = Facts()
+        self.pool: list[Value] = []
+        self.unused: set[Value] = set()
+        self.bases: list[Value] = []
+        self.param_bases: list[Value] = []
+        self.tensors: list[Tensor] = []
+        self.views: list[View] = []
+        self.token: Value | None = None
+        self.pending: list[Value] = []
+        self.effects = True
+        self.depth = 0
+        self.frames: list[Frame] = []
+        self._block: Value | None = None
+        self._globals: dict[str, Memory] = {}
+
+    def chance(self, probability: float) -> bool:
+        return self.rng.random() < probability
+
+    def has(self, cls: type[Op], name: str) -> bool:
+        """Whether the version has this field of an operation."""
+        return cls.opdef.field(name).since <= self.version
+
+    # ------------------------------------------------------------ operations and blocks
+
+    def emit(self, o: OpT, visible: bool = True) -> OpT:
+        """Add an operation to the current block; its tiles may be used from now on, if they are visible."""
+        self.count += 1
+        if self.debug is not None:
+            o.loc = self.debug.place()
+        self.ops.append(o)
+        for value in o.operands:
+            self.unused.discard(value)
+        self.facts.learn(o)
+        if visible:
+            for value in o.results:
+                self.show(value)
+        return o
+
+    def show(self, value: Value) -> None:
+        """Let a tile be used."""
+        if value.type.__class__ is Tile:
+            self.pool.append(value)
+            self.unused.add(value)
+
+    @contextmanager
+    def region(self, args: Sequence[Value] = (), effects: bool = True) -> Iterator[Block]:
+        """A nested block. What it defines is forgotten at its end, and so is how it orders memory."""
+        block = Block(list(args))
+        outer = (self.ops, self.token, self.pending, self.effects)
+        sizes = [(things, len(things)) for things in (self.pool, self.bases, self.tensors, self.views)]
+        self.ops, self.pending, self.effects = block.ops, list(self.pending), self.effects and effects
+        self.depth += 1
+        for value in args:
+            self.show(value)
+        yield block
+        self.depth -= 1
+        self.ops, self.token, self.pending, self.effects = outer
+        for things, size in sizes:
+            del things[size:]
+
+    def fill(self, size: int) -> None:
+        """Add about so many operations to the current block."""
+        goal, tries = self.count + size, 3 * size
+        self.goal = max(self.goal, goal)
+        while self.count < goal and tries:
+            make, opdef = self.unit.choose()
+            make(self, opdef)
+            tries -= 1
+
+    # ------------------------------------------------------------ parameters
+
+    def parameter(self, type: Type, argument: Argument) -> Value:
+        value = Value(type)
+        self.params.append((value, argument))
+        return value
+
+    def scalar(self, element: Scalar, bits: int) -> Value:
+        """A new parameter whose argument is known."""
+        value = self.parameter(Tile((), element), (IntAttr if element.is_int else FloatAttr)(element, bits))
+        if element.is_int:
+            number = IntAttr(element, bits).value if element.bits > 1 else -bits
+            self.facts.ranges[value] = (number, number)
+        self.show(value)
+        return value
+
+    def buffer(self, element: Scalar, count: int, writable: bool) -> Value:
+        """A pointer to the memory of a new parameter. Each tile block has its own part of what is written."""
+        kind = PtrAttr.NONE if self.version >= V13_4 and self.chance(0.1) else None
+        blocks = self.grid[0] * self.grid[1] * self.grid[2] if writable else 1
+        pointer = self.parameter(Tile((), Ptr(element, kind)), Buffer(element, count * blocks, writable))
+        align = ALIGN
+        if blocks > 1:
+            while count * stored_bytes(element) % align:
+                align //= 2
+            pointer = self._part(pointer, count)
+        self.facts.places[pointer] = Place(Memory(element, count, writable), count, True, align)
+        self.param_bases.append(pointer)
+        self.show(pointer)
+        return pointer
+
+    def _part(self, pointer: Value, count: int) -> Value:
+        """This tile block's part of a buffer."""
+        inside, self.ops = self.ops, self.prelude
+        if self._block is None:
+            self._block = self._block_number()
+        stride = self.emit(ops.Constant(value=Dense.of(Tile((), I32), [count])), visible=False).result
+        start = self.emit(ops.MulI(lhs=self._block, rhs=stride), visible=False).result
+        part = self.emit(ops.Offset(ptr=pointer, offset=start), visible=False).result
+        self.ops = inside
+        return part
+
+    def _block_number(self) -> Value:
+        """x + width * (y + height * z)."""
+        here = self.emit(ops.GetTileBlockId(), visible=False)
+        for value, size in zip(here.results, self.grid):
+            self.facts.ranges[value] = (0, size - 1)
+        number = here.blockId_z
+        for size, at in ((self.grid[1], here.blockId_y), (self.grid[0], here.blockId_x)):
+            times = self.emit(ops.Constant(value=Dense.of(Tile((), I32), [size])), visible=False).result
+            rows = self.emit(ops.MulI(lhs=number, rhs=times), visible=False).result
+            number = self.emit(ops.AddI(lhs=at, rhs=rows), visible=False).result
+        return number
+
+    def point_to_global(self, target: ops.Global, pointer: Value) -> None:
+        """Say where a pointer to a global points. Several tile blocks would race for one that is written."""
+        name, value = target.sym_name, target.value
+        if name not in self._globals:
+            writable = not target.constant and self.grid == (1, 1, 1)
+            self._globals[name] = Memory(value.element, value.type.size, writable)
+        align = stored_bytes(value.element)
+        self.facts.places[pointer] = Place(self._globals[name], value.type.size, True, align)
+        self.bases.append(pointer)
+
+    def local(self, element: Scalar, count: int, align: int) -> Place:
+        """Where a pointer to newly allocated memory points."""
+        return Place(Memory(element, count, writable=True, local=True), count, True, align)
+
+    # ------------------------------------------------------------ tokens
+
+    def settle(self) -> Value | None:
+        """A token after everything so far, None where nothing happened yet."""
+        tokens = ([self.token] if self.token is not None else []) + self.pending
+        self.pending = []
+        if len(tokens) > 1:
+            self.token = self.emit(ops.JoinTokens(tokens=tuple(tokens))).result
+        elif tokens:
+            self.token = tokens[0]
+        elif self.chance(0.3):
+            self.token = self.emit(ops.MakeToken()).result
+        return self.token
+
+    def settled(self) -> Value:
+        """A token after everything so far."""
+        token = self.settle()
+        if token is None:
+            token = self.token = self.emit(ops.MakeToken()).result
+        return token
+
+    def wrote(self, token: Value) -> None:
+        """What follows comes after this."""
+        self.token, self.pending = token, []
+
+    def reading(self, memory: Memory) -> Value | None:
+        """The token for a read; memory that nobody writes needs none."""
+        if memory.writable or self.chance(0.3):
+            return self.token
+        return None
+
+    def read(self, memory: Memory, token: Value) -> None:
+        """The next write comes after this read."""
+        if memory.writable or (self.effects and self.chance(0.3)):
+            self.pending.append(token)
+
+    def reachable(self, memory: Memory) -> bool:
+        """Whether the memory may be accessed here: without effects, only what nobody writes."""
+        return self.effects or not memory.writable
+
+    def carried_token(self, wanted: bool) -> tuple[Value, ...]:
+        """The token as a loop's initial value or a terminator's operand, where one is wanted."""
+        return (self.settled(),) if wanted else ()
+
+    def token_type(self, wanted: bool) -> tuple[Type, ...]:
+        return (TOKEN,) if wanted else ()

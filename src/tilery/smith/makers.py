@@ -1,0 +1,86 @@
+"""Which function makes an operation, where the table alone does not say how; all others are made by `generic`."""
+
+from __future__ import annotations
+
+from .. import ops
+from ..decl import SYMBOL, OpDef, registered
+from ..ir import Op
+from ..version import Version
+from . import arithmetic, control, memory, misc, shapes, views
+from .generic import generic
+from .kernel import Maker
+
+MAKERS: dict[type[Op], Maker] = {
+    ops.AddI: arithmetic.wrapping,
+    ops.Alloca: memory.alloca,
+    ops.Assert: misc.assertion,
+    ops.Assume: misc.assume,
+    ops.AtomicCASTko: memory.atomic,
+    ops.AtomicRMWTko: memory.atomic,
+    ops.AtomicRedViewTko: views.reduce_view,
+    ops.Bitcast: arithmetic.bitcast,
+    ops.Break: control.loop,
+    ops.Broadcast: shapes.broadcast,
+    ops.Cat: shapes.cat,
+    ops.Constant: shapes.fresh_constant,
+    ops.Continue: control.for_loop,
+    ops.DivI: arithmetic.divide,
+    ops.ExtI: arithmetic.extend,
+    ops.Extract: shapes.extract,
+    ops.FToF: arithmetic.float_to_float,
+    ops.FToI: arithmetic.float_to_int,
+    ops.For: control.for_loop,
+    ops.GdcLaunchDependentsTko: memory.ordered,
+    ops.GdcWaitTko: memory.ordered,
+    ops.GetGlobal: shapes.address_of_global,
+    ops.GetIndexSpaceShape: views.space_shape,
+    ops.GetNumTileBlocks: shapes.grid_size,
+    ops.GetTensorShape: views.tensor_shape,
+    ops.GetTileBlockId: shapes.block_id,
+    ops.IToF: arithmetic.int_to_float,
+    ops.If: control.branch,
+    ops.Insert: shapes.insert,
+    ops.IntToPtr: memory.int_to_pointer,
+    ops.Iota: shapes.iota,
+    ops.JoinTokens: memory.join_tokens,
+    ops.LoadPtrTko: memory.load_ptr,
+    ops.LoadViewTko: views.load_view,
+    ops.Loop: control.loop,
+    ops.MakeGatherScatterView: views.make_view,
+    ops.MakePartitionView: views.make_view,
+    ops.MakeStridedView: views.make_view,
+    ops.MakeTensorView: views.make_tensor,
+    ops.MakeToken: memory.make_token,
+    ops.MemoryFenceAliasTko: memory.ordered,
+    ops.MmaF: arithmetic.mma_float,
+    ops.MmaFScaled: arithmetic.mma_scaled,
+    ops.MmaI: arithmetic.mma_int,
+    ops.MulI: arithmetic.wrapping,
+    ops.NegI: arithmetic.wrapping,
+    ops.Offset: memory.offset,
+    ops.Pack: shapes.pack,
+    ops.Permute: shapes.permute,
+    ops.PrintTko: misc.print_values,
+    ops.PtrToInt: memory.pointer_to_int,
+    ops.PtrToPtr: memory.recast,
+    ops.Reduce: shapes.aggregate,
+    ops.RemI: arithmetic.divide,
+    ops.Reshape: shapes.reshape,
+    ops.Return: control.early_return,
+    ops.Scan: shapes.aggregate,
+    ops.Select: shapes.select,
+    ops.ShLI: arithmetic.shift,
+    ops.ShRI: arithmetic.shift,
+    ops.StorePtrTko: memory.store_ptr,
+    ops.StoreViewTko: views.store_view,
+    ops.SubI: arithmetic.wrapping,
+    ops.TruncI: arithmetic.truncate,
+    ops.Unpack: shapes.unpack,
+    ops.Yield: control.branch,
+}
+
+
+def choices(version: Version) -> list[tuple[Maker, OpDef]]:
+    """Every operation of a version that stands inside an entry, with its maker."""
+    inside = (d for d in registered() if d.since <= version and not d.has(SYMBOL))
+    return [(MAKERS.get(d.cls, generic), d) for d in inside]

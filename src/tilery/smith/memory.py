@@ -1,0 +1,321 @@
+"""Makers of accesses through pointers, of atomics, allocations and tokens: in bounds, and without races."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import ops
+from ..attrs import AtomicRMWMode, Dense, SymbolVisibility
+from ..decl import OpDef
+from ..ir import Value
+from ..types import BF16, F16, F32, F64, I1, I32, I64, NUMBERS, Ptr, Scalar, Tile
+from ..version import V13_3, Version
+from . import draw
+from .facts import F4, Place, pointee, stored_bytes
+from .generic import ordering
+from .kernel import MOST_PARAMS, Kernel, create
+from .values import get, index, index_element, pick, positions, shape, spread, tile_of
+
+BF16_ATOMICS = V13_3
+"""Since when `addf` works on bf16 in memory."""
+
+WORDS = (I32, I64, F32, F64)
+LARGEST = 256
+"""Tiles of pointers have at most so many elements."""
+
+
+def in_memory(version: Version) -> list[Scalar]:
+    """What pointers can be stepped over: f4E2M1FN has no address of its own."""
+    return [s for s in NUMBERS if s.since <= version and s is not F4]
+
+
+# ---------------------------------------------------------------- where pointers come from
+
+
+def new_global(k: Kernel) -> None:
+    """A global variable of any element type."""
+    element = k.rng.choice(in_memory(k.version))
+    t = Tile((1 << k.rng.randrange(7),), element)
+    full = t.size <= 32 and k.chance(0.6)
+    numbers = [draw.bits(k.rng, element) for _ in range(t.size if full else 1)]
+    made = ops.Global(
+        sym_name=draw.symbol(k.rng, k.unit.symbols),
+        value=Dense.of(t, numbers),
+        alignment=k.rng.choice((0, 0, 16, 128)),
+    )
+    if k.has(ops.Global, "constant"):
+        made.constant = k.chance(0.3)
+        made.symbol_visibility = k.rng.choice(tuple(SymbolVisibility))
+    k.unit.globals.append(made)
+
+
+def base(k: Kernel, allowed: Sequence[Scalar], count: int, writable: bool | None) -> Value | None:
+    """A pointer to at least `count` elements of one of these types; `writable` None does not care."""
+
+    def fine(v: Value) -> bool:
+        place = k.facts.places[v]
+        suits = writable is None or place.memory.writable == writable
+        return pointee(v.type) in allowed and place.room >= count and suits and k.reachable(place.memory)
+
+    found = [v for v in k.bases + k.param_bases if fine(v)]
+    if found and (len(k.params) >= MOST_PARAMS or k.chance(0.8)):
+        return k.rng.choice(found)
+    if len(k.params) >= MOST_PARAMS or (writable and not k.effects):
+        return None
+    size = max(count, k.rng.choice((16, 64, 100, 256, 1000)))
+    written = k.effects and k.chance(0.5) if writable is None else writable
+    return k.buffer(k.rng.choice(allowed), size, written)
+
+
+def pointers(
+    k: Kernel,
+    allowed: Sequence[Scalar],
+    *,
+    dims: tuple[int, ...] | None = None,
+    writable: bool | None = None,
+    distinct: bool = False,
+) -> Value | None:
+    """A tile of pointers that may be accessed, of this shape or any."""
+
+    def fine(v: Value) -> bool:
+        place = k.facts.places.get(v)
+        if place is None or pointee(v.type) not in allowed or not k.reachable(place.memory):
+            return False
+        one = place.distinct or tile_of(v).size == 1
+        return (one or not distinct) and (writable is None or place.memory.writable == writable)
+
+    known = [v for v in k.pool[-32:] if v in k.facts.places and fine(v) and dims in (None, tile_of(v).shape)]
+    if known and k.chance(0.6):
+        return k.rng.choice(known)
+    if dims is None:
+        dims = shape(k, LARGEST)
+    size = Tile(dims, I32).size
+    start = base(k, allowed, size if distinct else 1, writable)
+    if start is None:
+        return None
+    room = k.facts.places[start].room
+    if not dims and k.chance(0.3):
+        return start
+    element = index_element(k, room)
+    at = positions(k, room, dims, element) if distinct and dims else index(k, room, dims, element)
+    return advance(k, spread(k, start, dims), at)
+
+
+def advance(k: Kernel, ptr: Value, by: Value) -> Value:
+    """`offset` by known integers that fit."""
+    o = k.emit(ops.Offset(ptr=ptr, offset=by))
+    k.facts.places[o.result] = k.facts.advanced(ptr, by)
+    return o.result
+
+
+def offset(k: Kernel, opdef: OpDef) -> bool:
+    """From pointers that are known, or from a new buffer."""
+    known = [v for v in k.pool[-32:] if v in k.facts.places and pointee(v.type) is not F4]
+    if not known or k.chance(0.2):
+        return pointers(k, in_memory(k.version)) is not None
+    ptr = k.rng.choice(known)
+    room = k.facts.places[ptr].room
+    advance(k, ptr, index(k, room, tile_of(ptr).shape, index_element(k, room)))
+    return True
+
+
+def alloca(k: Kernel, opdef: OpDef) -> bool:
+    """Memory that is written as a whole before anything else."""
+    if not k.effects:
+        return False
+    element = k.rng.choice(in_memory(k.version))
+    count = 1 << k.rng.randrange(6)
+    align = max(stored_bytes(element), k.rng.choice((1, 4, 16, 128)))
+    extra = k.rng.choice((0, 0, 3))
+    pointer = Value(Tile((), Ptr(element)))
+    k.emit(ops.Alloca(num_elem=count + extra, alignment=align, global_=k.chance(0.2), result=pointer))
+    k.facts.places[pointer] = k.local(element, count, align)
+    row = spread(k, pointer, (count,))
+    every = positions(k, count, (count,), index_element(k, count))
+    store_to(k, advance(k, row, every), get(k, Tile((count,), element)))
+    k.bases.append(pointer)
+    return True
+
+
+def pointer_to_int(k: Kernel, opdef: OpDef) -> bool:
+    """Addresses, which nobody may look at: they go back into pointers, or their difference is taken."""
+    ptr = pick(k, lambda t: isinstance(t, Tile) and isinstance(t.element, Ptr))
+    if ptr is None:
+        ptr = pointers(k, in_memory(k.version))
+        if ptr is None:
+            return False
+    address = k.emit(ops.PtrToInt(source=ptr, result=Value(Tile(tile_of(ptr).shape, I64))), visible=False).result
+    place = k.facts.places.get(ptr)
+    if place is not None and k.chance(0.4):
+        width = stored_bytes(pointee(ptr.type))
+        if width * place.room < 1 << 31 and pointee(ptr.type) is not F4:
+            further = advance(k, ptr, index(k, place.room, tile_of(ptr).shape, index_element(k, place.room)))
+            there = k.emit(ops.PtrToInt(source=further, result=Value(address.type)), visible=False).result
+            k.emit(ops.SubI(lhs=there, rhs=address))
+            return True
+    back = k.emit(ops.IntToPtr(source=address, result=Value(ptr.type))).result
+    if place is not None:
+        k.facts.places[back] = place
+    return True
+
+
+def int_to_pointer(k: Kernel, opdef: OpDef) -> bool:
+    """From the address of a pointer, or from integers that nobody follows."""
+    if k.chance(0.7):
+        return pointer_to_int(k, opdef)
+    to = Ptr(k.rng.choice([s for s in NUMBERS if s.since <= k.version]))
+    source = get(k, Tile(shape(k), I64))
+    k.emit(ops.IntToPtr(source=source, result=Value(Tile(tile_of(source).shape, to))))
+    return True
+
+
+def recast(k: Kernel, opdef: OpDef) -> bool:
+    """`ptr_to_ptr`: of the memory's own width mostly, so that it can still be used."""
+    ptr = pick(k, lambda t: isinstance(t, Tile) and isinstance(t.element, Ptr))
+    if ptr is None:
+        ptr = pointers(k, in_memory(k.version))
+        if ptr is None:
+            return False
+    every = [s for s in NUMBERS if s.since <= k.version]
+    same = [s for s in every if stored_bytes(s) == stored_bytes(pointee(ptr.type)) and s not in (I1, F4)]
+    to = k.rng.choice(same if same and k.chance(0.7) else every)
+    result = k.emit(ops.PtrToPtr(source=ptr, result=Value(Tile(tile_of(ptr).shape, Ptr(to))))).result
+    place = k.facts.recast(ptr, to)
+    if place is not None:
+        k.facts.places[result] = place
+        if not tile_of(result).shape:
+            k.bases.append(result)
+    return True
+
+
+# ---------------------------------------------------------------- loads and stores
+
+
+def place_of(k: Kernel, ptr: Value) -> Place:
+    return k.facts.places[ptr]
+
+
+def load_ptr(k: Kernel, opdef: OpDef) -> bool:
+    """A load; what a mask leaves undefined is replaced at once."""
+    ptr = pointers(k, in_memory(k.version))
+    if ptr is None:
+        return False
+    memory = place_of(k, ptr).memory
+    t = Tile(tile_of(ptr).shape, pointee(ptr.type))
+    mask = get(k, Tile(t.shape, I1)) if k.chance(0.4) else None
+    padding = get(k, t) if mask is not None and k.chance(0.6) else None
+    o = ops.LoadPtrTko(source=ptr, mask=mask, paddingValue=padding, token=k.reading(memory), **ordering(k, opdef))
+    if k.chance(0.15):
+        o.optimization_hints = draw.hints(k.rng, "latency")
+    k.emit(o, visible=mask is None or padding is not None)
+    k.read(memory, o.result_token)
+    if mask is not None and padding is None:
+        k.emit(ops.Select(cond=mask, val_if_true=o.result, val_if_false=get(k, t)))
+    return True
+
+
+def store_to(k: Kernel, ptr: Value, value: Value, mask: Value | None = None) -> None:
+    """A store in its place among all that happens."""
+    opdef = ops.StorePtrTko.opdef
+    token = k.settle()
+    o = ops.StorePtrTko(destination=ptr, value=value, mask=mask, token=token, **ordering(k, opdef))
+    if k.chance(0.15):
+        o.optimization_hints = draw.hints(k.rng, "latency")
+    k.wrote(k.emit(o).result_token)
+
+
+def store_ptr(k: Kernel, opdef: OpDef) -> bool:
+    """A store to distinct addresses of one value that is there."""
+    allowed = in_memory(k.version)
+    value = pick(k, lambda t: isinstance(t, Tile) and t.element in allowed and t.size <= LARGEST)
+    if value is None or not k.effects:
+        return False
+    t = tile_of(value)
+    assert isinstance(t.element, Scalar)
+    ptr = pointers(k, [t.element], dims=t.shape, writable=True, distinct=True)
+    if ptr is None:
+        return False
+    store_to(k, ptr, value, get(k, Tile(t.shape, I1)) if k.chance(0.3) else None)
+    return True
+
+
+# ---------------------------------------------------------------- atomics
+
+
+def summed(version: Version) -> list[Scalar]:
+    """What an atomic can add to."""
+    return [*WORDS, F16] + [BF16] * (version >= BF16_ATOMICS)
+
+
+def modes(element: Scalar) -> list[AtomicRMWMode]:
+    """What an atomic can do with an element type."""
+    special = {AtomicRMWMode.ADDF: element.is_float, AtomicRMWMode.XCHG: element in WORDS}
+    return [m for m in AtomicRMWMode if special.get(m, element.is_int)]
+
+
+def atomic(k: Kernel, opdef: OpDef) -> bool:
+    """`atomic_rmw_tko` and `atomic_cas_tko`: of distinct addresses, so that the old values are known."""
+    if not k.effects:
+        return False
+    swap = opdef.cls is ops.AtomicCASTko
+    ptr = pointers(k, WORDS if swap else summed(k.version), writable=True, distinct=True)
+    if ptr is None:
+        return False
+    t = Tile(tile_of(ptr).shape, pointee(ptr.type))
+    mask = get(k, Tile(t.shape, I1)) if k.chance(0.3) else None
+    value, compared = get(k, t), get(k, t) if swap else None
+    drawn = ordering(k, opdef)
+    token = k.settle()
+    o: ops.AtomicCASTko | ops.AtomicRMWTko
+    if compared is not None:
+        o = ops.AtomicCASTko(pointers=ptr, cmp=compared, val=value, mask=mask, token=token, **drawn)
+    else:
+        drawn["mode"] = k.rng.choice(modes(pointee(ptr.type)))
+        o = ops.AtomicRMWTko(pointers=ptr, arg=value, mask=mask, token=token, **drawn)
+    k.emit(o, visible=mask is None)
+    k.wrote(o.result_token)
+    if mask is not None:
+        # What is left out gives nothing that is defined.
+        k.emit(ops.Select(cond=mask, val_if_true=o.result, val_if_false=get(k, t)))
+    return True
+
+
+# ---------------------------------------------------------------- tokens
+
+
+def make_token(k: Kernel, opdef: OpDef) -> bool:
+    """A token that the next join waits for."""
+    token = k.emit(ops.MakeToken()).result
+    if k.effects:
+        k.pending.append(token)
+    return True
+
+
+def join_tokens(k: Kernel, opdef: OpDef) -> bool:
+    """All that is pending, and a new token where that is not enough."""
+    if k.effects:
+        while len(k.pending) + (k.token is not None) < 2:
+            k.pending.append(k.emit(ops.MakeToken()).result)
+        k.settle()
+    return k.effects
+
+
+def ordered(k: Kernel, opdef: OpDef) -> bool:
+    """An operation that only takes its place in the order of things, with a token where it needs one."""
+    if not k.effects:
+        return False
+    needed = opdef.field("token").arity == "one"
+    o = create(opdef, token=k.settled() if needed else k.settle())
+    k.wrote(k.emit(o).result_token)
+    return True
+
+
+def stored(k: Kernel, value: Value) -> bool:
+    """Store a value where it can be seen from outside."""
+    t = tile_of(value)
+    if not isinstance(t.element, Scalar) or t.element is F4 or t.element.text == "i4" or t.size > LARGEST:
+        return False
+    ptr = pointers(k, [t.element], dims=t.shape, writable=True, distinct=True)
+    if ptr is not None:
+        store_to(k, ptr, value)
+    return ptr is not None

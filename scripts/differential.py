@@ -47,7 +47,9 @@ def theirs(data: bytes, folder: str) -> tuple[int, str]:
     path = Path(folder, "in.tileirbc")
     path.write_bytes(data)
     answer = subprocess.run([tool, path], capture_output=True, encoding="utf-8", errors="replace", timeout=60)
-    lines = [re.sub(r"^.*?error: (error at offset \d+: )?", "", s) for s in answer.stderr.splitlines() if "error: " in s]
+    lines = [
+        re.sub(r"^.*?error: (error at offset \d+: )?", "", s) for s in answer.stderr.splitlines() if "error: " in s
+    ]
     return answer.returncode, lines[0] if lines else ""
 
 

@@ -80,7 +80,7 @@ class File:
     """Sections by number that replace the made ones: payload and alignment."""
     tail: bytes = b"\0"
 
-    def bytes(self) -> bytes:
+    def data(self) -> bytes:
         made = {
             1: (table(self.strings, 4), 4),
             2: (b"\x01" + self.entry(), 8),

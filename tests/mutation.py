@@ -65,7 +65,9 @@ def _other_tile(t: Tile, rng: random.Random) -> Type:
             shape = t.shape[1:] if t.shape and rng.random() < 0.5 else (*t.shape, rng.choice((1, 2)))
             return Tile(shape, t.element)
     element = t.element
-    return Tile(t.shape, element.pointee if isinstance(element, Ptr) else Ptr(element) if element in NUMBERS else element)
+    return Tile(
+        t.shape, element.pointee if isinstance(element, Ptr) else Ptr(element) if element in NUMBERS else element
+    )
 
 
 def mutate(module: Module, rng: random.Random) -> Module:
@@ -159,7 +161,15 @@ def _other_value(f: Field, old: Any, rng: random.Random) -> Any:
             return rng.choice((old + "%d", "%", "100%%", old + "%5.2f%s"))
         case AttrKind.PREDICATE:
             return rng.choice(
-                (DivBy(6), DivBy(8, 2, 0), DivBy(1 << 63), SameElements((1,)), Bounded(5, 2), Bounded(0, 300), Bounded(None, 7))
+                (
+                    DivBy(6),
+                    DivBy(8, 2, 0),
+                    DivBy(1 << 63),
+                    SameElements((1,)),
+                    Bounded(5, 2),
+                    Bounded(0, 300),
+                    Bounded(None, 7),
+                )
             )
         case AttrKind.ARRAY:
             return _other_identities(old, rng)
@@ -338,4 +348,3 @@ MUTATIONS: tuple[Mutation, ...] = (
     change_entry,
     change_location,
 )
-

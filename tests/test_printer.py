@@ -248,7 +248,7 @@ def test_the_three_styles() -> None:
 
 def test_an_unknown_style_is_refused() -> None:
     with pytest.raises(TileError, match="one of disasm, opt, generic"):
-        show(module("return"), "pretty")
+        show(module(""), "pretty")
 
 
 @pytest.mark.parametrize("style", ["disasm", "opt", "generic"])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from assemble import MAGIC, RETURN, File, function, i32, tile, vi, zz
 
 import tilery
+from assemble import MAGIC, RETURN, File, function, i32, tile, vi, zz
 from tilery import TileError
 from tilery.attrs import Bounded, Dense, DivBy, SameElements, StrAttr
 from tilery.types import I32, Tile
@@ -28,6 +28,7 @@ def assume(predicate: bytes, *, rank: int = 1) -> bytes:
 
 
 TYPES = [b"\x03", tile(0, 8), function([])]
+UNKNOWN_DENSE = "unknown DenseElementsAttr based Attr"
 
 
 def with_body(body: bytes, **changes: object) -> File:
@@ -38,14 +39,14 @@ def with_body(body: bytes, **changes: object) -> File:
 
 
 def test_the_smallest_file() -> None:
-    module = load(File().bytes())
+    module = load(File().data())
     assert str(module.version) == "13.1"
     assert [e.sym_name for e in module.entries] == ["k"]
 
 
 @pytest.mark.parametrize("version", [(13, 0), (13, 5), (12, 1), (14, 1), (250, 0)])
 def test_version_window(version: tuple[int, int]) -> None:
-    found = error(File(version=version).bytes())
+    found = error(File(version=version).data())
     assert found.message == (
         f"unsupported Tile version {version[0]}.{version[1]}.0, this reader supports versions [13.1 - 13.4]"
     )
@@ -53,16 +54,16 @@ def test_version_window(version: tuple[int, int]) -> None:
 
 
 def test_the_first_reader_takes_only_its_version() -> None:
-    found = error(File(version=(13, 2)).bytes(), "13.1")
+    found = error(File(version=(13, 2)).data(), "13.1")
     assert found.message == "unsupported Tile version 13.2.0, this reader supports versions [13.1, 13.1]"
-    assert load(File(tag=65535).bytes(), reader="13.1").entries
+    assert load(File(tag=65535).data(), reader="13.1").entries
 
 
 def test_opcode_110() -> None:
-    data = File(body=b"\x6e").bytes()
+    data = File(body=b"\x6e").data()
     assert error(data).message == "unsupported opcode 110 for bytecode version 13.1"
     assert error(data, "13.1").message == "unknown or unimplemented opcode: 110"
-    assert error(File(body=b"\x19").bytes()).message == "unknown or unimplemented opcode: 25"
+    assert error(File(body=b"\x19").data()).message == "unknown or unimplemented opcode: 25"
 
 
 # The texts of NVIDIA's 13.1 attribute reader, and what the newest one says instead.
@@ -83,19 +84,19 @@ def test_opcode_110() -> None:
         (b"\x0c\x01", "failed to read lower bound for BoundedAttr", "failed to read lb_val"),
         (b"\x0c\x02", "failed to read upper bound for BoundedAttr", "failed to read ub_val"),
         (b"\x0d", "unsupported AttributeTag 13 for self-contained attribute", None),
-        (b"\x07\x01", "failed to read number of string attrs in DenseElementsAttr", "unknown DenseElementsAttr based Attr"),
-        (b"\x07\x01\x01\x7f", "string index 127 out of bounds", "unknown DenseElementsAttr based Attr"),
+        (b"\x07\x01", "failed to read number of string attrs in DenseElementsAttr", UNKNOWN_DENSE),
+        (b"\x07\x01\x01\x7f", "string index 127 out of bounds", UNKNOWN_DENSE),
     ],
-)  # fmt: skip
+)
 def test_attribute_reader_texts(payload: bytes, old: str, new: str | None) -> None:
     # The assume is the last operation, so that its data ends with the payload.
-    data = with_body(b"\x3a\x01\x06\x01" + payload).bytes()
+    data = with_body(b"\x3a\x01\x06\x01" + payload).data()
     assert error(data, "13.1").message == old
     assert error(data).message == (new or old)
 
 
 def test_enclosing_messages_are_notes() -> None:
-    found = error(File(body=b"\x05\x7f").bytes())
+    found = error(File(body=b"\x05\x7f").data())
     assert [found.message, *found.notes] == [
         "string index 127 out of bounds",
         "failed to read StringAttr.",
@@ -115,7 +116,7 @@ def test_predicates() -> None:
         (b"\x0c\x03" + zz(-5) + zz(7), Bounded(-5, 7)),
         (b"\x0c\x00", Bounded()),
     ]:
-        data = with_body(assume(payload)).bytes()
+        data = with_body(assume(payload)).data()
         module = load(data)
         assert module.entries[0].body.ops[1].predicate == expected  # type: ignore[attr-defined]
         assert tilery.dumps(tilery.clone(module)) == data
@@ -123,7 +124,7 @@ def test_predicates() -> None:
 
 def test_a_broken_type_that_nothing_uses_is_no_error() -> None:
     types = [function([]), b"\x7f\x01\x02", tile(9, 3)]
-    data = File(types=types).bytes()
+    data = File(types=types).data()
     module = load(data)
     assert tilery.dumps(tilery.clone(module)) == data, "it stays in the table"
     converted = load(tilery.dumps(module, "13.2"))
@@ -131,19 +132,19 @@ def test_a_broken_type_that_nothing_uses_is_no_error() -> None:
 
 
 def test_cyclic_types() -> None:
-    found = error(File(types=[function([1]), tile(1, 4)], signature=0).bytes())
+    found = error(File(types=[function([1]), tile(1, 4)], signature=0).data())
     assert found.message == "failed to get elementType type"
     assert "type 1 refers to itself" in found.notes[0]
 
 
 def test_deeply_nested_types_are_refused() -> None:
     types = [function([i + 1]) for i in range(5000)] + [function([])]
-    assert "more than 100 deep" in error(File(types=types).bytes()).message
+    assert "more than 100 deep" in error(File(types=types).data()).message
 
 
 def test_function_types_that_would_print_to_gigabytes() -> None:
     types = [function([i + 1] * 40) for i in range(60)] + [function([])]
-    module = load(File(types=types).bytes())
+    module = load(File(types=types).data())
     with pytest.raises(TileError, match="longer than"):
         _ = module.entries[0].function_type.text
 
@@ -155,7 +156,7 @@ def test_deeply_nested_regions_are_fine() -> None:
     closing = b"\x6d\x00\x00" + b"\x00"
     body = opening * depth + b"\x05\x00\x00" + closing * depth + RETURN
     file = File(types=[b"\x00", tile(0), function([1])], signature=2, body=body)
-    data = file.bytes()
+    data = file.data()
     module = load(data)
     assert sum(1 for _ in tilery.walk(module)) == 2 * depth + 4
     assert tilery.dumps(tilery.clone(module)) == data
@@ -165,9 +166,9 @@ def test_deeply_nested_regions_are_fine() -> None:
 def test_huge_counts_are_refused_at_once() -> None:
     huge = vi((1 << 63) - 1)
     for number in (1, 2, 3, 4, 5):
-        assert error(File(order=(1, 2, 3, 4, 5), sections={number: (huge, 8)}).bytes()).offset is not None
+        assert error(File(order=(1, 2, 3, 4, 5), sections={number: (huge, 8)}).data()).offset is not None
     for body in (b"\x10\x01" + huge, b"\x32" + huge, b"\x53\x01" + huge, b"\x5c\x00" + huge):
-        assert error(with_body(body).bytes()).message
+        assert error(with_body(body).data()).message
 
 
 def test_debug_entries_that_share_everything() -> None:
@@ -176,7 +177,7 @@ def test_debug_entries_that_share_everything() -> None:
     offsets = b"".join((3 * i).to_bytes(4, "little") for i in range(61))
     payload = b"\x01\xcb\xcb\xcb" + bytes(4) + b"\x02" + b"\xcb" * 7
     payload += (61).to_bytes(8, "little") * 2 + vi(61) + b"\xcb" * 3 + offsets + b"".join(entries)
-    data = File(location=1, sections={3: (payload, 8)}).bytes()
+    data = File(location=1, sections={3: (payload, 8)}).data()
     module = load(data)
     assert tilery.equal(module, tilery.clone(module))
     assert tilery.dumps(tilery.clone(module)) == data
@@ -185,7 +186,7 @@ def test_debug_entries_that_share_everything() -> None:
 
 def test_strings_that_are_not_utf8_survive() -> None:
     body = b"\x5c\x00\x00"
-    data = File(strings=[b"k\xff\xfe"], body=body).bytes()
+    data = File(strings=[b"k\xff\xfe"], body=body).data()
     module = load(data)
     assert module.entries[0].sym_name == "k\udcff\udcfe"
     assert tilery.dumps(tilery.clone(module)) == data
@@ -199,25 +200,25 @@ def test_overlapping_strings_do_not_eat_the_memory() -> None:
     file.types = [b"\x00", tile(0), function([])]
     file.signature, file.constants = 2, [b"\x01\x00"]
     file.sections[1] = (payload, 4)
-    assert "overlap too much" in error(file.bytes()).message
+    assert "overlap too much" in error(file.data()).message
 
 
 def test_private_entries_keep_their_flag() -> None:
-    data = File(flags=3).bytes()
+    data = File(flags=3).data()
     module = load(data)
     assert module.entries[0].extra == {"sym_visibility": StrAttr("private")}
     assert tilery.dumps(tilery.clone(module)) == data
 
 
 def test_unknown_flag_bits() -> None:
-    assert load(File(flags=0xF2).bytes()).entries
-    found = error(File(version=(13, 4), flags=0xF2).bytes())
+    assert load(File(flags=0xF2).data()).entries
+    found = error(File(version=(13, 4), flags=0xF2).data())
     assert found.message == "function entry has unrecognized flag bits (0xF0);"
 
 
 def test_sections_in_any_order_come_back_in_that_order() -> None:
     for order in ((2, 4, 3, 5, 1), (1, 5, 4, 2), (5, 1, 2, 4)):
-        data = with_body(b"\x10\x01\x00" + RETURN, order=order, constants=[b"\x04\x07\0\0\0"]).bytes()
+        data = with_body(b"\x10\x01\x00" + RETURN, order=order, constants=[b"\x04\x07\0\0\0"]).data()
         module = load(data)
         assert tilery.dumps(tilery.clone(module)) == data
 
@@ -225,16 +226,16 @@ def test_sections_in_any_order_come_back_in_that_order() -> None:
 def test_equal_constants_stored_twice_stay_twice() -> None:
     body = b"\x10\x01\x00" + b"\x10\x01\x01" + b"\x10\x01\x00" + RETURN
     entry = b"\x04\x07\0\0\0"
-    data = with_body(body, constants=[entry, entry]).bytes()
+    data = with_body(body, constants=[entry, entry]).data()
     module = load(data)
     assert tilery.dumps(tilery.clone(module)) == data
     assert module.entries[0].body.ops[1].value == Dense(Tile((8,), I32), b"\x07\0\0\0")  # type: ignore[attr-defined]
 
 
 def test_other_encodings_are_normalised() -> None:
-    plain = with_body(b"\x3a\x01" + RETURN).bytes()
-    overlong = with_body(b"\xba\x80\x00\x81\x00" + RETURN).bytes()
-    trailing = with_body(b"\x3a\x01" + RETURN, types=[b"\x03\xaa", tile(0, 8) + b"\0", function([])]).bytes()
+    plain = with_body(b"\x3a\x01" + RETURN).data()
+    overlong = with_body(b"\xba\x80\x00\x81\x00" + RETURN).data()
+    trailing = with_body(b"\x3a\x01" + RETURN, types=[b"\x03\xaa", tile(0, 8) + b"\0", function([])]).data()
     for data in (overlong, trailing):
         module = load(data)
         assert tilery.equal(module, load(plain))
@@ -266,7 +267,7 @@ def test_broken_containers(data: bytes, message: str) -> None:
 def test_a_block_needs_a_terminator() -> None:
     types = [b"\x00", tile(0), function([1])]
     body = b"\x32\x00\x00\x02\x01\x00\x00" + b"\x00" + RETURN
-    found = error(File(types=types, signature=2, body=body).bytes())
+    found = error(File(types=types, signature=2, body=body).data())
     assert found.message == (
         "invalid block structure: block is expected to have a terminator operation, but it is empty"
     )
@@ -274,8 +275,8 @@ def test_a_block_needs_a_terminator() -> None:
 
 def test_permutations_refuse_the_extremes() -> None:
     body = b"\x53\x01" + i32(0x7FFFFFFF) + b"\x00"
-    assert error(with_body(b"\x3a\x01" + body).bytes()).message == "array contains unsupported value 2147483647"
+    assert error(with_body(b"\x3a\x01" + body).data()).message == "array contains unsupported value 2147483647"
 
 
 def test_unknown_reader() -> None:
-    assert "unknown reader '12.0'" in error(File().bytes(), "12.0").message
+    assert "unknown reader '12.0'" in error(File().data(), "12.0").message

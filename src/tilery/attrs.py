@@ -410,7 +410,6 @@ class DebugAttr(Attr, metaclass=_Interned):
         return type(self), self.parts()
 
 
-
 @dataclass(frozen=True, eq=False, repr=False)
 class DIFile(DebugAttr):
     """A source file."""

@@ -136,12 +136,13 @@ class _Lines:
     """The module as it is printed, to show an operation with the field that is wrong underlined."""
 
     def __init__(self, module: Module) -> None:
+        from .text.names import Names
         from .text.printer import show_with_places
 
         try:
             self.text, self.starts, self.names = show_with_places(module)
         except TileError:  # too long to print
-            self.text, self.starts, self.names = "", {}, {}
+            self.text, self.starts, self.names = "", {}, Names(0)
 
     def excerpt(self, finding: Finding) -> tuple[str, ...]:
         start = self.starts.get(finding.op)
@@ -176,5 +177,3 @@ class _Lines:
 
 def _unknown(o: Op) -> bool:
     return not hasattr(type(o), "opdef")
-
-

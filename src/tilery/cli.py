@@ -30,17 +30,17 @@ exit status:
 # ---------------------------------------------------------------- reading any input
 
 
-def load_any(name: str) -> Module:
+def load_any(name: str, verify: bool = True) -> Module:
     """A module from a file of bytecode or text."""
-    return module_of(read_input(name), name)
+    return module_of(read_input(name), name, verify)
 
 
-def module_of(data: bytes, name: str) -> Module:
+def module_of(data: bytes, name: str, verify: bool = True) -> Module:
     """A module from bytecode or text."""
     from . import load
 
     with place(name):
-        return load(data)
+        return load(data, verify=verify)
 
 
 def is_bytecode(data: bytes) -> bool:
@@ -99,17 +99,19 @@ def info(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Verify that a file is legal Tile IR, and list what is wrong with it."""
-    from .cli_show import located
-    from .verifier import verify
+    """Verify that files are legal Tile IR, and list all that is wrong with them."""
+    from .cli_check import check_reports, report_data
 
-    found = [located(finding, args.file) for finding in verify(load_any(args.file))]
+    reports = check_reports(args)
     if args.json:
-        write_output("-", as_json({"legal": not found, "errors": [error.as_dict() for error in found]}))
+        write_output("-", as_json([report_data(found) for found in reports]))
     else:
-        for error in found:
-            report(error, in_json=False)
-    return int(bool(found))
+        for found in reports:
+            for error in found.errors:
+                report(error)
+            for warning in found.warnings:
+                report(warning, kind="warning")
+    return int(not all(found.legal for found in reports))
 
 
 def convert(args: argparse.Namespace) -> int:
@@ -129,9 +131,18 @@ def assemble(args: argparse.Namespace) -> int:
 
 
 def disassemble(args: argparse.Namespace) -> int:
-    """Print a file, bytecode or text, as text."""
-    write_output(args.output, show_text(load_any(args.file), args))
-    return 0
+    """Print a file, bytecode or text, as text; an illegal module too, with what is wrong with it on stderr."""
+    from .cli_check import load_unverified
+
+    errors: list[TileError] = []
+    if args.no_verify:
+        module = load_any(args.file, verify=False)
+    else:
+        module, errors = load_unverified(read_input(args.file), args.file)
+    write_output(args.output, show_text(module, args))
+    for error in errors:
+        report(error, args.json)
+    return int(bool(errors))
 
 
 def fmt(args: argparse.Namespace) -> int:
@@ -234,6 +245,11 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="OUT", help="where to write; default: stdout")
 
 
+def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
+    for name in names or ("file",):
+        parser.add_argument(name, metavar=name.upper(), help="bytecode or text")
+
+
 def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-g", "--locs", action="store_true", help=help)
 
@@ -248,25 +264,31 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=PrintVersion)
     verbs = Verbs(parser)
     sub = verbs.add("info", info, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
-    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+    add_input(sub)
 
     sub = verbs.add("dis", disassemble, ["dis kernel.tileirbc", "dis -g --style opt kernel.tileirbc -o kernel.mlir"])
-    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+    add_input(sub)
     add_output(sub)
     add_locs(sub, "print source locations")
     styles = "as tileirdisasm prints (default), as cuda-tile-opt prints, or MLIR's generic form"
     sub.add_argument("--style", choices=["disasm", "opt", "generic"], default="disasm", help=styles)
+    sub.add_argument("--no-verify", action="store_true", help="do not look whether the module is legal")
 
     sub = verbs.add("asm", assemble, ["asm kernel.mlir -o kernel.tileirbc", "asm --version 13.2 - < kernel.mlir > out"])
-    sub.add_argument("file", metavar="FILE", help="text (bytecode is read too)")
+    add_input(sub)
     add_output(sub)
     add_version(sub, "the bytecode version; default: the lowest that can express the file")
 
-    sub = verbs.add("check", check, ["check kernel.tileirbc", "check --json kernel.mlir"], json_result=True)
-    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+    sub = verbs.add("check", check, ["check kernel.tileirbc", "check --version 13.1 *.mlir"], json_result=True)
+    sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
+    add_version(sub, "also whether this bytecode version can express it")
+    sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after so many; default: 100")
+    sub.add_argument("--reader", metavar="X.Y", help="read bytecode as NVIDIA's reader of this version: 13.1 or 13.4")
+    what = "what to do about optimization hints that NVIDIA's compiler ignores; default: ignore"
+    sub.add_argument("--hints", choices=["ignore", "warn", "error"], default="ignore", help=what)
 
     sub = verbs.add("convert", convert, ["convert new.tileirbc --version 13.2 -o old.tileirbc"])
-    sub.add_argument("file", metavar="FILE", help="bytecode or text")
+    add_input(sub)
     add_output(sub)
     add_version(sub, "the bytecode version to write", required=True)
 
@@ -282,8 +304,7 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--drop-comments", action="store_true", help="with -i: format files whose comments would be lost")
 
     sub = verbs.add("diff", diff, ["diff old.tileirbc new.tileirbc", "diff kernel.mlir kernel.tileirbc"], True)
-    sub.add_argument("a", metavar="A", help="bytecode or text")
-    sub.add_argument("b", metavar="B", help="bytecode or text")
+    add_input(sub, "a", "b")
     add_locs(sub, "compare source locations, producer and module name too")
 
     sub = verbs.add("ops", ops, ["ops", "ops addf", "ops --json load_view_tko", "ops --version 13.1"], True)
@@ -330,16 +351,18 @@ def visible(note: str) -> str:
     return Note(text, note.start, note.kind) if isinstance(note, Note) else text
 
 
-def report(error: TileError | Stop, in_json: bool) -> None:
-    """Print an error to stderr."""
+def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") -> None:
+    """Print an error or a warning to stderr."""
     if in_json:
         facts = error.as_dict() if isinstance(error, TileError) else {"message": str(error)}
         sys.stderr.write(as_json({"error": facts}, indent=None))
     elif isinstance(error, TileError):
         error.message = error.message.translate(PICTURES)
         error.source = error.source and error.source.translate(PICTURES)
+        error.excerpt = tuple(line.translate(PICTURES) for line in error.excerpt)
         error.notes = [visible(note) for note in error.notes]
-        sys.stderr.write(error.render(color=colors(sys.stderr)) + "\n")
+        text = error.render(color=colors(sys.stderr))
+        sys.stderr.write(text.replace("error: ", f"{kind}: ", 1) + "\n")
     else:
         sys.stderr.write(f"tilery: {error}\n")
 

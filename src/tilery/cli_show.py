@@ -7,14 +7,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from .attrs import CallSite, DILoc, FileLineCol
-from .diag import TileError
 from .ir import difference, walk
 from .version import Version
 
 if TYPE_CHECKING:
     from .ops import Entry, Global, Module
-    from .verifier import Finding
 
 
 # ---------------------------------------------------------------- info
@@ -82,24 +79,6 @@ def _count(number: int, what: str) -> str:
 def printable(text: str) -> str:
     """A string of a file without what could steer a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-# ---------------------------------------------------------------- check
-
-
-def located(finding: Finding, file: str) -> TileError:
-    """A violation as an error, with the place in the source where the file knows it."""
-    from .verifier import as_error
-
-    error = as_error(finding, "<stdin>" if file == "-" else file)
-    loc = finding.op.loc
-    while isinstance(loc, CallSite):
-        loc = loc.callee
-    if isinstance(loc, DILoc):
-        loc = loc.source
-    if isinstance(loc, FileLineCol):
-        error.notes.append(f"in the source at {loc.filename}:{loc.line}:{loc.column}")
-    return error
 
 
 # ---------------------------------------------------------------- diff, fmt

@@ -560,7 +560,3 @@ def registered(*, testing: bool = False) -> list[OpDef]:
     from . import ops  # noqa: F401  # importing them declares them
 
     return sorted((d for d in BY_OPCODE.values() if testing or not d.testing), key=lambda d: d.mnemonic)
-
-
-
-

@@ -269,8 +269,10 @@ def _ends(last: Op, opdef: OpDef) -> bool:
     """A region ends with its implicit terminator; those of `if` and `loop` may leave earlier too."""
     if last.name == opdef.implicit:
         return True
-    return opdef.mnemonic in ("if", "loop") and not isinstance(last, UnknownOp) and (
-        opdef.mnemonic in last.opdef.parents or last.name == "return"
+    return (
+        opdef.mnemonic in ("if", "loop")
+        and not isinstance(last, UnknownOp)
+        and (opdef.mnemonic in last.opdef.parents or last.name == "return")
     )
 
 

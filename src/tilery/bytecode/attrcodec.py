@@ -81,8 +81,6 @@ def read_tagged(c: Cursor, tables: Tables, depth: int = 0) -> Attr:
     raise TileError(f"unsupported AttributeTag {tag} for self-contained attribute", offset=start)
 
 
-
-
 def _read_bool(c: Cursor) -> int:
     start = c.pos
     try:

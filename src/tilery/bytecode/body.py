@@ -31,9 +31,7 @@ class _Frame:
     """how many values were visible outside"""
 
 
-def read_body(
-    c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None = None
-) -> None:
+def read_body(c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None = None) -> None:
     """Fill `block`, whose arguments are set, with the operations up to the cursor's end.
 
     With `offsets`, where each operation starts is recorded there.
@@ -42,9 +40,7 @@ def read_body(
 
 
 class _Body:
-    def __init__(
-        self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None
-    ) -> None:
+    def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None) -> None:
         self.c, self.tables, self.block, self.location_list = c, tables, block, location_list
         self.offsets = offsets
         self.values: list[Value] = list(block.args)
@@ -347,9 +343,7 @@ class _Body:
             what = where if opdef.segmented else str(index)
             raise enclose(e, f"failed to read operand index {what}") from None
         if number >= size:
-            raise TileError(
-                f"operand index {number} out of bounds (size={size}) {where}", offset=start, field=f.name
-            )
+            raise TileError(f"operand index {number} out of bounds (size={size}) {where}", offset=start, field=f.name)
         c.mark(start, f"{f.name} %{number}")
         return self.values[number]
 

@@ -125,6 +125,3 @@ def _gap(data: bytes, start: int, end: int, file_reader: FileReader) -> list[Mar
         filler = data.count(PADDING, first, last) == last - first
         out.append(Mark(first, last, "padding" if filler else "not read", 0))
     return out
-
-
-

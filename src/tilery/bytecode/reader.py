@@ -400,8 +400,7 @@ class FileReader:
             constants=tuple(self.data[slice(*tables.constants.at(i))] for i in range(len(tables.constants))),
             constant_uses={key: tuple(uses) for key, uses in tables.constant_uses.items()},
             debug=tuple(
-                tables.known_debug.get(i + 1) or self.data[slice(*tables.debug.at(i))]
-                for i in range(len(tables.debug))
+                tables.known_debug.get(i + 1) or self.data[slice(*tables.debug.at(i))] for i in range(len(tables.debug))
             ),
             locations=self._location_lists(),
             location_list=self.location_list,

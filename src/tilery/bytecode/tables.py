@@ -38,9 +38,7 @@ class Ranges:
 class Tables:
     """Strings, types, constants and debug information of one file."""
 
-    def __init__(
-        self, data: bytes, version: Version, profile: Profile, marks: list[Mark] | None, tag: int = 0
-    ) -> None:
+    def __init__(self, data: bytes, version: Version, profile: Profile, marks: list[Mark] | None, tag: int = 0) -> None:
         self.data, self.version, self.profile, self.marks = data, version, profile, marks
         self.version_text = f"{version}.{tag}" if tag else str(version)
         self.strings, self.types, self.constants, self.debug = Ranges(), Ranges(), Ranges(), Ranges()

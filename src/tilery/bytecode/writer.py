@@ -87,9 +87,7 @@ class _Table:
 class _File:
     """One file being written; it hands out the indices of strings, types, constants and debug entries."""
 
-    def __init__(
-        self, module: Module, version: Version, seen: FileLayout | None, learning: bool = False
-    ) -> None:
+    def __init__(self, module: Module, version: Version, seen: FileLayout | None, learning: bool = False) -> None:
         self.module, self.version, self.seen, self.learning = module, version, seen, learning
         self.strings = _Table(seen.strings if seen else ())
         self.types = _Table(seen.types if seen else ())
@@ -153,9 +151,7 @@ class _File:
     def _order(self, sections: dict[Section, bytearray]) -> list[SectionHint]:
         if self.seen is None:
             # NVIDIA's writer pads the functions at the end, and omits empty sections.
-            return [
-                SectionHint(s, ALIGNMENT[s], 8 if s is Section.FUNC else 1) for s in DEFAULT_ORDER if s in sections
-            ]
+            return [SectionHint(s, ALIGNMENT[s], 8 if s is Section.FUNC else 1) for s in DEFAULT_ORDER if s in sections]
         known = [hint for hint in self.seen.sections if hint.id in sections]
         missing = [s for s in DEFAULT_ORDER if s in sections and s not in {hint.id for hint in known}]
         return known + [SectionHint(s, ALIGNMENT[s], 1) for s in missing]
@@ -315,9 +311,7 @@ class _File:
         seen = self.seen
         constants = [n for n in range(len(seen.constants)) if n in self.constant_used]
         moved = {old: new for new, old in enumerate(constants)}
-        uses = {
-            key: tuple(moved[n] for n in numbers if n in moved) for key, numbers in seen.constant_uses.items()
-        }
+        uses = {key: tuple(moved[n] for n in numbers if n in moved) for key, numbers in seen.constant_uses.items()}
         return replace(
             seen,
             strings=_kept(seen.strings, self.strings),

@@ -111,4 +111,4 @@ __all__ = [
     "PrintTko", "PtrToInt", "PtrToPtr", "Reduce", "RemF", "RemI", "Reshape", "Return", "Rsqrt", "Scan", "Select",
     "ShLI", "ShRI", "Sin", "SinH", "Sqrt", "StorePtrTko", "StoreViewTko", "SubF", "SubI", "Tan", "TanH", "TestFunc",
     "TruncI", "Unpack", "XOrI", "Yield",
-]  # fmt: skip
+]

@@ -72,7 +72,7 @@ def _positions(o: AtomicRedViewTko, rank: int) -> Answer:
            "(`token` `` `=` `` $token^)? attr-dict `:` type($pointers) `,` type($val) (`,` type($mask)^)? "
            "`->` type($result) `,` type($result_token)",
     example="%0, %1 = atomic_cas_tko relaxed device %ptr, %x, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token")
-class AtomicCASTko(Op):  # fmt: skip
+class AtomicCASTko(Op):
     """Replace the element in memory where it equals `cmp`, atomically; floats are compared by their bits."""
 
     memory_ordering_semantics: Ordering = attr(Ordering, ORDERING, only=STRONG)
@@ -103,7 +103,7 @@ class AtomicCASTko(Op):  # fmt: skip
     example=f"""{PARTITION}
         %a = constant <f32: 1.0> : tile<8xf32>
         %0 = atomic_red_view_tko relaxed device %view[%n], addf, %a : tile<8xf32>, \
-partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token""")  # fmt: skip
+partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token""")
 class AtomicRedViewTko(Op):
     """Combine a tile with memory through a view, each element atomically, without giving the old ones."""
 
@@ -145,7 +145,7 @@ class AtomicRedViewTko(Op):
            "(`,` $mask^)? (`token` `` `=` `` $token^)? attr-dict `:` type($pointers) `,` type($arg) "
            "(`,` type($mask)^)? `->` type($result) `,` type($result_token)",
     example="%0, %1 = atomic_rmw_tko relaxed device %ptr, addf, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token")
-class AtomicRMWTko(Op):  # fmt: skip
+class AtomicRMWTko(Op):
     """Combine elements with memory, each atomically, and give the old ones."""
 
     memory_ordering_semantics: Ordering = attr(Ordering, ORDERING, only=STRONG)

@@ -13,7 +13,7 @@ FORMAT = "$lhs `,` $rhs attr-dict `:` type($result)"
 
 
 @op("andi", 0x04, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
-    example="%0 = andi %n, %n : tile<i32>")  # fmt: skip
+    example="%0 = andi %n, %n : tile<i32>")
 class AndI(Op):
     """Bitwise and."""
 
@@ -23,7 +23,7 @@ class AndI(Op):
 
 
 @op("ori", 0x52, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
-    example="%0 = ori %n, %n : tile<i32>")  # fmt: skip
+    example="%0 = ori %n, %n : tile<i32>")
 class OrI(Op):
     """Bitwise or."""
 
@@ -33,7 +33,7 @@ class OrI(Op):
 
 
 @op("xori", 0x6C, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
-    example="%0 = xori %n, %n : tile<i32>")  # fmt: skip
+    example="%0 = xori %n, %n : tile<i32>")
 class XOrI(Op):
     """Bitwise exclusive or."""
 

@@ -59,7 +59,7 @@ def _yields(block: Block, results: list[Type], name: str) -> Answer:
 
 
 @op("assert", 0x05, group=GROUP, format="$condition `,` $message attr-dict `:` type($condition)",
-    example='assert %c, "must hold" : tile<i1>')  # fmt: skip
+    example='assert %c, "must hold" : tile<i1>')
 class Assert(Op):
     """Report an error to the host where a condition does not hold."""
 
@@ -71,7 +71,7 @@ class Assert(Op):
     example="""
         loop {
           break
-        }""")  # fmt: skip
+        }""")
 class Break(Op):
     """Leave the innermost `loop`; the operands are its results."""
 
@@ -92,7 +92,7 @@ class Break(Op):
     example="""
         %0 = for %i in (%n to %n, step %n) : tile<i32> iter_values(%acc = %n) -> (tile<i32>) {
           continue %acc : tile<i32>
-        }""")  # fmt: skip
+        }""")
 class Continue(Op):
     """Go on with the next iteration of the innermost loop; the operands are what it carries."""
 
@@ -123,7 +123,7 @@ class Continue(Op):
         %0 = for %i in (%n to %n, step %n) : tile<i32> iter_values(%acc = %n) -> (tile<i32>) {
           %s = addi %acc, %i : tile<i32>
           continue %s : tile<i32>
-        }""")  # fmt: skip
+        }""")
 class For(Op):
     """A loop over a range of integers, with values carried from one iteration to the next."""
 
@@ -154,7 +154,7 @@ class For(Op):
           yield %n : tile<i32>
         } else {
           yield %n : tile<i32>
-        }""")  # fmt: skip
+        }""")
 class If(Op):
     """Execute one of two regions."""
 
@@ -178,7 +178,7 @@ class If(Op):
     example="""
         %0 = loop iter_values(%i = %n) : tile<i32> -> tile<i32> {
           break %i : tile<i32>
-        }""")  # fmt: skip
+        }""")
 class Loop(Op):
     """Repeat until `break`, with values carried from one iteration to the next."""
 
@@ -194,7 +194,7 @@ class Loop(Op):
     example="""
         entry @k() {
           return
-        }""")  # fmt: skip
+        }""")
 class Return(Op):
     """End the kernel."""
 
@@ -225,7 +225,7 @@ class Return(Op):
           yield %n : tile<i32>
         } else {
           yield %n : tile<i32>
-        }""")  # fmt: skip
+        }""")
 class Yield(Op):
     """Give the results of the region it ends."""
 

@@ -89,7 +89,7 @@ def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> 
 
 
 @op("bitcast", 0x09, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
-    example="%0 = bitcast %n : tile<i32> -> tile<f32>")  # fmt: skip
+    example="%0 = bitcast %n : tile<i32> -> tile<f32>")
 class Bitcast(Op):
     """Read the same bits as another element type of the same width."""
 
@@ -108,7 +108,7 @@ class Bitcast(Op):
 
 @op("exti", 0x25, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
     format="$from keyword($signedness) attr-dict `:` type($from) `->` type($to)",
-    example="%0 = exti %n signed : tile<i32> -> tile<i64>")  # fmt: skip
+    example="%0 = exti %n signed : tile<i32> -> tile<i64>")
 class ExtI(Op):
     """Widen integers."""
 
@@ -124,7 +124,7 @@ class ExtI(Op):
 
 @op("ftof", 0x2A, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
     format="$from rounding($rounding_mode) attr-dict `:` type($from) `->` type($to)",
-    example="%0 = ftof %x : tile<f32> -> tile<f16>")  # fmt: skip
+    example="%0 = ftof %x : tile<f32> -> tile<f16>")
 class FToF(Op):
     """Convert between float types."""
 
@@ -141,7 +141,7 @@ class FToF(Op):
 @op("ftoi", 0x2B, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
     format="$from keyword($signedness) rounding($rounding_mode) (`saturating` $saturating^)? attr-dict "
            "`:` type($from) `->` type($to)",
-    example="%0 = ftoi %x signed : tile<f32> -> tile<i32>")  # fmt: skip
+    example="%0 = ftoi %x signed : tile<f32> -> tile<i32>")
 class FToI(Op):
     """Convert floats to integers, towards zero."""
 
@@ -160,7 +160,7 @@ class FToI(Op):
 @op("int_to_ptr", 0x33, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
     example="""
         %address = exti %n unsigned : tile<i32> -> tile<i64>
-        %0 = int_to_ptr %address : tile<i64> -> tile<ptr<f32>>""")  # fmt: skip
+        %0 = int_to_ptr %address : tile<i64> -> tile<ptr<f32>>""")
 class IntToPtr(Op):
     """Make pointers from addresses."""
 
@@ -170,7 +170,7 @@ class IntToPtr(Op):
 
 @op("itof", 0x3B, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
     format="$from keyword($signedness) rounding($rounding_mode) attr-dict `:` type($from) `->` type($to)",
-    example="%0 = itof %n signed : tile<i32> -> tile<f32>")  # fmt: skip
+    example="%0 = itof %n signed : tile<i32> -> tile<f32>")
 class IToF(Op):
     """Convert integers to floats."""
 
@@ -186,7 +186,7 @@ class IToF(Op):
 
 
 @op("ptr_to_int", 0x56, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
-    example="%0 = ptr_to_int %ptr : tile<ptr<f32>> -> tile<i64>")  # fmt: skip
+    example="%0 = ptr_to_int %ptr : tile<ptr<f32>> -> tile<i64>")
 class PtrToInt(Op):
     """The addresses of pointers."""
 
@@ -195,7 +195,7 @@ class PtrToInt(Op):
 
 
 @op("ptr_to_ptr", 0x57, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
-    example="%0 = ptr_to_ptr %ptr : tile<ptr<f32>> -> tile<ptr<i32>>")  # fmt: skip
+    example="%0 = ptr_to_ptr %ptr : tile<ptr<f32>> -> tile<ptr<i32>>")
 class PtrToPtr(Op):
     """The same addresses, pointing to another type."""
 
@@ -205,7 +205,7 @@ class PtrToPtr(Op):
 
 @op("trunci", 0x6B, group=GROUP, traits=TRAITS, rules=[same_shape("from", "to")],
     format="$from (`overflow` `` angle($overflow)^)? attr-dict `:` type($from) `->` type($to)",
-    example="%0 = trunci %n : tile<i32> -> tile<i8>")  # fmt: skip
+    example="%0 = trunci %n : tile<i32> -> tile<i8>")
 class TruncI(Op):
     """Narrow integers by dropping their upper bits."""
 

@@ -72,7 +72,7 @@ RESHAPING = "$source attr-dict `:` type($source) `->` type($result)"
     format=RESHAPING, hint="bcast",
     example="""
         %row = reshape %n : tile<i32> -> tile<1xi32>
-        %0 = broadcast %row : tile<1xi32> -> tile<8xi32>""")  # fmt: skip
+        %0 = broadcast %row : tile<1xi32> -> tile<8xi32>""")
 class Broadcast(Op):
     """Repeat a tile along dimensions of size one."""
 
@@ -94,7 +94,7 @@ class Broadcast(Op):
     format="$lhs `,` $rhs `dim` `=` $dim attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)",
     example="""
         %a = iota : tile<4xi32>
-        %0 = cat %a, %a dim = 0 : tile<4xi32>, tile<4xi32> -> tile<8xi32>""")  # fmt: skip
+        %0 = cat %a, %a dim = 0 : tile<4xi32>, tile<4xi32> -> tile<8xi32>""")
 class Cat(Op):
     """Join two tiles along a dimension."""
 
@@ -118,7 +118,7 @@ class Cat(Op):
 
 
 @op("constant", 0x10, group=GROUP, traits=[PURE, CONSTANT], format="dense($value, $result) attr-dict", hint="cst",
-    example="%0 = constant <i32: [1, 2, 3, 4]> : tile<4xi32>")  # fmt: skip
+    example="%0 = constant <i32: [1, 2, 3, 4]> : tile<4xi32>")
 class Constant(Op):
     """A constant tile."""
 
@@ -135,7 +135,7 @@ class Constant(Op):
     example="""
         entry @k(%p: tile<ptr<f32>>) optimization_hints=<sm_100 = {num_cta_in_cga = 2}> {
           return
-        }""")  # fmt: skip
+        }""")
 class Entry(Op):
     """A kernel: what the host launches as a grid of tile blocks.
 
@@ -166,7 +166,7 @@ class Entry(Op):
     format="$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)",
     example="""
         %a = iota : tile<8xi32>
-        %0 = extract %a[%n] : tile<8xi32> -> tile<2xi32>""")  # fmt: skip
+        %0 = extract %a[%n] : tile<8xi32> -> tile<2xi32>""")
 class Extract(Op):
     """Cut a tile out of a larger one.
 
@@ -187,7 +187,7 @@ class Extract(Op):
         entry @k() {
           %0 = get_global @table : tile<ptr<f32>>
           return
-        }""")  # fmt: skip
+        }""")
 class GetGlobal(Op):
     """The address of a global variable."""
 
@@ -209,7 +209,7 @@ class GetGlobal(Op):
 
 
 @op("get_num_tile_blocks", 0x2E, group=GROUP, traits=[PURE], format="attr-dict `:` type($gridSize_x)",
-    example="%x0, %y0, %z0 = get_num_tile_blocks : tile<i32>")  # fmt: skip
+    example="%x0, %y0, %z0 = get_num_tile_blocks : tile<i32>")
 class GetNumTileBlocks(Op):
     """The size of the grid."""
 
@@ -219,7 +219,7 @@ class GetNumTileBlocks(Op):
 
 
 @op("get_tile_block_id", 0x30, group=GROUP, traits=[PURE], format="attr-dict `:` type($blockId_x)",
-    example="%x0, %y0, %z0 = get_tile_block_id : tile<i32>")  # fmt: skip
+    example="%x0, %y0, %z0 = get_tile_block_id : tile<i32>")
 class GetTileBlockId(Op):
     """The position of this tile block in the grid."""
 
@@ -231,7 +231,7 @@ class GetTileBlockId(Op):
 @op("global", 0x31, group=GROUP, traits=[SYMBOL],
     format="visibility($symbol_visibility) (`constant` $constant^)? $sym_name (`alignment` `=` $alignment^)? "
            "attr-dict dense($value)",
-    example="global @table alignment = 16 <f32: [1.0, 2.0]> : tile<2xf32>")  # fmt: skip
+    example="global @table alignment = 16 <f32: [1.0, 2.0]> : tile<2xf32>")
 class Global(Op):
     """A variable in device memory that lives as long as the module; its value is the initial content."""
 
@@ -252,7 +252,7 @@ class Global(Op):
     example="""
         %a = iota : tile<2xi32>
         %b = iota : tile<8xi32>
-        %0 = insert %a, %b[%n] : tile<2xi32>, tile<8xi32>""")  # fmt: skip
+        %0 = insert %a, %b[%n] : tile<2xi32>, tile<8xi32>""")
 class Insert(Op):
     """Replace a part of a tile by a smaller tile.
 
@@ -269,7 +269,7 @@ class Insert(Op):
 
 
 @op("iota", 0x3A, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
-    example="%0 = iota : tile<128xi32>")  # fmt: skip
+    example="%0 = iota : tile<128xi32>")
 class Iota(Op):
     """The integers 0, 1, 2, and so on."""
 
@@ -290,7 +290,7 @@ class Iota(Op):
           entry @k() {
             return
           }
-        }""")  # fmt: skip
+        }""")
 class Module(Op):
     """What a file holds: globals and entries."""
 
@@ -321,7 +321,7 @@ class Module(Op):
 @op("offset", 0x51, group=GROUP, traits=[PURE, ELEMENTWISE],
     rules=[same_type("result", "ptr"), uniform("shape", "ptr", "offset", "result")],
     format="$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset) `->` type($result)",
-    example="%0 = offset %ptr, %n : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>")  # fmt: skip
+    example="%0 = offset %ptr, %n : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>")
 class Offset(Op):
     """Advance pointers by a number of elements."""
 
@@ -333,7 +333,7 @@ class Offset(Op):
 @op("pack", 0x6F, since=V13_3, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")], format=RESHAPING,
     example="""
         %a = constant <f4E2M1FN: 1.0> : tile<64xf4E2M1FN>
-        %0 = pack %a : tile<64xf4E2M1FN> -> tile<32xi8>""")  # fmt: skip
+        %0 = pack %a : tile<64xf4E2M1FN> -> tile<32xi8>""")
 class Pack(Op):
     """Put the bits of narrow elements into bytes, first elements in the lower bits."""
 
@@ -349,7 +349,7 @@ class Pack(Op):
     format="$source $permutation attr-dict `:` type($source) `->` type($result)",
     example="""
         %a = constant <i32: 0> : tile<2x4xi32>
-        %0 = permute %a [1, 0] : tile<2x4xi32> -> tile<4x2xi32>""")  # fmt: skip
+        %0 = permute %a [1, 0] : tile<2x4xi32> -> tile<4x2xi32>""")
 class Permute(Op):
     """Reorder the dimensions: dimension i of the result is dimension `permutation[i]` of the source."""
 
@@ -396,7 +396,7 @@ def _reduced(o: Reduce) -> list[Type]:
         (%lhs: tile<f32>, %rhs: tile<f32>) {
           %s = addf %lhs, %rhs : tile<f32>
           yield %s : tile<f32>
-        }""")  # fmt: skip
+        }""")
 class Reduce(Op):
     """Combine all elements along a dimension, in an order that is not defined.
 
@@ -417,7 +417,7 @@ class Reduce(Op):
 
 
 @op("reshape", 0x5B, group=GROUP, traits=[PURE], rules=[uniform("element type", "source", "result")],
-    format=RESHAPING, hint="reshape", example="%0 = reshape %n : tile<i32> -> tile<1x1xi32>")  # fmt: skip
+    format=RESHAPING, hint="reshape", example="%0 = reshape %n : tile<i32> -> tile<1x1xi32>")
 class Reshape(Op):
     """Give the same elements, in row-major order, another shape."""
 
@@ -447,7 +447,7 @@ def _unchanged(o: Scan) -> Answer:
         (%acc: tile<f32>, %element: tile<f32>) {
           %s = addf %acc, %element : tile<f32>
           yield %s : tile<f32>
-        }""")  # fmt: skip
+        }""")
 class Scan(Op):
     """Combine each element with all before it along a dimension (an inclusive prefix sum, for example).
 
@@ -474,7 +474,7 @@ class Scan(Op):
     rules=[same_type("val_if_true", "val_if_false", "result"),
            same_shape("cond", "val_if_true", "val_if_false", "result")],
     format="$cond `,` $val_if_true `,` $val_if_false attr-dict `:` type($cond) `,` type($result)",
-    example="%0 = select %c, %n, %n : tile<i1>, tile<i32>")  # fmt: skip
+    example="%0 = select %c, %n, %n : tile<i1>, tile<i32>")
 class Select(Op):
     """Choose between two tiles, element by element."""
 
@@ -492,7 +492,7 @@ class Select(Op):
 @op("unpack", 0x70, since=V13_3, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")], format=RESHAPING,
     example="""
         %a = constant <i8: 0> : tile<32xi8>
-        %0 = unpack %a : tile<32xi8> -> tile<64xf4E2M1FN>""")  # fmt: skip
+        %0 = unpack %a : tile<32xi8> -> tile<64xf4E2M1FN>""")
 class Unpack(Op):
     """Take narrow elements out of bytes, first elements from the lower bits."""
 

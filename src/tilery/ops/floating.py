@@ -134,7 +134,7 @@ def _scale_blocks(o: MmaFScaled) -> Answer:
 
 
 @op("absf", 0x00, group=GROUP, traits=TRAITS, rules=[UNARY, uniform("shape", "source", "result")], format=PLAIN_UNARY,
-    example="%0 = absf %x : tile<f32>")  # fmt: skip
+    example="%0 = absf %x : tile<f32>")
 class AbsF(Op):
     """Absolute value."""
 
@@ -143,7 +143,7 @@ class AbsF(Op):
 
 
 @op("addf", 0x02, group=GROUP, traits=[*TRAITS, COMMUTATIVE], rules=[BINARY], format=ROUNDED,
-    example="%0 = addf %x, %x rounding<zero> flush_to_zero : tile<f32>")  # fmt: skip
+    example="%0 = addf %x, %x rounding<zero> flush_to_zero : tile<f32>")
 class AddF(Op):
     """Floating-point addition."""
 
@@ -159,7 +159,7 @@ class AddF(Op):
 
 @op("atan2", 0x6E, since=V13_2, group=GROUP, traits=TRAITS, rules=[same_type("x", "y", "result")],
     format="$x `,` $y attr-dict `:` type($result)",
-    example="%0 = atan2 %x, %x : tile<f32>")  # fmt: skip
+    example="%0 = atan2 %x, %x : tile<f32>")
 class Atan2(Op):
     """The angle whose tangent is x / y, in the quadrant of the two signs."""
 
@@ -169,7 +169,7 @@ class Atan2(Op):
 
 
 @op("ceil", 0x0D, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = ceil %x : tile<f32>")  # fmt: skip
+    example="%0 = ceil %x : tile<f32>")
 class Ceil(Op):
     """Round up to an integer."""
 
@@ -180,7 +180,7 @@ class Ceil(Op):
 @op("cmpf", 0x0E, group=GROUP, traits=TRAITS, rules=[same_type("lhs", "rhs"), is_mask("lhs", "result")],
     format="keyword($comparison_predicate) keyword($comparison_ordering) $lhs `,` $rhs attr-dict "
            "`:` type($lhs) `->` type($result)",
-    example="%0 = cmpf less_than ordered %x, %x : tile<f32> -> tile<i1>")  # fmt: skip
+    example="%0 = cmpf less_than ordered %x, %x : tile<f32> -> tile<i1>")
 class CmpF(Op):
     """Floating-point comparison."""
 
@@ -192,7 +192,7 @@ class CmpF(Op):
 
 
 @op("cos", 0x12, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = cos %x : tile<f32>")  # fmt: skip
+    example="%0 = cos %x : tile<f32>")
 class Cos(Op):
     """Cosine."""
 
@@ -201,7 +201,7 @@ class Cos(Op):
 
 
 @op("cosh", 0x13, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = cosh %x : tile<f32>")  # fmt: skip
+    example="%0 = cosh %x : tile<f32>")
 class CosH(Op):
     """Hyperbolic cosine."""
 
@@ -210,7 +210,7 @@ class CosH(Op):
 
 
 @op("divf", 0x14, group=GROUP, traits=TRAITS, rules=[BINARY], format=ROUNDED,
-    example="%0 = divf %x, %x rounding<approx> : tile<f32>")  # fmt: skip
+    example="%0 = divf %x, %x rounding<approx> : tile<f32>")
 class DivF(Op):
     """Floating-point division; `approx` and `full` are faster and less exact (f32 only)."""
 
@@ -228,7 +228,7 @@ class DivF(Op):
 
 
 @op("exp", 0x17, group=GROUP, traits=TRAITS, rules=[UNARY], format=ROUNDED_UNARY,
-    example="%0 = exp %x : tile<f32>")  # fmt: skip
+    example="%0 = exp %x : tile<f32>")
 class Exp(Op):
     """e to the power of each element."""
 
@@ -243,7 +243,7 @@ class Exp(Op):
 
 
 @op("exp2", 0x18, group=GROUP, traits=TRAITS, rules=[UNARY], format=FLUSHED_UNARY,
-    example="%0 = exp2 %x flush_to_zero : tile<f32>")  # fmt: skip
+    example="%0 = exp2 %x flush_to_zero : tile<f32>")
 class Exp2(Op):
     """Two to the power of each element."""
 
@@ -256,7 +256,7 @@ class Exp2(Op):
 
 
 @op("floor", 0x27, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = floor %x : tile<f32>")  # fmt: skip
+    example="%0 = floor %x : tile<f32>")
 class Floor(Op):
     """Round down to an integer."""
 
@@ -267,7 +267,7 @@ class Floor(Op):
 @op("fma", 0x28, group=GROUP, traits=TRAITS, rules=[same_type("lhs", "rhs", "acc", "result")],
     format="$lhs `,` $rhs `,` $acc rounding($rounding_mode) (`flush_to_zero` $flush_to_zero^)? attr-dict "
            "`:` type($result)",
-    example="%0 = fma %x, %x, %x : tile<f32>")  # fmt: skip
+    example="%0 = fma %x, %x, %x : tile<f32>")
 class Fma(Op):
     """Product plus `acc`, rounded once."""
 
@@ -285,7 +285,7 @@ class Fma(Op):
 @op("fpowf", 0x54, formerly="pow", group=GROUP, traits=TRAITS,
     rules=[same_type("result", "source", "exponent"), same_rank("source", "exponent", "result")],
     format="$source `,` $exponent attr-dict `:` type($result)",
-    example="%0 = fpowf %x, %x : tile<f32>")  # fmt: skip
+    example="%0 = fpowf %x, %x : tile<f32>")
 class FPowF(Op):
     """Each element to a floating-point power. Tools before 13.4 call it `pow`."""
 
@@ -297,7 +297,7 @@ class FPowF(Op):
 @op("fpowi", 0x79, since=V13_4, group=GROUP, traits=TRAITS,
     rules=[same_type("result", "source"), same_shape("source", "exponent")],
     format="$source `,` $exponent attr-dict `:` type($result) `,` type($exponent)",
-    example="%0 = fpowi %x, %n : tile<f32>, tile<i32>")  # fmt: skip
+    example="%0 = fpowi %x, %n : tile<f32>, tile<i32>")
 class FPowI(Op):
     """Each element to a signed integer power."""
 
@@ -307,7 +307,7 @@ class FPowI(Op):
 
 
 @op("log", 0x3F, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = log %x : tile<f32>")  # fmt: skip
+    example="%0 = log %x : tile<f32>")
 class Log(Op):
     """Natural logarithm."""
 
@@ -316,7 +316,7 @@ class Log(Op):
 
 
 @op("log2", 0x40, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = log2 %x : tile<f32>")  # fmt: skip
+    example="%0 = log2 %x : tile<f32>")
 class Log2(Op):
     """Logarithm to base two."""
 
@@ -325,7 +325,7 @@ class Log2(Op):
 
 
 @op("maxf", 0x45, group=GROUP, traits=[*TRAITS, COMMUTATIVE], rules=[BINARY], format=MIN_MAX,
-    example="%0 = maxf %x, %x flush_to_zero propagate_nan : tile<f32>")  # fmt: skip
+    example="%0 = maxf %x, %x flush_to_zero propagate_nan : tile<f32>")
 class MaxF(Op):
     """The larger of two floats; +0 is larger than -0."""
 
@@ -340,7 +340,7 @@ class MaxF(Op):
 
 
 @op("minf", 0x47, group=GROUP, traits=[*TRAITS, COMMUTATIVE], rules=[BINARY], format=MIN_MAX,
-    example="%0 = minf %x, %x : tile<f32>")  # fmt: skip
+    example="%0 = minf %x, %x : tile<f32>")
 class MinF(Op):
     """The smaller of two floats; -0 is smaller than +0."""
 
@@ -361,7 +361,7 @@ class MinF(Op):
         %a = constant <f16: 1.0> : tile<4x8xf16>
         %b = constant <f16: 2.0> : tile<8x2xf16>
         %acc = constant <f32: 0.0> : tile<4x2xf32>
-        %0 = mmaf %a, %b, %acc : tile<4x8xf16>, tile<8x2xf16>, tile<4x2xf32>""")  # fmt: skip
+        %0 = mmaf %a, %b, %acc : tile<4x8xf16>, tile<8x2xf16>, tile<4x2xf32>""")
 class MmaF(Op):
     """Floating-point matrix product plus accumulator.
 
@@ -390,7 +390,7 @@ class MmaF(Op):
         %sa = constant <f8E8M0FNU: 1.0> : tile<4x1xf8E8M0FNU>
         %sb = constant <f8E8M0FNU: 1.0> : tile<1x2xf8E8M0FNU>
         %0 = mmaf_scaled %a, %b, %acc, %sa, %sb : tile<4x32xf8E4M3FN>, tile<32x2xf8E4M3FN>, tile<4x2xf32>, \
-tile<4x1xf8E8M0FNU>, tile<1x2xf8E8M0FNU>""")  # fmt: skip
+tile<4x1xf8E8M0FNU>, tile<1x2xf8E8M0FNU>""")
 class MmaFScaled(Op):
     """Matrix product of block-scaled narrow floats plus accumulator.
 
@@ -409,7 +409,7 @@ class MmaFScaled(Op):
 
 
 @op("mulf", 0x4C, group=GROUP, traits=[*TRAITS, COMMUTATIVE], rules=[BINARY], format=ROUNDED,
-    example="%0 = mulf %x, %x : tile<f32>")  # fmt: skip
+    example="%0 = mulf %x, %x : tile<f32>")
 class MulF(Op):
     """Floating-point multiplication."""
 
@@ -424,7 +424,7 @@ class MulF(Op):
 
 
 @op("negf", 0x4F, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = negf %x : tile<f32>")  # fmt: skip
+    example="%0 = negf %x : tile<f32>")
 class NegF(Op):
     """Floating-point negation."""
 
@@ -433,7 +433,7 @@ class NegF(Op):
 
 
 @op("remf", 0x59, group=GROUP, traits=TRAITS, rules=[BINARY], format=PLAIN_BINARY,
-    example="%0 = remf %x, %x : tile<f32>")  # fmt: skip
+    example="%0 = remf %x, %x : tile<f32>")
 class RemF(Op):
     """Remainder of the division that rounds towards zero; it has the dividend's sign."""
 
@@ -443,7 +443,7 @@ class RemF(Op):
 
 
 @op("rsqrt", 0x5D, group=GROUP, traits=TRAITS, rules=[UNARY], format=FLUSHED_UNARY,
-    example="%0 = rsqrt %x : tile<f32>")  # fmt: skip
+    example="%0 = rsqrt %x : tile<f32>")
 class Rsqrt(Op):
     """One over the square root."""
 
@@ -456,7 +456,7 @@ class Rsqrt(Op):
 
 
 @op("sin", 0x62, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = sin %x : tile<f32>")  # fmt: skip
+    example="%0 = sin %x : tile<f32>")
 class Sin(Op):
     """Sine."""
 
@@ -465,7 +465,7 @@ class Sin(Op):
 
 
 @op("sinh", 0x63, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = sinh %x : tile<f32>")  # fmt: skip
+    example="%0 = sinh %x : tile<f32>")
 class SinH(Op):
     """Hyperbolic sine."""
 
@@ -475,7 +475,7 @@ class SinH(Op):
 
 @op("sqrt", 0x64, group=GROUP, traits=TRAITS, rules=[UNARY],
     format="$source rounding($rounding_mode) (`flush_to_zero` $flush_to_zero^)? attr-dict `:` type($result)",
-    example="%0 = sqrt %x rounding<approx> flush_to_zero : tile<f32>")  # fmt: skip
+    example="%0 = sqrt %x rounding<approx> flush_to_zero : tile<f32>")
 class Sqrt(Op):
     """Square root; `approx` is faster and less exact (f32 only)."""
 
@@ -489,7 +489,7 @@ class Sqrt(Op):
 
 
 @op("subf", 0x67, group=GROUP, traits=TRAITS, rules=[BINARY], format=ROUNDED,
-    example="%0 = subf %x, %x : tile<f32>")  # fmt: skip
+    example="%0 = subf %x, %x : tile<f32>")
 class SubF(Op):
     """Floating-point subtraction."""
 
@@ -504,7 +504,7 @@ class SubF(Op):
 
 
 @op("tan", 0x69, group=GROUP, traits=TRAITS, rules=[UNARY], format=PLAIN_UNARY,
-    example="%0 = tan %x : tile<f32>")  # fmt: skip
+    example="%0 = tan %x : tile<f32>")
 class Tan(Op):
     """Tangent."""
 
@@ -513,7 +513,7 @@ class Tan(Op):
 
 
 @op("tanh", 0x6A, group=GROUP, traits=TRAITS, rules=[UNARY], format=ROUNDED_UNARY,
-    example="%0 = tanh %x : tile<f32>")  # fmt: skip
+    example="%0 = tanh %x : tile<f32>")
 class TanH(Op):
     """Hyperbolic tangent; `approx` is faster and less exact (f32 only)."""
 

@@ -36,7 +36,7 @@ SIGNED_BINARY = "$lhs `,` $rhs keyword($signedness) attr-dict `:` type($result)"
 @op("absi", 0x01, group=GROUP, traits=[PURE, ELEMENTWISE],
     rules=[same_type("source", "result"), uniform("shape", "source", "result")],
     format="$source attr-dict `:` type($result)",
-    example="%0 = absi %n : tile<i32>")  # fmt: skip
+    example="%0 = absi %n : tile<i32>")
 class AbsI(Op):
     """Absolute value of signed integers; the result is to be read as unsigned."""
 
@@ -45,7 +45,7 @@ class AbsI(Op):
 
 
 @op("addi", 0x03, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[BINARY], format=WRAPPING,
-    example="%0 = addi %n, %n overflow<no_signed_wrap> : tile<i32>")  # fmt: skip
+    example="%0 = addi %n, %n overflow<no_signed_wrap> : tile<i32>")
 class AddI(Op):
     """Integer addition."""
 
@@ -58,7 +58,7 @@ class AddI(Op):
 @op("cmpi", 0x0F, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[same_type("lhs", "rhs"), is_mask("lhs", "result")],
     format="keyword($comparison_predicate) $lhs `,` $rhs `,` keyword($signedness) attr-dict "
            "`:` type($lhs) `->` type($result)",
-    example="%0 = cmpi less_than %n, %n, signed : tile<i32> -> tile<i1>")  # fmt: skip
+    example="%0 = cmpi less_than %n, %n, signed : tile<i32> -> tile<i1>")
 class CmpI(Op):
     """Integer comparison."""
 
@@ -71,7 +71,7 @@ class CmpI(Op):
 
 @op("divi", 0x15, group=GROUP, traits=[NO_EFFECT, ELEMENTWISE], rules=[BINARY],
     format="$lhs `,` $rhs keyword($signedness) (`rounding` `` angle($rounding)^)? attr-dict `:` type($result)",
-    example="%0 = divi %n, %n signed rounding<negative_inf> : tile<i32>")  # fmt: skip
+    example="%0 = divi %n, %n signed rounding<negative_inf> : tile<i32>")
 class DivI(Op):
     """Integer division.
 
@@ -84,7 +84,7 @@ class DivI(Op):
     rounding: RoundingMode = attr(
         RoundingMode, "Towards zero, or to floor or ceiling.", default=RoundingMode.ZERO,
         only=[RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF],
-    )  # fmt: skip
+    )
     result: Value = out(IntTile, "The quotients.")
 
     def check(self) -> Answer:
@@ -98,7 +98,7 @@ class DivI(Op):
 
 
 @op("maxi", 0x46, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[BINARY], format=SIGNED_BINARY,
-    example="%0 = maxi %n, %n signed : tile<i32>")  # fmt: skip
+    example="%0 = maxi %n, %n signed : tile<i32>")
 class MaxI(Op):
     """The larger of two integers."""
 
@@ -109,7 +109,7 @@ class MaxI(Op):
 
 
 @op("mini", 0x48, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[BINARY], format=SIGNED_BINARY,
-    example="%0 = mini %n, %n unsigned : tile<i32>")  # fmt: skip
+    example="%0 = mini %n, %n unsigned : tile<i32>")
 class MinI(Op):
     """The smaller of two integers."""
 
@@ -127,7 +127,7 @@ class MinI(Op):
         %a = constant <i8: 1> : tile<4x8xi8>
         %b = constant <i8: 2> : tile<8x2xi8>
         %acc = constant <i32: 0> : tile<4x2xi32>
-        %0 = mmai %a, %b, %acc signed unsigned : tile<4x8xi8>, tile<8x2xi8>, tile<4x2xi32>""")  # fmt: skip
+        %0 = mmai %a, %b, %acc signed unsigned : tile<4x8xi8>, tile<8x2xi8>, tile<4x2xi32>""")
 class MmaI(Op):
     """Integer matrix product plus accumulator.
 
@@ -147,7 +147,7 @@ class MmaI(Op):
 
 @op("mulhii", 0x4D, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[same_type("x", "y", "result")],
     format="$x `,` $y attr-dict `:` type($result)",
-    example="%0 = mulhii %n, %n : tile<i32>")  # fmt: skip
+    example="%0 = mulhii %n, %n : tile<i32>")
 class MulhiI(Op):
     """The upper half of the unsigned product."""
 
@@ -157,7 +157,7 @@ class MulhiI(Op):
 
 
 @op("muli", 0x4E, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[BINARY], format=WRAPPING,
-    example="%0 = muli %n, %n : tile<i32>")  # fmt: skip
+    example="%0 = muli %n, %n : tile<i32>")
 class MulI(Op):
     """Integer multiplication."""
 
@@ -169,7 +169,7 @@ class MulI(Op):
 
 @op("negi", 0x50, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[same_type("source", "result")],
     format="$source (`overflow` `` angle($overflow)^)? attr-dict `:` type($result)",
-    example="%0 = negi %n : tile<i32>")  # fmt: skip
+    example="%0 = negi %n : tile<i32>")
 class NegI(Op):
     """Integer negation."""
 
@@ -185,7 +185,7 @@ class NegI(Op):
 
 @op("remi", 0x5A, group=GROUP, traits=[PURE, ELEMENTWISE],
     rules=[same_type("result", "lhs", "rhs"), same_shape("result", "lhs", "rhs")], format=SIGNED_BINARY,
-    example="%0 = remi %n, %n signed : tile<i32>")  # fmt: skip
+    example="%0 = remi %n, %n signed : tile<i32>")
 class RemI(Op):
     """Remainder of the division that rounds towards zero; it has the dividend's sign."""
 
@@ -196,7 +196,7 @@ class RemI(Op):
 
 
 @op("shli", 0x60, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[BINARY], format=WRAPPING,
-    example="%0 = shli %n, %n : tile<i32>")  # fmt: skip
+    example="%0 = shli %n, %n : tile<i32>")
 class ShLI(Op):
     """Shift to the left; the shift is unsigned."""
 
@@ -207,7 +207,7 @@ class ShLI(Op):
 
 
 @op("shri", 0x61, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[BINARY], format=SIGNED_BINARY,
-    example="%0 = shri %n, %n signed : tile<i32>")  # fmt: skip
+    example="%0 = shri %n, %n signed : tile<i32>")
 class ShRI(Op):
     """Shift to the right, arithmetic for signed integers; the shift is unsigned."""
 
@@ -218,7 +218,7 @@ class ShRI(Op):
 
 
 @op("subi", 0x68, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[BINARY], format=WRAPPING,
-    example="%0 = subi %n, %n : tile<i32>")  # fmt: skip
+    example="%0 = subi %n, %n : tile<i32>")
 class SubI(Op):
     """Integer subtraction."""
 

@@ -35,7 +35,7 @@ GROUP = "Memory"
 
 @op("alloca", 0x71, since=V13_3, group=GROUP,
     format="`num_elem` `=` $num_elem `,` `alignment` `=` $alignment (`global` $global^)? attr-dict `:` type($result)",
-    example="%0 = alloca num_elem = 16, alignment = 4 : tile<ptr<f32>>")  # fmt: skip
+    example="%0 = alloca num_elem = 16, alignment = 4 : tile<ptr<f32>>")
 class Alloca(Op):
     """Memory that lives until the enclosing block ends."""
 
@@ -61,7 +61,7 @@ class Alloca(Op):
 
 @op("gdc_launch_dependents_tko", 0x77, since=V13_4, group=GROUP,
     format="(`token` `=` $token^)? attr-dict `->` type($result_token)",
-    example="%0 = gdc_launch_dependents_tko -> token")  # fmt: skip
+    example="%0 = gdc_launch_dependents_tko -> token")
 class GdcLaunchDependentsTko(Op):
     """Let the kernels that depend on this one start before it ends."""
 
@@ -71,7 +71,7 @@ class GdcLaunchDependentsTko(Op):
 
 @op("gdc_wait_tko", 0x78, since=V13_4, group=GROUP,
     format="(`token` `=` $token^)? attr-dict `->` type($result_token)",
-    example="%0 = gdc_wait_tko -> token")  # fmt: skip
+    example="%0 = gdc_wait_tko -> token")
 class GdcWaitTko(Op):
     """Wait until the kernels that this one depends on have written their results."""
 
@@ -82,7 +82,7 @@ class GdcWaitTko(Op):
 @op("join_tokens", 0x3C, group=GROUP, traits=[PURE], format="$tokens attr-dict `:` type($result)",
     example="""
         %a = make_token : token
-        %0 = join_tokens %a, %a : token""")  # fmt: skip
+        %0 = join_tokens %a, %a : token""")
 class JoinTokens(Op):
     """A token after all of the given ones."""
 
@@ -107,7 +107,7 @@ class JoinTokens(Op):
            "`:` type($source) (`,` type($mask)^)? (`,` type($paddingValue)^)? "
            "`->` type($result) `,` type($result_token)",
     example="%0, %1 = load_ptr_tko weak %ptr, %c, %x : tile<ptr<f32>>, tile<i1>, tile<f32> -> tile<f32>, token")
-class LoadPtrTko(Op):  # fmt: skip
+class LoadPtrTko(Op):
     """Gather elements from memory, in an order that only tokens define."""
 
     memory_ordering_semantics: Ordering = attr(
@@ -129,7 +129,7 @@ class LoadPtrTko(Op):  # fmt: skip
 
 
 @op("make_token", 0x44, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
-    example="%0 = make_token : token")  # fmt: skip
+    example="%0 = make_token : token")
 class MakeToken(Op):
     """A token that nothing comes before."""
 
@@ -139,7 +139,7 @@ class MakeToken(Op):
 @op("memory_fence_alias_tko", 0x7A, since=V13_4, group=GROUP, format="$token attr-dict",
     example="""
         %a = make_token : token
-        %0 = memory_fence_alias_tko %a""")  # fmt: skip
+        %0 = memory_fence_alias_tko %a""")
 class MemoryFenceAliasTko(Op):
     """Order accesses to the same memory through different addresses."""
 
@@ -157,7 +157,7 @@ class MemoryFenceAliasTko(Op):
     format="keyword($memory_ordering_semantics) (keyword($memory_scope)^)? $destination `,` $value (`,` $mask^)? "
            "(`token` `` `=` `` $token^)? (`optimization_hints` `=` $optimization_hints^)? attr-dict "
            "`:` type($destination) `,` type($value) (`,` type($mask)^)? `->` type($result_token)",
-    example="%0 = store_ptr_tko weak %ptr, %x, %c : tile<ptr<f32>>, tile<f32>, tile<i1> -> token")  # fmt: skip
+    example="%0 = store_ptr_tko weak %ptr, %x, %c : tile<ptr<f32>>, tile<f32>, tile<i1> -> token")
 class StorePtrTko(Op):
     """Scatter elements to memory, in an order that only tokens define."""
 

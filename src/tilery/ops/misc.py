@@ -91,7 +91,7 @@ def _integer_or_pointer(t: Tile) -> bool:
 
 @op("assume", 0x06, group=GROUP, rules=[same_type("value", "result")], hint="assume",
     format="predicate($predicate) `,` $value attr-dict `:` type($value)",
-    example="%0 = assume div_by<16>, %ptr : tile<ptr<f32>>")  # fmt: skip
+    example="%0 = assume div_by<16>, %ptr : tile<ptr<f32>>")
 class Assume(Op):
     """Promise the compiler something about a value; a broken promise is undefined behaviour."""
 
@@ -111,7 +111,7 @@ class Assume(Op):
 
 @op("print_tko", 0x55, formerly="print", group=GROUP, segmented=True,
     format="$str (`,` $args^)? (`token` `` `=` `` $token^)? attr-dict (`:` type($args)^)? `->` type($result_token)",
-    example='%0 = print_tko "n = %d", %n : tile<i32> -> token')  # fmt: skip
+    example='%0 = print_tko "n = %d", %n : tile<i32> -> token')
 class PrintTko(Op):
     """Print a text with values in it, in an order that only tokens define. Until 13.1 it was `print`."""
 

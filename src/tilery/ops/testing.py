@@ -17,7 +17,7 @@ from .scopes import body_locations, function_location
     example="""
         testing$func @f(%a: tile<4xf32>) -> tile<4xf32> {
           return %a : tile<4xf32>
-        }""")  # fmt: skip
+        }""")
 class TestFunc(Op):
     """A function with parameters and results of any type."""
 

@@ -84,7 +84,7 @@ def _dynamics(o: MakeTensorView, result: TensorView) -> Answer:
 @op("get_index_space_shape", 0x2D, group=GROUP, traits=[NO_EFFECT], format="$src `:` type($src) `->` splat($result)",
     example=f"""{PARTITION}
         %0 = get_index_space_shape %view : partition_view<tile=(8), tensor_view<64xf32, strides=[1]>> -> tile<i32>""")
-class GetIndexSpaceShape(Op):  # fmt: skip
+class GetIndexSpaceShape(Op):
     """How many tiles a view has along each dimension."""
 
     src: Value = operand(AnyTileView, "The view.")
@@ -99,7 +99,7 @@ class GetIndexSpaceShape(Op):  # fmt: skip
 
 @op("get_tensor_shape", 0x2F, group=GROUP, traits=[NO_EFFECT], format="$src `:` type($src) `->` splat($result)",
     example=f"""{TENSOR}
-        %0 = get_tensor_shape %tensor : tensor_view<64xf32, strides=[1]> -> tile<i32>""")  # fmt: skip
+        %0 = get_tensor_shape %tensor : tensor_view<64xf32, strides=[1]> -> tile<i32>""")
 class GetTensorShape(Op):
     """The size of a tensor along each dimension."""
 
@@ -119,7 +119,7 @@ class GetTensorShape(Op):
            "attr-dict-with-keyword `:` type($view) index-types($index) `->` type($tile) `,` type($result_token)",
     example=f"""{PARTITION}
         %0, %1 = load_view_tko weak %view[%n] : partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, \
-tile<i32> -> tile<8xf32>, token""")  # fmt: skip
+tile<i32> -> tile<8xf32>, token""")
 class LoadViewTko(Op):
     """Load a tile through a view, in an order that only tokens define."""
 
@@ -146,7 +146,7 @@ class LoadViewTko(Op):
 @op("make_gather_scatter_view", 0x73, since=V13_3, group=GROUP, traits=[PURE], format=MAKE_VIEW, hint="gsview",
     example=f"""{TENSOR}
         %0 = make_gather_scatter_view %tensor : gather_scatter_view<tile=(8), tensor_view<64xf32, strides=[1]>, \
-sparse_dim=0>""")  # fmt: skip
+sparse_dim=0>""")
 class MakeGatherScatterView(Op):
     """A view whose sparse dimension is addressed by a tile of positions."""
 
@@ -160,7 +160,7 @@ class MakeGatherScatterView(Op):
 @op("make_partition_view", 0x42, group=GROUP, traits=[PURE], format=MAKE_VIEW, hint="pview",
     example=f"""{TENSOR}
         %0 = make_partition_view %tensor : partition_view<tile=(8), padding_value = zero, \
-tensor_view<64xf32, strides=[1]>>""")  # fmt: skip
+tensor_view<64xf32, strides=[1]>>""")
 class MakePartitionView(Op):
     """A view of a tensor as a grid of tiles."""
 
@@ -174,7 +174,7 @@ class MakePartitionView(Op):
 @op("make_strided_view", 0x74, since=V13_3, group=GROUP, traits=[PURE], format=MAKE_VIEW, hint="sview",
     example=f"""{TENSOR}
         %0 = make_strided_view %tensor : strided_view<tile=(8), traversal_strides=[4], \
-tensor_view<64xf32, strides=[1]>>""")  # fmt: skip
+tensor_view<64xf32, strides=[1]>>""")
 class MakeStridedView(Op):
     """A view of a tensor as a grid of tiles that may overlap or leave gaps."""
 
@@ -188,7 +188,7 @@ class MakeStridedView(Op):
 @op("make_tensor_view", 0x43, group=GROUP, traits=[NO_EFFECT], segmented=True, format="custom", hint="tview",
     example="""
         %0 = make_tensor_view %ptr, shape = [%n, 64], strides = [64, 1] \
-: tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>""")  # fmt: skip
+: tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>""")
 class MakeTensorView(Op):
     """A tensor in memory, from its address, sizes and strides."""
 
@@ -213,7 +213,7 @@ class MakeTensorView(Op):
     example=f"""{PARTITION}
         %a = constant <f32: 0.0> : tile<8xf32>
         %0 = store_view_tko weak %a, %view[%n] : tile<8xf32>, \
-partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token""")  # fmt: skip
+partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token""")
 class StoreViewTko(Op):
     """Store a tile through a view, in an order that only tokens define."""
 

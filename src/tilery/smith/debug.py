@@ -12,7 +12,7 @@ class Debug:
 
     def __init__(self, rng: Random, entry: str) -> None:
         self.rng = rng
-        self.file = DIFile(rng.choice(("kernel.py", "größe.py", "", "a b.mlir")), rng.choice(("/src", "", "C:\\src")))
+        self.file = DIFile(rng.choice(("kernel.py", "größe.py", "a b.mlir")), rng.choice(("/src", "", "C:\\src")))
         unit = DICompileUnit(self.file)
         start = rng.randrange(1, 500)
         self.own = DISubprogram(self.file, start, rng.choice(("kernel", entry)), entry, unit, start)

@@ -8,7 +8,7 @@ from random import Random
 
 from ..attrs import DictAttr, IntAttr, OptimizationHints
 from ..text.floats import FORMATS, nearest
-from ..types import I1, I32, SCALARS, Scalar
+from ..types import I1, I64, SCALARS, Scalar
 
 ONE = Fraction(1)
 USUAL = 512
@@ -97,7 +97,7 @@ def hints(rng: Random, *allowed: str) -> OptimizationHints:
             if name == "allow_tma":
                 value = IntAttr(I1, rng.randrange(2), as_bool=True)
             else:
-                value = IntAttr(I32, 1 << rng.randrange(3))
+                value = IntAttr(I64, 1 << rng.randrange(3))  # text does not say the type and means this one
             inner.append((name, value))
     archs = rng.sample(("sm_100", "sm_120"), k=rng.choice((1, 1, 2)))
     return OptimizationHints(DictAttr(tuple((arch, DictAttr(tuple(inner))) for arch in archs)))

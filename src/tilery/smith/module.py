@@ -44,11 +44,8 @@ def smith_with_contract(
     unit = Unit(rng, version, chooser(rng, version, mix))
     count = rng.choice((1, 1, 1, 2, 2, 3)) if size >= 20 else 1
     made = [entry(unit, size // count) for _ in range(count)]
-    # Globals stand before, between and after the entries.
-    body = Block([], [o for o, _ in made])
-    for o in unit.globals:
-        body.ops.insert(rng.randrange(len(body.ops) + 1), o)
-    module = ops.Module(body=body)
+    # Bytecode keeps no order between globals and entries; readers put the globals first.
+    module = ops.Module(body=Block([], [*unit.globals, *(o for o, _ in made)]))
     if ops.Module.opdef.field("producer").since <= version and rng.random() < 0.3:
         module.producer = draw.text(rng) or None
     return module, Contract(tuple(launch for _, launch in made))

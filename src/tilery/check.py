@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .attrs import Attr, CallSite, DILoc, FileLineCol
-from .diag import TileError
+from .diag import Note, TileError
 from .ir import Op, Value, walk
 from .ops import Module
 from .verifier import MAX_ERRORS, Finding, Hints, verify
@@ -80,21 +80,19 @@ def explain(module: Module, findings: list[Finding], data: bytes, file: str = ""
     wanted = [order.get(id(f.op)) for f in findings]
     if data.startswith(b"\x7f"):
         return _in_bytecode(module, findings, wanted, data, file)
-    return _in_text(findings, wanted, data, file)
+    return _in_text(findings, order, data, file)
 
 
-def _in_text(findings: list[Finding], wanted: list[int | None], data: bytes, file: str) -> list[TileError]:
+def _in_text(findings: list[Finding], order: dict[int, int], data: bytes, file: str) -> list[TileError]:
     from .text.parser import parse_with_places
 
     again = parse_with_places(data.decode("utf-8"), file=file)
     ops = list(walk(again.module))
     out: list[TileError] = []
-    for finding, index in zip(findings, wanted):
-        notes = _notes(finding)
-        if index is None:
-            out.append(TileError(finding.message, file=file, field=finding.field, notes=notes))
-            continue
-        error = again.error(ops[index], finding.message, *notes)
+    for finding in findings:
+        related = [Note(text, again.places.get(ops[order[id(o)]], (None, None))[0]) for o, text in finding.related]
+        notes = (*finding.notes, *related, *_source_note(finding))
+        error = again.error(ops[order[id(finding.op)]], finding.message, *notes)
         error.field = finding.field
         out.append(error)
     return out
@@ -110,17 +108,16 @@ def _in_bytecode(
     out: list[TileError] = []
     for finding, index in zip(findings, wanted):
         offset = offsets.get(index) if index is not None else None
-        error = TileError(finding.message, file=file, offset=offset, field=finding.field, notes=_notes(finding))
+        notes = (*finding.notes, *(text for _, text in finding.related), *_source_note(finding))
+        error = TileError(finding.message, file=file, offset=offset, field=finding.field, notes=notes)
         error.excerpt = lines.excerpt(finding)
         out.append(error)
     return out
 
 
-def _notes(finding: Finding) -> tuple[str, ...]:
-    notes = [*finding.notes, *(text for _, text in finding.related)]
-    if (place := source_place(finding.op.loc)) is not None:
-        notes.append(f"from {place}")
-    return tuple(notes)
+def _source_note(finding: Finding) -> tuple[str, ...]:
+    place = source_place(finding.op.loc)
+    return () if place is None else (f"from {place}",)
 
 
 def source_place(loc: Attr | None) -> FileLineCol | None:

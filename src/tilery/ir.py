@@ -135,9 +135,12 @@ def walk(root: Op | Block) -> Iterator[Op]:
             stack.pop()
 
 
-def clone(root: Any) -> Any:
-    """A deep copy of an operation: new ops, blocks and values; types, attributes and outer values are shared."""
-    copies: dict[Value, Value] = {}
+def clone(root: Any, copies: dict[Value, Value] | None = None) -> Any:
+    """A deep copy of an operation: new ops, blocks and values; types, attributes and outer values are shared.
+
+    `copies` says what the copy uses in place of which value, and learns the values that the copy defines.
+    """
+    copies = {} if copies is None else copies
     result = _copy_op(root, copies)
     # Operands are mapped once everything inside exists, so that order of definition does not matter.
     for o in walk(result):

@@ -314,6 +314,18 @@ class Module(Op):
         """The kernel of that name."""
         return next(o for o in self.entries if o.sym_name == name)
 
+    def __str__(self) -> str:
+        """The text, as tileirdisasm prints it."""
+        from ..text.printer import show
+
+        return show(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from ..text.highlight import to_html
+
+        return to_html(str(self))
+
     def check(self) -> Answer:
         return global_locations(self)
 

@@ -1,0 +1,49 @@
+"""Text with colours, as HTML for notebooks."""
+
+from __future__ import annotations
+
+import html
+import re
+
+MAX_LINES = 1000
+STYLE = {
+    "comment": "#6a737d",
+    "string": "#032f62",
+    "symbol": "#6f42c1",
+    "value": "#005cc5",
+    "type": "#22863a",
+    "number": "#b08800",
+    "op": "#d73a49",
+}
+
+_TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*)
+      | (?P<string>"(?:\\.|[^"\\])*")
+      | (?P<symbol>[@\#][\w.$-]+)
+      | (?P<value>%[\w.$#:-]+)
+      | (?P<type>\b(?:tile|ptr|token|tensor_view|partition_view|strided_view|gather_scatter_view)\b
+          (?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?)
+      | (?P<number>-?\b(?:0x[0-9A-Fa-f]+|\d+(?:\.\d+(?:[eE][+-]?\d+)?)?)\b)
+      | (?P<op>(?:(?<=[=] )|(?<=^)|(?<=\n))\ *[a-z][\w.$]*)""",
+    re.X,
+)
+
+
+def to_html(text: str) -> str:
+    """A block of preformatted HTML; a long text is cut.
+
+    >>> to_html("return")
+    '<pre style="line-height:1.3"><span style="color:#d73a49">return</span></pre>'
+    """
+    lines = text.splitlines()
+    if len(lines) > MAX_LINES:
+        text = "\n".join(lines[:MAX_LINES]) + f"\n// {len(lines) - MAX_LINES} more lines"
+    out: list[str] = []
+    end = 0
+    for match in _TOKEN.finditer(text):
+        out.append(html.escape(text[end : match.start()]))
+        color = STYLE[match.lastgroup or "op"]
+        out.append(f'<span style="color:{color}">{html.escape(match[0])}</span>')
+        end = match.end()
+    out.append(html.escape(text[end:]))
+    return f'<pre style="line-height:1.3">{"".join(out)}</pre>'

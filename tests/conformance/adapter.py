@@ -72,6 +72,7 @@ def verified(parsed: Parsed, options: tuple[str, ...]) -> list[Diagnostic]:
             continue
         severity = "warning" if finding.warning else "error"
         out += [(line(finding.op), severity, text) for text in sentences(in_13_3(finding.message))]
+        out += [(line(finding.op), note.kind, note) for note in finding.notes if isinstance(note, Note)]
         out += [(line(o), "note", text) for o, text in finding.related]
         if not finding.warning:
             break

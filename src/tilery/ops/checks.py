@@ -8,6 +8,7 @@ from typing import Any
 from ..attrs import AtomicRMWMode, RoundingMode, TileEnum
 from ..attrs import MemoryOrderingSemantics as Ordering
 from ..decl import Problem
+from ..diag import Note
 from ..ir import Block, Op, Value
 from ..types import (
     BF16,
@@ -424,9 +425,10 @@ def inferred(o: Any, expected: Sequence[Type]) -> Answer:
     found = [v.type for v in o.results_]
     if found == list(expected):
         return None
-    return (
+    return Problem(
         f"inferred type(s) {quoted_list(expected)} are incompatible with return type(s) of operation "
-        f"{quoted_list(found)}"
+        f"{quoted_list(found)}",
+        notes=(Note(f"'cuda_tile.{o.name}' op failed to infer returned types", kind="error"),),
     )
 
 

@@ -289,15 +289,31 @@ class TensorView(Type):
         return _intern(cls, key, text, element=element, shape=shape, strides=strides, ptr_attr=ptr_attr)
 
 
-class PartitionView(Type):
-    """A tensor view cut into a grid of tiles. An index names a tile."""
+class TileView(Type):
+    """Base of the views that loads and stores go through: an index names a tile of a tensor."""
 
-    __slots__ = ("dim_map", "padding_value", "tensor_view", "tile_shape")
-    since = V13_1
+    __slots__ = ("padding_value", "tensor_view", "tile_shape")
     tile_shape: tuple[int, ...]
     tensor_view: TensorView
-    dim_map: tuple[int, ...]
     padding_value: PaddingValue | None
+
+    @property
+    def index_rank(self) -> int:
+        """How many indices name a tile."""
+        return len(self.tile_shape)
+
+    @property
+    def tile_type(self) -> Tile:
+        """The type of such a tile."""
+        return Tile(self.tile_shape, self.tensor_view.element)
+
+
+class PartitionView(TileView):
+    """A tensor view cut into a grid of tiles. An index names a tile."""
+
+    __slots__ = ("dim_map",)
+    since = V13_1
+    dim_map: tuple[int, ...]
 
     def __new__(
         cls,
@@ -318,25 +334,14 @@ class PartitionView(Type):
             cls, key, text, tile_shape=tile_shape, tensor_view=view, dim_map=dim_map, padding_value=padding_value
         )
 
-    @property
-    def index_rank(self) -> int:
-        return len(self.tile_shape)
 
-    @property
-    def tile_type(self) -> Tile:
-        return Tile(self.tile_shape, self.tensor_view.element)
-
-
-class StridedView(Type):
+class StridedView(TileView):
     """Like a partition view, but neighbouring tiles lie `traversal_strides` elements apart."""
 
-    __slots__ = ("dim_map", "padding_value", "tensor_view", "tile_shape", "traversal_strides")
+    __slots__ = ("dim_map", "traversal_strides")
     since = V13_3
-    tile_shape: tuple[int, ...]
     traversal_strides: tuple[int, ...]
-    tensor_view: TensorView
     dim_map: tuple[int, ...]
-    padding_value: PaddingValue | None
 
     def __new__(
         cls,
@@ -371,24 +376,13 @@ class StridedView(Type):
             padding_value=padding_value,
         )
 
-    @property
-    def index_rank(self) -> int:
-        return len(self.tile_shape)
 
-    @property
-    def tile_type(self) -> Tile:
-        return Tile(self.tile_shape, self.tensor_view.element)
-
-
-class GatherScatterView(Type):
+class GatherScatterView(TileView):
     """A view whose `sparse_dim` is addressed by a tile of positions instead of one index."""
 
-    __slots__ = ("padding_value", "sparse_dim", "tensor_view", "tile_shape")
+    __slots__ = ("sparse_dim",)
     since = V13_3
-    tile_shape: tuple[int, ...]
-    tensor_view: TensorView
     sparse_dim: int
-    padding_value: PaddingValue | None
 
     def __new__(
         cls, tile_shape: Sequence[int], tensor_view: Type, sparse_dim: int, padding_value: PaddingValue | None = None
@@ -413,18 +407,6 @@ class GatherScatterView(Type):
         return _intern(
             cls, key, text, tile_shape=tile_shape, tensor_view=view, sparse_dim=sparse_dim, padding_value=padding_value
         )
-
-    @property
-    def index_rank(self) -> int:
-        return len(self.tile_shape)
-
-    @property
-    def tile_type(self) -> Tile:
-        return Tile(self.tile_shape, self.tensor_view.element)
-
-
-TileView = PartitionView | StridedView | GatherScatterView
-"""The views that loads and stores go through; each answers `index_rank` and `tile_type`."""
 
 
 class Function(Type):

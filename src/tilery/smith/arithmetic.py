@@ -189,9 +189,8 @@ def float_to_int(k: Kernel, opdef: OpDef) -> bool:
         if BaseFloatTile.ok(value.type):
             value = clamped(k, value, max(low, -100), min(high, 100))
         else:
+            # Bits of zero are less than one, even where there is no zero.
             value = constant(k, Tile(dims, element), draw.float_bits(element, draw.ONE) if high else 0)
-            if not high and element is E8M0:
-                return False  # it has neither zero nor negative numbers
     k.emit(ops.FToI(from_=value, **drawn, to=Value(Tile(dims, to))))
     return True
 

@@ -19,6 +19,7 @@ from .debug import Debug
 from .kernel import Kernel, Maker, Unit
 from .makers import choices
 from .memory import stored
+from .values import RECENT
 
 GRIDS = ((1, 1, 1), (1, 1, 1), (1, 1, 1), (2, 1, 1), (4, 1, 1), (2, 3, 1), (2, 1, 2))
 
@@ -95,7 +96,7 @@ def entry(unit: Unit, size: int) -> tuple[ops.Entry, Launch]:
     name = draw.symbol(rng, unit.symbols)
     debug = Debug(rng, name) if rng.random() < 0.3 else None
     k = Kernel(unit, rng.choice(GRIDS), debug)
-    k.fill(max(1, size * 2 // 3))
+    k.fill(max(1, size - min(size // 3, 30)))
     finish(k, size - k.count)
     k.emit(ops.Return())
     body = Block([value for value, _ in k.params], k.prelude + k.ops)
@@ -111,7 +112,7 @@ def finish(k: Kernel, size: int) -> None:
     """Use what nothing uses yet: values of one type are combined, and the last ones stored."""
     goal = k.count + size
     while k.count < goal:
-        left = [v for v in k.pool if v in k.unused]
+        left = [v for v in k.pool[-RECENT:] if v in k.unused]
         pairs = [(a, b) for a, b in pairwise(left) if a.type is b.type]
         if pairs and (len(left) > 3 or k.chance(0.5)):
             a, b = pairs[-1]

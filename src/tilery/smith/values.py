@@ -20,6 +20,9 @@ E8M0 = SCALARS["f8E8M0FNU"]
 FULL_CONSTANT = 64
 """Larger constants are splats."""
 
+RECENT = 200
+"""So many values back a visible one is looked for: the time per operation does not grow with the module."""
+
 
 def tile_of(value: Value) -> Tile:
     assert isinstance(value.type, Tile)
@@ -56,13 +59,13 @@ def among(k: Kernel, found: list[Value]) -> Value:
 
 def pick(k: Kernel, ok: Callable[[Type], bool]) -> Value | None:
     """A visible tile, if there is one of such a type."""
-    found = [v for v in k.pool[-24:] if ok(v.type)] or [v for v in k.pool if ok(v.type)]
+    found = [v for v in k.pool[-24:] if ok(v.type)] or [v for v in k.pool[-RECENT:] if ok(v.type)]
     return among(k, found) if found else None
 
 
 def get(k: Kernel, t: Tile) -> Value:
     """A tile of this type."""
-    found = [v for v in k.pool if v.type is t]
+    found = [v for v in k.pool[-RECENT:] if v.type is t]
     if found and k.chance(0.9):
         return among(k, found)
     return make(k, t)
@@ -138,7 +141,7 @@ def constant(k: Kernel, t: Tile, *given: int) -> Value:
 
 def number(k: Kernel, t: Tile, value: int) -> Value:
     """A tile of integers that all have this value."""
-    known = [v for v in k.pool if v.type is t and k.facts.ranges.get(v) == (value, value)]
+    known = [v for v in k.pool[-RECENT:] if v.type is t and k.facts.ranges.get(v) == (value, value)]
     if known and k.chance(0.85):
         return k.rng.choice(known)
     element = scalar_of(t)

@@ -168,6 +168,7 @@ def space(view: View) -> list[int]:
     if isinstance(t, GatherScatterView):
         # Along the others only the first tile is used.
         return [n if dim == t.sparse_dim else 1 for dim, n in enumerate(sizes)]
+    assert isinstance(t, (PartitionView, StridedView))
     steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
     return [-(-sizes[dim] // step) for dim, step in zip(t.dim_map, steps)]
 
@@ -177,6 +178,7 @@ def whole(view: View) -> list[int]:
     t, sizes = kind_of(view), view.tensor.shape
     if isinstance(t, GatherScatterView):
         return [n if dim == t.sparse_dim else int(n >= t.tile_shape[dim]) for dim, n in enumerate(sizes)]
+    assert isinstance(t, (PartitionView, StridedView))
     steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
     inside = zip(t.dim_map, t.tile_shape, steps)
     return [max(0, (sizes[dim] - size) // step + 1) for dim, size, step in inside]

@@ -349,6 +349,7 @@ class OpDef:
     rules: tuple[Rule, ...]
     segmented: bool
     formerly: str
+    renamed: Version
     implicit: str
     parents: tuple[str, ...]
     hint: str
@@ -370,6 +371,10 @@ class OpDef:
     def cname(self) -> str:
         """The name in NVIDIA's reader diagnostics, `AddIOp`."""
         return self.cls.__name__ + "Op"
+
+    def name_in(self, version: Version) -> str:
+        """The mnemonic that NVIDIA's tools of a version have for it."""
+        return self.formerly if version < self.renamed else self.mnemonic
 
     @property
     def testing(self) -> bool:
@@ -406,14 +411,15 @@ def op(
     rules: Iterable[Rule] = (),
     segmented: bool = False,
     formerly: str = "",
+    renamed: Version = V13_1,
     implicit: str = "",
     parents: Iterable[str] = (),
     hint: str = "",
 ) -> Callable[[type[OpT]], type[OpT]]:
     """Declare an operation. Fields stand in the specification's order; the first docstring line is the summary.
 
-    `formerly` is an older mnemonic, `implicit` the terminator that text may leave out, `parents` where it may stand,
-    `hint` the name that text gives to its first result.
+    `formerly` is the mnemonic that it had before version `renamed`, `implicit` the terminator that text may leave out,
+    `parents` where it may stand, `hint` the name that text gives to its first result.
     """
 
     def decorate(cls: type[OpT]) -> type[OpT]:
@@ -440,6 +446,7 @@ def op(
             tuple(rules),
             segmented,
             formerly,
+            renamed,
             implicit,
             tuple(parents),
             hint,

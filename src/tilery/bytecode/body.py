@@ -281,7 +281,6 @@ class _Body:
         return count
 
     def _cname(self, opdef: OpDef) -> str:
-        """Until 13.1 two ops had other names."""
         if self.tables.profile.first and opdef.formerly:
             return opdef.formerly.capitalize() + "Op"
         return opdef.cname

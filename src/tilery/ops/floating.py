@@ -282,7 +282,7 @@ class Fma(Op):
         return rounding(self) or flush_to_zero(self)
 
 
-@op("fpowf", 0x54, formerly="pow", group=GROUP, traits=TRAITS,
+@op("fpowf", 0x54, formerly="pow", renamed=V13_4, group=GROUP, traits=TRAITS,
     rules=[same_type("result", "source", "exponent"), same_rank("source", "exponent", "result")],
     format="$source `,` $exponent attr-dict `:` type($result)",
     example="%0 = fpowf %x, %x : tile<f32>")

@@ -109,7 +109,7 @@ class Assume(Op):
                 return _bounded(self.predicate, self.result.type)
 
 
-@op("print_tko", 0x55, formerly="print", group=GROUP, segmented=True,
+@op("print_tko", 0x55, formerly="print", renamed=V13_2, group=GROUP, segmented=True,
     format="$str (`,` $args^)? (`token` `` `=` `` $token^)? attr-dict (`:` type($args)^)? `->` type($result_token)",
     example='%0 = print_tko "n = %d", %n : tile<i32> -> token')
 class PrintTko(Op):

@@ -22,7 +22,7 @@ from ..ir import Block, Op, UnknownOp, Value
 from ..types import I1, I32, I64, full_text
 from .attributes import ENUM_NAMES, quote
 from .names import Names
-from .parts import DIALECT, OLD_NAMES, Context, Part, Region
+from .parts import DIALECT, OPT, Context, Part, Region
 
 
 def _enum(value: TileEnum) -> Attr:
@@ -74,7 +74,7 @@ def generic_line(o: Op, names: Names, context: Context) -> list[Part]:
         name, fixed = o.name, {}
         regions: list[Block | None] = list(o.blocks)
     else:
-        name, fixed = DIALECT + OLD_NAMES.get(o.__class__, o.name), properties(o)
+        name, fixed = DIALECT + o.opdef.name_in(OPT), properties(o)
         regions = [getattr(o, f.attr) for f in o.opdef.regions]
     text = f"{context.head(o)}{quote(name)}({names.join(o.operands)})"
     if fixed:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from ..attrs import Attr
 from ..ir import Block, Op
-from ..ops import FPowF
+from ..version import V13_3
 from .attributes import dict_text
 from .locations import Aliases
 from .names import Names
 
 DIALECT = "cuda_tile."
-OLD_NAMES: dict[type[Op], str] = {FPowF: FPowF.opdef.formerly}
-"""The names that cuda-tile-opt 13.3 has for operations renamed since."""
+OPT = V13_3
+"""The version of cuda-tile-opt that the styles `opt` and `generic` follow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

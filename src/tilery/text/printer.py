@@ -13,7 +13,7 @@ from .generic import generic_line
 from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import Names, name_values, too_long
-from .parts import DIALECT, OLD_NAMES, Context, Part, Region
+from .parts import DIALECT, OPT, Context, Part, Region
 
 STYLES = ("disasm", "opt", "generic")
 LIMIT = 256 * 1024 * 1024
@@ -46,8 +46,8 @@ def _line(cls: type[Op], style: str, prefix: str) -> Line:
     if issubclass(cls, UnknownOp) or style == "generic":
         made: Line = generic_line
     else:
-        old = OLD_NAMES.get(cls) if style == "opt" else None
-        made = make_line(cls, prefix + (old or cls.opdef.mnemonic))
+        opdef = cls.opdef
+        made = make_line(cls, prefix + (opdef.name_in(OPT) if style == "opt" else opdef.mnemonic))
     _LINES[style, prefix][cls] = made
     return made
 

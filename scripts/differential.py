@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +28,7 @@ from tilery.bytecode.writer import write  # noqa: E402
 from tilery.smith import smith  # noqa: E402
 from tilery.version import SUPPORTED  # noqa: E402
 
+PARTS = 40
 CRASHED = "NVIDIA's tool crashed"
 
 
@@ -39,7 +41,7 @@ def modules(rng: random.Random, share: float) -> Module:
 
 
 def theirs(data: bytes, folder: str) -> tuple[int, str]:
-    """NVIDIA's exit status and first message."""
+    """NVIDIA's exit status and the first line of its first message."""
     tool = oracle.find_tileirdisasm()
     assert tool is not None, "tileirdisasm is not installed"
     path = Path(folder, "in.tileirbc")
@@ -52,24 +54,38 @@ def theirs(data: bytes, folder: str) -> tuple[int, str]:
 
 
 def ours(data: bytes) -> str:
-    """Our first message, empty where the module is legal."""
+    """The first line of our first message, empty where the module is legal."""
     try:
-        found = verify(load(data, verify=False), stop="mlir")
+        messages = [finding.message for finding in verify(load(data, verify=False), stop="mlir")]
     except TileError as e:
-        return e.message
-    return found[0].message if found else ""
+        messages = [e.message]
+    return messages[0].split("\n")[0] if messages else ""
 
 
 def shape(message: str) -> str:
     """A message without its numbers and names, to count alike ones together."""
-    return re.sub(r"%?\d+", "N", message)[:110]
+    text = re.sub(r"%?\d+", "N", message)[:110]
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def run(count: int, seed: int, share: float) -> tuple[Counter[str], Counter[str]]:
+    """Parts of the campaign side by side; how many there are does not depend on the machine."""
+    totals: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
+    sizes = [len(range(part, count, PARTS)) for part in range(PARTS)]
+    with ProcessPoolExecutor() as pool, progress(PARTS, "parts") as step:
+        for found in pool.map(run_part, sizes, [f"{seed}.{part}" for part in range(PARTS)], [share] * PARTS):
+            totals += found[0]
+            classes += found[1]
+            step()
+    return totals, classes
+
+
+def run_part(count: int, seed: str, share: float) -> tuple[Counter[str], Counter[str]]:
     rng = random.Random(seed)
     totals: Counter[str] = Counter()
     classes: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder, progress(count, "modules") as step:
+    with tempfile.TemporaryDirectory() as folder:
         while totals["compared"] + totals[CRASHED] < count:
             try:
                 data = write(mutate(modules(rng, share), rng))
@@ -78,7 +94,6 @@ def run(count: int, seed: int, share: float) -> tuple[Counter[str], Counter[str]
                 continue
             status, said = theirs(data, folder)
             mine = ours(data)
-            step()
             if status < 0:
                 totals[CRASHED] += 1
                 continue

@@ -13,6 +13,7 @@ import tilery
 from tilery import TileError, Version
 from tilery.bytecode.reader import read
 from tilery.bytecode.writer import write
+from tilery.smith import smith
 from tilery.version import SUPPORTED
 
 
@@ -118,3 +119,11 @@ def test_errors_are_those_of_tileirdisasm(corpus: list[Path]) -> None:
         else:
             assert answer.returncode == 0, said
     assert same >= 0.97 * refused > 0
+
+
+def test_without_locations_there_is_no_debug_section() -> None:
+    """NVIDIA's reader refuses an empty one."""
+    for seed in range(20):
+        module = tilery.load(tilery.dumps(smith(seed)))
+        stripped = tilery.optimize(module, "strip-debug-info")
+        assert all(o.loc is None for o in tilery.walk(tilery.load(tilery.dumps(stripped))))

@@ -38,7 +38,7 @@ from tilery.text.format import Group, Literal, Piece, Use, pieces_of
 from tilery.text.locations import debug_text
 from tilery.text.printer import show
 from tilery.types import F16, F32, F64, I1, I32, SCALARS, Function, Scalar, Tile
-from tilery.version import LATEST
+from tilery.version import LATEST, SUPPORTED, V13_3
 
 NUMBER, FLAG = Tile((), I32), Tile((), I1)
 FIRST = "entry @k(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>) {"
@@ -461,3 +461,19 @@ def test_operations_that_are_not_valid_are_still_printed() -> None:
     )
     view = tilery.ops.MakeTensorView(base=stray, result=Value(NUMBER))
     assert '%tview = "cuda_tile.make_tensor_view"(<<UNKNOWN SSA VALUE>>)' in show(entry([], [view]))
+
+
+# ---------------------------------------------------------------- the producer
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("producer", ["cutile 1.7", "", ' größe "\\ ', None])
+def test_producer_is_the_first_line(producer: str | None) -> None:
+    made = tilery.parse("entry @k() { return }")
+    made.producer = producer
+    for version in SUPPORTED:
+        data = tilery.dumps(made, version)
+        text = show(tilery.load(data))
+        assert text == oracle.disassemble(data).stdout
+        again = tilery.load(tilery.dumps(tilery.parse(text)))
+        assert again.producer == ((producer or None) if version >= V13_3 else None)

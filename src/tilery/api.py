@@ -6,11 +6,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .diag import TileError
 from .version import Version
 
 if TYPE_CHECKING:
     from .bytecode.dump import Dump
     from .ops import Module
+    from .rewrite import Report
     from .verifier import Finding
 
 Source = str | PathLike[str] | bytes | bytearray | memoryview
@@ -79,6 +81,29 @@ def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) ->
     from .verifier import verify as find
 
     return find(module, stop=stop, max_errors=max_errors)
+
+
+def optimize(module: Module, passes: str = "canonicalize,cse", *, report: Report | None = None) -> Module:
+    """A copy of a module that passes have changed; it is verified before and after.
+
+    `passes` are names with options, `loop-split{split-threshold=3},canonicalize`, or a pipeline as mlir-opt takes it.
+    `report` is filled with how often each rule fired and with remarks.
+    """
+    from .ir import clone
+    from .passes import parse_pipeline, run_pipeline
+    from .verifier import verify as find
+
+    pipeline = parse_pipeline(passes)
+    for finding in find(module, max_errors=1):
+        raise TileError(f"{finding.op.name}: {finding.message}", notes=("passes need a legal module",))
+    copy: Module = clone(module)
+    done = run_pipeline(copy, pipeline)
+    for finding in find(copy, max_errors=1):
+        where = f"after {passes}: {finding.op.name}"
+        raise TileError(f"{where}: {finding.message}", notes=("a pass broke the module, this is a bug",))
+    if report is not None:
+        report.add(done)
+    return copy
 
 
 def show(module: Module, *, style: str = "disasm", locs: bool = False) -> str:

@@ -202,6 +202,32 @@ def ops(args: argparse.Namespace) -> int:
     return 0
 
 
+def smith(args: argparse.Namespace) -> int:
+    """Make random modules that are always valid, the same ones for the same seed."""
+    from .cli_smith import data, files
+
+    if args.json:
+        write_output("-", as_json(data(args)))
+    else:
+        for name, content in files(args):
+            write_output(name, content)
+    return 0
+
+
+def opt(args: argparse.Namespace) -> int:
+    """Run passes on a file and write the result, as bytecode where OUT ends in .tileirbc, else as text."""
+    from .cli_opt import list_passes, run
+
+    if args.list:
+        write_output("-", list_passes())
+        return 0
+    if args.file is None:
+        raise Stop("opt needs a FILE; --list shows the passes")
+    module = load_any(args.file)
+    with place(args.file):
+        return run(module, args)
+
+
 # ---------------------------------------------------------------- the parser
 
 
@@ -310,6 +336,19 @@ def make_parser() -> argparse.ArgumentParser:
     sub = verbs.add("ops", ops, ["ops", "ops addf", "ops --json load_view_tko", "ops --version 13.1"], True)
     sub.add_argument("name", metavar="NAME", nargs="?", help="an operation; all of them are listed without it")
     add_version(sub, "only what this bytecode version has")
+
+    examples = ["smith --seed 7", "smith --mix Integer=5,mmaf=1 --size 20", "smith --count 9 -o 'm{seed}.tileirbc'"]
+    sub = verbs.add("smith", smith, examples, json_result=True)
+    sub.add_argument("--seed", type=int, default=0, metavar="N", help="which module; default: 0")
+    sub.add_argument("--count", type=int, default=1, metavar="K", help="so many modules, of as many seeds from N on")
+    sub.add_argument("--size", type=int, default=50, metavar="OPS", help="about so many operations; default: 50")
+    sub.add_argument("--mix", metavar="NAME=WEIGHT,...", help="how often to choose chapters and operations")
+    sub.add_argument("-o", "--output", default="-", metavar="OUT", help="a file; bytecode where it ends in .tileirbc")
+    add_version(sub, "nothing newer than this bytecode version; default: the latest")
+
+    from .cli_opt import EXAMPLES, add_options
+
+    add_options(verbs.add("opt", opt, EXAMPLES), add_output)
     return parser
 
 

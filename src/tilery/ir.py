@@ -68,7 +68,8 @@ class Op:
     @property
     def blocks(self) -> list[Block]:
         """The blocks of all regions in order; an absent region has none."""
-        return [b for f in self.opdef.regions if (b := getattr(self, f.attr)) is not None]
+        regions = self.opdef.regions
+        return [b for f in regions if (b := getattr(self, f.attr)) is not None] if regions else []
 
     def __repr__(self) -> str:
         return f"<{self.name} op>"

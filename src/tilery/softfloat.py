@@ -107,7 +107,7 @@ def _size(type: Scalar, bits: int) -> Fraction:
 
 def flushed(type: Scalar, bits: int) -> int:
     """A subnormal becomes a zero of the same sign."""
-    negative, rest = split(type, bits)
+    rest = split(type, bits)[1]
     if rest >> FORMATS[type.name].mantissa == 0:
         return bits - rest
     return bits

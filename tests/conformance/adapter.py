@@ -9,6 +9,7 @@ from tilery.bytecode.writer import write
 from tilery.diag import LineIndex, Note, TileError
 from tilery.ir import Op
 from tilery.ops import Module
+from tilery.passes import parse_pipeline, run_pipeline
 from tilery.text.parser import Parsed, parse_with_places
 from tilery.text.printer import show
 from tilery.verifier import Hints, verify
@@ -96,11 +97,24 @@ def print(module: Module, *, generic: bool = False, debuginfo: bool = False) -> 
 
 
 def canonicalize(module: Module) -> Module:
-    raise NotImplementedError("canonicalize")
+    return optimized(module, "canonicalize")
 
 
 def run_pass(module: Module, pipeline: str) -> tuple[Module | None, list[Diagnostic]]:
-    raise NotImplementedError(pipeline)
+    """Run a command-line option of mlir-opt: `-pass-pipeline=...`, or `-NAME=options`."""
+    name, _, value = pipeline.lstrip("-").partition("=")
+    try:
+        return optimized(module, value if name == "pass-pipeline" else f"{name}{{{value}}}"), []
+    except TileError as error:
+        return None, diagnostics(error)
+
+
+def optimized(module: Module, pipeline: str) -> Module:
+    run_pipeline(module, parse_pipeline(pipeline))
+    for finding in verify(module):
+        if not finding.warning and finding.op is not module:
+            raise TileError(f"after {pipeline}: {finding.op.name}: {finding.message}")
+    return module
 
 
 def write_bytecode(module: Module, version: Any = None) -> tuple[bytes | None, list[Diagnostic]]:

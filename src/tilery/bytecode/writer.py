@@ -11,7 +11,7 @@ from ..diag import TileError
 from ..ir import Op, walk
 from ..ops import Entry, Global, Module
 from ..types import Type
-from ..version import SUPPORTED, V13_3, Version
+from ..version import SUPPORTED, V13_1, V13_3, Version
 from .attrcodec import write_tagged
 from .bodywriter import write_body
 from .debuginfo import entry_parts, write_entry
@@ -35,7 +35,9 @@ def write(module: Module, version: Version | None = None) -> bytes:
         version = module.version
     if version is not None:
         return _write_at(module, version)
-    for candidate in SUPPORTED[:-1]:
+    # Only a version that was asked for leaves the producer out.
+    lowest = V13_1 if module.producer is None else V13_3
+    for candidate in SUPPORTED[SUPPORTED.index(lowest) : -1]:
         try:
             return _write_at(module, candidate)
         except TileError:
@@ -174,8 +176,9 @@ class _File:
             put_varint(out[Section.PRODUCER], self.string(self.module.producer))
         out[Section.STRING] = self._table([encode_text(s) for s in self.strings.items], 4)
         # The string and function sections are mandatory; others stand when they hold something or stood before.
+        # A producer holds something even as string 0.
         keep = {hint.id for hint in self.seen.sections} if self.seen else set()
-        keep |= {Section.STRING, Section.FUNC}
+        keep |= {Section.STRING, Section.FUNC, Section.PRODUCER}
         return {s: payload for s, payload in out.items() if s in keep or bytes(payload) not in (b"", b"\0")}
 
     def _entries(self) -> list[Entry]:
@@ -312,8 +315,11 @@ class _File:
         constants = [n for n in range(len(seen.constants)) if n in self.constant_used]
         moved = {old: new for new, old in enumerate(constants)}
         uses = {key: tuple(moved[n] for n in numbers if n in moved) for key, numbers in seen.constant_uses.items()}
+        # NVIDIA's reader refuses a debug section without anything in it.
+        has_debug = bool(self.locations or self.debug.used)
         return replace(
             seen,
+            sections=tuple(hint for hint in seen.sections if has_debug or hint.id is not Section.DEBUG),
             strings=_kept(seen.strings, self.strings),
             types=_kept(seen.types, self.types),
             constants=tuple(seen.constants[n] for n in constants),

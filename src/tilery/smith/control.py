@@ -7,7 +7,7 @@ from dataclasses import replace
 from .. import ops
 from ..attrs import ComparisonPredicate, Signedness
 from ..decl import OpDef
-from ..ir import Block, Op, Value
+from ..ir import Block, Value
 from ..types import I1, SCALARS, Ptr, Tile, Type
 from ..version import V13_4
 from .facts import limits
@@ -20,7 +20,7 @@ RETURN_IN_LOOP = V13_4
 """Since when a kernel may end inside a `loop`."""
 
 
-def small(k: Kernel) -> int:
+def block_size(k: Kernel) -> int:
     """The size of a nested block: at most half of what is left."""
     return max(1, min(k.rng.choice((1, 2, 3, 5, 8)), (k.goal - k.count) // 2))
 
@@ -31,15 +31,10 @@ def values_of(k: Kernel, types: tuple[Type, ...]) -> tuple[Value, ...]:
 
 
 def handed_out(k: Kernel, most: int, start: int = 0) -> tuple[Value, ...]:
-    """Some visible tiles from `start` on, rather unused ones. Addresses of local memory would dangle."""
+    """Some visible tiles from `start` on, rather unused ones; rarely pointers, of which nothing is known afterwards."""
     fine = [v for v in k.pool[start:] if not isinstance(tile_of(v).element, Ptr) or k.chance(0.1)]
     count = min(len(fine), k.rng.randrange(most + 1))
     return tuple(dict.fromkeys(among(k, fine) for _ in range(count)))
-
-
-def end(k: Kernel, o: Op) -> None:
-    """The last operation of a block."""
-    k.emit(o)
 
 
 # ---------------------------------------------------------------- if
@@ -68,7 +63,7 @@ def _if(k: Kernel, leave: bool, returning: bool = False) -> bool:
     given: tuple[Value, ...] = ()
     with k.region(effects=effects) as then:
         start = len(k.pool)
-        k.fill(small(k))
+        k.fill(block_size(k))
         if leave and _leave(k, returning):
             token = False
         else:
@@ -76,7 +71,7 @@ def _if(k: Kernel, leave: bool, returning: bool = False) -> bool:
             given = handed_out(k, 3, start)
             # An `if` that may have touched memory hands on its token.
             token = k.effects
-            end(k, ops.Yield(operands_=given + k.carried_token(token)))
+            k.emit(ops.Yield(operands_=given + k.carried_token(token)))
     types = tuple(v.type for v in given)
     other: Block | None = None
     if leave:
@@ -84,14 +79,14 @@ def _if(k: Kernel, leave: bool, returning: bool = False) -> bool:
         if k.chance(0.7):
             with k.region(effects=effects) as other:
                 start = len(k.pool)
-                k.fill(small(k))
+                k.fill(block_size(k))
                 given = handed_out(k, 2, start)
                 types, token = tuple(v.type for v in given), k.effects
-                end(k, ops.Yield(operands_=given + k.carried_token(token)))
+                k.emit(ops.Yield(operands_=given + k.carried_token(token)))
     elif types or token or k.chance(0.5):
         with k.region(effects=effects) as other:
-            k.fill(small(k))
-            end(k, ops.Yield(operands_=values_of(k, types) + k.carried_token(token)))
+            k.fill(block_size(k))
+            k.emit(ops.Yield(operands_=values_of(k, types) + k.carried_token(token)))
     results = tuple(Value(t) for t in types + k.token_type(token))
     k.emit(ops.If(condition=condition, results_=results, thenRegion=then, elseRegion=other))
     if token:
@@ -114,20 +109,20 @@ def _leave(k: Kernel, returning: bool) -> bool:
         return False
     match k.rng.choice(ways):
         case "return":
-            end(k, ops.Return())
+            k.emit(ops.Return())
         case "continue":
             assert frame is not None
             go_on(k, frame)
         case _:
             assert frame is not None
-            end(k, ops.Break(operands_=values_of(k, frame.results) + k.carried_token(frame.token)))
+            k.emit(ops.Break(operands_=values_of(k, frame.results) + k.carried_token(frame.token)))
     return True
 
 
 def go_on(k: Kernel, frame: Frame) -> None:
     """`continue` with new values of what the loop carries."""
     counter = () if frame.counter is None else (frame.counter,)
-    end(k, ops.Continue(operands_=counter + values_of(k, frame.carried) + k.carried_token(frame.token)))
+    k.emit(ops.Continue(operands_=counter + values_of(k, frame.carried) + k.carried_token(frame.token)))
 
 
 # ---------------------------------------------------------------- loops
@@ -156,7 +151,7 @@ def for_loop(k: Kernel, opdef: OpDef) -> bool:
     frame = Frame(ops.For, types, types, effects)
     with k.region(args, effects) as body:
         _enter(k, frame, args)
-        k.fill(small(k))
+        k.fill(block_size(k))
         go_on(k, frame)
         k.frames.pop()
     o = ops.For(lowerBound=low, upperBound=high, step=by, initValues=carried, unsignedCmp=unsigned, region=body)
@@ -191,12 +186,12 @@ def loop(k: Kernel, opdef: OpDef) -> bool:
         _enter(k, Frame(ops.Loop, types, results, effects), args)
         if counting:
             _count(k, args[0], counter)
-        k.fill(small(k))
+        k.fill(block_size(k))
         frame = k.frames.pop()
         if counting:
             go_on(k, frame)
         else:
-            end(k, ops.Break(operands_=values_of(k, results) + k.carried_token(effects)))
+            k.emit(ops.Break(operands_=values_of(k, results) + k.carried_token(effects)))
     given = tuple(Value(t) for t in results + k.token_type(effects))
     k.emit(ops.Loop(initValues=carried, resultValues=given, region=body))
     if effects:
@@ -215,7 +210,7 @@ def _count(k: Kernel, counter: Value, t: Tile) -> None:
     with k.region(effects=frame.token) as leaving:
         if k.chance(0.3):
             k.fill(1)
-        end(k, ops.Break(operands_=values_of(k, frame.results) + k.carried_token(frame.token)))
+        k.emit(ops.Break(operands_=values_of(k, frame.results) + k.carried_token(frame.token)))
     k.emit(ops.If(condition=done.result, results_=(), thenRegion=leaving, elseRegion=None))
     more = k.emit(ops.AddI(lhs=counter, rhs=number(k, t, 1)), visible=False).result
     k.frames[-1] = replace(frame, counter=more)

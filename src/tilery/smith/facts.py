@@ -24,8 +24,6 @@ class Memory:
     element: Scalar
     count: int
     writable: bool
-    local: bool = False
-    """It is gone when the block that made it ends."""
 
 
 @dataclass(frozen=True, slots=True)

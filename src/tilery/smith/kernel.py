@@ -84,14 +84,18 @@ class Kernel:
         self.ops: list[Op] = []
         self.count = self.goal = 0
         self.facts = Facts()
+        # Visible tiles, the latest last, and which of all tiles nothing uses; the set is only asked, never listed.
         self.pool: list[Value] = []
         self.unused: set[Value] = set()
+        # Pointers to the start of memory: those of this block and the ones around it, and those of parameters.
         self.bases: list[Value] = []
         self.param_bases: list[Value] = []
         self.tensors: list[Tensor] = []
         self.views: list[View] = []
+        # Everything up to `token` is in order; the `pending` reads after it have no order among themselves.
         self.token: Value | None = None
         self.pending: list[Value] = []
+        # Whether memory may be written here; if not, the block hands no token on.
         self.effects = True
         self.depth = 0
         self.frames: list[Frame] = []
@@ -215,10 +219,6 @@ class Kernel:
         align = stored_bytes(value.element)
         self.facts.places[pointer] = Place(self._globals[name], value.type.size, True, align)
         self.bases.append(pointer)
-
-    def local(self, element: Scalar, count: int, align: int) -> Place:
-        """Where a pointer to newly allocated memory points."""
-        return Place(Memory(element, count, writable=True, local=True), count, True, align)
 
     # ------------------------------------------------------------ tokens
 

@@ -11,7 +11,7 @@ from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I32, I64, NUMBERS, Ptr, Scalar, Tile
 from ..version import V13_3, Version
 from . import draw
-from .facts import F4, Place, pointee, stored_bytes
+from .facts import F4, Memory, Place, pointee, stored_bytes
 from .generic import ordering
 from .kernel import MOST_PARAMS, Kernel, create
 from .values import get, index, index_element, pick, positions, shape, spread, tile_of
@@ -129,7 +129,7 @@ def alloca(k: Kernel, opdef: OpDef) -> bool:
     extra = k.rng.choice((0, 0, 3))
     pointer = Value(Tile((), Ptr(element)))
     k.emit(ops.Alloca(num_elem=count + extra, alignment=align, global_=k.chance(0.2), result=pointer))
-    k.facts.places[pointer] = k.local(element, count, align)
+    k.facts.places[pointer] = Place(Memory(element, count, writable=True), count, True, align)
     row = spread(k, pointer, (count,))
     every = positions(k, count, (count,), index_element(k, count))
     store_to(k, advance(k, row, every), get(k, Tile((count,), element)))
@@ -191,16 +191,12 @@ def recast(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- loads and stores
 
 
-def place_of(k: Kernel, ptr: Value) -> Place:
-    return k.facts.places[ptr]
-
-
 def load_ptr(k: Kernel, opdef: OpDef) -> bool:
     """A load; what a mask leaves undefined is replaced at once."""
     ptr = pointers(k, in_memory(k.version))
     if ptr is None:
         return False
-    memory = place_of(k, ptr).memory
+    memory = k.facts.places[ptr].memory
     t = Tile(tile_of(ptr).shape, pointee(ptr.type))
     mask = get(k, Tile(t.shape, I1)) if k.chance(0.4) else None
     padding = get(k, t) if mask is not None and k.chance(0.6) else None
@@ -226,10 +222,12 @@ def store_to(k: Kernel, ptr: Value, value: Value, mask: Value | None = None) -> 
 
 def store_ptr(k: Kernel, opdef: OpDef) -> bool:
     """A store to distinct addresses of one value that is there."""
+    if not k.effects:
+        return False
     allowed = in_memory(k.version)
     value = pick(k, lambda t: isinstance(t, Tile) and t.element in allowed and t.size <= LARGEST)
-    if value is None or not k.effects:
-        return False
+    if value is None:
+        value = get(k, Tile(shape(k, LARGEST), k.rng.choice(allowed)))
     t = tile_of(value)
     assert isinstance(t.element, Scalar)
     ptr = pointers(k, [t.element], dims=t.shape, writable=True, distinct=True)

@@ -9,6 +9,7 @@ from .. import ops
 from ..attrs import AtomicRMWMode
 from ..decl import OpDef
 from ..ir import Value
+from ..text.floats import FORMATS
 from ..types import (
     DYNAMIC,
     NUMBERS,
@@ -128,6 +129,21 @@ def _sizes(k: Kernel, opdef: OpDef, source: Value, sizes: tuple[int, ...]) -> No
 # ---------------------------------------------------------------- views of tensors
 
 
+def paddings(element: Scalar) -> list[PaddingValue]:
+    """What a load outside a tensor may give: values that the type has."""
+    if element.is_int:
+        return [PaddingValue.ZERO]
+    form = FORMATS[element.name]
+    has = {
+        PaddingValue.ZERO: form.subnormals,
+        PaddingValue.NEG_ZERO: form.signed,
+        PaddingValue.NAN: element is not F4,
+        PaddingValue.POS_INF: form.infinity,
+        PaddingValue.NEG_INF: form.infinity,
+    }
+    return [value for value, there in has.items() if there]
+
+
 def make_view(k: Kernel, opdef: OpDef) -> bool:
     """A view of the kind that the operation makes."""
     found = a_tensor(k, None, None)
@@ -144,8 +160,7 @@ def _view(k: Kernel, opdef: OpDef, of: Tensor, tile: tuple[int, ...] | None = No
             tile = (*tile[:-1], 2)
     if _product(tile) > LARGEST:
         return None
-    padding = k.rng.choice(list(PaddingValue) if t.element.is_float else [PaddingValue.ZERO])
-    pad = padding if padded and k.chance(0.5) else None
+    pad = k.rng.choice(paddings(t.element)) if padded and k.chance(0.5) else None
     dim_map = list(range(rank))
     if k.chance(0.25) and opdef.cls is not ops.MakeGatherScatterView:
         k.rng.shuffle(dim_map)
@@ -162,6 +177,13 @@ def _view(k: Kernel, opdef: OpDef, of: Tensor, tile: tuple[int, ...] | None = No
     return view
 
 
+def grid_of(t: TileView) -> list[tuple[int, int, int]]:
+    """For each dimension of the tiles: the tensor's dimension, the size of a tile, and the step to the next one."""
+    assert isinstance(t, (PartitionView, StridedView))
+    steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
+    return list(zip(t.dim_map, t.tile_shape, steps))
+
+
 def space(view: View) -> list[int]:
     """How many tiles a view has along each dimension of its index; along a sparse one, how many positions."""
     t, sizes = kind_of(view), view.tensor.shape
@@ -169,8 +191,7 @@ def space(view: View) -> list[int]:
         # Along the others only the first tile is used.
         return [n if dim == t.sparse_dim else 1 for dim, n in enumerate(sizes)]
     assert isinstance(t, (PartitionView, StridedView))
-    steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
-    return [-(-sizes[dim] // step) for dim, step in zip(t.dim_map, steps)]
+    return [-(-sizes[dim] // step) for dim, _, step in grid_of(t)]
 
 
 def whole(view: View) -> list[int]:
@@ -179,9 +200,7 @@ def whole(view: View) -> list[int]:
     if isinstance(t, GatherScatterView):
         return [n if dim == t.sparse_dim else int(n >= t.tile_shape[dim]) for dim, n in enumerate(sizes)]
     assert isinstance(t, (PartitionView, StridedView))
-    steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
-    inside = zip(t.dim_map, t.tile_shape, steps)
-    return [max(0, (sizes[dim] - size) // step + 1) for dim, size, step in inside]
+    return [max(0, (sizes[dim] - size) // step + 1) for dim, size, step in grid_of(t)]
 
 
 def space_shape(k: Kernel, opdef: OpDef) -> bool:
@@ -285,9 +304,7 @@ def store_view(k: Kernel, opdef: OpDef) -> bool:
     else:
         known = [s for s in NUMBERS if s.since <= k.version]
         found = pick(k, lambda t: isinstance(t, Tile) and t.rank > 0 and t.element in known and t.size <= LARGEST)
-        if found is None:
-            return False
-        value = found
+        value = get(k, Tile((8,), k.rng.choice(known))) if found is None else found
         t = tile_of(value)
         assert isinstance(t.element, Scalar)
         view = a_view(k, t.element, True, t.shape)

@@ -19,8 +19,8 @@ from .lexer import is_word, symbol_name
 from .parse_locs import UNKNOWN, as_loc, is_loc
 from .parse_names import NameCursor, Scope
 from .parse_state import Argument, Body
+from .parts import DIALECT, PRODUCER
 
-DIALECT = "cuda_tile."
 MAX_ERRORS = 100
 
 
@@ -391,13 +391,13 @@ def parse(text: str, *, file: str = "", allow_unregistered: bool = False, testin
     >>> parse("entry @k() {}").entries[0].sym_name
     'k'
     """
-    return _module(_run(text, file, allow_unregistered, testing)[1])[0]
+    return _module(_run(text, file, allow_unregistered, testing)[1], text)[0]
 
 
 def parse_with_places(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Parsed:
     """Like `parse`, with the place of every operation, for messages about them."""
     parser, block = _run(text, file, allow_unregistered, testing)
-    module, wrapped = _module(block)
+    module, wrapped = _module(block, text)
     places = {o: parser.span((index, -1)) for o, index in parser.places.items()}
     return Parsed(module, wrapped, text, file, places)
 
@@ -424,7 +424,7 @@ def _check_unicode(text: str, file: str) -> None:
         raise TileError(message, file=file, source=text, start=error.start, end=error.end) from None
 
 
-def _module(block: Block) -> tuple[Module, bool]:
+def _module(block: Block, text: str) -> tuple[Module, bool]:
     """The one `cuda_tile.module` of a text, or a module around what stands on its own."""
     name = ""
     while len(block.ops) == 1 and isinstance(o := block.ops[0], UnknownOp) and o.name == "builtin.module":
@@ -432,4 +432,5 @@ def _module(block: Block) -> tuple[Module, bool]:
         block = o.regions[0] if o.regions else Block()
     if len(block.ops) == 1 and isinstance(block.ops[0], Module):
         return block.ops[0], True
-    return Module(sym_name=name or "kernels", body=block), False
+    producer = text[len(PRODUCER) :].partition("\n")[0] if text.startswith(PRODUCER) else None
+    return Module(sym_name=name or "kernels", producer=producer, body=block), False

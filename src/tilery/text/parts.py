@@ -12,6 +12,8 @@ from .locations import Aliases
 from .names import Names
 
 DIALECT = "cuda_tile."
+PRODUCER = "// Producer: "
+"""How the first line of a text without a module around it names the program that made the module."""
 OPT = V13_3
 """The version of cuda-tile-opt that the styles `opt` and `generic` follow."""
 

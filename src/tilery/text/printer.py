@@ -13,7 +13,7 @@ from .generic import generic_line
 from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import Names, name_values, too_long
-from .parts import DIALECT, OPT, Context, Part, Region
+from .parts import DIALECT, OPT, PRODUCER, Context, Part, Region
 
 STYLES = ("disasm", "opt", "generic")
 LIMIT = 256 * 1024 * 1024
@@ -140,7 +140,8 @@ def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT
         printer = _Printer(context, limit)
         printer.run(block, "" if bare else DIALECT)
     body = [part if isinstance(part, str) else f" loc({part.name})\n" for part in printer.out]
-    text = "".join([*aliases.lines(early=True), *body, *aliases.lines(early=False)])
+    head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
+    text = "".join([head, *aliases.lines(early=True), *body, *aliases.lines(early=False)])
     if len(text) > limit:
         raise too_long(limit)
     return text

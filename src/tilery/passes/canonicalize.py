@@ -1,0 +1,103 @@
+"""`canonicalize`: NVIDIA's rules, and what MLIR's canonicalizer does around them with constants and dead code."""
+
+from __future__ import annotations
+
+from ..decl import ISOLATED
+from ..ir import Block, Op, UnknownOp, Value, walk
+from ..ops import AddF, Assume, Constant, MulF
+from ..rewrite import Report, Rules, apply, map_operands
+from ..types import Type
+from . import canonicalize_if, canonicalize_select, register
+
+rule = Rules(canonicalize_if.rule, canonicalize_select.rule)
+
+
+@rule(AddF)
+def product_first(o: AddF) -> Op | None:
+    """x + (y * z) is (y * z) + x"""
+    if isinstance(o.rhs.owner, MulF) and not isinstance(o.lhs.owner, MulF):
+        o.lhs, o.rhs = o.rhs, o.lhs
+        return o
+    return None
+
+
+@rule(Assume)
+def assume_twice(o: Assume) -> Value | None:
+    """assume(p, assume(p, x)) is assume(p, x)"""
+    inner = o.value.owner
+    return o.value if isinstance(inner, Assume) and inner.predicate == o.predicate else None
+
+
+@register("canonicalize")
+def canonicalize(root: Op, report: Report) -> None:
+    """Bring control flow, selects and constants into the form that NVIDIA's canonicalizer gives them."""
+    apply(root, rule, report, prepare=gather_constants)
+
+
+# ---------------------------------------------------------------- constants
+
+
+def gather_constants(root: Op, report: Report) -> None:
+    """Move constants to the front of the function, each once, in the order in which MLIR's folder puts them."""
+    for function in [o for o in walk(root) if _holds_constants(o)]:
+        for block in function.blocks:
+            _gather(block, report)
+
+
+def _holds_constants(o: Op) -> bool:
+    return bool(o.blocks) and (isinstance(o, UnknownOp) or ISOLATED in o.opdef.traits)
+
+
+Known = dict[tuple[Type, int | bytes], Constant]
+
+
+def _gather(block: Block, report: Report) -> None:
+    """A constant goes to the very front, unless it is there or behind another one that stayed or went there."""
+    first: Known = {}
+    same: dict[Value, Value] = {}
+    front: list[Constant] = []
+    body: list[Op] = []
+    for o in block.ops:
+        if not isinstance(o, Constant):
+            body.append(o)
+            for inner in _take_constants(o):
+                inner.loc = None  # it no longer stands where its location says
+                if _is_new(inner, first, same):
+                    front.append(inner)
+        elif _is_new(o, first, same):
+            before = body[-1] if body else front[0] if front else o
+            (body if isinstance(before, Constant) else front).append(o)
+    block.ops = [*reversed(front), *body]
+    if front or same:
+        report.counts["constants"] += len(front) + len(same)
+    if same:
+        for o in walk(block):
+            map_operands(o, lambda value: same.get(value, value))
+
+
+def _is_new(o: Constant, first: Known, same: dict[Value, Value]) -> bool:
+    dense = o.value
+    known = first.setdefault((o.result.type, dense.data if dense.splat is None else dense.splat), o)
+    if known is not o:
+        same[o.result] = known.result
+    return known is o
+
+
+def _take_constants(root: Op) -> list[Constant]:
+    """Take the constants out of the blocks of an operation, but not out of functions inside; in textual order."""
+    found: list[Constant] = []
+    blocks: list[Block] = []
+    stack = [iter([root])]
+    while stack:
+        for o in stack[-1]:
+            if isinstance(o, Constant):
+                found.append(o)
+            elif (inner := o.blocks) and not _holds_constants(o):
+                blocks += inner
+                stack += [iter(block.ops) for block in reversed(inner)]
+                break
+        else:
+            stack.pop()
+    for block in blocks if found else ():
+        block.ops = [o for o in block.ops if not isinstance(o, Constant)]
+    return found

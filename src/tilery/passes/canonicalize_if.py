@@ -1,0 +1,325 @@
+"""The rules of `canonicalize` on `if`: the fold of a negated condition and the eight patterns, in NVIDIA's order.
+
+A branch that ends with `return`, `break` or `continue` leaves: what follows the `if` is not executed after it.
+"""
+
+from __future__ import annotations
+
+from ..ir import Block, Op, Value
+from ..ops import AndI, Break, Broadcast, Continue, If, Reshape, Return, Select, Yield
+from ..rewrite import Dead, Place, Rewrite, Rules
+from ..types import I1, Tile
+from .constants import boolean, inverse_of, negated, without_not
+
+rule = Rules()
+
+
+# ---------------------------------------------------------------- questions
+
+
+def last(block: Block | None) -> Op | None:
+    return block.ops[-1] if block is not None and block.ops else None
+
+
+def yielded(block: Block | None) -> tuple[Value, ...] | None:
+    """What a block that ends with `yield` yields."""
+    end = last(block)
+    return end.operands_ if isinstance(end, Yield) else None
+
+
+def leaves(block: Block | None) -> bool:
+    """Whether what follows the operation that this block belongs to is not executed after it."""
+    return isinstance(last(block), Return | Break | Continue)
+
+
+def defined_in(block: Block | None) -> set[Value]:
+    """The values that a block defines, other than in blocks within it."""
+    return set() if block is None else {v for o in block.ops for v in o.results}
+
+
+def selectable(value: Value) -> bool:
+    """Whether `select` can choose between values of this type."""
+    return isinstance(value.type, Tile) and value.type.element.text != "f4E2M1FN"
+
+
+def chosen(condition: Value, yes: Value, no: Value) -> list[Op]:
+    """The operations that choose between two tiles by a single condition; the last one is the `select`."""
+    t = yes.type
+    assert isinstance(t, Tile)
+    if t.rank == 0:
+        return [Select(cond=condition, val_if_true=yes, val_if_false=no)]
+    single = Reshape(source=condition, result=Value(Tile((1,) * t.rank, I1)))
+    wide = Broadcast(source=single.result, result=Value(Tile(t.shape, I1)))
+    return [single, wide, Select(cond=wide.result, val_if_true=yes, val_if_false=no)]
+
+
+# ---------------------------------------------------------------- the rules
+
+
+@rule(If)
+def if_inverted(o: If, at: Place) -> Op | None:
+    """if (not c) A else B is if (c) B else A"""
+    if o.elseRegion is None or inverse_of(o.condition) is None:
+        return None
+    o.condition, odd = without_not(o.condition, at)
+    if odd:
+        o.thenRegion, o.elseRegion = o.elseRegion, o.thenRegion
+    return o
+
+
+@rule.dead(If)
+def if_unused_results(o: If, dead: Dead) -> bool:
+    """A result that nobody uses is dropped, and so is what the branches yield for it."""
+    kept = [bool(dead.uses(v)) for v in o.results_]
+    if all(kept) or (yielded(o.thenRegion) is None and yielded(o.elseRegion) is None):
+        return False
+    for end in (last(o.thenRegion), last(o.elseRegion)):
+        if isinstance(end, Yield):
+            dead.release(*(v for v, keep in zip(end.operands_, kept) if not keep))
+            end.operands_ = tuple(v for v, keep in zip(end.operands_, kept) if keep)
+    o.results_ = tuple(v for v, keep in zip(o.results_, kept) if keep)
+    return True
+
+
+@rule(If)
+def if_yields_known(o: If, at: Place) -> Rewrite | None:
+    """a result is x where both branches yield x, c where they yield true and false, not c for false and true"""
+    yes, no = yielded(o.thenRegion), yielded(o.elseRegion)
+    if not o.results_ or yes is None or no is None:
+        return None
+    ops: list[Op] = []
+    values = list(o.results_)
+    inverse: Value | None = None
+    for index, (a, b, result) in enumerate(zip(yes, no, o.results_)):
+        if not at.uses(result):
+            continue
+        if a is b:
+            values[index] = a
+        elif result.type is o.condition.type and (known := (boolean(a), boolean(b))) != (None, None):
+            if known == (True, False):
+                values[index] = o.condition
+            elif known == (False, True):
+                if inverse is None:
+                    ops += negated(o.condition)
+                    inverse = ops[-1].results[0]
+                values[index] = inverse
+    if values == list(o.results_):
+        return None
+    return Rewrite([*ops, o], values)
+
+
+@rule(If)
+def if_constant_condition(o: If) -> Rewrite | None:
+    """if (true) A else B is A; if (false) A else B is B"""
+    known = boolean(o.condition)
+    if known is None:
+        return None
+    block = o.thenRegion if known else o.elseRegion
+    if block is None:
+        return Rewrite()
+    if leaves(block):
+        return Rewrite(block.ops, ends=True)
+    values = yielded(block)
+    return None if values is None else Rewrite(block.ops[:-1], values)
+
+
+@rule(If)
+def if_to_select(o: If) -> Rewrite | None:
+    """a result for which both branches yield values from outside is a select between them"""
+    if not o.results_ or not all(selectable(v) for v in o.results_):
+        return None
+    yes, no = yielded(o.thenRegion), yielded(o.elseRegion)
+    yes, no = (no if yes is None else yes), (yes if no is None else no)
+    if yes is None or no is None:
+        return None
+    inside = defined_in(o.thenRegion) | defined_in(o.elseRegion)
+    kept = [a in inside or b in inside for a, b in zip(yes, no)]
+    if all(kept):
+        return None
+    ops: list[Op] = []
+    values = list(o.results_)
+    for index, (a, b) in enumerate(zip(yes, no)):
+        if a is b and not kept[index]:
+            values[index] = a
+        elif not kept[index]:
+            ops += chosen(o.condition, a, b)
+            values[index] = ops[-1].results[0]
+    for end in (last(o.thenRegion), last(o.elseRegion)):
+        if isinstance(end, Yield):
+            end.operands_ = tuple(v for v, keep in zip(end.operands_, kept) if keep)
+    smaller = If(
+        condition=o.condition,
+        results_=tuple(Value(v.type) for v, keep in zip(o.results_, kept) if keep),
+        thenRegion=o.thenRegion,
+        elseRegion=o.elseRegion,
+    )
+    rest = iter(smaller.results_)
+    return Rewrite([*ops, smaller], [next(rest) if keep else v for v, keep in zip(values, kept)])
+
+
+@rule(If)
+def if_empty_else(o: If) -> Op | None:
+    """if (c) A else {} is if (c) A"""
+    if o.results_ or o.elseRegion is None or len(o.elseRegion.ops) != 1 or yielded(o.elseRegion) is None:
+        return None
+    o.elseRegion = None
+    return o
+
+
+@rule(If)
+def if_after_if(o: If, at: Place) -> Op | Rewrite | None:
+    """if (c) A else B; if (c) C else D is if (c) {A; C} else {B; D}; also where one condition is the other's inverse"""
+    if at.after and isinstance(at.after[-1], If):
+        return None  # the last one of a row of them merges them all, so that long rows take linear time
+    size = 0
+    while size < len(at.before) and isinstance(at.before[-1 - size], If):
+        size += 1
+    merged: list[Merged] = []
+    for each in [*at.before[len(at.before) - size :], o]:
+        assert isinstance(each, If)
+        if not merged or not merged[-1].absorb(each, at):
+            merged.append(Merged(each))
+    if len(merged) == size + 1:
+        return None
+    for group in merged:
+        group.finish(at)
+    left: list[Op] = [group.first for group in merged]
+    gone = left[-1] is not o
+    at.before[len(at.before) - size :] = left if gone else left[:-1]
+    return Rewrite() if gone else o
+
+
+class Branch:
+    """A branch of an `if` that grows by those of the ones behind it."""
+
+    __slots__ = ("block", "known", "start", "values")
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.start: int | None = None
+        """where operations begin that have not been swept"""
+        values = yielded(block)
+        self.values = None if values is None else list(values)
+        """what it yields; None where it leaves"""
+        self.known: dict[Value, Value] = {}
+        """what results of the `if` are in what was added"""
+
+    def append(self, more: Block, results: list[Value], at: Place) -> None:
+        assert self.values is not None
+        for index in range(len(self.known), len(results)):
+            self.known[results[index]] = self.values[index]
+        swept = at.swept(more)
+        if swept:
+            at.rename(more, self.known)
+        values = yielded(more)
+        if values is None:
+            self.values = None
+        else:
+            self.values += values
+        self.block.ops.pop()
+        self.start = None if swept else len(self.block.ops)
+        self.block.ops += more.ops
+
+    def finish(self, parent: If, at: Place) -> None:
+        if self.values is not None and isinstance(end := self.block.ops[-1], Yield):
+            end.operands_ = tuple(self.values)
+        if self.start is not None:
+            at.resume(parent, self.block, self.start, self.known)
+
+
+class Merged:
+    """An `if`, and those behind it that have become part of it."""
+
+    __slots__ = ("first", "other", "results", "then")
+
+    def __init__(self, first: If) -> None:
+        self.first = first
+        self.results = list(first.results_)
+        self.then = Branch(first.thenRegion)
+        self.other = None if first.elseRegion is None else Branch(first.elseRegion)
+
+    def absorb(self, o: If, at: Place) -> bool:
+        """Take over the branches of the `if` that follows, if it asks for the same condition."""
+        condition = self.first.condition
+        then: Block | None = o.thenRegion
+        other = o.elseRegion
+        if inverse_of(o.condition) is condition or inverse_of(condition) is o.condition:
+            then, other = other, then
+        elif o.condition is not condition:
+            return False
+        then = None if self.then.values is None else then
+        other = None if self.other is not None and self.other.values is None else other
+        if then is None and other is None:
+            return False
+        if then is not None:
+            self.then.append(then, self.results, at)
+        if other is not None and self.other is not None:
+            self.other.append(other, self.results, at)
+        elif other is not None:
+            self.other = Branch(other)
+            self.other.start = None if at.swept(other) else 0
+        self.results += o.results_
+        self.first.loc = o.loc
+        return True
+
+    def finish(self, at: Place) -> None:
+        """Write down what was taken over."""
+        first = self.first
+        for branch in (self.then, self.other):
+            if branch is not None:
+                branch.finish(first, at)
+        first.results_ = tuple(self.results)
+        first.elseRegion = None if self.other is None else self.other.block
+        for value in self.results:
+            value.owner = first
+
+
+@rule(If)
+def if_in_if(o: If) -> Rewrite | None:
+    """if (a) { if (b) A } is if (a and b) A"""
+    if len(o.thenRegion.ops) != 2 or not isinstance(inner := o.thenRegion.ops[0], If):
+        return None
+    outer_yes, outer_no = yielded(o.thenRegion), yielded(o.elseRegion)
+    inner_yes, inner_no = yielded(inner.thenRegion), yielded(inner.elseRegion)
+    for block, values in ((o.elseRegion, outer_no), (inner.elseRegion, inner_no)):
+        if block is not None and (values is None or len(block.ops) != 1):
+            return None
+    if outer_yes is None or (inner_yes is None and (o.elseRegion or inner.elseRegion or not leaves(inner.thenRegion))):
+        return None
+    then = list(outer_yes)
+    selects: list[int] = []
+    for index, value in enumerate(outer_yes):
+        assert outer_no is not None
+        if value.owner is not inner:
+            if not selectable(value):
+                return None
+            selects.append(index)
+            continue
+        # Both ways not to reach the inner branch must give the same value.
+        number = inner.results_.index(value)
+        if inner_yes is None or inner_no is None or inner_no[number] is not outer_no[index]:
+            return None
+        then[index] = inner_yes[number]
+    both = AndI(lhs=o.condition, rhs=inner.condition)
+    ops: list[Op] = [both]
+    results = list(o.results_)
+    for index in selects:
+        assert outer_no is not None
+        ops += chosen(o.condition, outer_yes[index], outer_no[index])
+        results[index] = ops[-1].results[0]
+    o.condition, o.thenRegion = both.result, inner.thenRegion
+    if isinstance(end := last(o.thenRegion), Yield):
+        end.operands_ = tuple(then)
+    if not outer_no:
+        o.elseRegion = None
+    return Rewrite([*ops, o], results)
+
+
+@rule(If)
+def if_both_leave(o: If, at: Place) -> Rewrite | None:
+    """if (c) {A; return} else {B; return} is if (c) {A; return}; B; return, and nothing after it is executed"""
+    if o.elseRegion is None or not leaves(o.thenRegion) or not leaves(o.elseRegion):
+        return None
+    rest, swept = o.elseRegion.ops, at.swept(o.elseRegion)
+    o.elseRegion, o.results_ = None, ()
+    return Rewrite([o, *rest], ends=True, swept=swept)

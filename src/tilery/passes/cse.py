@@ -1,0 +1,67 @@
+"""`cse`: common subexpressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..decl import NO_EFFECT, PURE, TERMINATOR
+from ..ir import Block, Op, UnknownOp, Value
+from ..rewrite import Report, erase_dead, isolated, map_operands
+from . import register
+
+Key = tuple[object, ...]
+
+
+@register("cse")
+def cse(root: Op, report: Report) -> None:
+    """Compute equal things once, where the first computation is always executed before the second."""
+    for function in isolated(root):
+        if removed := _merge(function):
+            report.counts["cse"] += removed
+        erase_dead(function, report=report)
+
+
+def _merge(function: Op) -> int:
+    known: dict[Key, Op] = {}
+    same: dict[Value, Value] = {}
+    removed = 0
+    # For each open block: what is left to see, what is kept, and which keys end with it.
+    stack: list[tuple[Block, Iterator[Op], list[Op], list[Key]]] = []
+    stack += [(block, iter(block.ops), [], []) for block in function.blocks]
+    while stack:
+        block, ops, kept, mine = stack[-1]
+        for o in ops:
+            if same:
+                map_operands(o, lambda value: same.get(value, value))
+            if o.blocks:
+                kept.append(o)
+                stack += [(inner, iter(inner.ops), [], []) for inner in reversed(o.blocks)]
+                break
+            if (key := _key(o)) is None:
+                kept.append(o)
+            elif (first := known.get(key)) is None:
+                known[key] = o
+                mine.append(key)
+                kept.append(o)
+            else:
+                same.update(zip(o.results, first.results))
+                first.loc = first.loc or o.loc
+                removed += 1
+        else:
+            block.ops = kept
+            for key in mine:
+                del known[key]
+            stack.pop()
+    return removed
+
+
+def _key(o: Op) -> Key | None:
+    """What makes two operations compute the same; None for one that must be executed by itself."""
+    if isinstance(o, UnknownOp) or o.extra:
+        return None
+    opdef = o.opdef
+    if TERMINATOR in opdef.traits or not (PURE in opdef.traits or NO_EFFECT in opdef.traits):
+        return None
+    operands = tuple(getattr(o, f.attr) for f in opdef.operands)
+    attrs = tuple(getattr(o, f.attr) for f in opdef.attrs)
+    return (o.__class__, operands, attrs, tuple(v.type for v in o.results))

@@ -1,0 +1,14 @@
+"""`dce`: dead code."""
+
+from __future__ import annotations
+
+from ..ir import Op
+from ..rewrite import Report, erase_dead, isolated
+from . import canonicalize_if, register
+
+
+@register("dce")
+def dce(root: Op, report: Report) -> None:
+    """Remove operations without effect whose results are unused, and results of `if` that nobody uses."""
+    for function in isolated(root):
+        erase_dead(function, canonicalize_if.rule, report)

@@ -1,0 +1,96 @@
+"""`synthesize-debug-info-scopes`: a subprogram for every function without one, from plain file locations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..attrs import (
+    Attr,
+    CallSite,
+    DICompileUnit,
+    DIFile,
+    DILoc,
+    DISubprogram,
+    FileLineCol,
+    FusedLoc,
+    NameLoc,
+)
+from ..ir import Op, walk
+from ..rewrite import Report
+from . import register
+
+UNKNOWN = DIFile("<unknown>", "")
+
+
+@register("synthesize-debug-info-scopes", on="module")
+def synthesize_debug_info_scopes(root: Op, report: Report) -> None:
+    """Give each function a scope, enough for line tables. Functions that have one keep theirs."""
+    place = file_place(root.loc)
+    unit = DICompileUnit(UNKNOWN if place is None else source_file(place))
+    for function in [o for block in root.blocks for o in block.ops]:
+        # A function is what has a type of its own; globals have no scope.
+        if hasattr(function, "function_type") and not has_scope(function.loc):
+            _scope(function, unit)
+            report.counts["subprogram"] += 1
+
+
+def _scope(function: Any, unit: DICompileUnit) -> None:
+    place = file_place(function.loc)
+    file = unit.file if place is None else source_file(place)
+    place = place or FileLineCol(file.name, 1, 1)
+    name = function.sym_name
+    scope = DISubprogram(file, place.line, name, name, unit, place.line)
+    for o in walk(function):
+        o.loc = DILoc(file_place(o.loc) or place, scope)
+
+
+def file_place(loc: Attr | None) -> FileLineCol | None:
+    """The place in a file that a location without scope stands for: a call site is where it was called."""
+    while True:
+        match loc:
+            case FileLineCol():
+                return loc
+            case NameLoc():
+                loc = loc.child
+            case CallSite():
+                loc = loc.caller
+            case FusedLoc():
+                return next((part for part in loc.locations if isinstance(part, FileLineCol)), None)
+            case _:
+                return None
+
+
+def has_scope(loc: Attr | None) -> bool:
+    """Whether there is a scope anywhere in a location."""
+    seen: set[Attr | None] = {None}
+    todo: list[Attr | None] = [loc]
+    while todo:
+        found = todo.pop()
+        if found in seen:
+            continue
+        seen.add(found)
+        match found:
+            case DILoc():
+                return True
+            case CallSite():
+                todo += [found.callee, found.caller]
+            case NameLoc():
+                todo.append(found.child)
+            case FusedLoc():
+                todo += found.locations
+    return False
+
+
+def source_file(place: FileLineCol) -> DIFile:
+    """The file and its directory, cut as LLVM cuts a path: what ends in a slash names `.`.
+
+    >>> source_file(FileLineCol("src/kernels/add.py", 1, 1)).parts()
+    ('add.py', 'src/kernels')
+    """
+    directory, slash, name = place.filename.rpartition("/")
+    if not slash:
+        return DIFile(name, "")
+    stripped = directory.rstrip("/")
+    if not name and not stripped:
+        return DIFile("/", "")
+    return DIFile(name or ".", stripped or "/")

@@ -1,0 +1,57 @@
+"""`documented`: the canonicalizer as a public description of the dialect has it, and only what that describes.
+
+Greedy rules to a fixed point (the fold of `addf`, the rules of `if`, the rules of `select` in their fixed order), then
+the expression simplifier once. One thing differs on purpose: nested ifs are joined only where both ways around the
+inner branch give the same value. The description asks only that the outer `else` yields something undefined and drops
+what the inner `else` yields, which is wrong where the outer condition holds and the inner one does not.
+"""
+
+from __future__ import annotations
+
+from ..ir import Op, Value
+from ..ops import AddF, Select
+from ..rewrite import Place, Report, Rules, apply
+from . import canonicalize_if, register
+from . import canonicalize_select as select
+from .fold_float import fold_binary
+from .simplify import simplify
+
+rule = Rules(canonicalize_if.rule)
+
+
+@rule(AddF)
+def fold_addf(o: AddF) -> Op | None:
+    """x + y of finite constants, rounded and flushed as declared"""
+    return fold_binary(o)
+
+
+@rule(Select)
+def ReplaceIdenticalSelect(o: Select) -> Value | None:
+    """select(c, x, x) is x"""
+    return select.select_same(o)
+
+
+@rule(Select)
+def ReplaceConstantSelect(o: Select) -> Value | None:
+    """select(true, x, y) is x; select(false, x, y) is y"""
+    return select.select_constant_condition(o)
+
+
+rule(Select)(select.select_identity)
+rule(Select)(select.select_compared)
+
+
+@rule(Select)
+def InverseConditionSelect(o: Select, at: Place) -> Op | None:
+    """select(not c, x, y) is select(c, y, x)"""
+    return select.select_inverted(o, at)
+
+
+rule(Select)(select.select_nested)
+
+
+@register("documented")
+def documented(root: Op, report: Report) -> None:
+    """Run the described canonicalizer: its rules until none applies, then the expression simplifier."""
+    apply(root, rule, report)
+    simplify(root, report)

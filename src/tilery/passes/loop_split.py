@@ -1,0 +1,222 @@
+"""`loop-split`: a loop that asks whether its counter has passed an invariant becomes two loops that do not ask."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..attrs import ComparisonPredicate, IntAttr, Signedness
+from ..ir import Block, Op, Value, clone, walk
+from ..ops import (
+    CmpI,
+    Continue,
+    For,
+    If,
+    LoadPtrTko,
+    LoadViewTko,
+    MmaF,
+    MmaI,
+    Reduce,
+    StorePtrTko,
+    StoreViewTko,
+    Yield,
+)
+from ..rewrite import Report, isolated
+from ..types import I1, Tile
+from . import Option, register
+from .constants import filled
+from .split_point import split_point
+
+HINT = "cuda_tile.loop_split"
+HEAVY = (LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko, MmaF, MmaI, Reduce, If, For)
+"""What makes a branch worth a split, however short it is."""
+
+GROWTH = 16
+"""How many times as large a module may become: nested loops that all split would double it at every level."""
+
+MIRRORED = {
+    ComparisonPredicate.LESS_THAN: ComparisonPredicate.GREATER_THAN,
+    ComparisonPredicate.LESS_THAN_OR_EQUAL: ComparisonPredicate.GREATER_THAN_OR_EQUAL,
+    ComparisonPredicate.GREATER_THAN: ComparisonPredicate.LESS_THAN,
+    ComparisonPredicate.GREATER_THAN_OR_EQUAL: ComparisonPredicate.LESS_THAN_OR_EQUAL,
+}
+LATER = (ComparisonPredicate.GREATER_THAN, ComparisonPredicate.GREATER_THAN_OR_EQUAL)
+"""The comparisons that are false first and true later."""
+
+
+@dataclass(slots=True)
+class Split:
+    """Where a loop can be split: `counter predicate bound` decides these branches."""
+
+    compare: CmpI
+    predicate: ComparisonPredicate
+    bound: Value
+    branches: set[Op]
+    """the ifs directly in the loop, of which each new loop keeps one side"""
+    keep: bool
+    """something else uses the comparison, so each new loop gets its value"""
+
+
+@register("loop-split", Option("split-threshold", 1, "operations that make a branch worth it; 0: never"), on="function")
+def loop_split(root: Op, report: Report, split_threshold: int = 1) -> None:
+    """Split loops with a branch that depends on the counter having passed an invariant.
+
+    The hint `cuda_tile.loop_split` of an `if`, its loop or its function, the innermost first, overrides the threshold.
+    """
+    room = GROWTH * sum(1 for _ in walk(root)) + 1024
+    for function in isolated(root):
+        threshold = _hint(function, split_threshold)
+        blocks = [b for o in walk(function) for b in o.blocks]
+        # Inner blocks come after outer ones, so that loops are split from the inside out.
+        for block in reversed(blocks):
+            if any(isinstance(o, For) for o in block.ops):
+                room = _split_block(block, threshold, room, report)
+
+
+def _split_block(block: Block, threshold: int, room: int, report: Report) -> int:
+    out: list[Op] = []
+    for o in block.ops:
+        if isinstance(o, For):
+            size = sum(1 for _ in walk(o))
+            found = find_split(o, _hint(o, threshold)) if size < room else None
+            if found is not None:
+                report.remark(o, "split where " + found.predicate.text + " changes")
+                out += _apply(o, found)
+                room -= size
+                report.counts["split_loop"] += 1
+                continue
+        out.append(o)
+    block.ops = out
+    return room
+
+
+def _hint(o: Op, default: int) -> int:
+    given = (o.extra or {}).get(HINT)
+    return given.value if isinstance(given, IntAttr) else default
+
+
+# ---------------------------------------------------------------- finding a split
+
+
+def find_split(loop: For, threshold: int) -> Split | None:
+    """The first branch inside, innermost first, that the loop can be split for."""
+    inside: set[Op | Block] = {loop.region}
+    users: dict[Value, list[Op]] = defaultdict(list)
+    for o in walk(loop.region):
+        inside.add(o)
+        inside.update(o.blocks)
+        for value in o.operands:
+            users[value].append(o)
+    direct = set(loop.region.ops)
+    for branch in _branches(loop):
+        limit = _hint(branch, threshold)
+        if limit and (found := _splittable(loop, branch, inside)) is not None:
+            compare, predicate, bound = found
+            deciding = users[compare.result]
+            if any(isinstance(user, If) and _worth(user, limit) for user in deciding):
+                kept: set[Op] = {user for user in deciding if isinstance(user, If) and user in direct}
+                return Split(compare, predicate, bound, kept, keep=any(user not in kept for user in deciding))
+    return None
+
+
+def _branches(loop: For) -> list[If]:
+    """The ifs inside, nested ones before those that hold them."""
+    out: list[If] = []
+    stack: list[tuple[Op, bool]] = [(o, False) for o in reversed(loop.region.ops)]
+    while stack:
+        o, done = stack.pop()
+        if not done and (blocks := o.blocks):
+            stack.append((o, True))
+            stack += [(x, False) for block in reversed(blocks) for x in reversed(block.ops)]
+        elif isinstance(o, If):
+            out.append(o)
+    return out
+
+
+def _splittable(loop: For, branch: If, inside: set[Op | Block]) -> tuple[CmpI, ComparisonPredicate, Value] | None:
+    compare = branch.condition.owner
+    if not isinstance(compare, CmpI) or compare.signedness is not _signedness(loop):
+        return None
+    counter, predicate = loop.region.args[0], compare.comparison_predicate
+    if compare.lhs is counter:
+        bound = compare.rhs
+    elif compare.rhs is counter:
+        bound, predicate = compare.lhs, MIRRORED.get(predicate, predicate)
+    else:
+        return None
+    if predicate not in MIRRORED or bound.owner in inside:
+        return None
+    return compare, predicate, bound
+
+
+def _signedness(loop: For) -> Signedness:
+    return Signedness.UNSIGNED if loop.unsignedCmp else Signedness.SIGNED
+
+
+def _worth(branch: If, threshold: int) -> bool:
+    """Whether a branch has enough operations, not counting its end, or a heavy one."""
+    if threshold == 1:
+        return True
+    return any(len(block.ops) > threshold or any(isinstance(o, HEAVY) for o in block.ops) for block in branch.blocks)
+
+
+# ---------------------------------------------------------------- splitting
+
+
+def _apply(loop: For, split: Split) -> list[Op]:
+    """The loop as two: up to the point where the comparison changes, and from there on."""
+    later = split.predicate in LATER
+    ops, until, start = split_point(loop, split.predicate, split.bound, _signedness(loop))
+    first = _copy(loop, split, loop.lowerBound, until, loop.initValues, truth=not later)
+    # The values of the old loop become those of the second, so that nothing outside has to change.
+    second = _copy(loop, split, start, loop.upperBound, first.resultValues, truth=later, results=loop.resultValues)
+    return [*ops, first, second]
+
+
+def _copy(
+    loop: For,
+    split: Split,
+    lower: Value,
+    upper: Value,
+    init: Sequence[Value],
+    truth: bool,
+    results: tuple[Value, ...] | None = None,
+) -> For:
+    """The loop over another range, in which the comparison is known."""
+    body = Block([Value(v.type) for v in loop.region.args])
+    copies = dict(zip(loop.region.args, body.args))
+    _fill(body, loop, split, copies, truth)
+    made = For(
+        lowerBound=lower,
+        upperBound=upper,
+        step=loop.step,
+        initValues=tuple(init),
+        unsignedCmp=loop.unsignedCmp,
+        region=body,
+        resultValues=tuple(Value(v.type) for v in init) if results is None else results,
+    )
+    made.loc = loop.loc
+    return made
+
+
+def _fill(body: Block, loop: For, split: Split, copies: dict[Value, Value], truth: bool) -> None:
+    for o in loop.region.ops:
+        if o is split.compare:
+            if split.keep:
+                known = filled(Tile((), I1), int(truth))
+                known.loc = o.loc
+                body.ops.append(known)
+                copies[split.compare.result] = known.result
+        elif o not in split.branches:
+            body.ops.append(clone(o, copies))
+        else:
+            assert isinstance(o, If)
+            side = o.thenRegion if truth else o.elseRegion
+            for inner in side.ops if side is not None else ():
+                if isinstance(inner, Yield):
+                    copies.update((r, copies.get(v, v)) for r, v in zip(o.results_, inner.operands_))
+                    continue
+                body.ops.append(clone(inner, copies))
+                if isinstance(inner, Continue):
+                    return  # what follows the branch is not reached

@@ -1,0 +1,224 @@
+"""`simplify`: integer and mask expressions as trees, simplified, and rebuilt where that is better.
+
+The trees reach through pure operations only, never into or out of a region operation. Every value is looked at once
+per round, and a round that changes something is followed by another. Each change removes an operation or shortens
+what one waits for, so it ends.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ..attrs import ComparisonPredicate, Signedness
+from ..ir import Block, Op, Value
+from ..ops import AddI, AndI, CmpI, Constant, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI
+from ..rewrite import Report, erase_dead, isolated, map_operands, uses
+from ..types import I1, I4, Tile
+from . import register, simplify_laws
+from .constants import element_of, splat
+from .simplify_build import Builder
+from .simplify_tree import MAX_DEPTH, Node, Tree
+
+assert simplify_laws  # importing them declares them
+
+ROUNDS = 16
+LOWERED = (AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI)
+"""The operations that trees are made of; everything else is a leaf."""
+EQUALITY = (ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL)
+CONE = 64
+"""How many operations are looked at to find out what a rewrite makes superfluous."""
+
+
+@register("simplify")
+def simplify(root: Op, report: Report) -> None:
+    """Simplify integer and mask expressions as a whole: negation, and/or, comparison, arithmetic, select."""
+    for scope in isolated(root):
+        for _ in range(ROUNDS):
+            changed = _Round(scope).run(report)
+            erase_dead(scope, None, report)
+            if not changed:
+                break
+
+
+class _Round:
+    """One sweep over everything inside an operation, in the order of the text."""
+
+    def __init__(self, scope: Op) -> None:
+        self.scope = scope
+        self.tree = Tree()
+        self.uses: Counter[Value] = uses(scope)
+        self.nodes: dict[Value, Node] = {}
+        self.levels: dict[Value, int] = {}
+        self.swapped: dict[Value, Value] = {}
+        self.known: dict[Node, Value] = {}
+        """Which value has which expression, of those that can be used where the sweep is."""
+
+    def run(self, report: Report) -> bool:
+        before = report.counts.total()
+        frames = [_Frame(block) for block in reversed(self.scope.blocks)]
+        while frames:
+            frame = frames[-1]
+            if not frame.todo:
+                frame.block.ops = frame.done
+                for node in frame.added:
+                    del self.known[node]
+                frames.pop()
+                continue
+            o = frame.todo.pop()
+            if self.swapped:
+                map_operands(o, lambda value: self.swapped.get(value, value))
+            if isinstance(o, (Constant, *LOWERED)):
+                self._visit(o, frame, report)
+            else:
+                frame.done.append(o)
+                frames += [_Frame(block) for block in reversed(o.blocks)]
+        return report.counts.total() > before
+
+    def _visit(self, o: Op, frame: _Frame, report: Report) -> None:
+        (result,) = o.results
+        node = self._lower(o, result)
+        self.nodes[result] = node
+        if node.data is not result and isinstance(o, LOWERED) and self.uses[result]:
+            made = Builder(self.tree, self.available, o.loc)
+            value = made.build(node, limit=CONE)
+            if value is not None and self._better(o, value, made):
+                self._replace(o, result, value, made, frame)
+                report.counts[f"simplify_{o.name}"] += 1
+                return
+        frame.done.append(o)
+        self._measure(o)
+        self._learn(node, result, frame)
+
+    def _better(self, o: Op, value: Value, made: Builder) -> bool:
+        """Whether there are fewer operations, or as many but one that waits for less."""
+        freed = self._freed(o, made.reused)
+        for new in made.ops:
+            self._measure(new)
+        return made.cost < freed or (made.cost == freed == 1 and self.levels.get(value, 0) < self._level(o))
+
+    def _level(self, o: Op) -> int:
+        """How many of these operations a value waits for."""
+        return 1 + max((self.levels.get(v, 0) for v in o.operands), default=-1)
+
+    def _measure(self, o: Op) -> None:
+        self.levels[o.results[0]] = self._level(o)
+
+    def available(self, node: Node) -> Value | None:
+        """A value that already is this expression."""
+        if node.kind == "leaf":
+            leaf: Value = node.data
+            return leaf
+        value = self.known.get(node)
+        return value if value is not None and self.uses[value] else None
+
+    def _learn(self, node: Node, value: Value, frame: _Frame) -> None:
+        if node.kind != "leaf" and node not in self.known:
+            self.known[node] = value
+            frame.added.append(node)
+
+    # ------------------------------------------------------------ from operations to trees
+
+    def _node(self, value: Value) -> Node:
+        found = self.nodes.get(value)
+        if found is None:
+            found = self.nodes[value] = self.tree.leaf(value)
+        return found
+
+    def _lower(self, o: Op, result: Value) -> Node:
+        leaf = self.tree.leaf(result)
+        if isinstance(o, Constant):
+            bits = splat(result)
+            integer = (element := element_of(result)) is not None and element.is_int
+            return self.tree.const(o.value.type, bits) if integer and bits is not None else leaf
+        args = [self._node(v) for v in o.operands]
+        if max(a.depth for a in args) >= MAX_DEPTH:
+            return leaf
+        assert isinstance(result.type, Tile)
+        return self._lower_op(o, result.type, args) or leaf
+
+    def _lower_op(self, o: Op, type: Tile, args: list[Node]) -> Node | None:
+        t = self.tree
+        if _reads_signed_bit(o) or any(x.element is I4 for x in (type, args[0].type)):
+            return None  # there are no constants of i4
+        match o:
+            case AndI():
+                return t.make("and", type, args)
+            case OrI():
+                return t.make("or", type, args)
+            case XOrI():
+                return t.make("xor", type, args)
+            case AddI():
+                return t.sum(type, [(args[0], 1), (args[1], 1)])
+            case SubI():
+                return t.sum(type, [(args[0], 1), (args[1], -1)])
+            case NegI():
+                return t.sum(type, [(args[0], -1)])
+            case MulI():
+                return t.make("mul", type, args)
+            case ShLI():
+                by = args[1]
+                inside = by.kind == "const" and by.data < by.width
+                return t.sum(type, [(args[0], 1 << by.data)]) if inside else None
+            case MinI() | MaxI():
+                return t.make(o.name[:3], type, args, o.signedness)
+            case CmpI():
+                return t.make("cmp", type, args, (o.comparison_predicate, o.signedness))
+            case Select():
+                return t.make("select", type, args)
+            case ExtI():
+                return t.make("ext", type, args, o.signedness)
+            case TruncI():
+                return t.make("trunc", type, args)
+        return None
+
+    # ------------------------------------------------------------ from trees to operations
+
+    def _freed(self, o: Op, reused: set[Value]) -> int:
+        """How many operations are superfluous once this one is replaced by something that uses those values."""
+        count, todo, seen = 1, list(o.operands), 0
+        while todo and seen < CONE:
+            value = todo.pop()
+            seen += 1
+            if isinstance(value.owner, LOWERED) and self.uses[value] == 1 and value not in reused:
+                count += 1
+                todo += value.owner.operands
+        return count
+
+    def _replace(self, o: Op, result: Value, value: Value, made: Builder, frame: _Frame) -> None:
+        for new in made.ops:
+            frame.done.append(new)
+            self.uses.update(new.operands)
+        for node, known in made.values.items():
+            self.nodes[known] = node
+            self._learn(node, known, frame)
+        self.swapped[result] = value
+        self.uses[value] += self.uses.pop(result, 0)
+        self._release(o)
+
+    def _release(self, o: Op) -> None:
+        """An operation is gone, and so are those that only it used."""
+        todo = [o]
+        while todo:
+            for value in todo.pop().operands:
+                self.uses[value] -= 1
+                if not self.uses[value] and isinstance(value.owner, LOWERED):
+                    todo.append(value.owner)
+
+
+def _reads_signed_bit(o: Op) -> bool:
+    """Whether an operation reads an i1 as signed; that is not defined well enough to compute with it."""
+    if element_of(o.operands[0]) is not I1 or getattr(o, "signedness", None) is not Signedness.SIGNED:
+        return False
+    return not isinstance(o, CmpI) or o.comparison_predicate not in EQUALITY
+
+
+class _Frame:
+    """A block that is being swept: what is done, and what is to do, the next one last."""
+
+    __slots__ = ("added", "block", "done", "todo")
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.done: list[Op] = []
+        self.todo: list[Op] = block.ops[::-1]
+        self.added: list[Node] = []

@@ -1,0 +1,139 @@
+"""From the simplifier's expressions back to operations, using values that are already there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..attrs import Loc
+from ..ir import Op, Value
+from ..ops import AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, SubI, TruncI, XOrI
+from ..types import Tile
+from .constants import filled
+from .simplify_tree import Node, Tree
+
+
+class Builder:
+    """Makes the operations of one expression."""
+
+    def __init__(self, tree: Tree, available: Callable[[Node], Value | None], loc: Loc | None) -> None:
+        self.tree, self.available, self.loc = tree, available, loc
+        self.ops: list[Op] = []
+        self.values: dict[Node, Value] = {}
+        """What was made for which expression."""
+        self.reused: set[Value] = set()
+        """The values that were already there and are used."""
+        self.cost = 0
+        """How many operations were made, constants not counted."""
+
+    def build(self, root: Node, limit: int) -> Value | None:
+        """The value of an expression, None where it would take more than `limit` operations."""
+        todo = [root]
+        while todo:
+            node = todo[-1]
+            if self._value(node) is not None:
+                todo.pop()
+                continue
+            missing = [a for a in node.args if self._value(a) is None]
+            if missing:
+                todo += reversed(missing)
+                continue
+            self.values[node] = self._make(node)
+            if self.cost > limit:
+                return None
+        return self._value(root)
+
+    def _value(self, node: Node) -> Value | None:
+        made = self.values.get(node)
+        if made is not None:
+            return made
+        found = self.available(node)
+        if found is not None:
+            self.reused.add(found)
+        elif node.kind == "const":
+            found = self.values[node] = self._constant(node.type, node.data)
+        return found
+
+    def _constant(self, type: Tile, bits: int) -> Value:
+        made = filled(type, bits)
+        made.loc = self.loc
+        self.ops.append(made)
+        return made.result
+
+    def _known(self, node: Node, bits: int) -> Value:
+        """A constant of an expression's type that the expression does not name, such as the ones of a negation."""
+        value = self._value(self.tree.const(node.type, bits))
+        assert value is not None
+        return value
+
+    def _put(self, o: Op) -> Value:
+        o.loc = self.loc
+        self.ops.append(o)
+        self.cost += 1
+        return o.results[0]
+
+    def _make(self, node: Node) -> Value:
+        args = [v for a in node.args if (v := self._value(a)) is not None]
+        match node.kind:
+            case "not":
+                return self._put(XOrI(lhs=args[0], rhs=self._known(node, node.ones)))
+            case "cmp":
+                predicate, signedness = node.data
+                made: Op = CmpI(comparison_predicate=predicate, lhs=args[0], rhs=args[1], signedness=signedness)
+                return self._put(made)
+            case "select":
+                return self._put(Select(cond=args[0], val_if_true=args[1], val_if_false=args[2]))
+            case "ext":
+                return self._put(ExtI(from_=args[0], signedness=node.data, to=Value(node.type)))
+            case "trunc":
+                return self._put(TruncI(from_=args[0], to=Value(node.type)))
+            case "sum":
+                return self._sum(node, args)
+        return self._chain(node, args)
+
+    def _chain(self, node: Node, args: list[Value]) -> Value:
+        """A variadic operation as a chain; constants go to the right end, where rules look for them."""
+        known = [v for a, v in zip(node.args, args) if a.kind == "const"]
+        rest = [v for a, v in zip(node.args, args) if a.kind != "const"]
+        value, *others = rest + known
+        for other in others:
+            match node.kind:
+                case "and":
+                    made: Op = AndI(lhs=value, rhs=other)
+                case "or":
+                    made = OrI(lhs=value, rhs=other)
+                case "xor":
+                    made = XOrI(lhs=value, rhs=other)
+                case "mul":
+                    made = MulI(lhs=value, rhs=other)
+                case "min":
+                    made = MinI(lhs=value, rhs=other, signedness=node.data)
+                case _:
+                    made = MaxI(lhs=value, rhs=other, signedness=node.data)
+            value = self._put(made)
+        return value
+
+    def _sum(self, node: Node, args: list[Value]) -> Value:
+        """First what is added, then what is subtracted, then the constant."""
+        coefficients, plus = node.data
+        half = 1 << (node.width - 1)
+        terms = [(v, c if c <= half else c - node.ones - 1) for v, c in zip(args, coefficients)]
+        if node.width == 1:
+            terms = [(v, 1) for v, _ in terms]
+        added = [self._times(node, v, c) for v, c in terms if c > 0]
+        taken = [self._times(node, v, -c) for v, c in terms if c < 0]
+        if added:
+            value = added.pop(0)
+        elif plus:
+            value, plus = self._known(node, plus), 0
+        else:
+            value = self._put(NegI(source=taken.pop(0)))
+        for other in added:
+            value = self._put(AddI(lhs=value, rhs=other))
+        for other in taken:
+            value = self._put(SubI(lhs=value, rhs=other))
+        return self._put(AddI(lhs=value, rhs=self._known(node, plus))) if plus else value
+
+    def _times(self, node: Node, value: Value, by: int) -> Value:
+        if by == 1:
+            return value
+        return self._put(MulI(lhs=value, rhs=self._known(node, by & node.ones)))

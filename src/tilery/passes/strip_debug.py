@@ -1,0 +1,16 @@
+"""`strip-debug-info`: every location becomes unknown."""
+
+from __future__ import annotations
+
+from ..ir import Op, walk
+from ..rewrite import Report
+from . import register
+
+
+@register("strip-debug-info")
+def strip_debug_info(root: Op, report: Report) -> None:
+    """Forget all locations, and with them all debug information."""
+    for o in walk(root):
+        if o.loc is not None:
+            o.loc = None
+            report.counts["strip_location"] += 1

@@ -134,7 +134,7 @@ CANONICAL: dict[str, list[tuple[str, str]]] = {
             "%a = if %c -> (tile<iN>) {\n%s = andi %x, %y : tile<iN>\nyield %s : tile<iN>\n} else {\n"
             "%s = ori %x, %y : tile<iN>\nyield %s : tile<iN>\n}\n"
             "%r = if %c -> (tile<iN>) {\n%s = andi %a, %z : tile<iN>\nyield %s : tile<iN>\n} else {\n"
-            "%s = xandi %a, %z : tile<iN>\nyield %s : tile<iN>\n}",
+            "%s = xori %a, %z : tile<iN>\nyield %s : tile<iN>\n}",
             "",
         )
     ],

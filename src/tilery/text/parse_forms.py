@@ -16,7 +16,8 @@ from .format import Blank, Group, Literal, Piece, Use, pieces_of
 from .parse_fields import check_index_types, starts, step_of, steps_of
 from .parse_state import Body, Build, Region, State
 from .parse_values import mismatch, value_of
-from .parser import DIALECT, Parser
+from .parser import Parser
+from .parts import DIALECT
 
 Parse = Callable[[Parser, int], Op | Body]
 

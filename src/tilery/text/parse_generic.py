@@ -13,7 +13,8 @@ from .lexer import string_value
 from .parse_forms import no_block
 from .parse_state import Body, Operand, Region
 from .parse_values import mismatch, value_of
-from .parser import DIALECT, Parser
+from .parser import Parser
+from .parts import DIALECT
 
 _COUNTS = {0: "zero", 1: "one"}
 

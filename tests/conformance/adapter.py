@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tilery.bytecode.reader import read
@@ -9,7 +10,7 @@ from tilery.bytecode.writer import write
 from tilery.diag import LineIndex, Note, TileError
 from tilery.ir import Op
 from tilery.ops import Module
-from tilery.passes import parse_pipeline, run_pipeline
+from tilery.passes import Refused, parse_pipeline, run_pipeline
 from tilery.text.parser import Parsed, parse_with_places
 from tilery.text.printer import show
 from tilery.verifier import Hints, verify
@@ -24,6 +25,12 @@ RENAMED = {
 
 OURS = ("this region is not closed",)
 """Notes with a place that are not NVIDIA's."""
+
+TEST_PASSES = {"test-debuginfo-update-symbol-name": "rename-symbol"}
+"""Passes that only NVIDIA's test tool has, and ours that do the same."""
+
+PARSED: dict[Module, Parsed] = {}
+"""Where each module came from, for the lines of what passes say."""
 
 Diagnostic = tuple[int | None, str, str]
 """Line, severity and message."""
@@ -55,17 +62,15 @@ def parse(
         found = verified(parsed, options)
     except TileError as error:
         return None, diagnostics(error)
-    failed = any(severity == "error" for _, severity, _ in found)
-    return (None if failed else parsed.module), found
+    if any(severity == "error" for _, severity, _ in found):
+        return None, found
+    PARSED[parsed.module] = parsed
+    return parsed.module, found
 
 
 def verified(parsed: Parsed, options: tuple[str, ...]) -> list[Diagnostic]:
     """The first thing that the verifier refuses, as MLIR stops there, with the operations that it is about."""
-    lines = LineIndex(parsed.source)
-
-    def line(o: Op) -> int | None:
-        return lines.place(parsed.places[o][0])[0] if o in parsed.places else None
-
+    line = line_of(parsed)
     out: list[Diagnostic] = []
     for finding in verify(parsed.module, hints=hints_mode(options)):
         # Items that stand on their own are in MLIR's module, which takes every operation.
@@ -78,6 +83,11 @@ def verified(parsed: Parsed, options: tuple[str, ...]) -> list[Diagnostic]:
         if not finding.warning:
             break
     return out
+
+
+def line_of(parsed: Parsed) -> Callable[[Op], int | None]:
+    lines = LineIndex(parsed.source)
+    return lambda o: lines.place(parsed.places[o][0])[0] if o in parsed.places else None
 
 
 def hints_mode(options: tuple[str, ...]) -> Hints:
@@ -103,8 +113,13 @@ def canonicalize(module: Module) -> Module:
 def run_pass(module: Module, pipeline: str) -> tuple[Module | None, list[Diagnostic]]:
     """Run a command-line option of mlir-opt: `-pass-pipeline=...`, or `-NAME=options`."""
     name, _, value = pipeline.lstrip("-").partition("=")
+    name = TEST_PASSES.get(name, name)
     try:
         return optimized(module, value if name == "pass-pipeline" else f"{name}{{{value}}}"), []
+    except Refused as error:
+        line = line_of(PARSED[module])
+        related = [(line(o), "note", text) for o, text in error.related]
+        return None, [(line(error.op), "error", error.message), *related]
     except TileError as error:
         return None, diagnostics(error)
 

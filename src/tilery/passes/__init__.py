@@ -24,6 +24,7 @@ HOMES = {
     "fuse-fma": "fuse_fma",
     "licm": "licm",
     "loop-split": "loop_split",
+    "rename-symbol": "rename_symbol",
     "simplify": "simplify",
     "strip-debug-info": "strip_debug",
     "synthesize-debug-info-scopes": "debug_scopes",
@@ -69,6 +70,14 @@ class Pass:
     options: tuple[Option, ...] = ()
 
 
+class Refused(TileError):
+    """A pass cannot do what it was asked to, because of an operation; others may be part of the reason."""
+
+    def __init__(self, o: Op, message: str, *related: tuple[Op, str]) -> None:
+        super().__init__(message, notes=tuple(text for _, text in related))
+        self.op, self.related = o, related
+
+
 PASSES: dict[str, Pass] = {}
 
 
@@ -112,7 +121,7 @@ class Pipeline:
     steps: list[Step] = field(default_factory=list)
 
 
-TOKEN = re.compile(r"\s*(?:(?P<name>[\w.$-]+)|(?P<sign>[(){},=])|(?P<quoted>\"[^\"]*\"|'[^']*'))")
+TOKEN = re.compile(r"\s*(?:(?P<name>[\w.$:-]+)|(?P<sign>[(){},=])|(?P<quoted>\"[^\"]*\"|'[^']*'))")
 ANCHORS = ("any", "builtin.module", "cuda_tile.entry", "cuda_tile.module", "cuda_tile.testing$func")
 MAX_PIPELINE = 10_000
 

@@ -7,9 +7,11 @@ import time
 import pytest
 
 import tilery
+from execution import MASK, Draw, Run
 from oracle import corpus_files
+from tilery import ops
 from tilery.bytecode.reader import read
-from tilery.ir import clone, difference, walk
+from tilery.ir import Op, clone, difference, walk
 from tilery.ops import Module
 from tilery.passes import documented as described
 from tilery.passes.documented import documented
@@ -175,6 +177,37 @@ def test_random_modules(seed: int) -> None:
         before = clone(module)
         run(module, Report())
         assert difference(before, module) is None
+
+
+class Machine(Run):
+    """Executes what the simplifier can make of a program, too."""
+
+    def results(self, o: Op, v: list[int]) -> list[int]:
+        match o:
+            case ops.OrI():
+                return [v[0] | v[1]]
+            case ops.SubI():
+                return [(v[0] - v[1]) & MASK]
+            case ops.MulI():
+                return [(v[0] * v[1]) & MASK]
+            case ops.NegI():
+                return [-v[0] & MASK]
+        return super().results(o, v)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_programs_print_the_same(seed: int) -> None:
+    """Random programs with loops and branches print the same before and after."""
+    module = Draw(seed).module(60)
+    for run in (simplify, documented):
+        after = clone(module)
+        run(after, Report())
+        assert not [w for w in verify(after) if not w.warning]
+        for arguments in ([0, 0, 3, 5], [0, 1, 0, 1], [1, 0, MASK, 2], [1, 1, 7, 7]):
+            machines = Machine(arguments), Machine(arguments)
+            printed = [machine.entry(m) for machine, m in zip(machines, (module, after))]
+            if all(machine.fuel >= 0 for machine in machines):
+                assert printed[0] == printed[1]
 
 
 def test_corpus() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +84,9 @@ def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) ->
     return find(module, stop=stop, max_errors=max_errors)
 
 
-def optimize(module: Module, passes: str = "canonicalize,cse", *, report: Report | None = None) -> Module:
+def optimize(
+    module: Module, passes: str | Sequence[str] = "canonicalize,cse", *, report: Report | None = None
+) -> Module:
     """A copy of a module that passes have changed; it is verified before and after.
 
     `passes` are names with options, `loop-split{split-threshold=3},canonicalize`, or a pipeline as mlir-opt takes it.
@@ -93,6 +96,7 @@ def optimize(module: Module, passes: str = "canonicalize,cse", *, report: Report
     from .passes import parse_pipeline, run_pipeline
     from .verifier import verify as find
 
+    passes = passes if isinstance(passes, str) else ",".join(passes)
     pipeline = parse_pipeline(passes)
     for finding in find(module, max_errors=1):
         raise TileError(f"{finding.op.name}: {finding.message}", notes=("passes need a legal module",))
@@ -100,7 +104,7 @@ def optimize(module: Module, passes: str = "canonicalize,cse", *, report: Report
     done = run_pipeline(copy, pipeline)
     for finding in find(copy, max_errors=1):
         where = f"after {passes}: {finding.op.name}"
-        raise TileError(f"{where}: {finding.message}", notes=("a pass broke the module, this is a bug",))
+        raise TileError(f"{where}: {finding.message}", notes=("a pass broke the module",))
     if report is not None:
         report.add(done)
     return copy

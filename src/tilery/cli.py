@@ -346,9 +346,16 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("-o", "--output", default="-", metavar="OUT", help="a file; bytecode where it ends in .tileirbc")
     add_version(sub, "nothing newer than this bytecode version; default: the latest")
 
-    from .cli_opt import EXAMPLES, add_options
-
-    add_options(verbs.add("opt", opt, EXAMPLES), add_output)
+    examples = ["opt kernel.mlir --passes canonicalize,cse", "opt kernel.tileirbc --stats -o out.tileirbc"]
+    sub = verbs.add("opt", opt, [*examples, "opt --list"])
+    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    names = "passes in order, options in braces, or a pipeline as mlir-opt takes it; default: %(default)s"
+    sub.add_argument("--passes", default="canonicalize,cse", metavar="PASSES", help=names)
+    add_output(sub)
+    sub.add_argument("--print-after", action="store_true", help="print the module after each pass, to stderr")
+    sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
+    sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
+    sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
     return parser
 
 

@@ -4,32 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .cli_files import write_output
 
 if TYPE_CHECKING:
+    from .ir import Op
     from .ops import Module
     from .passes import Step
     from .rewrite import Report
-
-EXAMPLES = [
-    "opt kernel.tileirbc --passes canonicalize,cse",
-    "opt kernel.mlir --passes 'loop-split{split-threshold=3},canonicalize' --stats -o out.tileirbc",
-    "opt --list",
-]
-
-
-def add_options(sub: argparse.ArgumentParser, add_output: Callable[[argparse.ArgumentParser], None]) -> None:
-    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
-    names = "passes in order, with options in braces, or a pipeline as mlir-opt takes it; default: %(default)s"
-    sub.add_argument("--passes", default="canonicalize,cse", metavar="PASSES", help=names)
-    add_output(sub)
-    sub.add_argument("--print-after", action="store_true", help="print the module after each pass, to stderr")
-    sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
-    sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
-    sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
 
 
 def list_passes() -> str:
@@ -53,19 +36,28 @@ def run(module: Module, args: argparse.Namespace) -> int:
     def after(step: Step, report: Report) -> None:
         if findings := verify(module, max_errors=1):
             where = f"after {step.run.name}: {findings[0].op.name}"
-            raise TileError(f"{where}: {findings[0].message}", notes=("the pass broke the module, this is a bug",))
+            raise TileError(f"{where}: {findings[0].message}", notes=("the pass broke the module",))
         if args.print_after:
             sys.stderr.write(f"// after {step.run.name}\n{show(module)}\n")
         if args.stats:
             sys.stderr.write(stats(step, report))
         for o, text in report.remarks if args.remarks else ():
-            where = f"{o.loc!r}: " if o.loc is not None else ""
-            sys.stderr.write(f"{where}remark: {step.run.name}: {o.name}: {text}\n")
+            sys.stderr.write(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n")
 
     run_pipeline(module, parse_pipeline(args.passes), after)
     binary = args.output.endswith(".tileirbc")
     write_output(args.output, dumps(module) if binary else show(module))
     return 0
+
+
+def source_of(o: Op) -> str:
+    """Where an operation comes from, as the start of a line; empty if that is unknown."""
+    from .attrs import FileLineCol
+    from .ops.scopes import located
+
+    found = located(o.loc)
+    source = found.source if found is not None else o.loc
+    return f"{source!r}: " if isinstance(source, FileLineCol) else ""
 
 
 def stats(step: Step, report: Report) -> str:

@@ -17,12 +17,33 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from .decl import NO_EFFECT, PURE, REGION_EFFECTS, SYMBOL_TABLE, TERMINATOR
+from .deadcode import Dead, erase_dead
+from .decl import SYMBOL_TABLE
+from .edit import erase, insert, map_operands, replace, replace_uses, users, uses
 from .ir import Block, Op, UnknownOp, Value, walk
+
+__all__ = [
+    "Answer",
+    "Dead",
+    "Place",
+    "Report",
+    "Rewrite",
+    "Rules",
+    "apply",
+    "erase",
+    "erase_dead",
+    "insert",
+    "isolated",
+    "map_operands",
+    "replace",
+    "replace_uses",
+    "users",
+    "uses",
+]
 
 # ---------------------------------------------------------------- what rules are and return
 
@@ -107,7 +128,7 @@ class Place:
 
     @property
     def memo(self) -> dict[Value, tuple[Value, bool]]:
-        """Whatever rules want to remember during one sweep."""
+        """What rules want to remember of values during one sweep."""
         return self._sweep.memo
 
     def swept(self, block: Block) -> bool:
@@ -140,7 +161,7 @@ class NamedRule:
         self.placed = len(inspect.signature(run).parameters) == 2
 
 
-DeadRule = Callable[[Any, "Dead"], bool]
+DeadRule = Callable[[Any, Dead], bool]
 RuleT = TypeVar("RuleT", bound=Callable[..., Answer])
 DeadT = TypeVar("DeadT", bound=DeadRule)
 
@@ -399,157 +420,3 @@ def _as_rewrite(o: Op, answer: Value | Op | Rewrite, name: str) -> Rewrite:
         if found != wanted:
             raise TypeError(f"rule {name}: {o.name} has results of type {wanted}, they cannot become {found}")
     return edit
-
-
-# ---------------------------------------------------------------- dead code
-
-
-class Dead:
-    """Exact counts of uses, kept while dead code is removed from the end to the beginning."""
-
-    __slots__ = ("counts",)
-
-    def __init__(self, root: Op) -> None:
-        self.counts = uses(root)
-
-    def uses(self, value: Value) -> int:
-        return self.counts[value]
-
-    def release(self, *values: Value) -> None:
-        """Say that a use of each of these values is gone."""
-        for value in values:
-            self.counts[value] -= 1
-
-
-class _Shadow:
-    """A block that is searched for dead code, backwards."""
-
-    __slots__ = ("block", "kept", "no_effect", "todo")
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-        self.todo = block.ops
-        self.kept: list[Op] = []
-        self.no_effect = True
-
-
-def erase_dead(root: Op, rules: Rules | None = None, report: Report | None = None) -> int:
-    """Remove operations inside `root` that have no effect and whose results are unused; returns how many changes.
-
-    One pass backwards is enough, since uses follow definitions.
-    """
-    report = Report() if report is None else report
-    dead_rules = rules.dead_by_class if rules else {}
-    dead = Dead(root)
-    changes = 0
-    stack = [_Shadow(block) for block in root.blocks]
-    inside: dict[Op, bool] = {}  # whether the blocks of an operation, once searched, have no effect
-    parents: list[Op] = [root] * len(stack)
-    while stack:
-        shadow = stack[-1]
-        if not shadow.todo:
-            shadow.block.ops = shadow.kept[::-1]
-            stack.pop()
-            parent = parents.pop()
-            inside[parent] = inside.get(parent, True) and shadow.no_effect
-            continue
-        o = shadow.todo[-1]
-        unused = not any(dead.counts[v] for v in o.results)
-        blocks = o.blocks
-        if blocks and o not in inside:
-            for rule in dead_rules.get(o.__class__, ()):
-                if rule(o, dead):
-                    changes += 1
-                    report.counts[rule.__name__.strip("_")] += 1
-            inside[o] = True
-            stack += [_Shadow(block) for block in blocks]
-            parents += [o] * len(blocks)
-            continue
-        shadow.todo.pop()
-        no_effect = _no_effect(o, inside.get(o, True))
-        if unused and no_effect and not _is_terminator(o):
-            changes += 1
-            report.counts["dead"] += 1
-            for gone in walk(o):
-                dead.release(*gone.operands)
-            continue
-        shadow.no_effect &= no_effect
-        shadow.kept.append(o)
-    return changes
-
-
-def _no_effect(o: Op, inside: bool) -> bool:
-    if isinstance(o, UnknownOp):
-        return False
-    traits = o.opdef.traits
-    return PURE in traits or NO_EFFECT in traits or (REGION_EFFECTS in traits and inside)
-
-
-def _is_terminator(o: Op) -> bool:
-    return not isinstance(o, UnknownOp) and TERMINATOR in o.opdef.traits
-
-
-# ---------------------------------------------------------------- for passes that edit by themselves
-
-
-def uses(root: Op) -> Counter[Value]:
-    """How often each value is used inside `root`."""
-    found: Counter[Value] = Counter()
-    for o in walk(root):
-        for value in o.operands:
-            found[value] += 1
-    return found
-
-
-def users(root: Op) -> dict[Value, list[Op]]:
-    """The operations inside `root` that use each value, in order; one that uses it twice is there twice."""
-    found: dict[Value, list[Op]] = {}
-    for o in walk(root):
-        for value in o.operands:
-            found.setdefault(value, []).append(o)
-    return found
-
-
-def map_operands(o: Op, new: Callable[[Value], Value]) -> None:
-    """Replace each operand of one operation."""
-    if isinstance(o, UnknownOp):
-        o.args = tuple(map(new, o.args))
-        return
-    for f in o.opdef.operands:
-        value = getattr(o, f.attr)
-        if value.__class__ is tuple:
-            if value:
-                setattr(o, f.attr, tuple(map(new, value)))
-        elif value is not None:
-            setattr(o, f.attr, new(value))
-
-
-def replace_uses(root: Op, values: Mapping[Value, Value]) -> None:
-    """Replace values by others wherever `root` or something inside uses them."""
-    for o in walk(root):
-        map_operands(o, lambda value: values.get(value, value))
-
-
-def insert(block: Block, before: Op, *ops: Op) -> None:
-    """Put operations into a block before one of its operations."""
-    at = _index(block, before)
-    block.ops[at:at] = ops
-
-
-def replace(root: Op, block: Block, old: Op, new: Iterable[Op], values: Sequence[Value] | None = None) -> None:
-    """Put operations in the place of one. `values` replace its results inside `root`; default: those of the last."""
-    ops = list(new)
-    at = _index(block, old)
-    block.ops[at : at + 1] = ops
-    if values is None:
-        values = ops[-1].results if ops else []
-    replace_uses(root, dict(zip(old.results, values, strict=True)))
-
-
-def erase(block: Block, o: Op) -> None:
-    """Take an operation out of its block; its results must be unused."""
-    del block.ops[_index(block, o)]
-
-
-def _index(block: Block, o: Op) -> int:
-    return next(i for i, other in enumerate(block.ops) if other is o)

@@ -13,6 +13,9 @@ from .constants import boolean, inverse_of, negated, without_not
 
 rule = Rules()
 
+FEW = 16
+"""Results that an `if` may have to be merged with its neighbour at once."""
+
 
 # ---------------------------------------------------------------- questions
 
@@ -89,7 +92,6 @@ def if_yields_known(o: If, at: Place) -> Rewrite | None:
         return None
     ops: list[Op] = []
     values = list(o.results_)
-    inverse: Value | None = None
     for index, (a, b, result) in enumerate(zip(yes, no, o.results_)):
         if not at.uses(result):
             continue
@@ -99,10 +101,8 @@ def if_yields_known(o: If, at: Place) -> Rewrite | None:
             if known == (True, False):
                 values[index] = o.condition
             elif known == (False, True):
-                if inverse is None:
-                    ops += negated(o.condition)
-                    inverse = ops[-1].results[0]
-                values[index] = inverse
+                ops += negated(o.condition)
+                values[index] = ops[-1].results[0]
     if values == list(o.results_):
         return None
     return Rewrite([*ops, o], values)
@@ -169,11 +169,15 @@ def if_empty_else(o: If) -> Op | None:
 @rule(If)
 def if_after_if(o: If, at: Place) -> Op | Rewrite | None:
     """if (c) A else B; if (c) C else D is if (c) {A; C} else {B; D}; also where one condition is the other's inverse"""
-    if at.after and isinstance(at.after[-1], If):
-        return None  # the last one of a row of them merges them all, so that long rows take linear time
     size = 0
-    while size < len(at.before) and isinstance(at.before[-1 - size], If):
-        size += 1
+    if at.after and isinstance(at.after[-1], If) and at.before and isinstance(first := at.before[-1], If):
+        # With many results it is for the last one of a row to merge them all, so that long rows take linear time.
+        size = int(len(first.results_) + len(o.results_) <= FEW)
+    else:
+        while size < len(at.before) and isinstance(at.before[-1 - size], If):
+            size += 1
+    if size == 0:
+        return None
     merged: list[Merged] = []
     for each in [*at.before[len(at.before) - size :], o]:
         assert isinstance(each, If)

@@ -4,50 +4,81 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..attrs import Attr, DebugAttr, DILoc, DISubprogram, SymbolRef
+from ..attrs import Attr, DebugAttr, DILoc, DISubprogram
+from ..decl import AttrKind
 from ..diag import TileError
-from ..ir import Op, walk
+from ..ir import Op, UnknownOp, walk
 from ..rewrite import Report
-from . import Option, register
+from . import Option, Refused, register
 
 
 @register(
     "rename-symbol",
-    Option("symbol", "", "the entry or global"),
+    Option("symbol-to-rename", "", "the entry or global, `add` or `kernels::add`"),
     Option("new-name", "", "what it is called from now on"),
+    Option("scope", "", "the symbol inside which debug information changes; default: the module"),
+    Option("update-uses", True, "rename what refers to it, too"),
     on="module",
 )
-def rename_symbol(root: Op, report: Report, symbol: str, new_name: str) -> None:
+def rename_symbol(
+    root: Op, report: Report, symbol_to_rename: str, new_name: str, scope: str = "", update_uses: bool = True
+) -> None:
     """Rename an entry or global, with its uses and the linkage name of its debug information."""
-    items = {getattr(o, "sym_name", None): o for block in root.blocks for o in block.ops}
-    if not symbol or symbol not in items:
-        known = ", ".join(str(name) for name in items if name) or "none"
-        raise TileError(f"rename-symbol: no symbol is called '{symbol}', there are: {known}")
-    if symbol == new_name:
+    for option, given in (("symbol-to-rename", symbol_to_rename), ("new-name", new_name)):
+        if not given:
+            raise TileError(f"rename-symbol: option '{option}' is missing")
+    item, inside = _find(root, symbol_to_rename), _find(root, scope) if scope else root
+    if inside is not root and inside is not item:
+        message = "attempted to update symbol names in a scope that did not enclose the symbol itself"
+        raise Refused(item, message, (inside, "scope defined here"))
+    old = _name(item)
+    if old == new_name:
         return
-    if not new_name or new_name in items:
-        raise TileError(f"rename-symbol: the new name '{new_name}' must be given and not be taken")
-    item = items[symbol]
-    for o in walk(root):
-        _rename_uses(o, symbol, new_name)
-    item.sym_name = new_name  # type: ignore[attr-defined]  # what is in the table has one
-    scope = item.loc.scope if isinstance(item.loc, DILoc) else None
-    if isinstance(scope, DISubprogram):
-        # Nodes are shared and immutable: everything that leads to the old scope is made again.
-        made: dict[Attr, Attr] = {scope: replace(scope, linkageName=new_name)}
-        for o in walk(root):
-            if o.loc is not None:
-                o.loc = _renewed(o.loc, made)  # type: ignore[assignment]  # a location is made again as one
-    report.counts["renamed"] += 1
+    if any(_name(o) == new_name for o in _items(root)):
+        raise TileError(f"rename-symbol: there is already a symbol named '{new_name}'")
+    for o in walk(root) if update_uses else ():
+        _rename_uses(o, old, new_name)
+    item.sym_name = new_name  # type: ignore[attr-defined]  # what was found by its name has one
+    if isinstance(item.loc, DILoc) and isinstance(item.loc.scope, DISubprogram):
+        _rename_scope(inside, item.loc.scope, new_name)
+    report.counts["rename_symbol"] += 1
 
 
-def _rename_uses(o: Op, symbol: str, new_name: str) -> None:
+def _items(root: Op) -> list[Op]:
+    return [o for block in root.blocks for o in block.ops]
+
+
+def _name(o: Op) -> str:
+    found: str = getattr(o, "sym_name", "")
+    return found
+
+
+def _find(root: Op, path: str) -> Op:
+    """The symbol that a path names; the module's own name may come first."""
+    parts = path.split("::")
+    if len(parts) > 1 and parts[0] == _name(root):
+        parts = parts[1:]
+    found = [o for o in _items(root) if len(parts) == 1 and _name(o) == parts[0]]
+    if not found:
+        shown = "::".join(f"@{part}" for part in path.split("::"))
+        raise TileError(f"rename-symbol: could not find symbol op with name '{shown}'")
+    return found[0]
+
+
+def _rename_uses(o: Op, old: str, new: str) -> None:
+    if isinstance(o, UnknownOp):
+        return
     for f in o.opdef.attrs:
-        match getattr(o, f.attr):
-            case SymbolRef(name) if name == symbol:
-                setattr(o, f.attr, SymbolRef(new_name))
-            case str(name) if f.kind.name == "SYM_REF" and name == symbol:
-                setattr(o, f.attr, new_name)
+        if f.kind is AttrKind.SYM_REF and getattr(o, f.attr) == old:
+            setattr(o, f.attr, new)
+
+
+def _rename_scope(inside: Op, scope: DISubprogram, new: str) -> None:
+    """Nodes are shared and immutable: every location that leads to the old subprogram is made again."""
+    made: dict[Attr, Attr] = {scope: replace(scope, linkageName=new)}
+    for o in walk(inside):
+        if o.loc is not None:
+            o.loc = _renewed(o.loc, made)  # type: ignore[assignment]  # a location is made again as one
 
 
 def _renewed(root: DebugAttr, made: dict[Attr, Attr]) -> Attr:
@@ -61,8 +92,7 @@ def _renewed(root: DebugAttr, made: dict[Attr, Attr]) -> Attr:
         elif missing:
             todo += missing
         else:
-            parts = [_part(part, made) for part in node.parts()]
-            made[node] = type(node)(*parts)
+            made[node] = type(node)(*(_part(part, made) for part in node.parts()))
     return made[root]
 
 

@@ -6,17 +6,10 @@ from ..ir import Op, Value
 from ..ops import AddF, Fma, MulF, NegF, SubF
 from ..rewrite import Place, Report, Rewrite, Rules, apply
 from . import register
+from .canonicalize import product_first
 
 rule = Rules()
-
-
-@rule(AddF)
-def product_first(o: AddF) -> Op | None:
-    """x + a * b is a * b + x"""
-    if isinstance(o.rhs.owner, MulF) and not isinstance(o.lhs.owner, MulF):
-        o.lhs, o.rhs = o.rhs, o.lhs
-        return o
-    return None
+rule(AddF)(product_first)
 
 
 @rule(AddF)

@@ -1,4 +1,4 @@
-"""Read, write, inspect and check CUDA Tile IR.
+"""Read, write, check and optimise CUDA Tile IR.
 
 >>> import tilery
 >>> from tilery import ops, types

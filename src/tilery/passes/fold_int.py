@@ -141,24 +141,23 @@ def fold_extreme(o: MaxI | MinI) -> Op | None:
 @rule(DivI)
 def fold_division(o: DivI) -> Op | None:
     """divi of constants is the quotient, rounded as declared; not by zero, nor the smallest integer by -1"""
-    if sign_unclear(o.lhs, o.signedness):
-        return None
-    kind = Integers(o.result)
 
-    def one(a: int, b: int) -> int | None:
-        x, y = kind.read(a, o.signedness), kind.read(b, o.signedness)
-        if y == 0 or (y == -1 and x == -kind.top):
-            return None
+    def quotient(x: int, y: int) -> int:
         floor, rest = divmod(x, y)
-        up = rest != 0 and (o.rounding is RoundingMode.POSITIVE_INF or (o.rounding is RoundingMode.ZERO and floor < 0))
-        return floor + up & kind.mask
+        return floor + (
+            rest != 0 and (o.rounding is RoundingMode.POSITIVE_INF or (o.rounding is RoundingMode.ZERO and floor < 0))
+        )
 
-    return fold_elements(o.result, one, o.lhs, o.rhs)
+    return _divided(o, quotient)
 
 
 @rule(RemI)
 def fold_remainder(o: RemI) -> Op | None:
     """remi of constants is the remainder with the sign of the dividend; not by zero, nor the smallest integer by -1"""
+    return _divided(o, lambda x, y: -(-x % abs(y)) if x < 0 else x % abs(y))
+
+
+def _divided(o: DivI | RemI, compute: Callable[[int, int], int]) -> Op | None:
     if sign_unclear(o.lhs, o.signedness):
         return None
     kind = Integers(o.result)
@@ -167,8 +166,7 @@ def fold_remainder(o: RemI) -> Op | None:
         x, y = kind.read(a, o.signedness), kind.read(b, o.signedness)
         if y == 0 or (y == -1 and x == -kind.top):
             return None
-        rest = abs(x) % abs(y)
-        return (-rest if x < 0 else rest) & kind.mask
+        return compute(x, y) & kind.mask
 
     return fold_elements(o.result, one, o.lhs, o.rhs)
 

@@ -127,3 +127,9 @@ def test_without_locations_there_is_no_debug_section() -> None:
         module = tilery.load(tilery.dumps(smith(seed)))
         stripped = tilery.optimize(module, "strip-debug-info")
         assert all(o.loc is None for o in tilery.walk(tilery.load(tilery.dumps(stripped))))
+
+
+def test_a_producer_survives_as_the_first_string() -> None:
+    module = tilery.Module()
+    module.producer = "alone"
+    assert tilery.load(tilery.dumps(module)).producer == "alone"

@@ -516,7 +516,11 @@ def test_an_interrupt_is_quiet() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-m", "tilery", "info", "-"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, env=env) as process:  # type: ignore[call-overload]  # three equal pipes
+
+    def listen() -> None:  # a job in the background is started with interrupts ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    with subprocess.Popen(command, **pipes, env=env, preexec_fn=listen) as process:  # type: ignore[call-overload]
         time.sleep(1.5)  # until it waits for stdin
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)

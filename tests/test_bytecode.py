@@ -130,6 +130,6 @@ def test_without_locations_there_is_no_debug_section() -> None:
 
 
 def test_a_producer_survives_as_the_first_string() -> None:
-    module = tilery.Module()
+    module = tilery.parse("")
     module.producer = "alone"
     assert tilery.load(tilery.dumps(module)).producer == "alone"

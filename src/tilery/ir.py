@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .attrs import Attr, Loc
+from .diag import TileError
 from .types import Type
 
 if TYPE_CHECKING:
@@ -75,6 +76,14 @@ class Op:
         return f"<{self.name} op>"
 
 
+class Refused(TileError):
+    """Something cannot be done because of an operation; `related` are others that are part of the reason."""
+
+    def __init__(self, o: Op, message: str, *related: tuple[Op, str]) -> None:
+        super().__init__(message, notes=tuple(text for _, text in related))
+        self.op, self.related = o, related
+
+
 class UnknownOp(Op):
     """An operation of another dialect, kept where the parser is told to allow unregistered operations."""
 
@@ -104,6 +113,11 @@ class UnknownOp(Op):
     @property
     def blocks(self) -> list[Block]:
         return list(self.regions)
+
+
+def full_name(o: Op) -> str:
+    """The name with its dialect, as NVIDIA's messages have it."""
+    return o.name if isinstance(o, UnknownOp) else f"cuda_tile.{o.name}"
 
 
 class Block:

@@ -10,7 +10,7 @@ from typing import Any
 from .decl import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
 from .diag import TileError
 from .hints import warnings
-from .ir import Block, Op, UnknownOp, Value, walk
+from .ir import Block, Op, UnknownOp, Value, full_name, walk
 from .ops import Module
 from .types import Tile, Type, quoted
 
@@ -100,10 +100,6 @@ def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
 
 def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
     return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
-
-
-def full_name(o: Op) -> str:
-    return o.name if isinstance(o, UnknownOp) else f"cuda_tile.{o.name}"
 
 
 def _before(o: Op, block: Block | None, ancestors: list[Op]) -> Iterator[Finding]:

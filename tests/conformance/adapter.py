@@ -8,9 +8,9 @@ from typing import Any
 from tilery.bytecode.reader import read
 from tilery.bytecode.writer import write
 from tilery.diag import LineIndex, Note, TileError
-from tilery.ir import Op
+from tilery.ir import Op, Refused
 from tilery.ops import Module
-from tilery.passes import Refused, parse_pipeline, run_pipeline
+from tilery.passes import parse_pipeline, run_pipeline
 from tilery.text.parser import Parsed, parse_with_places
 from tilery.text.printer import show
 from tilery.verifier import Hints, verify
@@ -117,11 +117,16 @@ def run_pass(module: Module, pipeline: str) -> tuple[Module | None, list[Diagnos
     try:
         return optimized(module, value if name == "pass-pipeline" else f"{name}{{{value}}}"), []
     except Refused as error:
-        line = line_of(PARSED[module])
-        related = [(line(o), "note", text) for o, text in error.related]
-        return None, [(line(error.op), "error", error.message), *related]
+        return None, refusal(module, error, "note")
     except TileError as error:
         return None, diagnostics(error)
+
+
+def refusal(module: Module, error: Refused, kind: str) -> list[Diagnostic]:
+    """An error about operations, which NVIDIA's tools place in the text that the module came from."""
+    line = line_of(PARSED[module])
+    related = [(line(o), kind, text) for o, text in error.related]
+    return [(line(error.op), "error", error.message), *related]
 
 
 def optimized(module: Module, pipeline: str) -> Module:
@@ -135,6 +140,8 @@ def optimized(module: Module, pipeline: str) -> Module:
 def write_bytecode(module: Module, version: Any = None) -> tuple[bytes | None, list[Diagnostic]]:
     try:
         return write(module, None if version is None else Version.parse(version)), []
+    except Refused as error:
+        return None, refusal(module, error, "remark")
     except TileError as error:
         return None, diagnostics(error)
 

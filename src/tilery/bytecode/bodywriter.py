@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from ..decl import AttrKind, Field
 from ..diag import TileError
-from ..ir import Block, Op, UnknownOp, Value, walk
+from ..ir import Block, Op, Value, walk
 from ..ops import Entry
 from ..version import Version
 from .attrcodec import Indices, write_array, write_hints, write_tagged
@@ -79,7 +79,7 @@ class _Body:
 
     def _head(self, o: Any) -> Plan:
         """Everything of an operation but its regions."""
-        if isinstance(o, UnknownOp) or o.opdef.testing:
+        if o.opdef.testing:
             self._refuse(o, "operation not supported in bytecode")
         opdef = o.opdef
         if o.extra:

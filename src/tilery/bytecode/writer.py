@@ -8,7 +8,7 @@ from typing import Any
 
 from ..attrs import Attr, CallSite, Dense, DILoc, FileLineCol, Loc, StrAttr, SymbolVisibility
 from ..diag import TileError
-from ..ir import Op, walk
+from ..ir import Op, Refused, UnknownOp, full_name, walk
 from ..ops import Entry, Global, Module
 from ..types import Type
 from ..version import SUPPORTED, V13_1, V13_3, Version
@@ -187,11 +187,11 @@ class _File:
             if isinstance(o, Entry):
                 entries.append(o)
             elif not isinstance(o, Global):
-                raise TileError(
-                    "'cuda_tile.module' op only function and global ops are allowed in the body",
-                    notes=(f"'{o.name}' cannot be written to bytecode",),
-                )
+                raise self._invalid(o, "only function and global ops are allowed in the body")
         return entries
+
+    def _invalid(self, o: Op, rule: str) -> Refused:
+        return Refused(self.module, f"'cuda_tile.module' op {rule}", (o, f"invalid op: {full_name(o)}"))
 
     @staticmethod
     def _table(items: list[bytes], width: int, before: bytearray | None = None) -> bytearray:
@@ -256,6 +256,8 @@ class _File:
             private = _visibility(o)
             out.append(private | 2 | (4 if o.optimization_hints is not None else 0))
             ops = list(walk(o.body))
+            if unknown := next((inner for inner in ops if isinstance(inner, UnknownOp)), None):
+                raise self._invalid(unknown, "only ops from the 'cuda_tile' dialect are allowed")
             put_varint(out, self._location_list(o, ops))
             if o.optimization_hints is not None:
                 write_tagged(out, o.optimization_hints, self)

@@ -70,14 +70,6 @@ class Pass:
     options: tuple[Option, ...] = ()
 
 
-class Refused(TileError):
-    """A pass cannot do what it was asked to, because of an operation; others may be part of the reason."""
-
-    def __init__(self, o: Op, message: str, *related: tuple[Op, str]) -> None:
-        super().__init__(message, notes=tuple(text for _, text in related))
-        self.op, self.related = o, related
-
-
 PASSES: dict[str, Pass] = {}
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from ..attrs import Attr, DebugAttr, DILoc, DISubprogram
 from ..decl import AttrKind
 from ..diag import TileError
-from ..ir import Op, UnknownOp, walk
+from ..ir import Op, Refused, UnknownOp, walk
 from ..rewrite import Report
-from . import Option, Refused, register
+from . import Option, register
 
 
 @register(

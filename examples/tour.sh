@@ -18,4 +18,8 @@ step "What does every byte mean? (the first lines)" "tilery dump vector_add.tile
 step "Write it for a newer compiler" "tilery convert vector_add.tileirbc --version 13.3 -o newer.tileirbc"
 step "Did that change the program?" "tilery diff vector_add.tileirbc newer.tileirbc && echo 'no difference'"
 step "Print it as text" "tilery dis newer.tileirbc"
+step "Is it legal? Change a type and see" \
+    "tilery dis newer.tileirbc | sed 's/addf %tile, %tile_2  : tile<128xf32>/addf %tile, %tile_2 : tile<64xf32>/' | tilery check - || true"
+step "Make a random legal module" "tilery smith --seed 351 --size 14 --version 13.1 -o random.tileirbc && tilery dis random.tileirbc"
+step "Optimise it" "tilery opt random.tileirbc --passes canonicalize,fold-int,cse --stats"
 step "Look an operation up" "tilery ops addf"

@@ -206,26 +206,30 @@ def smith(args: argparse.Namespace) -> int:
     """Make random modules that are always valid, the same ones for the same seed."""
     from .cli_smith import data, files
 
-    if args.json:
-        write_output("-", as_json(data(args)))
-    else:
-        for name, content in files(args):
-            write_output(name, content)
+    try:
+        if args.json:
+            write_output("-", as_json(data(args)))
+        else:
+            for name, content in files(args):
+                write_output(name, content)
+    except TileError as error:  # there is no input, so the options are at fault
+        raise Stop(error.message) from None
     return 0
 
 
 def opt(args: argparse.Namespace) -> int:
     """Run passes on a file and write the result, as bytecode where OUT ends in .tileirbc, else as text."""
-    from .cli_opt import list_passes, run
+    from .cli_opt import list_passes, pipeline, run
 
     if args.list:
         write_output("-", list_passes())
         return 0
     if args.file is None:
         raise Stop("opt needs a FILE; --list shows the passes")
+    passes = pipeline(args.passes)
     module = load_any(args.file)
     with place(args.file):
-        return run(module, args)
+        return run(module, passes, args)
 
 
 # ---------------------------------------------------------------- the parser

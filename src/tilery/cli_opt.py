@@ -6,12 +6,12 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from .cli_files import write_output
+from .cli_files import Stop, write_output
 
 if TYPE_CHECKING:
     from .ir import Op
     from .ops import Module
-    from .passes import Step
+    from .passes import Pipeline, Step
     from .rewrite import Report
 
 
@@ -26,11 +26,22 @@ def list_passes() -> str:
     return "\n".join(lines) + "\n"
 
 
-def run(module: Module, args: argparse.Namespace) -> int:
+def pipeline(text: str) -> Pipeline:
+    """The passes that the command line names."""
+    from .diag import TileError
+    from .passes import parse_pipeline
+
+    try:
+        return parse_pipeline(text)
+    except TileError as error:
+        raise Stop(error.message) from None
+
+
+def run(module: Module, passes: Pipeline, args: argparse.Namespace) -> int:
     """Run the passes, and write what the options ask for."""
     from . import dumps, show
     from .diag import TileError
-    from .passes import parse_pipeline, run_pipeline
+    from .passes import run_pipeline
     from .verifier import verify
 
     def after(step: Step, report: Report) -> None:
@@ -44,7 +55,7 @@ def run(module: Module, args: argparse.Namespace) -> int:
         for o, text in report.remarks if args.remarks else ():
             sys.stderr.write(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n")
 
-    run_pipeline(module, parse_pipeline(args.passes), after)
+    run_pipeline(module, passes, after)
     binary = args.output.endswith(".tileirbc")
     write_output(args.output, dumps(module) if binary else show(module))
     return 0

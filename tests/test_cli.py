@@ -533,9 +533,6 @@ def test_an_interrupt_is_quiet() -> None:
         ["opt", "FILE", "--passes", "nonsense"],
         ["opt", "FILE", "--passes", "loop-split{split-threshold=many}"],
         ["opt"],
-        ["smith", "--mix", "nonsense"],
-        ["smith", "--size", "0"],
-        ["smith", "--count", "2", "-o", "one.mlir"],
     ],
     ids=" ".join,
 )

@@ -214,8 +214,7 @@ def test_the_command_gives_the_contract_as_json(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    "argv, status",
-    [(["--mix", "adi=1"], 1), (["--mix", "addi=x"], 2), (["--size", "0"], 2), (["--count", "2", "-o", "x"], 2)],
+    "argv", [["--mix", "adi=1"], ["--mix", "addi=x"], ["--size", "0"], ["--count", "2", "-o", "x"]], ids=" ".join
 )
-def test_the_command_refuses_what_makes_no_sense(argv: list[str], status: int) -> None:
-    assert main(["smith", *argv]) == status
+def test_the_command_refuses_what_makes_no_sense(argv: list[str]) -> None:
+    assert main(["smith", *argv]) == 2

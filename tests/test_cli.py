@@ -527,28 +527,6 @@ def test_an_interrupt_is_quiet() -> None:
     assert (process.returncode, err) == (130, b"")
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        ["opt", "FILE", "--passes", "nonsense"],
-        ["opt", "FILE", "--passes", "loop-split{split-threshold=many}"],
-        ["opt"],
-    ],
-    ids=" ".join,
-)
-def test_wrong_options_exit_with_2(argv: list[str], kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(kernel) if word == "FILE" else word for word in argv]) == 2
-    assert capsys.readouterr().err.startswith("tilery: ")
-
-
-def test_opt_writes_text_or_bytecode(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "out.tileirbc"
-    assert main(["opt", str(kernel), "--passes", "canonicalize,dce", "--stats", "-o", str(path)]) == 0
-    assert capsys.readouterr().err.startswith("canonicalize: ")
-    assert main(["opt", str(kernel), "--passes", "canonicalize,dce"]) == 0
-    assert capsys.readouterr().out == tilery.show(tilery.load(path))
-
-
 def test_opt_refuses_an_illegal_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.mlir"
     path.write_text("entry @k() { %0 = iota : tile<512xi8> }", encoding="utf-8")

@@ -442,7 +442,7 @@ def test_opt_lists_the_passes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_opt_refuses_a_bad_pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = tmp_path / "k.mlir"
     source.write_text(EXAMPLE)
-    assert main(["opt", str(source), "--passes", "nonsense"]) == 1
+    assert main(["opt", str(source), "--passes", "nonsense"]) == 2
     assert "unknown pass 'nonsense'" in capsys.readouterr().err
 
 

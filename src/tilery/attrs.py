@@ -31,10 +31,6 @@ class TileEnum(Enum):
     def __init__(self, *_: object) -> None:
         self.text = self.text or self.name.lower()
 
-    @classmethod
-    def by_text(cls, text: str) -> TileEnum | None:
-        return next((member for member in cls if member.text == text), None)
-
 
 class RoundingMode(TileEnum):
     """How an inexact result becomes representable."""
@@ -166,11 +162,6 @@ class IntAttr(Attr):
         """The value as a signed integer (i1: 0 or 1)."""
         negative = self.type is not I1 and self.bits >> (self.type.bits - 1)
         return self.bits - (1 << self.type.bits) if negative else self.bits
-
-
-def BoolAttr(value: bool) -> IntAttr:
-    """An i1 attribute in the compact encoding that cuTile Python uses."""
-    return IntAttr(I1, int(value), as_bool=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,7 +487,6 @@ class FusedLoc(Loc):
 
 
 LocalScope = DISubprogram | DILexicalBlock
-DebugNode = DIFile | DICompileUnit | DISubprogram | DILexicalBlock | DILoc | CallSite
 
 
 def enclosing(scope: LocalScope) -> Iterator[LocalScope]:

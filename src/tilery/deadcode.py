@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .decl import NO_EFFECT, PURE, REGION_EFFECTS, TERMINATOR
+from .decl import TERMINATOR
 from .edit import uses
 from .ir import Block, Op, UnknownOp, Value, walk
+from .ops.effects import harmless
 
 if TYPE_CHECKING:
     from .rewrite import Report, Rules
@@ -66,7 +67,7 @@ def erase_dead(root: Op, rules: Rules | None = None, report: Report | None = Non
             stack += [_Shadow(block, o) for block in blocks]
             continue
         shadow.todo.pop()
-        no_effect = _no_effect(o, inside.get(o, True))
+        no_effect = harmless(o, inside.get(o, True))
         if no_effect and not _is_terminator(o) and not any(dead.counts[v] for v in o.results):
             fired.append("dead")
             for gone in walk(o):
@@ -77,13 +78,6 @@ def erase_dead(root: Op, rules: Rules | None = None, report: Report | None = Non
     if report is not None:
         report.counts.update(fired)
     return len(fired)
-
-
-def _no_effect(o: Op, inside: bool) -> bool:
-    if isinstance(o, UnknownOp):
-        return False
-    traits = o.opdef.traits
-    return PURE in traits or NO_EFFECT in traits or (REGION_EFFECTS in traits and inside)
 
 
 def _is_terminator(o: Op) -> bool:

@@ -42,11 +42,6 @@ def is_negative(type: Scalar, bits: int) -> bool:
     return split(type, bits)[0]
 
 
-def is_infinite(type: Scalar, bits: int) -> bool:
-    form = FORMATS[type.name]
-    return form.infinity and split(type, bits)[1] == form.top + 1
-
-
 def signed(type: Scalar, negative: bool, rest: int) -> int | None:
     """The bits with that sign, None where the type has no sign and needs one."""
     if FORMATS[type.name].signed:

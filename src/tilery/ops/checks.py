@@ -27,6 +27,7 @@ from ..types import (
     quoted,
     quoted_list,
 )
+from .effects import has_no_effect
 
 Answer = str | Problem | None
 
@@ -335,8 +336,6 @@ def _aggregate_yield(block: Block, operands: list[Any]) -> Answer:
 
 
 def _aggregate_effects(o: Any, block: Block) -> Answer:
-    from .effects import has_no_effect
-
     for inner in block.ops[:-1]:
         if not has_no_effect(inner):
             return Problem(f"only memory-effect-free operations are allowed inside 'cuda_tile.{o.name}'", op=inner)
@@ -375,10 +374,6 @@ def tile_element(value: Value) -> Scalar:
     element = tile_type(value).element
     assert isinstance(element, Scalar)
     return element
-
-
-def types_text(types: Iterable[Type]) -> str:
-    return f"({quoted_list(types)})"
 
 
 def grid_position(large: Value, small: Value, indices: Sequence[Value], big: str, part: str) -> Answer:

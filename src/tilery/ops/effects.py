@@ -11,10 +11,16 @@ def has_no_effect(o: Op) -> bool:
     todo = [o]
     while todo:
         inner = todo.pop()
-        if isinstance(inner, UnknownOp):
+        if not harmless(inner):
             return False
         if inner.opdef.has(REGION_EFFECTS):
             todo += [x for block in inner.blocks for x in block.ops]
-        elif not inner.opdef.has(PURE) and not inner.opdef.has(NO_EFFECT):
-            return False
     return True
+
+
+def harmless(o: Op, inside: bool = True) -> bool:
+    """Whether an operation leaves memory alone, if that is so or not so of what is inside."""
+    if isinstance(o, UnknownOp):
+        return False
+    traits = o.opdef.traits
+    return PURE in traits or NO_EFFECT in traits or (REGION_EFFECTS in traits and inside)

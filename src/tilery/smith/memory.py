@@ -137,13 +137,17 @@ def alloca(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
+def some_pointers(k: Kernel) -> Value | None:
+    """Pointers that are there, or new ones."""
+    found = pick(k, lambda t: isinstance(t, Tile) and isinstance(t.element, Ptr))
+    return pointers(k, in_memory(k.version)) if found is None else found
+
+
 def pointer_to_int(k: Kernel, opdef: OpDef) -> bool:
     """Addresses, which nobody may look at: they go back into pointers, or their difference is taken."""
-    ptr = pick(k, lambda t: isinstance(t, Tile) and isinstance(t.element, Ptr))
+    ptr = some_pointers(k)
     if ptr is None:
-        ptr = pointers(k, in_memory(k.version))
-        if ptr is None:
-            return False
+        return False
     address = k.emit(ops.PtrToInt(source=ptr, result=Value(Tile(tile_of(ptr).shape, I64))), visible=False).result
     place = k.facts.places.get(ptr)
     if place is not None and k.chance(0.4):
@@ -171,11 +175,9 @@ def int_to_pointer(k: Kernel, opdef: OpDef) -> bool:
 
 def recast(k: Kernel, opdef: OpDef) -> bool:
     """`ptr_to_ptr`: of the memory's own width mostly, so that it can still be used."""
-    ptr = pick(k, lambda t: isinstance(t, Tile) and isinstance(t.element, Ptr))
+    ptr = some_pointers(k)
     if ptr is None:
-        ptr = pointers(k, in_memory(k.version))
-        if ptr is None:
-            return False
+        return False
     every = [s for s in NUMBERS if s.since <= k.version]
     same = [s for s in every if stored_bytes(s) == stored_bytes(pointee(ptr.type)) and s not in (I1, F4)]
     to = k.rng.choice(same if same and k.chance(0.7) else every)

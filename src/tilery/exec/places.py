@@ -46,8 +46,9 @@ def layout(view: TileView) -> tuple[tuple[int, ...], tuple[int, ...]]:
         case PartitionView():
             return view.dim_map, view.tile_shape
         case GatherScatterView():
+            # As an H200 does: the indices are positions in the tensor, along the other dimensions, too.
             dims = tuple(range(len(view.tile_shape)))
-            return dims, tuple(1 if dim == view.sparse_dim else size for dim, size in zip(dims, view.tile_shape))
+            return dims, (1,) * len(dims)
     raise AssertionError(view)
 
 

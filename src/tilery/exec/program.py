@@ -321,7 +321,7 @@ class _Builder:
             self.slots[v]
             for v in dict.fromkeys(o.operands)
             if self.uses.last.get(v) is o and v not in self.uses.shared
-            if isinstance(v.owner, Op) and RUNS[v.owner.__class__].reuses and _alike(v.type, type)
+            if _is_fresh(v) and _alike(v.type, type)
         )
 
     def argument(self, value: Value | tuple[Value, ...] | None) -> Arg:
@@ -404,6 +404,12 @@ class _Builder:
 def tile_bytes(type: Type) -> int:
     """The bytes of a tile as it is held; other values take next to nothing."""
     return type.size * carrier(type.element).itemsize if isinstance(type, Tile) else 0
+
+
+def _is_fresh(value: Value) -> bool:
+    """Whether the memory of a value was made for it alone."""
+    run = RUNS.get(type(value.owner)) if isinstance(value.owner, Op) else None
+    return run is not None and run.reuses
 
 
 def _alike(a: Type, b: Type) -> bool:

@@ -52,8 +52,8 @@ def trunci(o: TruncI, from_: Array) -> Array:
 
 @executes(
     FToF,
-    note="Rounded once; an H200 rounds f64 to tf32 and to 8 bits by way of f32. Types of 8 bits and less saturate, those "
-    "without a sign take the absolute value, and NaN gives the largest number of f4E2M1FN. Elsewhere NaN has all bits "
+    note="Rounded once; an H200 goes by way of f32 from f64 to tf32 and 8 bits. Types of 8 bits and less saturate, "
+    "those without a sign take the absolute value, and f4E2M1FN has its largest number for NaN. Else NaN has all bits "
     "set but the sign; it keeps sign and payload to f64, from f64 to f32 and f16, and from bf16 and tf32 to f32.",
 )
 def ftof(o: FToF, from_: Array) -> Array:
@@ -72,9 +72,9 @@ def itof(o: IToF, from_: Array) -> Array:
 
 @executes(
     FToI,
-    note="Not defined by the specification: what does not fit saturates and NaN gives 0; without `saturating`, as on an "
-    "H200, i8 is the lower half of an i16, and NaN from f64 or to i64 gives the sign bit (to i8 0). i1 is whether the "
-    "number is not zero, fractions and NaN included.",
+    note="Not defined by the specification: what does not fit saturates and NaN gives 0; without `saturating`, as on "
+    "an H200, i8 is the lower half of an i16, and NaN from f64 or to i64 gives the sign bit (to i8 0). i1 is whether "
+    "the number is not zero, fractions and NaN included.",
 )
 def ftoi(o: FToI, from_: Array) -> Array:
     """The integer towards zero."""

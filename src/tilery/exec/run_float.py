@@ -6,8 +6,34 @@ import numpy as np
 
 from ..attrs import RoundingMode
 from ..ops import (
-    AbsF, AddF, Atan2, Ceil, CmpF, Cos, CosH, DivF, Exp, Exp2, Floor, Fma, FPowF, FPowI, Log, Log2, MaxF, MinF, MulF,
-    NegF, RemF, Rsqrt, Sin, SinH, Sqrt, SubF, Tan, TanH,
+    AbsF,
+    AddF,
+    Atan2,
+    Ceil,
+    CmpF,
+    Cos,
+    CosH,
+    DivF,
+    Exp,
+    Exp2,
+    Floor,
+    Fma,
+    FPowF,
+    FPowI,
+    Log,
+    Log2,
+    MaxF,
+    MinF,
+    MulF,
+    NegF,
+    RemF,
+    Rsqrt,
+    Sin,
+    SinH,
+    Sqrt,
+    SubF,
+    Tan,
+    TanH,
 )
 from .numerics import arithmetic, order, transcendental
 from .numerics.rounding import NEAREST, flushed

@@ -83,7 +83,7 @@ def get_tensor_shape(o: GetTensorShape, src: TensorRef) -> tuple[Array, ...]:
 
 @executes(
     GetIndexSpaceShape,
-    note="Along the sparse dimension of a gather/scatter view it is the size of the tensor: an index is a position.",
+    note="The indices of a gather/scatter view are positions in the tensor, so that the answer is its shape.",
 )
 def get_index_space_shape(o: GetIndexSpaceShape, src: TensorRef) -> tuple[Array, ...]:
     """How many tiles there are along each dimension, with the parts at the edge."""

@@ -41,8 +41,8 @@ LEAST = np.iinfo(np.int64).min
 
 def add(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out: Array | None = None) -> Array:
     """The sum."""
-    if mode is NEAREST and not ftz:
-        return _plain(np.add, a, b, out)
+    if mode is NEAREST:
+        return _flushing(np.add, a, b, out) if ftz else _plain(np.add, a, b, out)
     if a.dtype == F64:
         return mended(double.add(a, b, mode), b, a)
     return _careful(lambda x, y: _sum(x, y, mode), mode, ftz, out, a, b)
@@ -50,8 +50,8 @@ def add(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
 
 def sub(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out: Array | None = None) -> Array:
     """The difference."""
-    if mode is NEAREST and not ftz:
-        return _plain(np.subtract, a, b, out)
+    if mode is NEAREST:
+        return _flushing(np.subtract, a, b, out) if ftz else _plain(np.subtract, a, b, out)
     if a.dtype == F64:
         return mended(double.add(a, -b, mode), b, a)
     return _careful(lambda x, y: _sum(x, -y, mode), mode, ftz, out, a, b)
@@ -59,8 +59,8 @@ def sub(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
 
 def mul(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out: Array | None = None) -> Array:
     """The product."""
-    if mode is NEAREST and not ftz:
-        return _plain(np.multiply, a, b, out)
+    if mode is NEAREST:
+        return _flushing(np.multiply, a, b, out) if ftz else _plain(np.multiply, a, b, out)
     if a.dtype == F64:
         return mended(double.mul(a, b, mode), b, a)
     return _careful(np.multiply, mode, ftz, out, a, b)
@@ -68,8 +68,8 @@ def mul(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
 
 def div(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out: Array | None = None) -> Array:
     """The quotient."""
-    if mode is NEAREST and not ftz:
-        return _plain(np.divide, a, b, out, first=True)
+    if mode is NEAREST:
+        return _flushing(np.divide, a, b, out) if ftz else _plain(np.divide, a, b, out, first=True)
     if a.dtype == F64:
         return mended(double.div(a, b, mode), a, b)
     return _careful(np.divide, mode, ftz, out, a, b)
@@ -123,20 +123,36 @@ def _plain(ufunc: np.ufunc, a: Array, b: Array, out: Array | None, first: bool =
     return mended(ufunc(a, b, out=out))
 
 
+def _flushing(ufunc: np.ufunc, a: Array, b: Array, out: Array | None) -> Array:
+    """f32, with subnormals flushed."""
+
+    def chunk(x: Array, y: Array) -> Array:
+        x, y = flushed(x), flushed(y)
+        result: Array = ufunc(x, y)
+        if _least(result) > SMALLEST_NORMAL:
+            return result
+        doubtful = (np.abs(result) <= SMALLEST_NORMAL) & (result != 0)
+        if doubtful.any():
+            exact = ufunc(*_chosen(doubtful, x, y))
+            result[doubtful] = _finished(exact, F32, NEAREST, True)
+        return mended(result)
+
+    return in_chunks(chunk, F32, out, a, b)
+
+
 def _fma(a: Array, b: Array, c: Array) -> Array:
     """f32: the product is exact in f64, and rounding the sum twice only matters where it looks like a midpoint."""
     total: Array = np.multiply(a, b, dtype=F64)
     total = np.add(total, c, out=total if total.shape[0] >= c.shape[0] else None)
     result = total.astype(F32)
     # The last 29 bits of a midpoint are 1 and zeros; shifted to the top they are the least integer.
-    middle = np.minimum.reduce(total.view(np.int64) << 35, axis=None, initial=0) == LEAST
-    least = np.minimum.reduce(np.abs(result), axis=None, initial=np.inf)
-    if least > SMALLEST_NORMAL and not middle:
+    ends = total.view(np.int64) << 35
+    if np.minimum.reduce(ends, axis=None, initial=0) != LEAST and _least(result) > SMALLEST_NORMAL:
         return result
     # Among subnormals the midpoints are elsewhere.
-    doubtful = (total.view(np.int64) << 35 == LEAST) | ((np.abs(result) <= SMALLEST_NORMAL) & (total != 0))
+    doubtful = (ends == LEAST) | ((np.abs(result) <= SMALLEST_NORMAL) & (total != 0))
     if doubtful.any():
-        x, y, z = (np.broadcast_to(t, result.shape)[doubtful].astype(F64) for t in (a, b, c))
+        x, y, z = _chosen(doubtful, a, b, c)
         result[doubtful] = _sum(x * y, z, NEAREST).astype(F32)
     return mended(result)
 
@@ -144,9 +160,21 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
 def _fma_flushed(a: Array, b: Array, c: Array) -> Array:
     a, b, c = flushed(a), flushed(b), flushed(c)
     result = _fma(a, b, c)
-    if np.minimum.reduce(np.abs(result), axis=None, initial=np.inf) > SMALLEST_NORMAL:
-        return result
-    return _finished(_sum(doubled(a) * doubled(b), doubled(c), NEAREST), F32, NEAREST, True)
+    doubtful = (np.abs(result) <= SMALLEST_NORMAL) & (result != 0)
+    if doubtful.any():
+        x, y, z = _chosen(doubtful, a, b, c)
+        result[doubtful] = _finished(_sum(x * y, z, NEAREST), F32, NEAREST, True)
+    return result
+
+
+def _least(x: Array) -> float:
+    """The smallest absolute value; NaN if there is any."""
+    return float(np.minimum.reduce(np.abs(x), axis=None, initial=np.inf))
+
+
+def _chosen(where: Array, *operands: Array) -> list[Array]:
+    """The elements of the operands that are chosen, as f64."""
+    return [np.broadcast_to(x, where.shape)[where].astype(F64) for x in operands]
 
 
 # ---------------------------------------------------------------- the other modes
@@ -168,8 +196,9 @@ def _careful(
 def _finished(exact: Array, dtype: np.dtype[Any], mode: RoundingMode, ftz: bool) -> Array:
     result = narrowed(exact, dtype, mode)
     if ftz:
-        # Flushing looks at the number before rounding: what would round up to a normal number is flushed too.
-        np.copyto(result, np.copysign(np.float32(0), result), where=np.abs(exact) < SMALLEST_NORMAL)
+        # A number is flushed if it is below the normal ones when rounded to 24 bits, whatever its exponent.
+        small = np.abs(narrowed(exact * 2.0**64, F32, mode)) < SMALLEST_NORMAL * 2.0**64
+        np.copyto(result, np.copysign(np.float32(0), result), where=small)
     return mended(result)
 
 

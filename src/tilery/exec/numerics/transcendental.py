@@ -34,9 +34,9 @@ def rsqrt(a: Array) -> Array:
 def powi(a: Array, n: Array) -> Array:
     """The power with an integer exponent, by squaring and multiplying in f32 or f64, as hardware does it.
 
-    A negative power is the reciprocal of the positive one, so it is zero where that overflows.
+    A negative power is the reciprocal of the positive one, so it is zero where that overflows. A set i1 is -1.
     """
-    return in_chunks(_powi, a.dtype, None, a, n)
+    return in_chunks(_powi, a.dtype, None, a, n if n.dtype != bool else -n.astype(np.int8))
 
 
 def _powi(a: Array, n: Array) -> Array:

@@ -189,6 +189,15 @@ class Memory:
             first = int(addresses.reshape(-1)[0])
             raise Fault(_read_only(buffer), (0,) * addresses.ndim, first)
 
+    def check_writable(self, addresses: Array) -> None:
+        """Raise Fault if some of the addresses, which lie in buffers, cannot be written."""
+        if all(b.writable for b in self.buffers):
+            return
+        for buffer in self.buffers:
+            inside = (addresses >= buffer.address) & (addresses < buffer.end)
+            if not buffer.writable and inside.any():
+                raise self._fault(_read_only(buffer), inside, addresses)
+
     def _fault(self, reason: str, bad: Array, addresses: Array) -> Fault:
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         address = int(addresses[where]) & (1 << 64) - 1

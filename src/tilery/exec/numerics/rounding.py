@@ -24,7 +24,7 @@ SMALLEST_NORMAL = np.float32(2.0**-126)
 CANONICAL = {F16: 0x7FFF, BF16: 0x7FFF, F32: 0x7FFFFFFF}
 INVALID64 = np.uint64(0xFFF8_0000_0000_0000)
 QUIET64 = np.uint64(0x0008_0000_0000_0000)
-CHUNK = 16384
+CHUNK = 8192
 """Elements worked on at once where there are temporary arrays, so that these stay in the cache."""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .modules import bytecode, module
     from .session import on
 
-__all__ = ["on"]
+__all__ = ["bytecode", "module", "on"]
 
-_HOMES = {"on": "session"}
+_HOMES = {"bytecode": "modules", "module": "modules", "on": "session"}
 
 
 def __getattr__(name: str) -> Any:

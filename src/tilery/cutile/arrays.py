@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any
 
@@ -11,7 +12,7 @@ CUDA = 2
 
 # Codes of DLPack for element types, by NumPy's kind or the name of an ml_dtypes type.
 _KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
-_NAMES = {
+NAMES = {
     "bfloat16": (4, 16),
     "float8_e4m3fn": (10, 8),
     "float8_e5m2": (12, 8),
@@ -47,29 +48,34 @@ _new_capsule.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
 
 
 class HostArray:
-    """A NumPy array that says of itself that it lies on a GPU."""
+    """An array that says of itself that it lies on a GPU, as far as cuTile looks."""
 
-    __slots__ = ("array", "shape", "tensor")
+    __slots__ = ("kept", "tensor")
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
-        code, bits = _NAMES.get(array.dtype.name) or (_KINDS.get(array.dtype.kind, -1), 8 * array.itemsize)
-        if code < 0:
-            raise TypeError(f"cuTile has no arrays of {array.dtype}")
-        rank = array.ndim
-        sizes = (c_int64 * (2 * rank))(*array.shape, *(stride // array.itemsize for stride in array.strides))
-        self.shape = sizes
+    def __init__(
+        self, address: int, code: int, bits: int, shape: Sequence[int], strides: Sequence[int], owner: object = None
+    ) -> None:
+        rank = len(shape)
+        sizes = (c_int64 * (2 * rank))(*shape, *strides)
         start = ctypes.addressof(sizes)
-        self.tensor = Tensor(
-            array.ctypes.data, CUDA, 0, rank, code, bits, 1, start, start + 8 * rank, 0, None,
-            ctypes.cast(forget, c_void_p).value,
-        )  # fmt: skip
+        gone = ctypes.cast(forget, c_void_p).value
+        self.tensor = Tensor(address, CUDA, 0, rank, code, bits, 1, start, start + 8 * rank, 0, None, gone)
+        self.kept = sizes, owner
 
     def __dlpack__(self, stream: object = None) -> Any:
         return _new_capsule(ctypes.addressof(self.tensor), b"dltensor", None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return CUDA, 0
+
+
+def host_array(array: Any) -> HostArray:
+    """A NumPy array for cuTile; it shares the memory."""
+    code, bits = NAMES.get(array.dtype.name) or (_KINDS.get(array.dtype.kind, -1), 8 * array.itemsize)
+    if code < 0:
+        raise TypeError(f"cuTile has no arrays of {array.dtype}")
+    strides = [stride // array.itemsize for stride in array.strides]
+    return HostArray(array.ctypes.data, code, bits, array.shape, strides, array)
 
 
 def host_argument(value: Any) -> Any:
@@ -82,9 +88,9 @@ def host_argument(value: Any) -> Any:
         changed = {f.name: host_argument(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
         return dataclasses.replace(value, **changed)
     if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
-        return HostArray(value)
+        return host_array(value)
     if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr") and value.__dlpack_device__()[0] == 1:
         import numpy as np
 
-        return HostArray(np.from_dlpack(value))
+        return host_array(np.from_dlpack(value))
     return value

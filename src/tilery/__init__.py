@@ -24,7 +24,7 @@ from .version import LATEST, SUPPORTED, Version
 
 if TYPE_CHECKING:
     from . import attrs, ops, types
-    from .api import dump, dumps, load, optimize, parse, show, verify
+    from .api import compile, dump, dumps, load, optimize, parse, show, verify
     from .bytecode.dump import Dump
     from .ir import Block, Op, Value, clone, difference, equal, walk
     from .ops import Module
@@ -43,6 +43,7 @@ __all__ = [
     "Version",
     "attrs",
     "clone",
+    "compile",
     "difference",
     "dump",
     "dumps",
@@ -59,7 +60,7 @@ __all__ = [
 
 # Where each name lives. They are imported when first used, so that a command starts fast.
 _HOMES = {
-    **dict.fromkeys(["dump", "dumps", "load", "optimize", "parse", "show", "verify"], "api"),
+    **dict.fromkeys(["compile", "dump", "dumps", "load", "optimize", "parse", "show", "verify"], "api"),
     **dict.fromkeys(["Block", "Op", "Value", "clone", "difference", "equal", "walk"], "ir"),
     "Dump": "bytecode.dump",
     "Module": "ops",

@@ -12,6 +12,7 @@ from .version import Version
 
 if TYPE_CHECKING:
     from .bytecode.dump import Dump
+    from .exec.launch import Kernel
     from .ops import Module
     from .rewrite import Report
     from .verifier import Finding
@@ -108,6 +109,20 @@ def optimize(
     if report is not None:
         report.add(done)
     return copy
+
+
+def compile(module: Module, entry: str | None = None, *, engine: str = "reference") -> Kernel:
+    """A kernel of a module, ready to launch. Without `entry`, the module has only one.
+
+    The module is loaded anew: kernels that shall share globals come from one `tilery.exec.launch.Loaded`.
+    """
+    if engine != "reference":
+        raise TileError(f"unknown engine '{engine}', expected reference")
+    for finding in verify(module, max_errors=1):
+        raise TileError(f"{finding.op.name}: {finding.message}", notes=("only a legal module can be executed",))
+    from .exec.launch import Loaded
+
+    return Loaded(module).kernel(entry)
 
 
 def show(module: Module, *, style: str = "disasm", locs: bool = False) -> str:

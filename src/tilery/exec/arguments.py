@@ -1,0 +1,223 @@
+"""The arguments of a launch: arrays become addresses in registered memory, numbers become scalars of the right type."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..attrs import RoundingMode
+from ..diag import TileError
+from ..ops import Entry
+from ..types import F64, I1, Ptr, Scalar, Tile, Type
+from .memory import Memory
+from .numerics.convert import float_to_float
+from .tiles import Array, carrier, pointee_bytes
+
+Buffers = Iterable[Any]
+"""Memory besides the arguments: arrays, or pairs of address and size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an array is. `low` and `high` are the bounds of its bytes, `strides` count elements."""
+
+    address: int
+    low: int
+    high: int
+    dtype: str
+    item: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    writable: bool
+    owner: object
+
+
+def bind(
+    entry: Entry, args: Sequence[Any], memory: Memory, *, convention: str | None = None, buffers: Buffers = ()
+) -> list[Array]:
+    """One value per parameter, and the memory of the arrays registered."""
+    for number, extra in enumerate(buffers):
+        _register(memory, extra, f"buffer {number}")
+    if convention == "cutile":
+        from .convention import expand
+
+        args = expand(args, memory)
+    elif convention is not None:
+        raise TileError(f"unknown convention '{convention}', expected cutile or none")
+    params = entry.function_type.params
+    if len(args) != len(params):
+        wanted = ", ".join(p.text for p in params) or "none"
+        raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {len(args)} arguments were given")
+    return [_argument(number, param, value, memory) for number, (param, value) in enumerate(zip(params, args))]
+
+
+def _register(memory: Memory, extra: Any, label: str) -> None:
+    if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(part, (int, np.integer)) for part in extra):
+        memory.add(int(extra[0]), int(extra[1]), label)
+        return
+    place = locate(extra)
+    memory.add(place.low, place.high - place.low, label, writable=place.writable, owner=place.owner)
+
+
+def _argument(number: int, param: Type, value: Any, memory: Memory) -> Array:
+    assert isinstance(param, Tile) and not param.rank
+    what = f"argument {number}"
+    if isinstance(param.element, Ptr):
+        return np.array([_address(what, param.element.pointee, value, memory)], np.int64)
+    assert isinstance(param.element, Scalar)
+    return scalar(what, param.element, value)
+
+
+def _address(what: str, pointee: Scalar, value: Any, memory: Memory) -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        address = int(value) & (1 << 64) - 1
+        return address - (address >> 63 << 64)
+    if not is_array(value):
+        raise TileError(f"{what}: expected an array (or an address) for ptr<{pointee}>, got {type(value).__name__}")
+    place = locate(value)
+    if not fits(pointee, place):
+        raise TileError(f"{what}: an array of {place.dtype} cannot be passed as ptr<{pointee}>")
+    if place.address % place.item:
+        raise TileError(f"{what}: the array at {place.address:#x} is not aligned to its elements of {place.item} bytes")
+    memory.add(place.low, place.high - place.low, what, writable=place.writable, owner=place.owner)
+    return place.address
+
+
+def fits(element: Scalar, place: Place) -> bool:
+    """Whether an array can stand for memory of that element type: the same type, or unsigned integers as its bits."""
+    if pointee_bytes(element) != place.item:
+        return False
+    name = place.dtype
+    if name == f"uint{8 * place.item}":
+        return True
+    if element.is_int:
+        return name == f"int{8 * place.item}" or (element is I1 and name == "bool")
+    return name in _FLOAT_NAMES[element.name]
+
+
+_FLOAT_NAMES = {
+    "f16": ("float16",),
+    "bf16": ("bfloat16",),
+    "f32": ("float32",),
+    "tf32": ("float32",),
+    "f64": ("float64",),
+    "f8E4M3FN": ("float8_e4m3fn",),
+    "f8E5M2": ("float8_e5m2",),
+    "f8E8M0FNU": ("float8_e8m0fnu",),
+    "f4E2M1FN": ("float4_e2m1fn",),
+    "fnv8E5M3FNU": (),
+}
+
+
+def scalar(what: str, element: Scalar, value: Any) -> Array:
+    """A number as the scalar of a type, in one lane."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    dtype = carrier(element)
+    if element.is_int:
+        if not isinstance(value, (int, np.integer, np.bool_)):
+            raise TileError(f"{what}: expected a whole number for {element}, got {value!r}")
+        number = int(value)
+        if not -(1 << element.bits) // 2 <= number < 1 << element.bits:
+            raise TileError(f"{what}: {number} does not fit in {element}")
+        bits = number & (1 << element.bits) - 1
+        raw = bits.to_bytes(dtype.itemsize, "little")
+        if element is I1:
+            return np.array([bool(bits)])
+        return np.frombuffer(raw, dtype)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TileError(f"{what}: expected a number for {element}, got {value!r}")
+    if element.name in ("f32", "f64", "tf32"):
+        return np.array([value], np.float64).astype(dtype)
+    return float_to_float(np.array([value], np.float64), F64, element, RoundingMode.NEAREST_EVEN)
+
+
+# ---------------------------------------------------------------- arrays of any library
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array that we can find the memory of."""
+    return hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
+
+
+def locate(value: Any) -> Place:
+    """Where an array of NumPy, torch, JAX, CuPy or another library with DLPack is in memory."""
+    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+        return _from_dlpack(value)
+    if not hasattr(value, "__array_interface__"):
+        raise TileError(f"expected an array, got {type(value).__name__}")
+    array = np.asarray(value)
+    low, high = np.lib.array_utils.byte_bounds(array)
+    if not array.size:
+        high = low
+    item = array.dtype.itemsize
+    strides = tuple(s // item for s in array.strides)
+    writable = array.flags.writeable
+    return Place(array.ctypes.data, low, high, array.dtype.name, item, array.shape, strides, writable, value)
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("vector", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    )
+
+
+_DL_CPU = (1, 3)
+"""Memory of the host, pinned or not."""
+_DL_NAMES = {
+    0: "int{bits}",
+    1: "uint{bits}",
+    2: "float{bits}",
+    4: "bfloat16",
+    6: "bool",
+    10: "float8_e4m3fn",
+    12: "float8_e5m2",
+    14: "float8_e8m0fnu",
+    17: "float4_e2m1fn",
+}
+
+
+def _from_dlpack(value: Any) -> Place:
+    """DLPack's own structure, because NumPy does not take bf16 and narrower from it."""
+    if hasattr(value, "detach"):
+        value = value.detach()
+    try:
+        capsule = value.__dlpack__()
+    except Exception as error:
+        raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+    if tensor.device_type not in _DL_CPU:
+        raise TileError(f"this {type(value).__name__} is not in the memory of the host")
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else _row_major(shape)
+    item = (tensor.bits * tensor.vector + 7) // 8
+    address = (tensor.data or 0) + tensor.offset
+    steps = [(n - 1) * s * item for n, s in zip(shape, strides)]
+    empty = 0 in shape
+    low = address + sum(s for s in steps if s < 0)
+    high = low if empty else address + sum(s for s in steps if s > 0) + item
+    name = _DL_NAMES.get(tensor.code, f"DLPack type {tensor.code}").format(bits=tensor.bits)
+    return Place(address, low, high, name, item, shape, strides, True, (value, capsule))
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))

@@ -1,0 +1,150 @@
+"""A batch: tile blocks that are at the same position of a program, and their values. Batches split and merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ir import Block, Op
+from .memory import Memory
+from .program import Program
+from .tiles import Array
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+SMALL = 64
+"""Values of at most so many elements are compared when batches meet, to find out that they are still the same."""
+
+
+class Batch:
+    """Tile blocks, in the order of `ranks`, and for each slot in use its value: an array, a tuple of values, or None."""
+
+    __slots__ = ("blocks", "env", "lanes", "machine", "pc", "program", "ranks", "seen", "stuck", "turn", "waits")
+
+    def __init__(self, machine: Machine, program: Program, ranks: Array, blocks: Array, env: dict[int, Any]) -> None:
+        self.machine, self.program = machine, program
+        self.ranks, self.blocks, self.env = ranks, blocks, env
+        self.lanes = len(ranks)
+        self.pc = 0
+        self.turn = self.waits = 0
+        """How often the batch has let others go first, and its jumps back since."""
+        self.stuck = -1
+        """The state of memory in which the batch went round a loop without any change, so that it waits for another."""
+        self.seen: tuple[int, int, list[Any]] | None = None
+        """Position, state of memory and values at the last jump back."""
+
+    # ------------------------------------------------------------ what operations ask for
+
+    @property
+    def memory(self) -> Memory:
+        return self.machine.memory
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        return self.machine.grid
+
+    @property
+    def globals(self) -> dict[str, int]:
+        """The addresses of the module's globals."""
+        return self.machine.globals
+
+    def write(self, lane: int, text: str) -> None:
+        """Print for a tile block."""
+        self.machine.write(int(self.ranks[lane]), text)
+
+    def arena(self, o: Op, size: int, alignment: int) -> Array:
+        """The addresses of memory of its own for each tile block, the same whenever it executes this operation."""
+        return self.machine.arena(o, self.ranks, size, alignment)
+
+    def call(self, block: Block, args: Sequence[Array], each: int) -> tuple[Array, ...]:
+        """Execute a body on `each` elements per tile block at once: arguments and results are flat arrays of them."""
+        program = self.program.bodies[block]
+        outer = [self.env[there] for there, _ in program.captured]
+        lanes = max([len(a) // each for a in args] + [_lanes(v) for v in outer])
+        env: dict[int, Any] = {}
+        for slot, value in zip(program.params, args):
+            env[slot] = value if len(value) in (1, lanes * each) else np.tile(value, lanes)
+        for (_, here), value in zip(program.captured, outer):
+            env[here] = value if _lanes(value) == 1 else repeat(value, each)
+        ranks = np.arange(lanes * each)
+        blocks = np.repeat(self.blocks, each, axis=0) if lanes == self.lanes else self.blocks[:1]
+        return self.machine.evaluate(Batch(self.machine, program, ranks, blocks, env))
+
+    # ------------------------------------------------------------ splitting and merging
+
+    def split(self, condition: Array) -> tuple[Batch, Batch]:
+        """The tile blocks for which the condition holds, and the others; both at the same position."""
+        return self._part(np.flatnonzero(condition)), self._part(np.flatnonzero(~condition))
+
+    def _part(self, lanes: Array) -> Batch:
+        env = {slot: _take(value, lanes) for slot, value in self.env.items()}
+        part = Batch(self.machine, self.program, self.ranks[lanes], self.blocks[lanes], env)
+        part.pc, part.turn = self.pc, self.turn
+        return part
+
+
+def merge(batches: list[Batch]) -> Batch:
+    """One batch from several at the same position, in the order of their tile blocks."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    ranks = np.concatenate([b.ranks for b in batches])
+    place = np.empty(len(ranks), np.intp)
+    order = np.argsort(ranks)
+    place[order] = np.arange(len(ranks))
+    places = np.split(place, np.cumsum([b.lanes for b in batches])[:-1])
+    # A value that only some have is one that nobody needs any more.
+    slots = [slot for slot in first.env if all(slot in b.env for b in batches)]
+    env = {slot: join([b.env[slot] for b in batches], places) for slot in slots}
+    blocks = np.concatenate([b.blocks for b in batches])[order]
+    whole = Batch(first.machine, first.program, ranks[order], blocks, env)
+    whole.pc, whole.turn = first.pc, min(b.turn for b in batches)
+    return whole
+
+
+def join(values: list[Any], places: list[Array]) -> Any:
+    """One value from several, whose tile blocks go to these places."""
+    first = values[0]
+    if first is None or isinstance(first, int):
+        return first
+    if isinstance(first, tuple):
+        parts = (join(list(items), places) for items in zip(*values))
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    if all(len(v) == 1 for v in values) and all(v is first or same(v, first) for v in values[1:]):
+        return first
+    out = np.empty((sum(map(len, places)), *first.shape[1:]), first.dtype)
+    for value, place in zip(values, places):
+        out[place] = value
+    return out
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two small arrays hold the same bits; of large ones it is not asked."""
+    return a.size <= SMALL and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def _take(value: Any, lanes: Array) -> Any:
+    return _map(value, lambda a: a if len(a) == 1 else a[lanes])
+
+
+def repeat(value: Any, each: int) -> Any:
+    """Every lane so many times."""
+    return _map(value, lambda a: np.repeat(a, each, axis=0))
+
+
+def _map(value: Any, change: Any) -> Any:
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, tuple):
+        parts = (_map(item, change) for item in value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return change(value)
+
+
+def _lanes(value: Any) -> int:
+    if isinstance(value, tuple):
+        return max(map(_lanes, value), default=1)
+    return 1 if value is None or isinstance(value, int) else len(value)

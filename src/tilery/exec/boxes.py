@@ -1,0 +1,177 @@
+"""Boxes of elements in memory: many regions of one shape and one set of strides, moved with few NumPy calls.
+
+Where all boxes lie in one buffer they are windows on it; otherwise, and for every fault, the elements go by address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .memory import Buffer, Fault, Memory
+from .tiles import Array
+
+WORD = 1 << 64
+
+
+def wrapped(number: int) -> int:
+    """A number modulo 2**64, as int64 has it."""
+    number %= WORD
+    return number - WORD if number >> 63 else number
+
+
+def element_offsets(shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """Where the elements of a box are, from its first one on.
+
+    >>> element_offsets((2, 3), (100, 4))
+    array([[  0,   4,   8],
+           [100, 104, 108]])
+    """
+    offsets = np.zeros((), np.int64)
+    for size, stride in zip(shape, strides):
+        offsets = offsets[..., np.newaxis] + np.arange(size, dtype=np.int64) * np.int64(wrapped(stride))
+    return offsets
+
+
+def _addresses(starts: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    return starts.reshape(-1, *(1,) * len(shape)) + element_offsets(shape, strides)
+
+
+def apart(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
+    """Whether no two elements can share memory: each stride is longer than all that the smaller ones reach."""
+    reach = item
+    for stride, size in sorted((abs(s), n) for s, n in zip(strides, shape) if n > 1):
+        if stride < reach:
+            return False
+        reach += (size - 1) * stride
+    return True
+
+
+class _Window:
+    """The part of a buffer with all boxes; `step` is the distance from each to the next, if `index` is None."""
+
+    __slots__ = ("array", "buffer", "index", "step")
+    buffer: Buffer
+    array: Array
+    index: Array | None
+    step: int
+
+    def __init__(self, buffer: Buffer, array: Array, index: Array | None, step: int) -> None:
+        self.buffer, self.array, self.index, self.step = buffer, array, index, step
+
+
+def _window(
+    memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> _Window | None:
+    """None if the boxes lie in several buffers, outside or at odd addresses."""
+    item, count = dtype.itemsize, len(starts)
+    first, last = (int(starts[0]),) * 2 if count == 1 else (int(starts.min()), int(starts.max()))
+    below = above = 0
+    for size, stride in zip(shape, strides):
+        if stride < 0:
+            below += (size - 1) * stride
+        else:
+            above += (size - 1) * stride
+    buffer = memory.at(first + below)
+    if buffer is None or last + above + item > buffer.end:
+        return None
+    if item > 1 and (first if count == 1 else int(np.bitwise_or.reduce(starts))) & (item - 1):
+        return None
+    origin, elements = buffer.typed(dtype)
+    if count <= 2:
+        step: int | None = last - first if count == 1 else int(starts[1]) - int(starts[0])
+    else:
+        steps = starts[1:] - starts[:-1]
+        step = int(steps[0]) if (steps == steps[0]).all() else None
+    if step is not None:
+        at = int(starts[0]) - origin
+        return _Window(buffer, np.ndarray((count, *shape), dtype, elements, at, (step, *strides)), None, step)
+    boxes = (last - first) // item + 1
+    array: Array = np.ndarray((boxes, *shape), dtype, elements, first - origin, (item, *strides))
+    return _Window(buffer, array, (starts - first) >> (item.bit_length() - 1), 0)
+
+
+def load_boxes(
+    memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """The elements of the boxes that start at these addresses; strides are in bytes. Raises Fault."""
+    found = _window(memory, starts, shape, strides, dtype)
+    if found is not None:
+        memory.bytes_read += len(starts) * prod(shape) * dtype.itemsize
+        return found.array.copy() if found.index is None else found.array[found.index]
+    if len(starts) == 1:
+        return memory.load(_addresses(starts, shape, strides), dtype)
+    out = np.empty((len(starts), *shape), dtype)
+    for lane in range(len(starts)):
+        try:
+            out[lane] = load_boxes(memory, starts[lane : lane + 1], shape, strides, dtype)[0]
+        except Fault as fault:
+            raise Fault(fault.reason, (lane, *fault.where[1:]), fault.address) from None
+    return out
+
+
+def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], values: Array) -> None:
+    """Write boxes one after the other, each in row-major order. Raises Fault, and then nothing is written."""
+    item = values.dtype.itemsize
+    simple = apart(shape, strides, item)
+    found = _window(memory, starts, shape, strides, values.dtype) if simple else None
+    if found is not None:
+        _require_writable(memory, found, starts, values.ndim)
+        memory.changes += 1
+        memory.bytes_written += values.nbytes
+        if found.index is not None:
+            found.array[found.index] = values
+        elif apart((len(starts), *shape), (found.step, *strides), item):
+            found.array[...] = values
+        else:
+            for box, value in zip(found.array, values):
+                box[...] = value
+        return
+    each = [
+        _window(memory, starts[i : i + 1], shape, strides, values.dtype) for i in range(len(starts) if simple else 0)
+    ]
+    if not simple or None in each:
+        memory.store(_addresses(starts, shape, strides), values)
+        return
+    for lane, window in enumerate(each):
+        assert window is not None
+        _require_writable(memory, window, starts[lane:], values.ndim, lane)
+    memory.changes += 1
+    memory.bytes_written += values.nbytes
+    for window, value in zip(each, values):
+        assert window is not None
+        window.array[0] = value
+
+
+def _require_writable(memory: Memory, window: _Window, starts: Array, rank: int, lane: int = 0) -> None:
+    try:
+        memory.require_writable(window.buffer, starts)
+    except Fault as fault:
+        raise Fault(fault.reason, (lane, *(0,) * (rank - 1)), fault.address) from None
+
+
+# ---------------------------------------------------------------- two elements a byte
+
+
+def load_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    """As `load_boxes` for elements of four bits, the lower half of a byte first; addresses and strides count halves."""
+    halves = _addresses(starts, shape, strides)
+    bytes_ = memory.load(halves >> 1, np.dtype(np.uint8))
+    return bytes_ >> ((halves & 1) << 2).astype(np.uint8) & 15
+
+
+def store_nibbles(
+    memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], values: Array
+) -> None:
+    """As `store_boxes` for elements of four bits; the other half of a byte stays."""
+    halves = _addresses(starts, shape, strides)
+    memory.load(halves >> 1, np.dtype(np.uint8))  # a fault must come before anything is written
+    for parity in (0, 1):
+        chosen = (halves & 1) == parity
+        if chosen.any():
+            where, shift = halves[chosen] >> 1, 4 * parity
+            kept = memory.load(where, np.dtype(np.uint8)) & (0xF0 >> shift)
+            memory.store(where, kept | (values[chosen] & 15) << shift)

@@ -1,0 +1,169 @@
+"""Launching a kernel: arguments become addresses and scalars, the grid becomes batches of tile blocks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ..diag import TileError
+from ..ir import walk
+from ..ops import Entry, Module, PrintTko
+from . import load_operations
+from .arguments import Buffers, bind
+from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
+from .memory import Memory
+from .program import build
+from .tiles import dense_array
+
+MAX_GRID = (1 << 24) - 1
+BATCH_BYTES = 512 << 10
+"""The largest tile of a kernel, over all tile blocks of a batch, takes about this much: what a core's cache holds."""
+MAX_LANES = 1 << 14
+
+
+class Loaded:
+    """A module in memory: its globals keep what kernels leave in them as long as this lives."""
+
+    def __init__(self, module: Module) -> None:
+        load_operations()
+        self.module = module
+        self.memory = Memory()
+        self.globals: dict[str, int] = {}
+        for o in module.globals:
+            content = dense_array(o.value)
+            label = f"global @{o.sym_name}"
+            address = self.memory.allocate(content.nbytes, o.alignment, label, writable=not o.constant)
+            buffer = self.memory.at(address)
+            assert buffer is not None
+            buffer.typed(content.dtype)[1][:] = content.reshape(-1)
+            self.globals[o.sym_name] = address
+
+    def kernel(self, entry: str | None = None) -> Kernel:
+        """The kernel of that name; without a name, the only one."""
+        entries = {o.sym_name: o for o in self.module.entries}
+        names = ", ".join(entries) or "none"
+        if entry is None and len(entries) != 1:
+            raise TileError(f"the module has {len(entries)} kernels, name one of: {names}")
+        found = next(iter(entries.values())) if entry is None else entries.get(entry)
+        if found is None:
+            raise TileError(f"the module has no kernel '{entry}', expected one of: {names}")
+        return Kernel(self, found)
+
+
+class Kernel:
+    """An entry of a loaded module, ready to run."""
+
+    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+        self.loaded, self.entry = loaded, entry
+        self.name, self.params = entry.sym_name, entry.function_type.params
+        self._program = build(entry, entry.body)
+        prints = any(isinstance(o, PrintTko) for o in walk(entry))
+        self._parallel = self._program.steady and not prints
+
+    def launch(
+        self,
+        grid: int | Sequence[int],
+        args: Sequence[Any] = (),
+        *,
+        convention: str | None = None,
+        batch: int | None = None,
+        threads: int = 1,
+        limits: Limits | None = None,
+        buffers: Buffers = (),
+        output: Callable[[str], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Stats:
+        """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
+
+        Arguments are positional, one per parameter: an array is its pointer, a number a scalar. With
+        `convention="cutile"` an array is its pointer, shape and strides, as cuTile Python passes it. `buffers` are
+        more memory that the kernel may touch: arrays, or pairs of address and size.
+
+        `batch` is how many tile blocks run at once; the result does not depend on it. `threads` helps kernels whose
+        tile blocks do not look at each other's work.
+        """
+        shape = checked_grid(grid)
+        memory = Memory(self.loaded.memory)
+        values = bind(self.entry, args, memory, convention=convention, buffers=buffers)
+        env: dict[int, Any] = dict(zip(self._program.params, values))
+        limits = limits or Limits()
+        lanes = self._lanes(batch, limits)
+        chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
+        workers = min(max(1, threads), chunks) if self._parallel else 1
+        machines = [
+            Machine(memory, shape, self.loaded.globals, limits=limits, output=output or _print, progress=progress)
+            for _ in range(workers)
+        ]
+        self._run(machines, env, lanes)
+        return total([machine.stats for machine in machines], memory)
+
+    def _lanes(self, batch: int | None, limits: Limits) -> int:
+        """How many tile blocks to run at once."""
+        peak = max(self._program.peak, 1)
+        if peak > limits.memory:
+            raise TileError(f"a tile block of @{self.name} holds {peak} bytes at once, the limit is {limits.memory}")
+        wanted = BATCH_BYTES // max(self._program.widest, 1) if batch is None else batch
+        if wanted < 1 and batch is not None:
+            raise TileError(f"a batch has at least one tile block, not {batch}")
+        return max(1, min(wanted, limits.memory // peak, MAX_LANES))
+
+    def _run(self, machines: list[Machine], env: dict[int, Any], lanes: int) -> None:
+        chunks = _Shared()
+        if len(machines) == 1:
+            machines[0].run(grid_batches(machines[0], self._program, env, lanes, chunks))
+            return
+
+        def work(machine: Machine) -> None:
+            try:
+                machine.run(grid_batches(machine, self._program, env, lanes, chunks))
+            except Stopped:
+                pass
+            except BaseException:
+                stop()
+                raise
+
+        def stop() -> None:
+            for machine in machines:
+                machine.stop = True
+
+        with ThreadPoolExecutor(len(machines)) as pool:
+            futures = [pool.submit(work, machine) for machine in machines]
+            try:
+                for future in futures:
+                    future.result()
+            except BaseException:
+                stop()
+                raise
+
+
+class _Shared(Iterator[int]):
+    """Numbers of chunks, each given to one thread."""
+
+    def __init__(self) -> None:
+        self._count = itertools.count()
+        self._lock = threading.Lock()
+
+    def __next__(self) -> int:
+        with self._lock:
+            return next(self._count)
+
+
+def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
+    """The grid as three extents."""
+    extents = [grid] if isinstance(grid, int) else list(grid)
+    if not 1 <= len(extents) <= 3 or any(not isinstance(n, (int, np.integer)) for n in extents):
+        raise TileError(f"a grid has one to three whole numbers, not {grid!r}")
+    if any(not 1 <= n <= MAX_GRID for n in extents):
+        raise TileError(f"an extent of a grid lies between 1 and {MAX_GRID}, got {', '.join(map(str, extents))}")
+    x, y, z = [int(n) for n in extents] + [1] * (3 - len(extents))
+    return x, y, z
+
+
+def _print(text: str) -> None:
+    os.write(1, text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,378 @@
+"""The machine: runs batches of tile blocks through a program, splits them where their ways part and merges them again.
+
+The batch that is furthest back goes first, so that the others can meet it. A loop that only waits (nothing changed since
+its last round, neither its values nor memory) is set aside until memory changes; when all wait, tile blocks that have not
+started yet are let in; when there are none, it is a deadlock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ..check import source_place
+from ..ir import Op, Refused
+from ..ops import Return
+from .batch import Batch, join, merge
+from .memory import AssertFailed, Fault, Memory
+from .program import Advance, Branch, Compute, Finish, Jump, Leave, Program, Slots, Test
+from .tiles import Array
+
+PATIENCE = 1000
+"""After so many rounds of a loop that touches memory without changing it, others go first."""
+
+
+class ExecutionError(Refused):
+    """A kernel did something that it may not, or that the limits forbid: which operation, which tile block, where."""
+
+    def __init__(
+        self,
+        o: Op,
+        message: str,
+        *,
+        block: tuple[int, ...] | None = None,
+        element: tuple[int, ...] | None = None,
+        address: int | None = None,
+    ) -> None:
+        super().__init__(o, message)
+        self.block, self.element, self.address = block, element, address
+        if block is not None:
+            at = "" if not element else f", element [{', '.join(map(str, element))}] of the tile"
+            self.notes.append(f"in tile block ({', '.join(map(str, block))}){at}")
+        if (place := source_place(o.loc)) is not None:
+            self.notes.append(f"at {place}")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to give up: steps (an operation on a batch is one), seconds, and bytes of tiles that are held at once."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    memory: int = 8 << 30
+
+
+@dataclass(slots=True)
+class Stats:
+    """What was done: blocks finished, operations summed over tile blocks, steps taken, splits and merges of batches."""
+
+    blocks: int = 0
+    operations: int = 0
+    steps: int = 0
+    splits: int = 0
+    merges: int = 0
+    flops: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+
+def total(parts: list[Stats], memory: Memory) -> Stats:
+    """What several machines did on one memory."""
+    sums = {f.name: sum(getattr(part, f.name) for part in parts) for f in fields(Stats)}
+    return Stats(**{**sums, "bytes_read": memory.bytes_read, "bytes_written": memory.bytes_written})
+
+
+class Stopped(Exception):
+    """Another thread asked to stop."""
+
+
+class Machine:
+    """What the tile blocks of a launch share; one per thread."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        grid: tuple[int, int, int],
+        globals: dict[str, int],
+        *,
+        limits: Limits | None = None,
+        output: Callable[[str], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.memory, self.grid, self.globals = memory, grid, globals
+        self.limits = limits or Limits()
+        self.output, self.progress = output, progress
+        self.stats = Stats()
+        self.stop = False
+        self.deadline = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
+        self._printed: list[tuple[int, str]] = []
+        self._arenas: dict[Op, dict[int, int]] = {}
+
+    # ------------------------------------------------------------ running
+
+    def run(self, more: Iterator[Batch]) -> None:
+        """Execute batches until there are no more."""
+        with np.errstate(all="ignore"):
+            try:
+                self._run([], more, [])
+            finally:
+                self._clean_up()
+
+    def evaluate(self, batch: Batch) -> tuple[Array, ...]:
+        """Execute the program of a body and give what it yields."""
+        finished: list[tuple[Batch, Slots]] = []
+        self._run([batch], iter(()), finished)
+        if len(finished) == 1:
+            part, slots = finished[0]
+            return tuple(part.env[slot] for slot in slots)
+        places = [part.ranks for part, _ in finished]
+        columns = zip(*([part.env[slot] for slot in slots] for part, slots in finished))
+        return tuple(join(list(values), places) for values in columns)
+
+    def _run(self, active: list[Batch], more: Iterator[Batch], finished: list[tuple[Batch, Slots]]) -> None:
+        while (batch := self._choose(active, more)) is not None:
+            others = (b.pc for b in active if b.turn <= batch.turn and not self._waits(b))
+            self._proceed(batch, active, min(others, default=len(batch.program.steps)), finished)
+
+    def _waits(self, batch: Batch) -> bool:
+        return batch.stuck == self.memory.changes
+
+    def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
+        """Take out the batch to run next, merged with those at the same position."""
+        ready = [b for b in active if not self._waits(b)]
+        if not ready or all(b.turn for b in ready):
+            if not active:
+                self._clean_up()
+            if (fresh := next(more, None)) is not None:
+                active.append(fresh)
+                ready.append(fresh)
+        if not ready:
+            if active:
+                raise self._deadlock(active)
+            return None
+        first = min(ready, key=lambda b: (b.turn, b.pc))
+        if len(active) == 1:
+            active.clear()
+            return first
+        together = [b for b in active if b.pc == first.pc]
+        active[:] = [b for b in active if b.pc != first.pc]
+        self.stats.merges += len(together) - 1
+        return merge(together)
+
+    def _deadlock(self, active: list[Batch]) -> ExecutionError:
+        batch = active[0]
+        step = batch.program.steps[batch.pc]
+        lanes = sum(b.lanes for b in active)
+        message = f"{step.op.name}: {lanes} tile blocks wait for ever: nothing that could end their loops will change"
+        return ExecutionError(step.op, message, block=tuple(map(int, batch.blocks[0])))
+
+    def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
+        """Run a batch until it ends, splits, waits, or has come to where another one is."""
+        steps = batch.program.steps
+        while True:
+            step = steps[batch.pc]
+            if step.__class__ is Compute:
+                self._compute(step, batch)
+                batch.pc += 1
+            elif not self._control(step, batch, active, finished):
+                return
+            if batch.pc >= limit:
+                active.append(batch)
+                return
+
+    def _control(self, step: Any, batch: Batch, active: list[Batch], finished: list[tuple[Batch, Slots]]) -> bool:
+        """Execute a step of control flow; whether the batch can go on at once."""
+        match step:
+            case Jump():
+                _move(batch, step.moves, step.frees)
+                batch.pc = step.target.pc
+                if step.polls and self._is_waiting(batch, step.moves[1]):
+                    active.append(batch)
+                    return False
+            case Branch():
+                return self._part(batch, batch.env[step.condition], batch.pc + 1, step.target.pc, active)
+            case Test():
+                counter, bound = batch.env[step.counter], batch.env[step.bound]
+                batch.env[step.variable] = counter
+                return self._part(batch, _below(step.op, counter, bound), batch.pc + 1, step.exit.pc, active)
+            case Advance():
+                return self._advance(step, batch, active)
+            case Leave():
+                _move(batch, step.moves, step.frees)
+                for slot in [slot for slot in batch.env if slot in step.inner]:
+                    del batch.env[slot]
+                batch.pc += 1
+            case Finish():
+                if isinstance(step.op, Return):
+                    self._finish(batch)
+                else:
+                    finished.append((batch, step.values))
+                return False
+        return True
+
+    def _part(self, batch: Batch, condition: Array, yes: int, no: int, active: list[Batch]) -> bool:
+        """Send the tile blocks where a condition says; whether they are still together."""
+        if len(condition) == 1 or condition.all() or not condition.any():
+            batch.pc = yes if condition[0] else no
+            return True
+        self.stats.splits += 1
+        ahead, aside = batch.split(condition)
+        ahead.pc, aside.pc = yes, no
+        active += [ahead, aside]
+        return False
+
+    def _advance(self, step: Advance, batch: Batch, active: list[Batch]) -> bool:
+        env = batch.env
+        counter, by = env[step.counter], env[step.step]
+        _move(batch, step.moves, step.frees)
+        after = counter + by
+        env[step.counter] = after
+        fits = _below(step.op, counter, after)
+        if not fits.all():
+            if not _below(step.op, np.zeros_like(by), by).all():
+                raise self.error(batch, step.op, "for: the step is not positive")
+            return self._part(batch, fits, step.target.pc, step.exit.pc, active)
+        batch.pc = step.target.pc
+        self._count(step.op, batch)
+        return True
+
+    def _finish(self, batch: Batch) -> None:
+        self.stats.blocks += batch.lanes
+        if self.progress is not None:
+            self.progress(batch.lanes)
+
+    # ------------------------------------------------------------ steps
+
+    def _compute(self, step: Compute, batch: Batch) -> None:
+        env, run = batch.env, step.run
+        args = [
+            env[a] if a.__class__ is int else None if a is None else tuple([env[slot] for slot in a])  # type: ignore[index,union-attr]
+            for a in step.args
+        ]
+        self._count(step.op, batch)
+        try:
+            if run.batch:
+                result = run.function(step.op, batch, *args)
+            elif step.reusable and (out := _spare(step.reusable, batch)) is not None:
+                result = run.function(step.op, *args, out=out)
+            else:
+                result = run.function(step.op, *args)
+        except Fault as fault:
+            message = f"{step.op.name}: address {fault.address:#x} {fault.reason}"
+            raise self.error(batch, step.op, message, fault.where, fault.address) from None
+        except AssertFailed as failed:
+            raise self.error(batch, step.op, failed.message, failed.where) from None
+        outs = step.outs
+        for out, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
+            if out.__class__ is int:
+                env[out] = value  # type: ignore[index]
+            else:
+                env.update(zip(out, value))  # type: ignore[arg-type]
+        for slot in step.frees:
+            del env[slot]
+
+    def _count(self, o: Op, batch: Batch) -> None:
+        stats = self.stats
+        stats.steps += 1
+        stats.operations += batch.lanes
+        if self.limits.steps is not None and stats.steps > self.limits.steps:
+            raise self.error(batch, o, f"stopped after {self.limits.steps} steps")
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise self.error(batch, o, f"stopped after {self.limits.seconds} seconds")
+        if self.stop:
+            raise Stopped
+
+    def error(
+        self, batch: Batch, o: Op, message: str, where: tuple[int, ...] = (0,), address: int | None = None
+    ) -> ExecutionError:
+        """An error at an element (its lane first) of an operation's tile."""
+        block = tuple(int(i) for i in batch.blocks[where[0]])
+        return ExecutionError(o, message, block=block, element=where[1:], address=address)
+
+    def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
+        """At a jump back: whether the batch only waits, or has gone round so often that others should have a turn."""
+        values = [batch.env[slot] for slot in carried]
+        changes, seen = self.memory.changes, batch.seen
+        batch.seen = (batch.pc, changes, values)
+        if seen is None or seen[:2] != (batch.pc, changes):
+            batch.waits = 0
+            return False
+        if all(map(_unchanged, seen[2], values)):
+            batch.stuck = changes
+            return True
+        batch.waits += 1
+        if batch.waits < PATIENCE:
+            return False
+        batch.waits = 0
+        batch.turn += 1
+        return True
+
+    # ------------------------------------------------------------ what tile blocks share
+
+    def write(self, rank: int, text: str) -> None:
+        self._printed.append((rank, text))
+
+    def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
+        known = self._arenas.setdefault(o, {})
+        for rank in ranks.tolist():
+            if rank not in known:
+                known[rank] = self.memory.allocate(size, alignment, f"alloca of tile block {rank}")
+        return np.array([known[rank] for rank in ranks.tolist()], np.int64)
+
+    def _clean_up(self) -> None:
+        """When no tile block is under way: print what they wrote, block by block, and free what they had."""
+        if self.output is not None:
+            for _, text in sorted(self._printed, key=lambda item: item[0]):
+                self.output(text)
+        self._printed.clear()
+        for addresses in self._arenas.values():
+            for address in addresses.values():
+                self.memory.free(address)
+        self._arenas.clear()
+
+
+def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:
+    env = batch.env
+    values = [env[slot] for slot in moves[0]]
+    for slot in frees:
+        del env[slot]
+    env.update(zip(moves[1], values))
+
+
+def _spare(slots: Slots, batch: Batch) -> Array | None:
+    """Memory of a value that nobody needs any more; of one that is the same in all tile blocks others may have a part."""
+    for slot in slots:
+        array: Array = batch.env[slot]
+        if len(array) == batch.lanes > 1:
+            return array
+    return None
+
+
+def _below(o: Any, a: Array, b: Array) -> Array:
+    if o.unsignedCmp:
+        unsigned = np.dtype(f"u{a.dtype.itemsize}")
+        a, b = a.view(unsigned), b.view(unsigned)
+    result: Array = a < b
+    return result
+
+
+def _unchanged(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, tuple):
+        return all(map(_unchanged, a, b))
+    if a is None or isinstance(a, int):
+        return bool(a == b)
+    return a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def grid_batches(
+    machine: Machine, program: Program, env: dict[int, Any], lanes: int, chunks: Iterator[int]
+) -> Iterator[Batch]:
+    """The tile blocks of the grid, so many at once, x running fastest."""
+    gx, gy, gz = machine.grid
+    total = gx * gy * gz
+    for number in chunks:
+        start = number * lanes
+        count = min(lanes, total - start)
+        if count <= 0:
+            return
+        x = start % gx + np.arange(count, dtype=np.int64)
+        y = start // gx % gy + x // gx
+        z = start // (gx * gy) + y // gy
+        blocks = np.stack([x % gx, y % gy, z], axis=1).astype(np.int32)
+        yield Batch(machine, program, start + np.arange(count, dtype=np.int64), blocks, dict(env))

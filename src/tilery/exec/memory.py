@@ -1,0 +1,207 @@
+"""The memory of a launch: buffers at their real addresses. An access outside them is a fault and touches nothing."""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .tiles import Array
+
+GUARD = 64
+"""Memory of our own is kept this many bytes apart, so that running over the end of one is not inside the next."""
+
+
+class AssertFailed(Exception):
+    """A condition that does not hold; `where` indexes its tile (with the lane), first where it does not."""
+
+    def __init__(self, message: str, where: tuple[int, ...]) -> None:
+        super().__init__(message)
+        self.message, self.where = message, where
+
+
+class Fault(Exception):
+    """Elements of an access that may not be. `where` indexes the tile (with its lane) of the first one."""
+
+    def __init__(self, reason: str, where: tuple[int, ...], address: int) -> None:
+        super().__init__(reason)
+        self.reason, self.where, self.address = reason, where, address
+
+
+@dataclass(slots=True)
+class Buffer:
+    """Some bytes of memory that a kernel may use."""
+
+    address: int
+    size: int
+    label: str
+    writable: bool
+    owner: object
+    """What keeps the memory alive."""
+    _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+    def typed(self, dtype: np.dtype[Any]) -> tuple[int, Array]:
+        """The first address that is aligned for a type, and the elements from there on."""
+        found = self._typed.get(dtype)
+        if found is None:
+            item = dtype.itemsize
+            skip = -self.address % item
+            count = max(0, self.size - skip) // item
+            raw = (ctypes.c_uint8 * (count * item)).from_address(self.address + skip)
+            found = self._typed[dtype] = (self.address + skip, np.frombuffer(memoryview(raw).cast("B"), dtype, count))
+        return found
+
+
+def _read_only(buffer: Buffer) -> str:
+    return f"is in '{buffer.label}', which cannot be written"
+
+
+class Memory:
+    """Buffers that do not overlap, by address."""
+
+    def __init__(self, base: Memory | None = None) -> None:
+        """With `base`, what is registered there is here too."""
+        self.buffers: list[Buffer] = list(base.buffers) if base else []
+        self._starts: list[int] = [b.address for b in self.buffers]
+        self.changes = 0
+        """How often something was written: who waits for memory looks at it."""
+        self.bytes_read = 0
+        self.bytes_written = 0
+
+    # ------------------------------------------------------------ buffers
+
+    def add(self, address: int, size: int, label: str, *, writable: bool = True, owner: object = None) -> None:
+        """Register bytes. What overlaps a buffer that is there becomes one with it: arguments may alias."""
+        if size <= 0:
+            return
+        new = Buffer(address, size, label, writable, [owner])
+        joined = [b for b in self.buffers if b.address < new.end and address < b.end]
+        if joined:
+            members = [*joined, new]
+            start, end = min(b.address for b in members), max(b.end for b in members)
+            labels = dict.fromkeys(b.label for b in members)
+            can_write = all(b.writable for b in members)
+            new = Buffer(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
+            self.buffers = [b for b in self.buffers if b not in joined]
+        self.buffers.append(new)
+        self.buffers.sort(key=lambda b: b.address)
+        self._starts = [b.address for b in self.buffers]
+
+    def allocate(self, size: int, alignment: int, label: str, *, writable: bool = True) -> int:
+        """New memory, zeroed; its address."""
+        alignment = max(alignment, 16)
+        raw = np.zeros(size + alignment + GUARD, np.uint8)
+        address = raw.ctypes.data + (-raw.ctypes.data) % alignment
+        self.add(address, size, label, writable=writable, owner=raw)
+        return address
+
+    def free(self, address: int) -> None:
+        """Forget memory that `allocate` gave."""
+        index = bisect_right(self._starts, address) - 1
+        assert index >= 0 and self.buffers[index].address == address
+        del self.buffers[index], self._starts[index]
+
+    def at(self, address: int) -> Buffer | None:
+        """The buffer that holds an address."""
+        index = bisect_right(self._starts, address) - 1
+        if index < 0 or address >= self.buffers[index].end:
+            return None
+        return self.buffers[index]
+
+    # ------------------------------------------------------------ access by address
+
+    def load(self, addresses: Array, dtype: np.dtype[Any]) -> Array:
+        """The elements at addresses, in an array of the same shape. Raises Fault."""
+        self.bytes_read += addresses.size * dtype.itemsize
+        found = self.whole(addresses, dtype)
+        if found is not None:
+            buffer, index = found
+            return buffer.typed(dtype)[1].take(index)
+        out = np.empty(addresses.shape, dtype)
+        for buffer, chosen, index in self._parts(addresses, dtype):
+            out[chosen] = buffer.typed(dtype)[1][index]
+        return out
+
+    def store(self, addresses: Array, values: Array) -> None:
+        """Write elements at addresses; of several to one address the last in order stays. Raises Fault."""
+        self.bytes_written += values.nbytes
+        self.changes += 1
+        found = self.whole(addresses, values.dtype)
+        if found is not None:
+            buffer, index = found
+            self.require_writable(buffer, addresses)
+            # Flat, because NumPy goes through other arrays in the order of their own memory.
+            buffer.typed(values.dtype)[1][index.ravel()] = values.ravel()
+            return
+        parts = self._parts(addresses, values.dtype)
+        for buffer, chosen, _ in parts:
+            if not buffer.writable:
+                raise self._fault(_read_only(buffer), chosen, addresses)
+        for buffer, chosen, index in parts:
+            buffer.typed(values.dtype)[1][index] = values[chosen]
+
+    def whole(self, addresses: Array, dtype: np.dtype[Any]) -> tuple[Buffer, Array] | None:
+        """The buffer that holds all the elements and where in it they are; None if they lie in several or outside."""
+        if not addresses.size:
+            return None
+        item = dtype.itemsize
+        low, high = int(addresses.min()), int(addresses.max())
+        buffer = self.at(low)
+        if buffer is None or high + item > buffer.end:
+            return None
+        if item > 1 and int(np.bitwise_or.reduce(addresses, axis=None)) & (item - 1):
+            return None
+        start = buffer.typed(dtype)[0]
+        index = addresses - start
+        if item > 1:
+            index >>= item.bit_length() - 1
+        return buffer, index
+
+    def _parts(self, addresses: Array, dtype: np.dtype[Any]) -> list[tuple[Buffer, Array, Array]]:
+        """For each buffer: which of the elements are in it, and where."""
+        item = dtype.itemsize
+        odd = (addresses & (item - 1)) != 0
+        if odd.any():
+            raise self._fault(f"is not a multiple of {item}, the size of an element", odd, addresses)
+        starts = np.array(self._starts, np.int64)
+        ends = np.array([b.end for b in self.buffers], np.int64)
+        number = np.searchsorted(starts, addresses, "right") - 1
+        outside = number < 0
+        if len(starts):
+            outside |= addresses > ends[np.maximum(number, 0)] - item
+        if outside.any():
+            raise self._fault("is outside every buffer", outside, addresses)
+        parts = []
+        for n in np.unique(number):
+            buffer, chosen = self.buffers[n], number == n
+            parts.append((buffer, chosen, (addresses[chosen] - buffer.typed(dtype)[0]) // item))
+        return parts
+
+    def require_writable(self, buffer: Buffer, addresses: Array) -> None:
+        if not buffer.writable:
+            first = int(addresses.reshape(-1)[0])
+            raise Fault(_read_only(buffer), (0,) * addresses.ndim, first)
+
+    def _fault(self, reason: str, bad: Array, addresses: Array) -> Fault:
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        address = int(addresses[where]) & (1 << 64) - 1
+        if reason.startswith("is outside"):
+            reason += self._nearby(address)
+        return Fault(reason, where, address)
+
+    def _nearby(self, address: int) -> str:
+        """Which buffer an address just misses."""
+        ranked = sorted(self.buffers, key=lambda b: max(b.address - address, address - b.end + 1))
+        if not ranked:
+            return ": there is none"
+        b = ranked[0]
+        if address >= b.end:
+            return f": {address - b.end} bytes after the end of '{b.label}' ({b.size} bytes)"
+        return f": {b.address - address} bytes before '{b.label}' ({b.size} bytes)"

@@ -1,0 +1,1 @@
+"""Arithmetic on arrays: pure functions that know element types, not operations."""

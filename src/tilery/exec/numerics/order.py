@@ -1,0 +1,132 @@
+"""Comparison, extremes, signs, rounding to integers and remainders: what is exact in every type."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...attrs import ComparisonOrdering, ComparisonPredicate
+from ..tiles import Array, unsigned
+from .rounding import BF16, CANONICAL, F16, F32, F64, flushed, in_chunks, is_nan, mended, shortened, widened
+
+COMPARISONS: dict[ComparisonPredicate, np.ufunc] = {
+    ComparisonPredicate.EQUAL: np.equal,
+    ComparisonPredicate.NOT_EQUAL: np.not_equal,
+    ComparisonPredicate.LESS_THAN: np.less,
+    ComparisonPredicate.LESS_THAN_OR_EQUAL: np.less_equal,
+    ComparisonPredicate.GREATER_THAN: np.greater,
+    ComparisonPredicate.GREATER_THAN_OR_EQUAL: np.greater_equal,
+}
+OPPOSITES: dict[ComparisonPredicate, np.ufunc] = {
+    ComparisonPredicate.LESS_THAN: np.greater_equal,
+    ComparisonPredicate.LESS_THAN_OR_EQUAL: np.greater,
+    ComparisonPredicate.GREATER_THAN: np.less_equal,
+    ComparisonPredicate.GREATER_THAN_OR_EQUAL: np.less,
+}
+SIGNS = {F16: 0x8000, BF16: 0x8000, F32: 0x8000_0000, F64: 0x8000_0000_0000_0000}
+PROPAGATED64 = 0x7FF8_0000_0000_0000
+"""The NaN that f64 extremes with `propagate_nan` give, whatever the payload."""
+
+
+def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, a: Array, b: Array) -> Array:
+    """Where the comparison holds; with NaN, whether the comparison is unordered."""
+    a, b = widened(a), widened(b)
+    ordered = ordering is ComparisonOrdering.ORDERED
+    # NumPy's comparisons with NaN are false but for not_equal, which is true.
+    match predicate:
+        case ComparisonPredicate.EQUAL if not ordered:
+            return (a == b) | (a != a) | (b != b)
+        case ComparisonPredicate.NOT_EQUAL if ordered:
+            return (a != b) & (a == a) & (b == b)
+    if ordered or predicate is ComparisonPredicate.NOT_EQUAL:
+        return np.asarray(COMPARISONS[predicate](a, b))
+    return ~np.asarray(OPPOSITES[predicate](a, b))
+
+
+# ---------------------------------------------------------------- extremes
+
+
+def maximum(a: Array, b: Array, propagate_nan: bool = False, ftz: bool = False, out: Array | None = None) -> Array:
+    """The larger one; +0 is larger than -0. A lone NaN gives way to the other unless it propagates."""
+    return _extreme(np.maximum if propagate_nan else np.fmax, a, b, propagate_nan, ftz, out)
+
+
+def minimum(a: Array, b: Array, propagate_nan: bool = False, ftz: bool = False, out: Array | None = None) -> Array:
+    """The smaller one; -0 is smaller than +0. A lone NaN gives way to the other unless it propagates."""
+    return _extreme(np.minimum if propagate_nan else np.fmin, a, b, propagate_nan, ftz, out)
+
+
+def _extreme(ufunc: np.ufunc, a: Array, b: Array, propagate: bool, ftz: bool, out: Array | None) -> Array:
+    dtype = a.dtype
+    largest = ufunc in (np.maximum, np.fmax)
+
+    def chunk(a: Array, b: Array) -> Array:
+        a, b = widened(a), widened(b)
+        if ftz:
+            a, b = flushed(a), flushed(b)
+        result: Array = ufunc(a, b)
+        # What NumPy gives for zeros of opposite signs depends on the place in the array.
+        if not np.minimum.reduce(np.abs(result), axis=None, initial=np.inf) > 0:
+            _sign_zeros(result, a, b, largest)
+        if dtype in (F16, BF16):
+            return shortened(result, dtype)
+        result = mended(result, b, a)
+        if propagate and dtype == F64:
+            unsigned(result)[np.isnan(result)] = PROPAGATED64
+        return result
+
+    return in_chunks(chunk, dtype, out, a, b)
+
+
+def _sign_zeros(result: Array, a: Array, b: Array, largest: bool) -> None:
+    """Of two zeros the larger is -0 if both are, the smaller if one is."""
+    x, y = unsigned(a), unsigned(b)
+    np.copyto(unsigned(result), x & y if largest else x | y, where=(a == 0) & (b == 0))
+
+
+# ---------------------------------------------------------------- one operand
+
+
+def absolute(a: Array) -> Array:
+    """Without the sign. A NaN is treated as by arithmetic."""
+    if a.dtype == F64:
+        return mended(np.abs(a), a)
+    return _canonical(unsigned(a) & (SIGNS[a.dtype] - 1), a)
+
+
+def negative(a: Array) -> Array:
+    """With the other sign. A NaN is treated as by arithmetic."""
+    if a.dtype == F64:
+        return mended(-a, a)
+    return _canonical(unsigned(a) ^ SIGNS[a.dtype], a)
+
+
+def _canonical(word: Array, a: Array) -> Array:
+    """The bits as `a`'s type, with canonical NaNs."""
+    result: Array = word.view(a.dtype)
+    if a.dtype == F32:
+        return mended(result)
+    word[is_nan(a)] = CANONICAL[a.dtype]
+    return result
+
+
+def floor(a: Array) -> Array:
+    """The largest integer that is not greater."""
+    return _integral(np.floor, a)
+
+
+def ceil(a: Array) -> Array:
+    """The smallest integer that is not less."""
+    return _integral(np.ceil, a)
+
+
+def _integral(ufunc: np.ufunc, a: Array) -> Array:
+    if a.dtype in (F16, BF16):
+        return in_chunks(lambda x: shortened(ufunc(widened(x)), a.dtype), a.dtype, None, a)
+    return mended(ufunc(a), a)
+
+
+def remainder(a: Array, b: Array) -> Array:
+    """The remainder of the division towards zero: exact, with the sign of `a`."""
+    if a.dtype in (F16, BF16):
+        return in_chunks(lambda x, y: shortened(np.fmod(widened(x), widened(y)), a.dtype), a.dtype, None, a, b)
+    return mended(np.fmod(a, b), b, a)

@@ -1,0 +1,185 @@
+"""Reductions and scans, with any body.
+
+The IR leaves the order of combination open. Here it is the one that NVIDIA's compiler gives a tile that was loaded
+through pointers on an H200, so that results are equal to the bit. It spreads a tile over 128 threads, 4 warps of 32
+lanes. The order depends on the shape, the dimension and the number of operations in the body, and on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+import numpy as np
+
+from ..ir import Block, Refused
+from ..ops import Reduce, Scan
+from ..types import Tile
+from .registry import executes
+from .tiles import Array, spread
+
+LANES, THREADS = 32, 128
+
+SAME_BITS = "An H200 gives the same bits where the tile comes from a load through pointers; it may not elsewhere."
+REDUCE_ORDER = (
+    "Not in the order of the elements; the identities are not used. 128 threads share the tile in row-major order, the "
+    "reduced dimension varying slowest unless it is the last one. Each thread combines its elements from first to last "
+    "(if the body has several operations: in pairs, then pairs of pairs), then lanes that are 16, 8, 4, 2 and 1 apart "
+    "combine, then warps that are 2 and 1 apart. The body's first argument is the one with the lower index. "
+    + SAME_BITS
+)
+SCAN_ORDER = (
+    "The body's first argument is what comes before; the identities are not used. 32 lanes are shared out to the "
+    "dimensions, the first one first. Groups of as many elements as the scanned dimension has lanes combine with those "
+    "1, 2, 4, 8 and 16 before, and then groups combine one after the other. " + SAME_BITS
+)
+
+
+class Caller(Protocol):
+    """What a batch of tile blocks offers here: to execute a body on flat arrays of elements."""
+
+    def call(self, block: Block, args: Sequence[Array], each: int) -> tuple[Array, ...]: ...
+
+
+@dataclass(slots=True)
+class Combine:
+    """The body, as a function of tiles of elements: one array per operand, all of one shape but for the lanes."""
+
+    o: Reduce | Scan
+    batch: Caller
+
+    def __call__(self, earlier: Sequence[Array], later: Sequence[Array]) -> list[Array]:
+        shape = earlier[0].shape[1:]
+        each = prod(shape)
+        args = [side.reshape(-1) for pair in zip(earlier, later) for side in pair]
+        return [self._shaped(a, each, shape) for a in self.batch.call(self.o.body, args, each)]
+
+    def _shaped(self, flat: Array, each: int, shape: tuple[int, ...]) -> Array:
+        if flat.size != len(flat):
+            raise Refused(self.o, f"{self.o.name}: the body yields a tile of several elements")
+        if flat.size == 1 != each:
+            return np.broadcast_to(flat.reshape((1,) * (len(shape) + 1)), (1, *shape))
+        return flat.reshape(-1, *shape)
+
+
+def _dims(o: Reduce | Scan) -> tuple[tuple[int, ...], int]:
+    tile = o.operands_[0].type
+    assert isinstance(tile, Tile)
+    return tile.shape, o.dim
+
+
+# ---------------------------------------------------------------- reduce
+
+
+def spread_over_threads(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
+    """Over how many elements of a thread, warps and lanes a reduced dimension is spread.
+
+    >>> spread_over_threads((1024,), 0), spread_over_threads((32, 64), 0), spread_over_threads((4, 8, 16), 1)
+    ((8, 4, 32), (16, 2, 1), (4, 2, 1))
+    """
+    size = shape[dim]
+    # The other elements come before it in the order of threads, unless it is the dimension that varies fastest.
+    others = 1 if dim == len(shape) - 1 else prod(shape) // size
+    lanes = min(size, max(1, LANES // others))
+    warps = min(size // lanes, max(1, THREADS // max(others, LANES)))
+    return size // lanes // warps, warps, lanes
+
+
+@executes(Reduce, batch=True, note=REDUCE_ORDER)
+def reduce(o: Reduce, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Combine all elements along a dimension."""
+    shape, dim = _dims(o)
+    outer, inner = prod(shape[:dim]), prod(shape[dim + 1 :])
+    kept, warps, lanes = spread_over_threads(shape, dim)
+    combine = Combine(o, batch)
+    values = [a.reshape(a.shape[0], outer, kept, warps, lanes * inner) for a in operands]
+    values = _fold(combine, values) if len(o.body.ops) <= 2 else _pairs(combine, values)
+    while lanes > 1:
+        lanes //= 2
+        values = _halves(combine, values, 3, lanes * inner)
+    while warps > 1:
+        warps //= 2
+        values = _halves(combine, values, 2, warps)
+    result = (*shape[:dim], *shape[dim + 1 :])
+    return tuple(a.reshape(a.shape[0], *result) for a in values)
+
+
+def _fold(combine: Combine, values: list[Array]) -> list[Array]:
+    """What a thread holds, from first to last."""
+    total = [a[:, :, 0] for a in values]
+    for k in range(1, values[0].shape[2]):
+        total = combine(total, [a[:, :, k] for a in values])
+    return total
+
+
+def _pairs(combine: Combine, values: list[Array]) -> list[Array]:
+    """What a thread holds, by a balanced tree."""
+    while values[0].shape[2] > 1:
+        values = combine([a[:, :, 0::2] for a in values], [a[:, :, 1::2] for a in values])
+    return [a[:, :, 0] for a in values]
+
+
+def _halves(combine: Combine, values: list[Array], axis: int, half: int) -> list[Array]:
+    """The first half along an axis with the second."""
+    first = (slice(None),) * axis
+    lower, upper = (*first, slice(half)), (*first, slice(half, None))
+    return combine([a[lower] for a in values], [a[upper] for a in values])
+
+
+# ---------------------------------------------------------------- scan
+
+
+def group_size(shape: tuple[int, ...], dim: int) -> int:
+    """How many neighbouring elements along the scanned dimension the lanes of a warp combine.
+
+    >>> group_size((1024,), 0), group_size((16, 32), 1), group_size((32, 64), 1)
+    (32, 2, 1)
+    """
+    return min(shape[dim], max(1, LANES // prod(shape[:dim])))
+
+
+@executes(Scan, batch=True, note=SCAN_ORDER)
+def scan(o: Scan, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Combine each element with all before it along a dimension, or all after it in reverse."""
+    shape, dim = _dims(o)
+    outer, size, inner = prod(shape[:dim]), shape[dim], prod(shape[dim + 1 :])
+    group = group_size(shape, dim)
+    combine = Combine(o, batch)
+    values = [a.reshape(a.shape[0], outer, size, inner) for a in operands]
+    if o.reverse:
+        values = [a[:, :, ::-1] for a in values]
+    values = [a.reshape(a.shape[0], outer, size // group, group, inner) for a in values]
+    values = _scan_groups(combine, values)
+    if size > group:
+        totals = _scan_totals(combine, [a[:, :, :, -1] for a in values])
+        later = [a[:, :, 1:] for a in values]
+        earlier = [np.broadcast_to(a[:, :, :-1, np.newaxis], (a.shape[0], *b.shape[1:])) for a, b in zip(totals, later)]
+        values = [_joined(a[:, :, :1], b, 2) for a, b in zip(values, combine(earlier, later))]
+    values = [a.reshape(a.shape[0], outer, size, inner) for a in values]
+    if o.reverse:
+        values = [a[:, :, ::-1] for a in values]
+    return tuple(a.reshape(a.shape[0], *shape) for a in values)
+
+
+def _scan_groups(combine: Combine, values: list[Array]) -> list[Array]:
+    """Each group by itself: elements combine with those 1, 2, 4 and so on before."""
+    distance = 1
+    while distance < values[0].shape[3]:
+        after = combine([a[:, :, :, :-distance] for a in values], [a[:, :, :, distance:] for a in values])
+        values = [_joined(a[:, :, :, :distance], b, 3) for a, b in zip(values, after)]
+        distance *= 2
+    return values
+
+
+def _scan_totals(combine: Combine, totals: list[Array]) -> list[Array]:
+    """The last elements of the groups, one after the other."""
+    running = [[a[:, :, 0] for a in totals]]
+    for k in range(1, totals[0].shape[2]):
+        running.append(combine(running[-1], [a[:, :, k] for a in totals]))
+    return [np.stack(spread(*column), axis=2) for column in zip(*running)]
+
+
+def _joined(first: Array, rest: Array, axis: int) -> Array:
+    return np.concatenate(spread(first, rest), axis=axis)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from . import cli_cutile
 from .cli_files import Stop, read_input, reason, write_output
 from .diag import Note, TileError
 
@@ -235,6 +236,9 @@ def opt(args: argparse.Namespace) -> int:
 # ---------------------------------------------------------------- the parser
 
 
+RAW = argparse.RawDescriptionHelpFormatter
+
+
 def version_option(text: str) -> Version:
     from .version import Version
 
@@ -259,12 +263,16 @@ class Verbs:
             help=run.__doc__,
             description=run.__doc__,
             epilog="examples:\n" + "\n".join(lines) + "\n\n" + EXIT,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=RAW,
         )
         added.set_defaults(run=run)
         what = "print the result and any error as JSON" if json_result else "print an error as JSON"
         added.add_argument("--json", action="store_true", help=what)
         return added
+
+    def add_group(self, name: str, what: str) -> Verbs:
+        """A verb with verbs of its own."""
+        return Verbs(self.parsers.add_parser(name, help=what, description=what, epilog=EXIT, formatter_class=RAW))
 
 
 def add_version(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
@@ -360,6 +368,8 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
     sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
+
+    cli_cutile.add_verbs(verbs)
     return parser
 
 

@@ -1,0 +1,96 @@
+"""Arrays of the host as arguments of a launch: NumPy arrays and anything with DLPack, shown to cuTile as on a GPU."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from collections.abc import Sequence
+from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+from typing import Any
+
+CUDA = 2
+
+# Codes of DLPack for element types, by NumPy's kind or the name of an ml_dtypes type.
+_KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
+NAMES = {
+    "bfloat16": (4, 16),
+    "float8_e4m3fn": (10, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e8m0fnu": (14, 8),
+}
+
+
+class Tensor(ctypes.Structure):
+    """DLManagedTensor"""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("rank", c_int32),
+        ("code", c_uint8),
+        ("bits", c_uint8),
+        ("lanes", c_uint16),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("byte_offset", c_uint64),
+        ("context", c_void_p),
+        ("deleter", c_void_p),
+    ]
+
+
+# Called when cuTile has read the tensor; the memory belongs to the array.
+forget = ctypes.CFUNCTYPE(None, c_void_p)(lambda tensor: None)
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype = ctypes.py_object
+_new_capsule.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
+
+
+class HostArray:
+    """An array that says of itself that it lies on a GPU, as far as cuTile looks."""
+
+    __slots__ = ("kept", "tensor")
+
+    def __init__(
+        self, address: int, code: int, bits: int, shape: Sequence[int], strides: Sequence[int], owner: object = None
+    ) -> None:
+        rank = len(shape)
+        sizes = (c_int64 * (2 * rank))(*shape, *strides)
+        start = ctypes.addressof(sizes)
+        gone = ctypes.cast(forget, c_void_p).value
+        self.tensor = Tensor(address, CUDA, 0, rank, code, bits, 1, start, start + 8 * rank, 0, None, gone)
+        self.kept = sizes, owner
+
+    def __dlpack__(self, stream: object = None) -> Any:
+        return _new_capsule(ctypes.addressof(self.tensor), b"dltensor", None)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CUDA, 0
+
+
+def host_array(array: Any) -> HostArray:
+    """A NumPy array for cuTile; it shares the memory."""
+    code, bits = NAMES.get(array.dtype.name) or (_KINDS.get(array.dtype.kind, -1), 8 * array.itemsize)
+    if code < 0:
+        raise TypeError(f"cuTile has no arrays of {array.dtype}")
+    strides = [stride // array.itemsize for stride in array.strides]
+    return HostArray(array.ctypes.data, code, bits, array.shape, strides, array)
+
+
+def host_argument(value: Any) -> Any:
+    """An argument of a launch with its arrays as host arrays. torch's tensors stay: cuTile reads them by itself."""
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(host_argument(item) for item in value)
+    if type(value) is list:
+        return [host_argument(item) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changed = {f.name: host_argument(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+        return dataclasses.replace(value, **changed)
+    if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
+        return host_array(value)
+    if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr") and value.__dlpack_device__()[0] == 1:
+        import numpy as np
+
+        return host_array(np.from_dlpack(value))
+    return value

@@ -1,0 +1,427 @@
+"""A CUDA driver written in Python: what cuTile's C extension asks of libcuda, with host memory as device memory.
+
+The extension finds every driver function through one pointer, `cuda.tile._load_libcuda.cuGetProcAddress_v2_ptrptr`.
+A pointer to `find_function` in that place lets NVIDIA's dispatcher run as it is: it sorts the arguments, compiles,
+stages lists and launches, and the launch arrives here as raw 64-bit words.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+LOADER = "cuda.tile._load_libcuda"
+MAGIC = b"tilery\0\0"
+VERSION = 13040
+CONTEXT = 1
+
+INVALID_VALUE, INVALID_DEVICE, INVALID_IMAGE, LAUNCH_FAILED, NOT_SUPPORTED = 1, 101, 200, 719, 801
+
+# Attributes of the device by their CUDA numbers; all others are 1.
+MAJOR, MINOR = 75, 76
+ATTRIBUTES = {5: 2**31 - 1, 6: 65535, 7: 65535, 8: 49152, 10: 32, 16: 148, 38: 1 << 20, 97: 232448}
+
+
+@dataclass(slots=True)
+class Launch:
+    """One launch as the driver sees it: the Tile IR, the entry, the grid, and where the words of the arguments are."""
+
+    bytecode: bytes
+    entry: str
+    grid: tuple[int, int, int]
+    slots: int
+
+    def word(self, index: int) -> bytes:
+        """The 64-bit word of an argument; it is valid only during the launch."""
+        return ctypes.string_at(read(self.slots + 8 * index, c_void_p), 8)
+
+
+@dataclass(slots=True)
+class State:
+    """What the process's driver holds. There is one, because cuTile asks for its driver once."""
+
+    run: Callable[[Launch], None] | None = None
+    capability: tuple[int, int] = (10, 0)
+    libraries: dict[int, bytes] = field(default_factory=dict)
+    kernels: dict[int, tuple[bytes, str]] = field(default_factory=dict)
+    graphs: dict[int, list[Launch]] = field(default_factory=dict)
+    memory: dict[int, Any] = field(default_factory=dict)
+    last: int = 0x1000
+    resolved: bool = False
+    capture: list[Callable[[], None]] | None = None
+    """Where launches go while a graph is captured."""
+
+    def handle(self) -> int:
+        self.last += 0x10
+        return self.last
+
+
+STATE = State()
+FAILURE = threading.local()
+FUNCTIONS: dict[str, int] = {}
+KEPT: list[Any] = []
+
+
+def put(address: int, kind: Any, value: int | float) -> None:
+    kind.from_address(address).value = value
+
+
+def read(address: int, kind: Any) -> int:
+    value: int | None = kind.from_address(address).value
+    return value or 0
+
+
+def take_failure() -> BaseException | None:
+    """The exception that made the last driver call of this thread fail."""
+    found: BaseException | None = getattr(FAILURE, "error", None)
+    FAILURE.error = None
+    return found
+
+
+def image(bytecode: bytes) -> bytes:
+    """What stands in the place of a cubin: the driver is not told its size, so the size is in front."""
+    return MAGIC + struct.pack("<Q", len(bytecode)) + bytecode
+
+
+def bytecode_of(image: bytes) -> bytes:
+    return image[16:]
+
+
+def function(*kinds: Any) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """A function of the driver under its own name; None is success, an exception a failed launch."""
+
+    def add(body: Callable[..., int | None]) -> Callable[..., int | None]:
+        def call(*values: Any) -> int:
+            try:
+                return body(*values) or 0
+            except BaseException as error:  # it cannot pass through C code; the launch raises it again
+                FAILURE.error = error
+                return LAUNCH_FAILED
+
+        pointer = ctypes.CFUNCTYPE(c_int, *kinds)(call)
+        KEPT.append(pointer)
+        FUNCTIONS[body.__name__] = ctypes.cast(pointer, c_void_p).value or 0
+        return body
+
+    return add
+
+
+# ---------------------------------------------------------------- devices, contexts, errors
+
+
+@function(c_uint)
+def cuInit(flags: int) -> None:
+    STATE.resolved = True
+
+
+@function(c_void_p)
+def cuDriverGetVersion(version: int) -> None:
+    put(version, c_int, VERSION)
+
+
+@function(c_int, c_void_p)
+def cuGetErrorString(code: int, text: int) -> None:
+    error = getattr(FAILURE, "error", None)
+    message = f"CUDA error {code}" if error is None else f"{type(error).__name__}: {error}"
+    FAILURE.text = ctypes.create_string_buffer(message.encode("utf-8", "replace"))
+    put(text, c_void_p, ctypes.addressof(FAILURE.text))
+
+
+@function(c_void_p)
+def cuDeviceGetCount(count: int) -> None:
+    put(count, c_int, 1)
+
+
+@function(c_void_p, c_int)
+def cuDeviceGet(device: int, ordinal: int) -> int | None:
+    if ordinal != 0:
+        return INVALID_DEVICE
+    put(device, c_int, 0)
+    return None
+
+
+@function(c_void_p, c_int, c_int)
+def cuDeviceGetAttribute(value: int, attribute: int, device: int) -> None:
+    known = ATTRIBUTES | {MAJOR: STATE.capability[0], MINOR: STATE.capability[1]}
+    put(value, c_int, known.get(attribute, 1))
+
+
+@function(c_void_p, c_int)
+def cuDevicePrimaryCtxRetain(context: int, device: int) -> None:
+    put(context, c_void_p, CONTEXT)
+
+
+@function(c_void_p)
+def cuCtxGetCurrent(context: int) -> None:
+    put(context, c_void_p, CONTEXT)
+
+
+@function(c_void_p)
+def cuCtxPopCurrent(context: int) -> None:
+    if context:
+        put(context, c_void_p, CONTEXT)
+
+
+@function(c_void_p)
+def cuCtxGetDevice(device: int) -> None:
+    put(device, c_int, 0)
+
+
+@function(c_void_p, c_void_p)
+def cuCtxGetId(context: int, number: int) -> None:
+    put(number, c_uint64, CONTEXT)
+
+
+@function(c_void_p, c_int, c_uint64)
+def cuPointerGetAttribute(value: int, attribute: int, pointer: int) -> None:
+    put(value, c_void_p, CONTEXT)
+
+
+# ---------------------------------------------------------------- memory, streams, events
+
+
+def allocate(place: int, size: int) -> None:
+    memory = ctypes.create_string_buffer(max(size, 1) + 256)
+    address = (ctypes.addressof(memory) + 255) & ~255
+    STATE.memory[address] = memory
+    put(place, c_void_p, address)
+
+
+@function(c_void_p, c_size_t)
+def cuMemAlloc(place: int, size: int) -> None:
+    allocate(place, size)
+
+
+@function(c_void_p, c_size_t)
+def cuMemAllocHost(place: int, size: int) -> None:
+    allocate(place, size)
+
+
+@function(c_uint64)
+def cuMemFree(address: int) -> None:
+    STATE.memory.pop(address, None)
+
+
+@function(c_uint64)
+def cuMemFreeHost(address: int) -> None:
+    STATE.memory.pop(address, None)
+
+
+@function(c_uint64, c_uint64, c_size_t, c_void_p)
+def cuMemcpyHtoDAsync(to: int, source: int, size: int, stream: int) -> None:
+    ctypes.memmove(to, source, size)
+
+
+@function(c_void_p, c_uint)
+def cuStreamCreate(stream: int, flags: int) -> None:
+    put(stream, c_void_p, STATE.handle())
+
+
+@function(c_void_p, c_void_p)
+def cuStreamGetCtx(stream: int, context: int) -> None:
+    put(context, c_void_p, CONTEXT)
+
+
+@function(c_void_p, c_void_p)
+def cuStreamGetId(stream: int | None, number: int) -> None:
+    put(number, c_uint64, stream or 0)
+
+
+@function(c_void_p, c_void_p)
+def cuStreamIsCapturing(stream: int, status: int) -> None:
+    put(status, c_int, int(STATE.capture is not None))
+
+
+@function(c_void_p, c_uint)
+def cuEventCreate(event: int, flags: int) -> None:
+    put(event, c_void_p, STATE.handle())
+
+
+@function(c_void_p, c_void_p, c_void_p)
+def cuEventElapsedTime(milliseconds: int, start: int, end: int) -> None:
+    put(milliseconds, c_float, 1.0)
+
+
+# ---------------------------------------------------------------- kernels and launches
+
+
+@function(c_void_p, c_void_p, c_void_p, c_void_p, c_uint, c_void_p, c_void_p, c_uint)
+def cuLibraryLoadData(library: int, code: int, *options: int) -> int | None:
+    head = ctypes.string_at(code, 16)
+    if not head.startswith(MAGIC):
+        return INVALID_IMAGE  # a kernel that was compiled for a GPU, before this driver was there
+    handle = STATE.handle()
+    STATE.libraries[handle] = ctypes.string_at(code + 16, struct.unpack("<Q", head[8:])[0])
+    put(library, c_void_p, handle)
+    return None
+
+
+@function(c_void_p, c_void_p, c_char_p)
+def cuLibraryGetKernel(kernel: int, library: int, name: bytes) -> None:
+    handle = STATE.handle()
+    STATE.kernels[handle] = STATE.libraries[library], name.decode()
+    put(kernel, c_void_p, handle)
+
+
+@function(c_void_p, c_void_p)
+def cuKernelGetFunction(function: int, kernel: int) -> None:
+    put(function, c_void_p, kernel)
+
+
+@function(c_void_p, c_int, c_void_p, c_int)
+def cuKernelGetAttribute(value: int, attribute: int, kernel: int, device: int) -> None:
+    put(value, c_int, 0)
+
+
+@function(c_int, c_int, c_void_p, c_int)
+def cuKernelSetAttribute(attribute: int, value: int, kernel: int, device: int) -> None:
+    pass
+
+
+class LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig"""
+
+    _fields_ = [
+        ("grid", c_uint * 3),
+        ("block", c_uint * 3),
+        ("shared_memory", c_uint),
+        ("stream", c_void_p),
+        ("attributes", c_void_p),
+        ("attribute_count", c_uint),
+    ]
+
+
+def launch(kernel: int, grid: tuple[int, ...], slots: int) -> int | None:
+    if 0 in grid or grid[1] > ATTRIBUTES[6] or grid[2] > ATTRIBUTES[7]:
+        return INVALID_VALUE
+    bytecode, entry = STATE.kernels[kernel]
+    if STATE.run is None:
+        raise RuntimeError("a kernel was launched outside `with tilery.cutile.on(...)`")
+    STATE.run(Launch(bytecode, entry, (grid[0], grid[1], grid[2]), slots))
+    return None
+
+
+@function(c_void_p, c_void_p, c_void_p, c_void_p)
+def cuLaunchKernelEx(config: int, kernel: int, slots: int | None, extra: int) -> int | None:
+    return launch(kernel, tuple(LaunchConfig.from_address(config).grid), slots or 0)
+
+
+@function(c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p)
+def cuLaunchKernel(kernel: int, x: int, y: int, z: int, *rest: int) -> int | None:
+    return launch(kernel, (x, y, z), rest[5] or 0)
+
+
+# ---------------------------------------------------------------- graphs, which cuTile's tuner times kernels with
+
+
+class KernelNode(ctypes.Structure):
+    """CUDA_KERNEL_NODE_PARAMS"""
+
+    _fields_ = [
+        ("function", c_void_p),
+        ("grid", c_uint * 3),
+        ("block", c_uint * 3),
+        ("shared_memory", c_uint),
+        ("slots", c_void_p),
+        ("extra", c_void_p),
+        ("kernel", c_void_p),
+        ("context", c_void_p),
+    ]
+
+
+@function(c_void_p, c_uint)
+def cuGraphCreate(graph: int, flags: int) -> None:
+    handle = STATE.handle()
+    STATE.graphs[handle] = []
+    put(graph, c_void_p, handle)
+
+
+@function(c_void_p, c_void_p, c_void_p, c_size_t, c_void_p)
+def cuGraphAddKernelNode(node: int, graph: int, needs: int, count: int, what: int) -> None:
+    kernel = KernelNode.from_address(what)
+    bytecode, entry = STATE.kernels[kernel.kernel or kernel.function]
+    grid = kernel.grid[0], kernel.grid[1], kernel.grid[2]
+    STATE.graphs[graph].append(Launch(bytecode, entry, grid, kernel.slots or 0))
+    put(node, c_void_p, STATE.handle())
+
+
+def add_node(node: int, *rest: int) -> None:
+    put(node, c_void_p, STATE.handle())
+
+
+for name, count in (
+    ("cuGraphAddMemAllocNode", 5),
+    ("cuGraphAddMemFreeNode", 5),
+    ("cuGraphAddMemsetNode", 6),
+    ("cuGraphAddEventRecordNode", 5),
+):
+    renamed = lambda node, *rest: add_node(node)  # noqa: E731  # one function object for each name
+    renamed.__name__ = name
+    function(*[c_void_p] * count)(renamed)
+
+
+@function(c_void_p, c_void_p, c_uint64)
+def cuGraphInstantiateWithFlags(executable: int, graph: int, flags: int) -> None:
+    handle = STATE.handle()
+    STATE.graphs[handle] = STATE.graphs[graph]
+    put(executable, c_void_p, handle)
+
+
+@function(c_void_p, c_void_p)
+def cuGraphLaunch(executable: int, stream: int) -> None:
+    for each in STATE.graphs[executable]:
+        assert STATE.run is not None
+        STATE.run(each)
+
+
+# Destructors of the extension call these, also while a Python exception is on its way, and then no Python code may run.
+# `feclearexcept` of the C library returns 0, whatever it is called with, and does no harm.
+SILENT = (
+    *("cuCtxPushCurrent", "cuCtxSetCurrent", "cuCtxSynchronize", "cuEventDestroy", "cuEventQuery", "cuEventRecord"),
+    *("cuGraphDestroy", "cuGraphExecDestroy", "cuLibraryUnload"),
+    *("cuStreamDestroy", "cuStreamSynchronize", "cuStreamWaitEvent"),
+)
+
+
+def return_zero() -> int:
+    names = ["ucrtbase"] if sys.platform == "win32" else [None, "libm.so.6", "libm.dylib"]
+    for library in names:
+        try:
+            found = ctypes.CDLL(library).feclearexcept
+        except (OSError, AttributeError):
+            continue
+        KEPT.append(found)
+        return ctypes.cast(found, c_void_p).value or 0
+    raise OSError("the C library has no feclearexcept")
+
+
+@function()
+def unsupported() -> int:
+    return NOT_SUPPORTED
+
+
+def find(name: bytes, place: Any, version: int, flags: int, status: int) -> int:
+    place[0] = FUNCTIONS.get(name.decode()) or FUNCTIONS["unsupported"]
+    return 0
+
+
+find_function = ctypes.CFUNCTYPE(c_int, c_char_p, POINTER(c_void_p), c_int, c_uint64, c_void_p)(find)
+
+
+def install() -> None:
+    """Be the driver that cuTile finds when it first needs one."""
+    FUNCTIONS.update(dict.fromkeys(SILENT, return_zero()))
+    loader = ModuleType(LOADER)
+    loader.__dict__.update(tilery=True, cuGetProcAddress_v2_ptrptr=ctypes.addressof(find_function))
+    sys.modules[LOADER] = loader
+
+
+def installed() -> bool:
+    return hasattr(sys.modules.get(LOADER), "tilery")

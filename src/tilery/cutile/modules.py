@@ -1,0 +1,81 @@
+"""The Tile IR of a cuTile kernel, without launching it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..diag import TileError
+from ..ops import Module
+from . import versions
+from .arrays import host_argument
+from .session import on
+from .signatures import parse_signature
+
+
+def module(kernel: Any, args: Sequence[Any] | str, *, version: str | None = None, gpu: str | None = "sm_100") -> Module:
+    """The module that `ct.launch` would compile for these arguments, with the places of its operations.
+
+    `args` are arguments, or text such as "f32[64, 128], 16". `version` is a bytecode version, by default the latest
+    that this cuTile writes; `gpu` is the one whose hints are taken.
+    """
+    from .. import load
+
+    return load(bytecode(kernel, args, version=version, gpu=gpu))
+
+
+def bytecode(
+    kernel: Any, args: Sequence[Any] | str, *, version: str | None = None, gpu: str | None = "sm_100"
+) -> bytes:
+    """The same as bytecode."""
+    versions.require()
+    values = parse_signature(args) if isinstance(args, str) else tuple(args)
+    compiler, compilation = import_module("cuda.tile._compile"), import_module("cuda.tile.compilation")
+    with on("none"):
+        signature = signature_of(kernel, host_argument(values), compilation)
+        number = compiler._SUPPORTED_VERSIONS[-1] if version is None else compiler.parse_bytecode_version(version)
+        result = compiler.compile_tile(
+            kernel._annotated_function,
+            [signature],
+            sm_arch=gpu,
+            compiler_options=kernel._compiler_options,
+            bytecode_version=number,
+            return_bytecode=True,
+            return_cubin=False,
+        )
+    return bytes(result.bytecode)
+
+
+def signature_of(kernel: Any, values: tuple[Any, ...], compilation: Any) -> Any:
+    """The signature that cuTile derives from arguments, in the oldest calling convention that has it."""
+    conventions = compilation.CallingConvention
+    try:
+        return compilation.KernelSignature.from_kernel_args(kernel, values, conventions.cutile_python_v1())
+    except ValueError:
+        return compilation.KernelSignature.from_kernel_args(kernel, values, conventions.cutile_python_v2())
+
+
+def find_kernel(place: str) -> Any:
+    """The kernel that `FILE.py::name` names; the file is imported, with its directory on the path."""
+    file, _, name = place.partition("::")
+    path = Path(file)
+    if not path.is_file():
+        raise TileError(f"there is no file '{file}'", notes=("a kernel is named as FILE.py::kernel",))
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None, "a path that is a file has a spec"
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = loaded
+    spec.loader.exec_module(loaded)
+    kinds = import_module("cuda.tile").kernel
+    kernels = {key: value for key, value in vars(loaded).items() if isinstance(value, kinds)}
+    if not name and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name not in kernels:
+        have = ", ".join(kernels) or "none"
+        raise TileError(f"'{file}' has no kernel '{name}'", notes=(f"its kernels: {have}",))
+    return kernels[name]

@@ -1,0 +1,225 @@
+"""`on`: cuTile programs run on an engine of tilery. NVIDIA's frontend compiles; the launch ends in our driver."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from .. import TileError
+from ..exec.convention import Extent, Parameter, extents, slot_names, value_of
+from . import driver, versions
+from .arrays import host_argument
+from .signatures import parameters_of
+
+if TYPE_CHECKING:
+    from ..ops import Module
+
+ENGINES = ("reference", "none")
+"""`none` compiles and checks every kernel and executes nothing."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A launch whose arguments have been read: everything it takes to execute it, now or again."""
+
+    bytecode: bytes
+    entry: str
+    grid: tuple[int, int, int]
+    module: Module
+    values: list[Any]
+    names: list[str]
+    memory: list[Extent]
+    """The arrays among the arguments, those inside lists too."""
+
+
+Engine = Callable[[Call], None]
+
+
+@dataclass(slots=True)
+class Session:
+    """What is the same for all launches inside one `on`."""
+
+    engine: Engine
+    calls: int = 0
+
+    def run(self, launch: driver.Launch) -> None:
+        call = self.read(launch)
+        if driver.STATE.capture is not None:
+            driver.STATE.capture.append(lambda: self.execute(call))
+        else:
+            self.execute(call)
+
+    def execute(self, call: Call) -> None:
+        self.calls += 1
+        self.engine(call)
+
+    def read(self, launch: driver.Launch) -> Call:
+        from .. import load
+
+        module = MODULES.get(launch.bytecode)
+        if module is None:
+            module = MODULES[launch.bytecode] = load(launch.bytecode)
+        kinds = module.entry(launch.entry).function_type.params
+        values = [value_of(kind, launch.word(at)) for at, kind in enumerate(kinds)]
+        parameters = SIGNATURES[launch.bytecode, launch.entry]
+        memory = extents(parameters, values, ctypes.string_at)
+        return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
+
+
+# cuTile keeps kernels that it has compiled as long as the process lives, so their modules and signatures are kept too.
+MODULES: dict[bytes, Module] = {}
+SIGNATURES: dict[tuple[bytes, str], list[Parameter]] = {}
+
+
+@contextmanager
+def on(
+    engine: str | Engine = "reference", *, record: str | Path | None = None, capability: tuple[int, int] = (10, 0)
+) -> Iterator[Session]:
+    """Run cuTile programs on an engine: `ct.launch` executes on the CPU, at once, and raises what goes wrong.
+
+    Arguments are NumPy arrays, torch's CPU tensors or anything with DLPack; tensors that a program asks for on `cuda`
+    are made on the CPU. The stream may be 0. `record` is a directory that gets one file per launch, which
+    `tilery run --recorded FILE` executes again. `capability` is what the device says it is.
+    """
+    versions.require()
+    session = Session(engine_named(engine))
+    if record is not None:
+        session.engine = recording(session.engine, Path(record))
+    with ExitStack() as stack:
+        prepare_driver()
+        for target, name, value in replacements():
+            stack.enter_context(patch.object(target, name, value))
+        stack.enter_context(patch.object(driver.STATE, "run", session.run))
+        stack.enter_context(patch.object(driver.STATE, "capability", capability))
+        stack.enter_context(torch_on_cpu())
+        yield session
+
+
+def prepare_driver() -> None:
+    if driver.installed():
+        return
+    if driver.LOADER in sys.modules:
+        note = "enter `tilery.cutile.on` before the first launch of the process"
+        raise TileError("cuTile has already loaded the driver of a GPU", notes=(note,))
+    driver.install()
+
+
+def torch_on_cpu() -> Any:
+    """torch is not imported for it: a program that has not imported it by now gets it when it does."""
+    from .torch_on_cpu import torch_on_cpu
+
+    return torch_on_cpu()
+
+
+# ---------------------------------------------------------------- engines
+
+
+def engine_named(engine: str | Engine) -> Engine:
+    if callable(engine):
+        return engine
+    if engine == "none":
+        return lambda call: None
+    kernels: dict[tuple[bytes, str], Any] = {}
+
+    def execute(call: Call) -> None:
+        from .. import compile  # the engines need NumPy
+
+        key = call.bytecode, call.entry
+        if key not in kernels:
+            kernels[key] = compile(call.module, entry=call.entry, engine=engine)
+        buffers = [(each.address, each.size) for each in call.memory]
+        kernels[key].launch(call.grid, call.values, buffers=buffers)
+
+    return execute
+
+
+def recording(engine: Engine, directory: Path) -> Engine:
+    """The same engine, with every launch saved before it is executed."""
+    from ..exec.record import capture, save
+
+    directory.mkdir(parents=True, exist_ok=True)
+    count = 0
+
+    def execute(call: Call) -> None:
+        nonlocal count
+        count += 1
+        name = call.entry.split("_Kt")[0]
+        launch = capture(call.module, call.bytecode, call.entry, call.grid, call.values, call.memory)
+        save(directory / f"{count:04}-{name}.zip", launch)
+        engine(call)
+
+    return execute
+
+
+# ---------------------------------------------------------------- cuTile's compiler
+
+
+def replacements() -> Iterator[tuple[Any, str, Any]]:
+    """What stands in the place of `tileiras` and its disassembler, and reads the signature of each kernel."""
+    import cuda.tile as ct
+
+    compiler = import_module("cuda.tile._compile")
+    extension = import_module("cuda.tile._cext")
+    execution = import_module("cuda.tile._execution")
+    latest = compiler._SUPPORTED_VERSIONS[-1]
+    binary = compiler._CompilerBinary("tilery", "", "", False)
+    yield compiler, "_find_compiler_bin", lambda: binary
+    yield compiler, "_get_compiler_version_string", lambda: "tilery"
+    yield compiler, "_get_max_supported_bytecode_version", lambda temp_dir, allow_dev=False: latest
+    yield compiler, "compile_cubin", make_image
+    if hasattr(compiler, "_bytecode_to_mlir_text"):
+        yield compiler, "_bytecode_to_mlir_text", lambda bytecode, **options: disassemble(bytecode)
+
+    compile_kernel = execution.kernel._compile
+
+    def compile_and_note(kernel: Any, signature: Any, context: Any, capability: Any = None) -> Any:
+        result = compile_kernel(kernel, signature, context, capability)
+        names = list(kernel._annotated_function.pysig.parameters)
+        SIGNATURES[driver.bytecode_of(result[0]), result[1]] = parameters_of(signature.parameters, names)
+        return result
+
+    yield execution.kernel, "_compile", compile_and_note
+    launch = make_launch(extension.launch)
+    yield extension, "launch", launch
+    yield ct, "launch", launch
+    # Kernels that are compiled here are of no use elsewhere: they stay out of the cache on disk.
+    yield extension.default_tile_context.config, "cache_dir", None
+
+
+def make_image(file: str, *options: Any, **more: Any) -> Path:
+    """In the place of `compile_cubin`: the image of a kernel is its bytecode."""
+    target = Path(file).with_suffix(".cubin")
+    target.write_bytes(driver.image(Path(file).read_bytes()))
+    return target
+
+
+def disassemble(bytecode: bytes | bytearray) -> str:
+    from .. import load, show
+
+    return show(load(bytes(bytecode)))
+
+
+def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`ct.launch` that takes arrays of the host too, and raises what happened in place of a driver's error."""
+
+    def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **options: Any) -> Any:
+        if isinstance(kernel_args, tuple):
+            kernel_args = host_argument(kernel_args)
+        driver.take_failure()
+        try:
+            return original(stream, grid, kernel, kernel_args, **options)
+        except RuntimeError as error:
+            cause = driver.take_failure()
+            if cause is None or str(cause) not in str(error):
+                raise
+        raise cause.with_traceback(None) if isinstance(cause, TileError) else cause
+
+    launch.__doc__ = original.__doc__
+    return launch

@@ -1,0 +1,18 @@
+"""Python runs this at the start of every process that finds it; see `tilery.cutile.children`."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+if "TILERY_CUTILE_ON" in os.environ:
+    from tilery.cutile import children
+
+    children.start()
+
+    # The machine may have a sitecustomize of its own, which this one hides.
+    here = Path(__file__).resolve().parent
+    others = [each for each in sys.path if Path(each).resolve() != here]
+    if (found := importlib.machinery.PathFinder.find_spec("sitecustomize", others)) and found.loader:
+        found.loader.exec_module(importlib.util.module_from_spec(found))

@@ -1,0 +1,206 @@
+"""cuTile's calling convention: how the arguments of a Python kernel become the parameters of its entry.
+
+Each parameter of the entry is a tile of rank 0 and is passed in one 64-bit slot, in the order of the Python parameters.
+An array is its pointer, its shape and its strides in elements; an integer, a float or a bool is itself; a list of
+arrays is a pointer to one row of 64-bit words per array (pointer, shape, strides) and the length; a tuple is its items.
+Constants are part of the code and not passed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..diag import TileError
+from ..types import Ptr, Scalar, Tile, Type
+
+# ---------------------------------------------------------------- from Python arguments
+
+
+@dataclass(slots=True)
+class Flat:
+    """Arguments by parameter of the entry.
+
+    A pointer is an array or an address. `buffers` are the arrays that are reached through words in memory only; they
+    must live as long as the launch, and an engine may touch nothing but them and the arrays among the values.
+    """
+
+    values: list[Any] = field(default_factory=list)
+    buffers: list[Any] = field(default_factory=list)
+
+
+def flatten(arguments: Iterable[Any]) -> Flat:
+    """The parameters of an entry from the arguments of its Python kernel, constants left out.
+
+    >>> import numpy as np
+    >>> flatten([np.zeros((2, 3)), 7, (1.5, True)]).values[1:]
+    [2, 3, 3, 1, 7, 1.5, True]
+    """
+    flat = Flat()
+    work = list(arguments)[::-1]
+    while work:
+        match work.pop():
+            case tuple() as items:
+                work += items[::-1]
+            case list() as arrays:
+                flat.values += stage(arrays)
+                flat.buffers += arrays
+            case bool() | int() | float() as number:
+                flat.values.append(number)
+            case array if is_array(array):
+                flat.values += [array, *layout(array)]
+            case other:
+                raise TileError(
+                    f"cannot pass an argument of type '{type(other).__name__}' to a kernel",
+                    notes=("arrays, numbers, lists of arrays and tuples of these can be passed",),
+                )
+    return flat
+
+
+def is_array(value: object) -> bool:
+    """Whether this is a NumPy array or one of its kind; other arrays must be made one first."""
+    return hasattr(value, "__array_interface__") and hasattr(value, "ctypes")
+
+
+def layout(array: Any) -> list[int]:
+    """The shape of an array and its strides in elements.
+
+    >>> import numpy as np
+    >>> layout(np.zeros((4, 8), np.float16).T)
+    [8, 4, 1, 8]
+    """
+    if any(stride % array.itemsize for stride in array.strides):
+        raise TileError(
+            f"cannot pass an array to a kernel whose strides {array.strides} are no multiples of its elements"
+        )
+    strides = [stride // array.itemsize for stride in array.strides]
+    if min(strides, default=0) < 0:
+        raise TileError(f"cannot pass an array to a kernel with the negative strides {tuple(strides)}")
+    return [*array.shape, *strides]
+
+
+def stage(arrays: Sequence[Any]) -> list[Any]:
+    """The two parameters of a list of arrays: the words, and the length."""
+    import numpy as np
+
+    if not arrays or not all(is_array(array) for array in arrays):
+        raise TileError("a list that is passed to a kernel must hold arrays, and at least one")
+    kinds = {(array.dtype, array.ndim) for array in arrays}
+    if len(kinds) > 1:
+        raise TileError("the arrays of a list that is passed to a kernel must have the same element type and rank")
+    rows = [[array.ctypes.data, *layout(array)] for array in arrays]
+    return [np.array(rows, np.uint64).view(np.int64), len(arrays)]
+
+
+# ---------------------------------------------------------------- from the words of a launch
+
+
+class Array(NamedTuple):
+    """A Python parameter that is an array; `bits` is the width of an element in memory."""
+
+    name: str
+    rank: int
+    bits: int
+
+
+class List(NamedTuple):
+    """A Python parameter that is a list of arrays."""
+
+    name: str
+    rank: int
+    bits: int
+
+
+class Number(NamedTuple):
+    """A Python parameter that is an integer, a float or a bool."""
+
+    name: str
+
+
+Parameter = Array | List | Number
+
+
+class Extent(NamedTuple):
+    """The memory of an array: the bytes from its first element to its last, its layout, and where it holds pointers."""
+
+    name: str
+    address: int
+    size: int
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    pointers: tuple[int, ...] = ()
+
+
+def slot_names(parameters: Iterable[Parameter]) -> list[str]:
+    """What each parameter of the entry is, in the words of the Python kernel.
+
+    >>> slot_names([Array("x", 1, 32), Number("n"), List("ys", 2, 16)])
+    ['x', 'x.shape[0]', 'x.strides[0]', 'n', 'ys', 'len(ys)']
+    """
+    names: list[str] = []
+    for p in parameters:
+        names.append(p.name)
+        match p:
+            case Array():
+                names += [f"{p.name}.{what}[{axis}]" for what in ("shape", "strides") for axis in range(p.rank)]
+            case List():
+                names.append(f"len({p.name})")
+    return names
+
+
+_FORMATS = {"i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "f16": "<e", "f32": "<f", "f64": "<d"}
+
+
+def value_of(type: Type, word: bytes) -> int | float | bool:
+    """The value that a 64-bit slot holds for a parameter of this type.
+
+    >>> from tilery.types import F32, I1, Tile
+    >>> value_of(Tile((), F32), bytes.fromhex("0000c03f00000000")), value_of(Tile((), I1), bytes([1] + [0] * 7))
+    (1.5, True)
+    """
+    match type:
+        case Tile(shape=(), element=Ptr()):
+            return int.from_bytes(word, "little")
+        case Tile(shape=(), element=Scalar(name="i1")):
+            return word[0] & 1 == 1
+        case Tile(shape=(), element=Scalar(name=name)) if name in _FORMATS:
+            value: int | float = struct.unpack_from(_FORMATS[name], word)[0]
+            return value
+    raise TileError(f"the calling convention of cuTile has no parameters of {type}")
+
+
+def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callable[[int, int], bytes]) -> list[Extent]:
+    """The memory that the arguments of a launch reach, `read(address, size)` giving the words of lists."""
+    found: list[Extent] = []
+    at = 0
+    for p in parameters:
+        match p:
+            case Array():
+                found.append(extent(p, values[at : at + 1 + 2 * p.rank]))
+                at += 1 + 2 * p.rank
+            case List():
+                address, length = values[at : at + 2]
+                row = 1 + 2 * p.rank
+                pointers = tuple(range(0, 8 * row * length, 8 * row))
+                found.append(Extent(p.name, address, 8 * row * length, (length, row), (row, 1), pointers))
+                words = struct.unpack(f"<{row * length}q", read(address, 8 * row * length))
+                for item in range(length):
+                    element = Array(f"{p.name}[{item}]", p.rank, p.bits)
+                    found.append(extent(element, words[item * row : item * row + row]))
+                at += 2
+            case Number():
+                at += 1
+    return found
+
+
+def extent(array: Array, words: Sequence[int]) -> Extent:
+    """The memory of one array from its pointer, shape and strides.
+
+    >>> extent(Array("x", 2, 32), [4096, 3, 4, 8, 1])
+    Extent(name='x', address=4096, size=80, shape=(3, 4), strides=(8, 1), pointers=())
+    """
+    shape, strides = tuple(words[1 : 1 + array.rank]), tuple(words[1 + array.rank :])
+    elements = 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
+    return Extent(array.name, words[0], (elements * array.bits + 7) // 8, shape, strides)

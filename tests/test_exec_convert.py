@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from functools import cache
 from itertools import product
 from typing import Any
@@ -28,7 +29,7 @@ FLOATS = [s for s in SCALARS.values() if s.is_float]
 INTS = (I1, I8, I16, I32, I64)
 E4M3, E5M2, E8M0, E2M1, E5M3 = (SCALARS[n] for n in ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU"))
 WIDE = (F16, BF16, TF32, F32, F64)
-COUNT = 3000 if FULL else 150
+COUNT = 2000 if FULL else 40
 assert run_convert, "the module declares how its operations are executed"
 
 
@@ -151,7 +152,8 @@ def test_every_pattern_of_16_bits(source: Scalar, target: Scalar) -> None:
         bits |= np.random.default_rng(source.bits).integers(0, 1 << (source.bits - 16), len(bits), dtype=np.uint64)
     x = bits.astype(f"u{source.bits // 8}").view(carrier(source)).reshape(1, -1)
     values = (bits << np.uint64(16)).astype(np.uint32).view(np.float32) if source is BF16 else x[0]
-    wide = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        wide = values.astype(np.float64)
     number = ~np.isnan(wide)
     sign = np.signbit(wide).astype(np.int64) << (target.bits - 1) if FORMATS[target.name].signed else 0
     for mode in legal(source, target):
@@ -194,7 +196,7 @@ def test_nan(source: Scalar, target: Scalar, before: int, after: int) -> None:
 
 @pytest.mark.parametrize("target", (F16, BF16, TF32, E4M3, F64), ids=str)
 def test_the_place_in_the_array_does_not_matter(target: Scalar) -> None:
-    x = held([random.Random(1).getrandbits(32) for _ in range(1)] * 7 + list(range(0, 1 << 32, 0x3FFFFD)), F32)
+    x = held(list(range(0, 1 << 32, 0x3FFFFD)), F32)
     whole = bits_of(run(conversion(F32, target), x), target)
     for start, stop in ((0, 1), (3, 20), (17, 33), (1, None)):
         assert bits_of(run(conversion(F32, target), x[:, start:stop]), target) == whole[start:stop]
@@ -214,7 +216,8 @@ def integers(element: Scalar) -> list[int]:
             middle = 1 << power | 1 << drop
             found |= {middle - 1, middle, middle + 1, middle | 1 << (drop + 1) % element.bits}
     found |= {-n for n in found}
-    return sorted({n % (1 << element.bits) for n in found})
+    whole = sorted({n % (1 << element.bits) for n in found})
+    return whole if FULL else sorted(draw.sample(whole, 20 * COUNT))
 
 
 @pytest.mark.parametrize("target", [t for t in FLOATS if t is not E8M0], ids=str)
@@ -226,10 +229,10 @@ def test_an_integer_is_rounded_once(signedness: Signedness, source: Scalar, targ
     form = FORMATS[target.name]
     for before, after in zip(bits, bits_of(run(o, held(bits, source)), target), strict=True):
         number = before - (1 << source.bits) if signedness is SIGNED and before >> (source.bits - 1) else before
-        bits64 = softfloat.rounded(target, softfloat.Fraction(number if form.signed else abs(number)), NEAREST)
-        if bits64 is None:
-            bits64 = form.top | (number < 0 and form.signed) << (target.bits - 1)
-        assert after == bits64, f"{number} gave {after:#x}"
+        expected = softfloat.rounded(target, Fraction(number if form.signed else abs(number)), NEAREST)
+        if expected is None:
+            expected = form.top | (number < 0 and form.signed) << (target.bits - 1)
+        assert after == expected, f"{number} gave {after:#x}"
 
 
 @pytest.mark.parametrize("source", FLOATS, ids=str)
@@ -240,7 +243,7 @@ def test_a_float_goes_towards_zero(signedness: Signedness, target: Scalar, sourc
     bits = {draw.getrandbits(source.bits) for _ in range(COUNT)}
     for power in range(66):
         for number in ((1 << power) - 1, 1 << power, (1 << power) + 1, (2 << power) - 1):
-            near = softfloat.rounded(source, softfloat.Fraction(number), ZERO)
+            near = softfloat.rounded(source, Fraction(number), ZERO)
             if near is not None:
                 bits |= {near, near ^ 1, near | 1 << (source.bits - 1)}
     numbers = sorted(n for n in bits if not is_nan(source, n) and n < 1 << source.bits)

@@ -189,8 +189,8 @@ def _powers_of_two(x: Array, mode: RoundingMode) -> Array:
 def int_to_float(x: Array, target: Scalar) -> Array:
     """Integers, signed or not as the array's type is, as the nearest floats.
 
-    >>> int_to_float(np.int32([2049, -2051]), F16)
-    array([ 2048., -2052.], dtype=float16)
+    >>> int_to_float(np.int32([2049, -2051]), F16).tolist()
+    [2048.0, -2052.0]
     """
     if target is F32:
         return x.astype(np.float32)

@@ -15,7 +15,7 @@ import numpy as np
 from ...attrs import RoundingMode
 from ..tiles import Array
 from .exact import odd, two_product, two_sum
-from .rounding import DOWN, NEAREST, TARGETS, UP, ZERO
+from .rounding import DOWN, NEAREST, UP, ZERO, stepped
 
 # Within these no intermediate of a transformation overflows, and no part of a product underflows.
 LARGE, SMALL = 2.0**990, 2.0**-900
@@ -100,7 +100,7 @@ def _stepped(near: Array, error: Array, mode: RoundingMode) -> Array:
         wrong = (error != 0) & ((error > 0) != (near > 0))
     else:
         wrong = error < 0 if mode is DOWN else error > 0
-    return np.where(wrong & np.isfinite(near), np.nextafter(near, TARGETS[mode]), near)
+    return stepped(near, wrong & np.isfinite(near), mode)
 
 
 # ---------------------------------------------------------------- one by one
@@ -133,5 +133,5 @@ def _rounded(number: Fraction, mode: RoundingMode) -> float:
     if (above and (mode is DOWN or (mode is ZERO and number > 0))) or (
         below and (mode is UP or (mode is ZERO and number < 0))
     ):
-        return nextafter(near, TARGETS[mode])
+        return nextafter(near, {ZERO: 0.0, DOWN: -inf, UP: inf}[mode])
     return near

@@ -10,7 +10,6 @@ from .rounding import BF16, CANONICAL, F16, F32, F64, flushed, in_chunks, is_nan
 
 COMPARISONS: dict[ComparisonPredicate, np.ufunc] = {
     ComparisonPredicate.EQUAL: np.equal,
-    ComparisonPredicate.NOT_EQUAL: np.not_equal,
     ComparisonPredicate.LESS_THAN: np.less,
     ComparisonPredicate.LESS_THAN_OR_EQUAL: np.less_equal,
     ComparisonPredicate.GREATER_THAN: np.greater,
@@ -30,16 +29,21 @@ PROPAGATED64 = 0x7FF8_0000_0000_0000
 def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, a: Array, b: Array) -> Array:
     """Where the comparison holds; with NaN, whether the comparison is unordered."""
     a, b = widened(a), widened(b)
+    result: Array
     ordered = ordering is ComparisonOrdering.ORDERED
     # NumPy's comparisons with NaN are false but for not_equal, which is true.
     match predicate:
         case ComparisonPredicate.EQUAL if not ordered:
-            return (a == b) | (a != a) | (b != b)
+            result = (a == b) | (a != a) | (b != b)
         case ComparisonPredicate.NOT_EQUAL if ordered:
-            return (a != b) & (a == a) & (b == b)
-    if ordered or predicate is ComparisonPredicate.NOT_EQUAL:
-        return np.asarray(COMPARISONS[predicate](a, b))
-    return ~np.asarray(OPPOSITES[predicate](a, b))
+            result = (a != b) & (a == a) & (b == b)
+        case ComparisonPredicate.NOT_EQUAL:
+            result = a != b
+        case _ if ordered:
+            result = COMPARISONS[predicate](a, b)
+        case _:
+            result = ~OPPOSITES[predicate](a, b)
+    return result
 
 
 # ---------------------------------------------------------------- extremes

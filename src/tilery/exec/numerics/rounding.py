@@ -17,14 +17,13 @@ from ..tiles import Array, unsigned
 F16, BF16, F32, F64 = (np.dtype(t) for t in (np.float16, np.uint16, np.float32, np.float64))
 NEAREST, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
 DOWN, UP = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF
-TARGETS = {ZERO: 0.0, DOWN: -np.inf, UP: np.inf}
 SMALLEST_NORMAL = np.float32(2.0**-126)
 
 # What the hardware makes of every NaN, by carrier; f64 passes payloads on, see `quieted`.
 CANONICAL = {F16: 0x7FFF, BF16: 0x7FFF, F32: 0x7FFFFFFF}
 INVALID64 = np.uint64(0xFFF8_0000_0000_0000)
 QUIET64 = np.uint64(0x0008_0000_0000_0000)
-CHUNK = 8192
+CHUNK = 32768
 """Elements worked on at once where there are temporary arrays, so that these stay in the cache."""
 
 
@@ -83,7 +82,19 @@ def narrowed(x: Array, dtype: np.dtype[Any], mode: RoundingMode = NEAREST) -> Ar
         wrong = np.abs(wide) > np.abs(x)
     else:
         wrong = wide > x if mode is DOWN else wide < x
-    return np.where(wrong, np.nextafter(near, dtype.type(TARGETS[mode])), near)
+    return stepped(near, wrong, mode)
+
+
+def stepped(near: Array, wrong: Array, mode: RoundingMode) -> Array:
+    """One step in the direction of the mode where rounding to nearest went the wrong way. Overwrites `near`."""
+    word = unsigned(near)
+    if mode is ZERO:
+        word -= wrong
+    else:
+        outward = np.signbit(near) == (mode is DOWN)
+        word += wrong & outward
+        word -= wrong & ~outward
+    return near
 
 
 def narrowed_bf16(x: Array, mode: RoundingMode = NEAREST) -> Array:

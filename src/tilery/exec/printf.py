@@ -1,0 +1,165 @@
+"""One conversion of C's printf, as the C library of Linux shows numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from dataclasses import dataclass
+
+SPEC = re.compile(rb"%([-+ #0]*)(\*|\d*)(?:\.(\*|\d*))?(hh|h|ll|l|j|z|t|q|L)?([diouxXcsfFeEgGaApn])")
+LONGEST = 1 << 12
+"""Widths and precisions are cut to this, so that a short text cannot ask for gigabytes."""
+LONG = (b"l", b"ll", b"j", b"z", b"t", b"q", b"L")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A conversion: its flags, width, precision (each a number, or b"*" for the next argument) and letter."""
+
+    text: bytes
+    flags: bytes = b""
+    width: int | bytes | None = None
+    precision: int | bytes | None = None
+    length: bytes = b""
+    letter: str = ""
+
+    def show(self, arguments: bytes, position: int) -> tuple[bytes, int]:
+        """The next argument in laid-out memory as text, and where the one after it is. Beyond the end all is 0."""
+        if not self.letter:
+            return self.text, position
+        flags, width, precision = self.flags, self.width, self.precision
+        if width == b"*":
+            width, position = _take(arguments, position, "i")
+            if width < 0:
+                flags, width = flags + b"-", -width
+        if precision == b"*":
+            precision, position = _take(arguments, position, "i")
+            precision = None if precision < 0 else precision
+        assert not isinstance(width, bytes) and not isinstance(precision, bytes)
+        kind = "d" if self.letter in "fFeEgGaA" else "q" if self.length in LONG or self.letter in "spn" else "i"
+        value, position = _take(arguments, position, kind)
+        body = self._body(value, flags, None if precision is None else min(precision, LONGEST))
+        zeros = b"0" in flags and b"-" not in flags and not self._plain(value, precision)
+        return _padded(body, min(width or 0, LONGEST), b"-" in flags, zeros), position
+
+    def _plain(self, value: float, precision: int | None) -> bool:
+        """Whether it is never padded with zeros."""
+        if self.letter in "fFeEgGaA":
+            return not math.isfinite(value)
+        return self.letter in "cspn" or precision is not None
+
+    def _body(self, value: float, flags: bytes, precision: int | None) -> bytes:
+        letter = self.letter
+        if letter in "fFeEgGaA":
+            return _float(float(value), letter, flags, precision)
+        number = int(value)
+        match letter:
+            case "c":
+                return bytes([number & 255])
+            case "n":
+                return b""
+            case "s":
+                return b"(null)"[: 6 if precision is None else precision]
+            case "p":
+                return b"(nil)" if number == 0 else b"0x%x" % (number & (1 << 64) - 1)
+        return _integer(number, letter, flags, precision, self._bits())
+
+    def _bits(self) -> int:
+        return 64 if self.length in LONG else {b"hh": 8, b"h": 16}.get(self.length, 32)
+
+
+def parse_format(text: bytes) -> Format:
+    """A conversion from its text; what C does not know is shown as it is and takes no argument.
+
+    >>> parse_format(b"%+5.1f").show(struct.pack("<d", 2.25), 0)
+    (b' +2.2', 8)
+    """
+    found = SPEC.fullmatch(text)
+    if found is None:
+        return Format(text)
+    flags, width, precision, length, letter = found.groups()
+    exact = None if precision is None else b"*" if precision == b"*" else int(precision or b"0")
+    wide = None if not width else b"*" if width == b"*" else int(width)
+    return Format(text, flags, wide, exact, length or b"", letter.decode())
+
+
+def _take(arguments: bytes, position: int, kind: str) -> tuple[float | int, int]:
+    size = 4 if kind == "i" else 8
+    position += -position % size
+    word = arguments[position : position + size].ljust(size, b"\0")
+    value: float | int = struct.unpack("<" + kind, word)[0]
+    return value, position + size
+
+
+def _padded(body: bytes, width: int, left: bool, zeros: bool) -> bytes:
+    if left:
+        return body.ljust(width)
+    if not zeros:
+        return body.rjust(width)
+    sign = re.match(rb"[-+ ]?(0[xX])?", body)
+    assert sign is not None
+    return sign[0] + body[sign.end() :].rjust(width - sign.end(), b"0")
+
+
+def _sign(negative: bool, flags: bytes) -> bytes:
+    return b"-" if negative else b"+" if b"+" in flags else b" " if b" " in flags else b""
+
+
+def _integer(number: int, letter: str, flags: bytes, precision: int | None, bits: int) -> bytes:
+    number &= (1 << bits) - 1
+    sign = b""
+    if letter in "di":
+        number -= number >> (bits - 1) << bits
+        sign = _sign(number < 0, flags)
+    digits = {"o": b"%o", "x": b"%x", "X": b"%X"}.get(letter, b"%d") % abs(number)
+    if precision == 0 and number == 0:
+        digits = b""
+    digits = digits.rjust(precision or 0, b"0")
+    if b"#" in flags:
+        if letter == "o" and not digits.startswith(b"0"):
+            digits = b"0" + digits
+        elif letter in "xX" and number:
+            sign = b"0" + letter.encode()
+    return sign + digits
+
+
+def _float(value: float, letter: str, flags: bytes, precision: int | None) -> bytes:
+    sign = _sign(math.copysign(1, value) < 0, flags)
+    if not math.isfinite(value):
+        name = b"nan" if math.isnan(value) else b"inf"
+        return sign + (name.upper() if letter.isupper() else name)
+    size = abs(value)
+    if letter in "aA":
+        shown = _hexadecimal(size, precision, b"#" in flags)
+        return sign + (shown.upper() if letter == "A" else shown)
+    alternate = "#" if b"#" in flags else ""
+    return sign + f"%{alternate}.{6 if precision is None else precision}{letter}".__mod__(size).encode()
+
+
+def _hexadecimal(size: float, precision: int | None, point: bool) -> bytes:
+    """`%a` of a number that is not negative.
+
+    >>> _hexadecimal(2.25, None, False), _hexadecimal(1.96875, 1, False)
+    (b'0x1.2p+1', b'0x2.0p+0')
+    """
+    if size == 0:
+        lead, exponent = 0, 0
+    else:
+        fraction, exponent = math.frexp(size)
+        exponent = max(exponent - 1, -1022)
+        lead = int(math.ldexp(size, 52 - exponent))
+    whole, rest = lead >> 52, lead & (1 << 52) - 1
+    if precision is None:
+        digits = b"%013x" % rest
+        digits = digits.rstrip(b"0")
+    elif precision >= 13:
+        digits = (b"%013x" % rest).ljust(precision, b"0")
+    else:
+        drop = 4 * (13 - precision)
+        kept, lost, half = lead >> drop, lead & (1 << drop) - 1, 1 << drop - 1
+        kept += lost > half or (lost == half and kept & 1)
+        whole, rest = kept >> 4 * precision, kept & (1 << 4 * precision) - 1
+        digits = b"%0*x" % (precision, rest) if precision else b""
+    dot = b"." if digits or point else b""
+    return b"0x%x" % whole + dot + digits + b"p%+d" % exponent

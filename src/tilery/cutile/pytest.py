@@ -44,6 +44,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         how["record"] = os.path.abspath(options.tilery_record)
     SESSION.append(STACK.enter_context(on(**how)))
     STACK.enter_context(children.cover(**how))
+    if options.tilery_results:
+        results = os.path.abspath(options.tilery_results)
+        Path(results).mkdir(parents=True, exist_ok=True)
+        STACK.enter_context(patch.dict(os.environ, {children.RESULTS: results}))
     provide_disassembler()
     provide_filecheck()
 
@@ -81,7 +85,7 @@ def provide_filecheck() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Any:
-    directory = item.config.getoption("--tilery-results")
+    directory = os.environ.get(children.RESULTS)
     start, calls = time.perf_counter(), SESSION[0].calls
     TEST.clear()
     try:
@@ -106,6 +110,5 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 def write(directory: str, facts: dict[str, Any]) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    Path(directory).mkdir(parents=True, exist_ok=True)
     with open(Path(directory) / f"{worker}.jsonl", "a") as file:
         file.write(json.dumps(facts) + "\n")

@@ -14,6 +14,8 @@ from unittest.mock import patch
 
 from .. import TileError
 from ..exec.convention import Extent, Parameter, extents, slot_names, value_of
+from ..ir import Refused
+from ..source import excerpt
 from . import driver, versions
 from .arrays import host_argument
 from .signatures import parameters_of
@@ -134,8 +136,7 @@ def engine_named(engine: str | Engine) -> Engine:
         key = call.bytecode, call.entry
         if key not in kernels:
             kernels[key] = compile(call.module, entry=call.entry, engine=engine)
-        buffers = [(each.address, each.size) for each in call.memory]
-        kernels[key].launch(call.grid, call.values, buffers=buffers)
+        kernels[key].launch(call.grid, call.values, buffers=call.memory)
 
     return execute
 
@@ -219,7 +220,11 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
             cause = driver.take_failure()
             if cause is None or str(cause) not in str(error):
                 raise
-        raise cause.with_traceback(None) if isinstance(cause, TileError) else cause
+        if isinstance(cause, TileError):
+            cause.with_traceback(None)
+            if isinstance(cause, Refused):
+                cause.excerpt = cause.excerpt or excerpt(cause.op.loc)
+        raise cause
 
     launch.__doc__ = original.__doc__
     return launch

@@ -13,12 +13,13 @@ from ..attrs import RoundingMode
 from ..diag import TileError
 from ..ops import Entry
 from ..types import F64, I1, Ptr, Scalar, Tile, Type
+from .convention import Extent, expand
 from .memory import Memory
 from .numerics.convert import float_to_float
 from .tiles import Array, carrier, pointee_bytes
 
 Buffers = Iterable[Any]
-"""Memory besides the arguments: arrays, or pairs of address and size."""
+"""Memory besides the arguments: arrays, pairs of address and size, or extents, which have names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +44,6 @@ def bind(
     for number, extra in enumerate(buffers):
         _register(memory, extra, f"buffer {number}")
     if convention == "cutile":
-        from .convention import expand
-
         args = expand(args, memory)
     elif convention is not None:
         raise TileError(f"unknown convention '{convention}', expected cutile or none")
@@ -58,6 +57,9 @@ def bind(
 def _register(memory: Memory, extra: Any, label: str) -> None:
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(part, (int, np.integer)) for part in extra):
         memory.add(int(extra[0]), int(extra[1]), label)
+        return
+    if isinstance(extra, Extent):
+        memory.add(extra.address, extra.size, extra.name)
         return
     place = locate(extra)
     memory.add(place.low, place.high - place.low, label, writable=place.writable, owner=place.owner)

@@ -10,58 +10,46 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..diag import TileError
 from ..types import Ptr, Scalar, Tile, Type
+from .memory import Memory
+
+WORD = np.dtype(np.int64)
 
 # ---------------------------------------------------------------- from Python arguments
 
 
-@dataclass(slots=True)
-class Flat:
-    """Arguments by parameter of the entry.
-
-    A pointer is an array or an address. `buffers` are the arrays that are reached through words in memory only; they
-    must live as long as the launch, and an engine may touch nothing but them and the arrays among the values.
-    """
-
-    values: list[Any] = field(default_factory=list)
-    buffers: list[Any] = field(default_factory=list)
-
-
-def flatten(arguments: Iterable[Any]) -> Flat:
-    """The parameters of an entry from the arguments of its Python kernel, constants left out.
+def expand(args: Iterable[Any], memory: Memory) -> list[Any]:
+    """The arguments by parameter of the entry, constants left out; the words of lists are put into the memory.
 
     >>> import numpy as np
-    >>> flatten([np.zeros((2, 3)), 7, (1.5, True)]).values[1:]
+    >>> expand([np.zeros((2, 3)), 7, (1.5, True)], Memory())[1:]
     [2, 3, 3, 1, 7, 1.5, True]
     """
-    flat = Flat()
-    work = list(arguments)[::-1]
+    from .arguments import is_array
+
+    values: list[Any] = []
+    work = list(args)[::-1]
     while work:
         match work.pop():
             case tuple() as items:
                 work += items[::-1]
             case list() as arrays:
-                flat.values += stage(arrays)
-                flat.buffers += arrays
+                values += stage(arrays, memory)
             case bool() | int() | float() as number:
-                flat.values.append(number)
+                values.append(number)
             case array if is_array(array):
-                flat.values += [array, *layout(array)]
+                values += [array, *layout(array)]
             case other:
                 raise TileError(
                     f"cannot pass an argument of type '{type(other).__name__}' to a kernel",
                     notes=("arrays, numbers, lists of arrays and tuples of these can be passed",),
                 )
-    return flat
-
-
-def is_array(value: object) -> bool:
-    """Whether this is a NumPy array or one of its kind; other arrays must be made one first."""
-    return hasattr(value, "__array_interface__") and hasattr(value, "ctypes")
+    return values
 
 
 def layout(array: Any) -> list[int]:
@@ -71,27 +59,32 @@ def layout(array: Any) -> list[int]:
     >>> layout(np.zeros((4, 8), np.float16).T)
     [8, 4, 1, 8]
     """
-    if any(stride % array.itemsize for stride in array.strides):
-        raise TileError(
-            f"cannot pass an array to a kernel whose strides {array.strides} are no multiples of its elements"
-        )
-    strides = [stride // array.itemsize for stride in array.strides]
-    if min(strides, default=0) < 0:
-        raise TileError(f"cannot pass an array to a kernel with the negative strides {tuple(strides)}")
-    return [*array.shape, *strides]
+    from .arguments import locate
+
+    place = locate(array)
+    if min(place.strides, default=0) < 0:
+        raise TileError(f"cannot pass an array to a kernel with the negative strides {place.strides}")
+    return [*place.shape, *place.strides]
 
 
-def stage(arrays: Sequence[Any]) -> list[Any]:
-    """The two parameters of a list of arrays: the words, and the length."""
-    import numpy as np
+def stage(arrays: Sequence[Any], memory: Memory) -> list[Any]:
+    """The two parameters of a list of arrays: the address of its words, and its length."""
+    from .arguments import is_array, locate
 
     if not arrays or not all(is_array(array) for array in arrays):
         raise TileError("a list that is passed to a kernel must hold arrays, and at least one")
-    kinds = {(array.dtype, array.ndim) for array in arrays}
-    if len(kinds) > 1:
+    places = [locate(array) for array in arrays]
+    if len({(place.dtype, len(place.shape)) for place in places}) > 1:
         raise TileError("the arrays of a list that is passed to a kernel must have the same element type and rank")
-    rows = [[array.ctypes.data, *layout(array)] for array in arrays]
-    return [np.array(rows, np.uint64).view(np.int64), len(arrays)]
+    words = [word for place, array in zip(places, arrays) for word in (place.address, *layout(array))]
+    address = memory.allocate(8 * len(words), 16, "list", writable=False)
+    buffer = memory.at(address)
+    assert buffer is not None
+    buffer.typed(WORD)[1][:] = words
+    for number, place in enumerate(places):
+        size = place.high - place.low
+        memory.add(place.low, size, f"list[{number}]", writable=place.writable, owner=place.owner)
+    return [address, len(arrays)]
 
 
 # ---------------------------------------------------------------- from the words of a launch

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from . import cli_cutile
+from . import cli_cutile, cli_run
 from .cli_files import Stop, read_input, reason, write_output
 from .diag import Note, TileError
 
@@ -369,6 +369,7 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
     sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
 
+    cli_run.add_verbs(verbs)
     cli_cutile.add_verbs(verbs)
     return parser
 

@@ -38,9 +38,16 @@ class Place:
 
 
 def bind(
-    entry: Entry, args: Sequence[Any], memory: Memory, *, convention: str | None = None, buffers: Buffers = ()
+    entry: Entry,
+    args: Sequence[Any],
+    memory: Memory,
+    *,
+    names: Sequence[str] = (),
+    convention: str | None = None,
+    buffers: Buffers = (),
 ) -> list[Array]:
-    """One value per parameter, and the memory of the arrays registered."""
+    """One value per parameter, and the memory of the arrays registered; `names` label the arguments in errors."""
+    labels = {id(value): f"argument '{name}'" for value, name in zip(args, names)}
     for number, extra in enumerate(buffers):
         _register(memory, extra, f"buffer {number}")
     if convention == "cutile":
@@ -51,7 +58,10 @@ def bind(
     if len(args) != len(params):
         wanted = ", ".join(p.text for p in params) or "none"
         raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {len(args)} arguments were given")
-    return [_argument(number, param, value, memory) for number, (param, value) in enumerate(zip(params, args))]
+    return [
+        _argument(labels.get(id(value), f"argument {number}"), param, value, memory)
+        for number, (param, value) in enumerate(zip(params, args))
+    ]
 
 
 def _register(memory: Memory, extra: Any, label: str) -> None:
@@ -65,9 +75,8 @@ def _register(memory: Memory, extra: Any, label: str) -> None:
     memory.add(place.low, place.high - place.low, label, writable=place.writable, owner=place.owner)
 
 
-def _argument(number: int, param: Type, value: Any, memory: Memory) -> Array:
+def _argument(what: str, param: Type, value: Any, memory: Memory) -> Array:
     assert isinstance(param, Tile) and not param.rank
-    what = f"argument {number}"
     if isinstance(param.element, Ptr):
         return np.array([_address(what, param.element.pointee, value, memory)], np.int64)
     assert isinstance(param.element, Scalar)

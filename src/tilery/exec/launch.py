@@ -71,6 +71,7 @@ class Kernel:
         grid: int | Sequence[int],
         args: Sequence[Any] = (),
         *,
+        names: Sequence[str] = (),
         convention: str | None = None,
         batch: int | None = None,
         threads: int = 1,
@@ -82,15 +83,15 @@ class Kernel:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
         Arguments are positional, one per parameter: an array is its pointer, a number a scalar. With
-        `convention="cutile"` an array is its pointer, shape and strides, as cuTile Python passes it. `buffers` are
-        more memory that the kernel may touch: arrays, or pairs of address and size.
+        `convention="cutile"` an array is its pointer, shape and strides, as cuTile Python passes it. `names` label the
+        arguments in errors. `buffers` are more memory that the kernel may touch: arrays, or pairs of address and size.
 
         `batch` is how many tile blocks run at once; the result does not depend on it. `threads` helps kernels whose
         tile blocks do not look at each other's work.
         """
         shape = checked_grid(grid)
         memory = Memory(self.loaded.memory)
-        values = bind(self.entry, args, memory, convention=convention, buffers=buffers)
+        values = bind(self.entry, args, memory, names=names, convention=convention, buffers=buffers)
         env: dict[int, Any] = dict(zip(self._program.params, values))
         limits = limits or Limits()
         lanes = self._lanes(batch, limits)

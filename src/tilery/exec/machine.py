@@ -192,8 +192,8 @@ class Machine:
             case Advance():
                 return self._advance(step, batch, active)
             case Leave():
-                _move(batch, step.moves, step.frees)
-                for slot in [slot for slot in batch.env if slot in step.inner]:
+                _move(batch, step.moves, ())
+                for slot in [*step.frees, *(slot for slot in batch.env if slot in step.inner)]:
                     del batch.env[slot]
                 batch.pc += 1
             case Finish():
@@ -244,6 +244,7 @@ class Machine:
             for a in step.args
         ]
         self._count(step.op, batch)
+        self.stats.flops += step.flops * batch.lanes
         try:
             if run.batch:
                 result = run.function(step.op, batch, *args)
@@ -255,7 +256,7 @@ class Machine:
             message = f"{step.op.name}: address {fault.address:#x} {fault.reason}"
             raise self.error(batch, step.op, message, fault.where, fault.address) from None
         except AssertFailed as failed:
-            raise self.error(batch, step.op, failed.message, failed.where) from None
+            raise self.error(batch, step.op, failed.message, failed.where[0]) from None
         outs = step.outs
         for out, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
             if out.__class__ is int:

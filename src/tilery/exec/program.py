@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import prod
 
 from ..attrs import MemoryOrderingSemantics
 from ..ir import Block, Op, Refused, Value
-from ..ops import Break, Continue, For, If, Loop, Return, Yield
+from ..ops import Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Return, Yield
+from ..ops.floating import GROUP as FLOATING_POINT
 from ..types import Tile, Type
 from .registry import RUNS, Run
 from .tiles import carrier
@@ -46,6 +48,8 @@ class Compute:
     frees: Slots = ()
     reusable: Slots = ()
     """Values that are no longer needed and that nothing shares: their memory may take the result."""
+    flops: int = 0
+    """Floating-point operations of one tile block."""
 
 
 @dataclass(slots=True)
@@ -312,7 +316,7 @@ class _Builder:
         for f in o.opdef.outs:
             made = getattr(o, f.attr)
             outs.append(tuple(map(self.define, made)) if isinstance(made, tuple) else self.define(made))
-        self.steps.append(Compute(o, run, args, tuple(outs), self.die(o, *o.results), reusable))
+        self.steps.append(Compute(o, run, args, tuple(outs), self.die(o, *o.results), reusable, _flops(o)))
 
     def reusable(self, o: Op) -> Slots:
         """The operands whose memory the result may take: made by such an operation, and nobody else has them."""
@@ -404,6 +408,24 @@ class _Builder:
 def tile_bytes(type: Type) -> int:
     """The bytes of a tile as it is held; other values take next to nothing."""
     return type.size * carrier(type.element).itemsize if isinstance(type, Tile) else 0
+
+
+def _flops(o: Op) -> int:
+    """One per element of the result for arithmetic on floats; for a product of matrices two per multiplication."""
+    if isinstance(o, (MmaF, MmaFScaled)):
+        return 2 * _size(o.lhs.type) * _shape(o.rhs.type)[-1]
+    if o.opdef.group != FLOATING_POINT or not o.results:
+        return 0
+    return _size(o.results[0].type) * (2 if isinstance(o, Fma) else 1)
+
+
+def _size(type: Type) -> int:
+    return prod(_shape(type))
+
+
+def _shape(type: Type) -> tuple[int, ...]:
+    assert isinstance(type, Tile)
+    return type.shape
 
 
 def _is_fresh(value: Value) -> bool:

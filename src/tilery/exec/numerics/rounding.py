@@ -13,6 +13,7 @@ import numpy as np
 
 from ...attrs import RoundingMode
 from ..tiles import Array, unsigned
+from .narrow import from_half, to_half
 
 F16, BF16, F32, F64 = (np.dtype(t) for t in (np.float16, np.uint16, np.float32, np.float64))
 NEAREST, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
@@ -49,7 +50,7 @@ def widened(x: Array) -> Array:
         wide = x.astype(np.uint32)
         wide <<= 16
         return wide.view(F32)
-    return x.astype(F32) if x.dtype == F16 else x
+    return from_half(x) if x.dtype == F16 else x
 
 
 def doubled(x: Array) -> Array:
@@ -74,6 +75,8 @@ def narrowed(x: Array, dtype: np.dtype[Any], mode: RoundingMode = NEAREST) -> Ar
     """f64 (exact, or rounded to odd) in another type. NaN gives some NaN: see `mended`."""
     if dtype == BF16:
         return narrowed_bf16(odd32(x), mode)
+    if dtype == F16 and mode is NEAREST:
+        return to_half(odd32(x))
     near = x.astype(dtype)
     if mode is NEAREST:
         return near
@@ -120,12 +123,7 @@ def narrowed_bf16(x: Array, mode: RoundingMode = NEAREST) -> Array:
 
 def shortened(x: Array, dtype: np.dtype[Any]) -> Array:
     """f32 rounded to nearest in f16 or bf16, with canonical NaNs."""
-    if dtype == BF16:
-        return narrowed_bf16(x)
-    short = x.astype(F16)
-    if has_nan(x):
-        unsigned(short)[np.isnan(x)] = CANONICAL[F16]
-    return short
+    return narrowed_bf16(x) if dtype == BF16 else to_half(x)
 
 
 # ---------------------------------------------------------------- NaN

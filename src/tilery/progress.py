@@ -1,4 +1,4 @@
-"""A progress bar for scripts that run longer than two seconds; it shows on a terminal only."""
+"""A progress bar for work that takes longer than two seconds; it shows on a terminal only."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress(total: int, what: str) -> Iterator[Callable[[], None]]:
-    """Gives a function to call after each of `total` steps."""
+def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
+    """Gives a function to call after each of `total` steps, or after several with their number."""
     started = shown = time.monotonic()
     done = 0
     terminal = sys.stderr.isatty()
 
-    def step() -> None:
+    def step(count: int = 1) -> None:
         nonlocal done, shown
-        done += 1
+        done += count
         now = time.monotonic()
         if terminal and now - started > 2 and now - shown > 0.2:
             shown = now
@@ -27,6 +27,8 @@ def progress(total: int, what: str) -> Iterator[Callable[[], None]]:
             sys.stderr.write(f"\r[{bar}] {done}/{total} {what}, {left:.0f} s left ")
             sys.stderr.flush()
 
-    yield step
-    if terminal and time.monotonic() - started > 2:
-        sys.stderr.write("\r" + " " * 79 + "\r")
+    try:
+        yield step
+    finally:
+        if terminal and time.monotonic() - started > 2:
+            sys.stderr.write("\r" + " " * 79 + "\r")

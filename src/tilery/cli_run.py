@@ -1,0 +1,291 @@
+"""`tilery run`: launch a kernel on arguments made from the command line, print and save what it leaves in them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .cli_files import Stop, write_output
+from .diag import TileError
+
+if TYPE_CHECKING:
+    from .cli import Verbs
+
+EXAMPLES = [
+    "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg b=@b.npy --arg out=zeros:f32:4096 --print out",
+    "run k.tileirbc --entry k --grid 4,2 --arg x=randn:bf16:64x64 --arg n=i32:64 --save x=x.npy --stats",
+    "run --recorded launch.zip --stats",
+]
+SPEC = """\
+An argument is NAME=SPEC or SPEC; names only label arguments, which are positional. SPEC is
+  @FILE.npy          an array from a file
+  KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits) or randn,
+                     TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
+  TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
+With --convention cutile an array stands for its pointer, shape and strides, as cuTile passes it.
+"""
+KINDS = ("zeros", "ones", "arange", "rand", "randn")
+
+
+@dataclass
+class Argument:
+    """An argument and its label; `element` is its type where the command line names one."""
+
+    name: str
+    value: Any
+    element: Any = None
+
+
+def add_verbs(verbs: Verbs) -> None:
+    sub = verbs.add("run", run, EXAMPLES, json_result=True)
+    sub.epilog = SPEC + "\n" + (sub.epilog or "")
+    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
+    sub.add_argument("--grid", metavar="X[,Y[,Z]]", default="1", help="how many tile blocks; default: 1")
+    sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
+    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as their pointers")
+    sub.add_argument("--recorded", metavar="FILE", help="a launch that was recorded, instead of FILE and arguments")
+    sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
+    sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
+    sub.add_argument("--seed", type=int, default=0, metavar="N", help="for rand and randn; default: 0")
+    sub.add_argument("--stats", action="store_true", help="print what was executed, to stderr")
+    sub.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
+    sub.add_argument("--batch", type=int, metavar="N", help="tile blocks that run at once; default: by their size")
+    sub.add_argument("--max-steps", type=int, metavar="N", help="stop after so many operations on batches")
+    sub.add_argument("--max-seconds", type=float, metavar="S", help="stop after so many seconds")
+    sub.add_argument("--max-memory", type=int, default=8 << 30, metavar="BYTES", help="of tiles held at once")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a kernel on the CPU and show what it leaves in its arguments."""
+    if (args.file is None) == (args.recorded is None):
+        raise Stop("run needs a FILE or --recorded")
+    if args.recorded is not None:
+        return replay(args)
+    from .cli import load_any, place
+
+    module = load_any(args.file)
+    grid = parse_grid(args.grid)
+    arguments = make_arguments(args.arg, args.seed)
+    saved = [split_save(text, arguments) for text in args.save]
+    shown = [find(arguments, name, "--print") for name in args.print]
+    with place(args.file):
+        stats = launch(module, grid, arguments, args)
+    if args.json:
+        facts: dict[str, object] = {"stats": stats, "arguments": {a.name: as_data(a) for a in shown}}
+        from .cli import as_json
+
+        write_output("-", as_json(facts))
+    for argument in [] if args.json else shown:
+        write_output("-", f"{argument.name} = {as_text(argument)}\n")
+    for argument, file in saved:
+        save(argument, file)
+    return 0
+
+
+def launch(module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace) -> dict[str, object]:
+    from . import compile
+
+    kernel = compile(module, args.entry)
+    values = [argument.value for argument in arguments]
+    names = [argument.name for argument in arguments]
+    return execute(kernel, grid, values, args, names=names, convention=args.convention)
+
+
+def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, **options: Any) -> dict[str, object]:
+    """Launch with the limits and the progress bar that the command line asks for."""
+    from dataclasses import asdict
+    from math import prod
+
+    from .exec.machine import Limits
+    from .progress import progress
+
+    limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
+    with progress(prod(grid), "tile blocks") as step:
+        stats = kernel.launch(
+            grid, values, batch=args.batch, threads=args.threads, limits=limits, progress=step, **options
+        )
+    facts = asdict(stats)
+    if args.stats:
+        width = max(map(len, facts))
+        lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
+        sys.stderr.write("\n".join(lines) + "\n")
+    return facts
+
+
+def replay(args: argparse.Namespace) -> int:
+    from .cli import as_json, place
+    from .exec.record import load
+
+    if args.arg or args.entry or args.print or args.save:
+        raise Stop("a recorded launch has its own kernel and arguments")
+    with place(args.recorded):
+        try:
+            recorded = load(args.recorded)
+        except OSError as error:
+            raise Stop(f"cannot read '{args.recorded}': {(error.strerror or str(error)).lower()}") from None
+        from . import compile, load as load_module
+
+        placed = recorded.place()
+        kernel = compile(load_module(recorded.bytecode), recorded.entry)
+        stats = execute(kernel, recorded.grid, placed.arguments, args, buffers=placed.buffers)
+    if args.json:
+        write_output("-", as_json({"stats": stats}))
+    return 0
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def parse_grid(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise Stop(f"--grid: expected X, X,Y or X,Y,Z, got '{text}'") from None
+
+
+def make_arguments(specs: list[str], seed: int) -> list[Argument]:
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    arguments = []
+    for number, text in enumerate(specs):
+        name, given, spec = text.partition("=")
+        if not given or ":" in name or name.startswith("@"):
+            name, spec = str(number), text
+        if any(a.name == name for a in arguments):
+            raise Stop(f"--arg: '{name}' is given twice")
+        arguments.append(make_argument(name, spec, rng))
+    return arguments
+
+
+def make_argument(name: str, spec: str, rng: Any) -> Argument:
+    if spec.startswith("@"):
+        return Argument(name, read_array(spec[1:]))
+    parts = spec.split(":")
+    if len(parts) == 3 and parts[0] in KINDS:
+        element = element_type(parts[1])
+        return Argument(name, make_array(parts[0], element, shape_of(parts[2]), rng), element)
+    if len(parts) == 2:
+        element = element_type(parts[0])
+        return Argument(name, number_of(parts[1], element), element)
+    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE, got '{spec}'")
+
+
+def element_type(name: str) -> Any:
+    from .types import Scalar
+
+    try:
+        return Scalar(name)
+    except TileError as error:
+        raise Stop(f"--arg: {error.message}") from None
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(part) for part in text.split("x"))
+    except ValueError:
+        shape = (-1,)
+    if any(extent < 0 for extent in shape):
+        raise Stop(f"--arg: expected a shape such as 64x64, got '{text}'")
+    return shape
+
+
+def number_of(text: str, element: Any) -> int | float:
+    try:
+        return int(text, 0) if element.is_int else float(text)
+    except ValueError:
+        raise Stop(f"--arg: '{text}' is no value of {element}") from None
+
+
+def read_array(file: str) -> Any:
+    import numpy as np
+
+    try:
+        return np.load(file, allow_pickle=False)
+    except OSError as error:
+        raise Stop(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise Stop(f"cannot read '{file}': it is no .npy file of numbers") from None
+
+
+def make_array(kind: str, element: Any, shape: tuple[int, ...], rng: Any) -> Any:
+    """A new array as memory holds it: types that NumPy does not have as their bits."""
+    import numpy as np
+
+    from .attrs import RoundingMode
+    from .exec.numerics.convert import float_to_float
+    from .exec.tiles import carrier
+    from .types import F64
+
+    dtype = carrier(element)
+    if element.is_int:
+        if kind == "rand":
+            bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
+            return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
+        values = rng.standard_normal(shape) if kind == "randn" else plain_values(kind, shape)
+        return values.astype(np.int64).astype(dtype)
+    values = rng.random(shape) if kind == "rand" else plain_values(kind, shape)
+    if kind == "randn":
+        values = rng.standard_normal(shape)
+    return float_to_float(values, F64, element, RoundingMode.NEAREST_EVEN)
+
+
+def plain_values(kind: str, shape: tuple[int, ...]) -> Any:
+    import numpy as np
+
+    if kind == "arange":
+        return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
+    return np.full(shape, float(kind == "ones"))
+
+
+# ---------------------------------------------------------------- results
+
+
+def find(arguments: list[Argument], name: str, option: str) -> Argument:
+    found = next((a for a in arguments if a.name == name), None)
+    if found is None:
+        raise Stop(f"{option}: there is no argument '{name}', only {', '.join(a.name for a in arguments) or 'none'}")
+    return found
+
+
+def split_save(text: str, arguments: list[Argument]) -> tuple[Argument, str]:
+    name, given, file = text.partition("=")
+    if not given:
+        raise Stop(f"--save: expected NAME=FILE, got '{text}'")
+    return find(arguments, name, "--save"), file
+
+
+def save(argument: Argument, file: str) -> None:
+    import io
+
+    import numpy as np
+
+    data = io.BytesIO()
+    np.save(data, argument.value)
+    write_output(file, data.getvalue())
+
+
+def numbers(argument: Argument) -> Any:
+    """An argument as numbers that NumPy can show."""
+    import numpy as np
+
+    from .exec.numerics.convert import to_f64
+
+    value = np.asarray(argument.value)
+    element = argument.element
+    if element is None or element.is_int or value.dtype.kind == "f" or not value.ndim:
+        return value
+    return to_f64(value, element)
+
+
+def as_text(argument: Argument) -> str:
+    import numpy as np
+
+    return np.array2string(numbers(argument), threshold=100, prefix=f"{argument.name} = ")
+
+
+def as_data(argument: Argument) -> object:
+    return numbers(argument).tolist()

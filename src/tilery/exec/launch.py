@@ -44,6 +44,12 @@ class Loaded:
             buffer.typed(content.dtype)[1][:] = content.reshape(-1)
             self.globals[o.sym_name] = address
 
+    def content(self, name: str) -> bytes:
+        """The bytes of a global."""
+        buffer = self.memory.at(self.globals[name])
+        assert buffer is not None
+        return buffer.typed(np.dtype(np.uint8))[1].tobytes()
+
     def kernel(self, entry: str | None = None) -> Kernel:
         """The kernel of that name; without a name, the only one."""
         entries = {o.sym_name: o for o in self.module.entries}

@@ -54,7 +54,7 @@ def trunci(o: TruncI, from_: Array) -> Array:
     FToF,
     note="Rounded once; an H200 goes by way of f32 from f64 to tf32 and 8 bits. Types of 8 bits and less saturate, "
     "those without a sign take the absolute value, and f4E2M1FN has its largest number for NaN. Else NaN has all bits "
-    "set but the sign; it keeps sign and payload to f64, from f64 to f32 and f16, and from bf16 and tf32 to f32.",
+    "set but the sign; it keeps sign and payload to f64, from f64 to f32, f16 and bf16, and from bf16 and tf32 to f32.",
 )
 def ftof(o: FToF, from_: Array) -> Array:
     """The number in another float type."""

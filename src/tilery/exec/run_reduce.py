@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from ..decl import ELEMENTWISE
-from ..ir import Block, Refused, Value
+from ..ir import Block, Refused, Value, walk
 from ..ops import Constant, Reduce, Scan
 from ..types import Tile
 from .registry import RUNS, executes
@@ -40,6 +40,8 @@ SCAN_ORDER = (
 class Caller(Protocol):
     """What a batch of tile blocks offers here: to execute a body on flat arrays of elements."""
 
+    lanes: int
+
     def call(self, block: Block, args: Sequence[Array], each: int) -> tuple[Array, ...]: ...
 
 
@@ -49,6 +51,8 @@ class Combine:
     def __init__(self, o: Reduce | Scan, batch: Caller) -> None:
         self.o, self.batch = o, batch
         self.direct = _is_direct(o.body)
+        # The body may give each tile block something of its own, whatever it is given.
+        self.lanes = 1 if self.direct or not any(RUNS[i.__class__].batch for i in walk(o.body)) else batch.lanes
         # With one operation whose result is all there is, its arguments are not needed any more.
         self.overwrites = len(o.body.ops) == 2 and o.body.ops[1].operands == o.body.ops[0].results
 
@@ -58,6 +62,8 @@ class Combine:
             return self._directly(earlier, later, spare)
         shape = earlier[0].shape[1:]
         each = prod(shape)
+        if len(earlier[0]) < self.lanes:
+            earlier = [np.broadcast_to(a, (self.lanes, *shape)) for a in earlier]
         args = [side.reshape(-1) for pair in zip(earlier, later) for side in pair]
         return [self._shaped(a, each, shape) for a in self.batch.call(self.o.body, args, each)]
 

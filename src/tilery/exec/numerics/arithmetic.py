@@ -44,7 +44,7 @@ def add(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.add, a, b, out) if ftz else _plain(np.add, a, b, out)
     if a.dtype == F64:
-        return mended(double.add(a, b, mode), b, a)
+        return in_chunks(lambda x, y: mended(double.add(x, y, mode), y, x), F64, None, a, b)
     return _careful(lambda x, y: _sum(x, y, mode), mode, ftz, out, a, b)
 
 
@@ -53,7 +53,7 @@ def sub(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.subtract, a, b, out) if ftz else _plain(np.subtract, a, b, out)
     if a.dtype == F64:
-        return mended(double.add(a, -b, mode), b, a)
+        return in_chunks(lambda x, y: mended(double.add(x, -y, mode), y, x), F64, None, a, b)
     return _careful(lambda x, y: _sum(x, -y, mode), mode, ftz, out, a, b)
 
 
@@ -62,7 +62,7 @@ def mul(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.multiply, a, b, out) if ftz else _plain(np.multiply, a, b, out)
     if a.dtype == F64:
-        return mended(double.mul(a, b, mode), b, a)
+        return in_chunks(lambda x, y: mended(double.mul(x, y, mode), y, x), F64, None, a, b)
     return _careful(np.multiply, mode, ftz, out, a, b)
 
 
@@ -71,7 +71,7 @@ def div(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.divide, a, b, out) if ftz else _plain(np.divide, a, b, out, first=True)
     if a.dtype == F64:
-        return mended(double.div(a, b, mode), a, b)
+        return in_chunks(lambda x, y: mended(double.div(x, y, mode), x, y), F64, None, a, b)
     return _careful(np.divide, mode, ftz, out, a, b)
 
 
@@ -87,7 +87,7 @@ def div_approx(a: Array, b: Array, ftz: bool = False, out: Array | None = None) 
 def sqrt(a: Array, mode: RoundingMode = NEAREST, ftz: bool = False) -> Array:
     """The square root."""
     if a.dtype == F64:
-        return mended(np.sqrt(a) if mode is NEAREST else double.sqrt(a, mode), a)
+        return in_chunks(lambda x: mended(np.sqrt(x) if mode is NEAREST else double.sqrt(x, mode), x), F64, None, a)
     if mode is NEAREST and not ftz:
         if a.dtype == F32:
             return mended(np.sqrt(a))
@@ -100,10 +100,10 @@ def fma(
 ) -> Array:
     """The product plus `c`, rounded once."""
     if a.dtype == F64:
-        return mended(double.fma(a, b, c, mode), b, c, a)
-    if mode is NEAREST and a.dtype == F32:
-        compute = _fma_flushed if ftz else _fma
-        return in_chunks(compute, F32, out, a, b, c)
+        return in_chunks(lambda x, y, z: mended(double.fma(x, y, z, mode), y, z, x), F64, None, a, b, c)
+    if mode is NEAREST:
+        compute = _fma_short if a.dtype in SHORT else _fma_flushed if ftz else _fma
+        return in_chunks(compute, a.dtype, out, a, b, c)
     return _careful(lambda x, y, z: _sum(x * y, z, mode), mode, ftz, out, a, b, c)
 
 
@@ -165,6 +165,18 @@ def _fma_flushed(a: Array, b: Array, c: Array) -> Array:
         x, y, z = _chosen(doubtful, a, b, c)
         result[doubtful] = _finished(_sum(x * y, z, NEAREST), F32, NEAREST, True)
     return result
+
+
+def _fma_short(a: Array, b: Array, c: Array) -> Array:
+    """f16 and bf16. A sum of f16 is never so near to a midpoint that f64 would not tell them apart; one of bf16 can be."""
+    x, y, z = doubled(a), doubled(b), doubled(c)
+    product = x * y
+    total = product + z
+    if a.dtype == BF16:
+        ends = total.view(np.int64) << 19
+        if np.minimum.reduce(ends, axis=None, initial=0) == LEAST or not _least(total) > SMALLEST_NORMAL:
+            total = _sum(product, z, NEAREST)
+    return narrowed(total, a.dtype)
 
 
 def _least(x: Array) -> float:

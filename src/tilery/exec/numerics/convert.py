@@ -122,8 +122,8 @@ def float_to_float(x: Array, source: Scalar, target: Scalar, mode: RoundingMode 
         result = narrowed(x, np.dtype(np.float32), mode)
     else:
         result = _from_f32(odd32(x), target, mode)
-    # An H200 has instructions for these two, which keep payloads, and does the others in two steps.
-    if (target is F32 or (target is F16 and mode is NEAREST)) and has_nan(x):
+    # An H200 has instructions for these, which keep payloads, and does the others in two steps.
+    if (target is F32 or (target in (F16, BF16) and mode is NEAREST)) and has_nan(x):
         _keep_payload(result, x, np.isnan(x), F64, target)
     return result
 
@@ -154,7 +154,7 @@ def _to_tf32(x: Array, mode: RoundingMode) -> Array:
     result = (rounded & TF32_BITS).view(np.float32)
     if has_nan(x):
         nan = np.isnan(x)
-        # The H200's instruction for AWAY cuts the payload off, whereby some NaNs become infinities.
+        # As compiled for an H200, AWAY cuts the payload off, whereby some NaNs become infinities.
         unsigned(result)[nan] = bits[nan] & TF32_BITS if mode is AWAY else NANS["tf32"]
     return result
 

@@ -1,0 +1,144 @@
+"""Execute random modules before and after each pass of the optimiser: memory must end up the same, bit by bit.
+
+    python scripts/execution_report.py [--count 10000] [--seed 0] [--jobs 2] [--output docs/reports/execution.md]
+
+Each module also runs block by block, which must give what running in batches gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilery
+from tilery.attrs import IntAttr
+from tilery.exec.launch import Loaded
+from tilery.exec.tiles import CARRIERS
+from tilery.passes import HOMES
+from tilery.progress import progress
+from tilery.smith import Buffer, Contract, Launch, smith_with_contract
+
+SAME_BITS = "block by block"
+DEFAULT = "canonicalize,cse"
+
+
+def variants() -> list[str]:
+    """What is done to a module before it runs again. Renaming symbols needs their names and changes no code."""
+    return [SAME_BITS, DEFAULT, *(name for name in HOMES if name != "rename-symbol")]
+
+
+def arguments(launch: Launch, seed: int) -> list[Any]:
+    """Buffers with random bits, and the scalars of the contract."""
+    rng = np.random.default_rng(seed)
+    args: list[Any] = []
+    for argument in launch.args:
+        if isinstance(argument, Buffer):
+            dtype = CARRIERS[argument.element.name]
+            raw = rng.integers(0, 256, argument.count * dtype.itemsize, np.uint8)
+            args.append(raw & 1 if argument.element.bits == 1 else raw.view(f"u{dtype.itemsize}"))
+        elif isinstance(argument, IntAttr):
+            args.append(argument.bits)
+        else:
+            args.append(scalar(argument))
+    return args
+
+
+def scalar(argument: Any) -> Any:
+    from tilery.exec.numerics.convert import to_f64
+
+    bits = np.array([argument.bits], f"u{CARRIERS[argument.type.name].itemsize}")
+    return float(to_f64(bits.view(CARRIERS[argument.type.name]), argument.type)[0])
+
+
+def run(module: tilery.Module, contract: Contract, batch: int | None = None) -> list[bytes]:
+    """What all launches leave in memory, and what they print."""
+    left = []
+    for number, launch in enumerate(contract.launches):
+        args = arguments(launch, number)
+        printed: list[str] = []
+        loaded = Loaded(module)
+        loaded.kernel(launch.entry).launch(launch.grid, args, batch=batch, output=printed.append)
+        left += [a.tobytes() for a in args if isinstance(a, np.ndarray)]
+        left += [loaded.content(name) for name in loaded.globals]
+        left.append("".join(printed).encode())
+    return left
+
+
+def try_seed(seed: int) -> list[tuple[str, str]]:
+    """For one module what became of each variant: "" if memory is the same, else what is wrong."""
+    versions = tilery.SUPPORTED
+    module, contract = smith_with_contract(seed, version=versions[seed % len(versions)], size=40)
+    try:
+        wanted = run(module, contract)
+    except Exception as error:  # a fault of ours is what this script is there to find
+        return [("run", f"{type(error).__name__}: {error}".splitlines()[0])]
+    found = [("run", "")]
+    for name in variants():
+        try:
+            if name == SAME_BITS:
+                got = run(module, contract, batch=1)
+            else:
+                changed = tilery.optimize(module, name)
+                if tilery.equal(module, changed):
+                    found.append((name, "unchanged"))
+                    continue
+                got = run(changed, contract)
+            found.append((name, "" if got == wanted else "memory differs"))
+        except Exception as error:  # as above
+            found.append((name, f"{type(error).__name__}: {error}".splitlines()[0]))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--output", type=Path)
+    args = parser.parse_args()
+    seeds = range(args.seed, args.seed + args.count)
+    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+    failures = []
+    start = time.perf_counter()
+    with ProcessPoolExecutor(args.jobs) as pool, progress(len(seeds), "modules") as step:
+        for seed, found in zip(seeds, pool.map(try_seed, seeds, chunksize=10)):
+            for name, outcome in found:
+                kind = outcome if outcome in ("", "unchanged") else "wrong"
+                outcomes[name][kind] += 1
+                if kind == "wrong":
+                    failures.append(f"seed {seed}: {name}: {outcome}")
+            step()
+    text = report(outcomes, failures, seeds)
+    print(text)
+    print(f"{time.perf_counter() - start:.0f} s")
+    if args.output:
+        args.output.write_text(text + "\n")
+    return int(bool(failures))
+
+
+def report(outcomes: dict[str, Counter[str]], failures: list[str], seeds: range) -> str:
+    lines = [
+        "# The same memory before and after",
+        "",
+        f"Written by `scripts/execution_report.py`: {len(seeds)} random modules (seeds {seeds[0]} to {seeds[-1]}), run on",
+        "the reference engine as they are, block by block, and after each pass. Memory, globals and output are compared bit",
+        "by bit.",
+        "",
+        "| | same | pass changed nothing | wrong |",
+        "|---|--:|--:|--:|",
+    ]
+    for name, counts in outcomes.items():
+        lines.append(f"| {name} | {counts['']} | {counts['unchanged']} | {counts['wrong']} |")
+    lines += ["", *failures[:50]] if failures else []
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

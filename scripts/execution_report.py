@@ -127,9 +127,9 @@ def report(outcomes: dict[str, Counter[str]], failures: list[str], seeds: range)
     lines = [
         "# The same memory before and after",
         "",
-        f"Written by `scripts/execution_report.py`: {len(seeds)} random modules (seeds {seeds[0]} to {seeds[-1]}), run on",
-        "the reference engine as they are, block by block, and after each pass. Memory, globals and output are compared bit",
-        "by bit.",
+        f"Written by `scripts/execution_report.py`: {len(seeds)} random modules (seeds {seeds[0]} to {seeds[-1]}), run",
+        "on the reference engine as they are, block by block, and after each pass. Memory, globals and output are",
+        "compared bit by bit.",
         "",
         "| | same | pass changed nothing | wrong |",
         "|---|--:|--:|--:|",

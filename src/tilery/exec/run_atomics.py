@@ -1,7 +1,7 @@
 """Atomic operations: one element after the other, tile block by tile block and row by row.
 
-Where no address occurs twice all elements are independent. Otherwise they are sorted by address, and what came before an
-element at its address is found with a scan; sums of floats, which depend on the order, are made in just that order.
+Where no address occurs twice all elements are independent. Otherwise they are sorted by address, and what came before
+an element at its address is found with a scan; sums of floats, which depend on the order, are made in just that order.
 """
 
 from __future__ import annotations
@@ -47,9 +47,16 @@ INTEGER: dict[AtomicRMWMode, Combine] = {
 }
 
 
-def add_floats(a: Array, b: Array) -> Array:
-    """The sums, rounded to nearest even. f32 takes and gives no subnormal numbers: they are zeros of the same sign."""
-    return add(a, b, ftz=a.dtype == np.float32)
+def add_floats(old: Array, arg: Array) -> Array:
+    """The sums, rounded to nearest even, as an H200 adds to memory.
+
+    f32 takes and gives no subnormal numbers: they are zeros of the same sign. In f64 a NaN keeps all its bits.
+    """
+    total = add(old, arg, ftz=old.dtype == np.float32)
+    if total.dtype == np.float64:
+        for operand in (old, arg):
+            np.copyto(total, operand, where=np.isnan(operand))
+    return total
 
 
 # ---------------------------------------------------------------- one after the other

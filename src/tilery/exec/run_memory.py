@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir import Refused
 from ..ops import (
     Alloca,
     GdcLaunchDependentsTko,
@@ -41,6 +42,16 @@ def loaded(raw: Array, element: Type) -> Array:
 def pointee(type: Type) -> Scalar:
     assert isinstance(type, Tile) and isinstance(type.element, Ptr)
     return type.element.pointee
+
+
+def _whole_bytes(o: LoadPtrTko | StorePtrTko, pointers: Type) -> Scalar:
+    """The element that is loaded or stored by address; an address cannot name half a byte."""
+    element = pointee(pointers)
+    if element.bits == 4:
+        raise Refused(
+            o, f"{o.name}: access through pointers to {element}, which share bytes, is not executed: use a view"
+        )
+    return element
 
 
 # ---------------------------------------------------------------- tiles of addresses
@@ -123,7 +134,7 @@ def load_ptr_tko(
     o: LoadPtrTko, batch: Any, source: Array, mask: Array | None, padding: Array | None, token: None
 ) -> tuple[Array, None]:
     """The elements at a tile of addresses."""
-    element = pointee(o.source.type)
+    element = _whole_bytes(o, o.source.type)
     dtype = stored(element)
     memory: Memory = batch.memory
     if mask is None or mask.all():
@@ -164,6 +175,7 @@ def store_ptr_tko(
     o: StorePtrTko, batch: Any, destination: Array, value: Array, mask: Array | None, token: None
 ) -> None:
     """Write elements at a tile of addresses; of several to one address the last in order stays."""
+    _whole_bytes(o, o.destination.type)
     raw = value.view(UINT8) if value.dtype == np.bool_ else value
     memory: Memory = batch.memory
     if mask is None or mask.all():

@@ -540,7 +540,8 @@ def test_help_loads_nothing_but_itself() -> None:
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
-    assert set(done.stdout.split()) <= {"tilery.cli", "tilery.cli_files", "tilery.diag", "tilery.version"}
+    needed = {"tilery.cli", "tilery.cli_cutile", "tilery.cli_files", "tilery.cli_run", "tilery.diag", "tilery.version"}
+    assert set(done.stdout.split()) <= needed
 
 
 # ---------------------------------------------------------------- hostile input

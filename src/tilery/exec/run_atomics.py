@@ -19,7 +19,8 @@ from .memory import Fault, Memory
 from .numerics.arithmetic import add
 from .places import TensorRef, alike, among, place
 from .registry import executes
-from .run_memory import chosen, pointee, stored
+from .run_memory import pointee, stored
+from .runs import among_masked
 from .tiles import Array, element_of, unsigned
 
 MASKED = "What a masked element gives is not defined: it is 0."
@@ -205,7 +206,7 @@ def _apply(
         try:
             out[mask] = run(pointers[mask], *(a[mask] for a in args_))
         except Fault as fault:
-            raise chosen(fault, mask) from None
+            raise among_masked(fault, mask) from None
     return out
 
 
@@ -258,4 +259,4 @@ def atomic_red_view_tko(
             try:
                 read_modify_write(batch.memory, o.mode, element, addresses[inside], part[inside])
             except Fault as fault:
-                raise among(lanes, chosen(fault, inside)) from None
+                raise among(lanes, among_masked(fault, inside)) from None

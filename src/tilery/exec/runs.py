@@ -54,21 +54,84 @@ def _masked(mask: Array) -> list[tuple[Array | slice, int, int]] | None:
     return [(part, int(low[part[0]]), int(low[part[0]] + counts[part[0]])) for part in parts if counts[part[0]]]
 
 
-def _parts(mask: Array | None, width: int) -> list[tuple[Array | slice, int, int]] | None:
-    return [(slice(None), 0, width)] if mask is None else _masked(mask)
+def load(memory: Memory, addresses: Array, dtype: np.dtype[Any]) -> Array:
+    """What is at the addresses."""
+    repeated = [axis for axis, stride in enumerate(addresses.strides) if stride == 0 and addresses.shape[axis] > 1]
+    if repeated:
+        key = tuple(slice(0, 1) if axis in repeated else slice(None) for axis in range(addresses.ndim))
+        return np.broadcast_to(load(memory, addresses[key], dtype), addresses.shape)
+    starts = run_starts(addresses, dtype.itemsize)
+    if starts is None:
+        return memory.load(addresses, dtype)
+    shape = addresses.shape
+    try:
+        return load_boxes(memory, starts, shape[-1:], (dtype.itemsize,), dtype).reshape(shape)
+    except Fault as fault:
+        raise _in_row(fault, slice(None), 0, shape) from None
 
 
-def load(memory: Memory, addresses: Array, mask: Array | None, out: Array) -> None:
-    """Fill `out` where the mask allows it. All have the same shape."""
-    item, width = out.dtype.itemsize, addresses.shape[-1]
+def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> None:
+    """Put what is at the addresses into an array, where a mask says so. All have the same shape."""
+    item, shape = out.dtype.itemsize, out.shape
     starts = run_starts(addresses, item)
-    parts = None if starts is None else _parts(mask, width)
+    parts = None if starts is None else _masked(mask)
     if starts is None or parts is None:
-        _load_each(memory, addresses, mask, out)
+        try:
+            out[mask] = memory.load(addresses[mask], out.dtype)
+        except Fault as fault:
+            raise among_masked(fault, mask) from None
         return
-    rows = out.reshape(-1, width)
+    rows = out.reshape(-1, shape[-1])
     for chosen, low, high in parts:
         try:
             rows[chosen, low:high] = load_boxes(memory, starts[chosen] + low * item, (high - low,), (item,), out.dtype)
         except Fault as fault:
-            raise _moved(fault, chosen, low, addresses.shape) from None
+            raise _in_row(fault, chosen, low, shape) from None
+
+
+def store(memory: Memory, addresses: Array, values: Array) -> None:
+    """Write values of the same shape at the addresses, in order."""
+    item, shape = values.dtype.itemsize, values.shape
+    starts = run_starts(addresses, item)
+    if starts is None:
+        memory.store(addresses, values)
+        return
+    try:
+        store_boxes(memory, starts, shape[-1:], (item,), values.reshape(-1, shape[-1]))
+    except Fault as fault:
+        raise _in_row(fault, slice(None), 0, shape) from None
+
+
+def store_masked(memory: Memory, addresses: Array, values: Array, mask: Array) -> None:
+    """Write values where a mask says so."""
+    item, shape = values.dtype.itemsize, values.shape
+    starts = run_starts(addresses, item)
+    # Rows of the same part are written together, which changes their order: they must not overlap.
+    alone = starts is not None and bool((starts[1:] - starts[:-1] >= shape[-1] * item).all())
+    parts = _masked(mask) if alone else None
+    if starts is None or parts is None:
+        try:
+            memory.store(addresses[mask], values[mask])
+        except Fault as fault:
+            raise among_masked(fault, mask) from None
+        return
+    rows = values.reshape(-1, shape[-1])
+    for chosen, low, high in parts:
+        try:
+            store_boxes(memory, starts[chosen] + low * item, (high - low,), (item,), rows[chosen, low:high])
+        except Fault as fault:
+            raise _in_row(fault, chosen, low, shape) from None
+
+
+def _in_row(fault: Fault, chosen: Array | slice, low: int, shape: tuple[int, ...]) -> Fault:
+    """A fault in some of the rows of a tile, as one in the tile."""
+    row, column = fault.where
+    row = row if isinstance(chosen, slice) else int(chosen[row])
+    where = np.unravel_index(row, shape[:-1])
+    return Fault(fault.reason, (*map(int, where), column + low), fault.address)
+
+
+def among_masked(fault: Fault, mask: Array) -> Fault:
+    """A fault among the elements that a mask leaves, as one in the tile."""
+    where = np.unravel_index(np.flatnonzero(mask)[fault.where[0]], mask.shape)
+    return Fault(fault.reason, tuple(map(int, where)), fault.address)

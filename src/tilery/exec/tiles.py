@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attrs import Dense
-from ..types import I1, TF32, Ptr, Scalar, Tile, Type
+from ..types import I1, SCALARS, TF32, Ptr, Scalar, Tile, Type
 
 Array = NDArray[Any]
 
@@ -40,11 +40,6 @@ _DTYPES = {
 CARRIERS: dict[str, np.dtype[Any]] = {name: np.dtype(t) for name, t in _DTYPES.items()}
 ADDRESS = np.dtype(np.int64)
 _UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
-    1: np.dtype(np.uint8),
-    2: np.dtype(np.uint16),
-    4: np.dtype(np.uint32),
-    8: np.dtype(np.uint64),
-}
 
 
 def carrier(element: Type) -> np.dtype[Any]:
@@ -75,14 +70,21 @@ def spread(*arrays: Array) -> tuple[Array, ...]:
 
 
 def pointee_bytes(element: Scalar) -> int:
-    """How far apart neighbouring elements of this type are in memory.
-
-    Narrower elements than a byte take a whole one, as `offset` counts storage; tf32 takes four.
+    """How many bytes an element takes in memory; f4 shares one with its neighbour, see `pointee_bits`.
 
     >>> [pointee_bytes(t) for t in (I1, TF32)]
     [1, 4]
     """
     return CARRIERS[element.name].itemsize
+
+
+def pointee_bits(element: Scalar) -> int:
+    """How far apart neighbouring elements are in memory. Two f4 are in a byte, the first one in the lower half.
+
+    >>> [pointee_bits(t) for t in (I1, TF32, SCALARS["f4E2M1FN"])]
+    [8, 32, 4]
+    """
+    return 4 if element.bits == 4 else 8 * pointee_bytes(element)
 
 
 @lru_cache(maxsize=1024)

@@ -166,7 +166,7 @@ def offset(o: Offset, ptr: Array, offset: Array, out: Array | None = None) -> Ar
     # `out` may be the array of addresses itself, which is still needed after the first step.
     usable = out is not None and out.shape == offset.shape and not np.may_share_memory(out, ptr)
     if bits % 8:
-        moved = np.multiply(offset, bits, dtype=np.int64) >> 3
+        moved: Array = np.multiply(offset, bits, dtype=np.int64) >> 3
     else:
         moved = np.multiply(offset, bits // 8, out=out if usable else None, dtype=np.int64)
     return np.add(ptr, moved, out=moved if moved.shape[0] >= ptr.shape[0] else out)

@@ -4,9 +4,11 @@ runs are moved as boxes, all else element by element, in the order of the tile b
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .boxes import load_boxes
+from .boxes import load_boxes, store_boxes
 from .memory import Fault, Memory
 from .tiles import Array
 

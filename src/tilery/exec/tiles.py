@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..attrs import Dense
-from ..types import I1, SCALARS, TF32, Ptr, Scalar, Tile, Type
+from ..types import I1, TF32, Ptr, Scalar, Tile, Type
 
 Array = NDArray[Any]
 
@@ -81,7 +81,7 @@ def pointee_bytes(element: Scalar) -> int:
 def pointee_bits(element: Scalar) -> int:
     """How far apart neighbouring elements are in memory. Two f4 are in a byte, the first one in the lower half.
 
-    >>> [pointee_bits(t) for t in (I1, TF32, SCALARS["f4E2M1FN"])]
+    >>> [pointee_bits(t) for t in (I1, TF32, Scalar("f4E2M1FN"))]
     [8, 32, 4]
     """
     return 4 if element.bits == 4 else 8 * pointee_bytes(element)

@@ -7,13 +7,13 @@ an element at its address is found with a scan; sums of floats, which depend on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..attrs import AtomicRMWMode
 from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
 from ..types import Scalar, TileView
+from .batch import Batch
 from .boxes import element_offsets
 from .memory import Fault, Memory
 from .numerics.arithmetic import add
@@ -190,7 +190,7 @@ def _each(lanes: int, *arrays: Array) -> list[Array]:
 
 
 def _apply(
-    batch: Any, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array]
+    batch: Batch, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array]
 ) -> Array:
     """Run a function on the flat elements that a mask leaves; its result in the shape of the tile."""
     pointers, *args_ = _each(batch.lanes, pointers, *args)
@@ -212,7 +212,7 @@ def _apply(
 
 @executes(AtomicRMWTko, batch=True, note=f"{MASKED} {ORDER} {FLUSH}")
 def atomic_rmw_tko(
-    o: AtomicRMWTko, batch: Any, pointers: Array, arg: Array, mask: Array | None, token: None
+    o: AtomicRMWTko, batch: Batch, pointers: Array, arg: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
     """Combine elements with memory; what was there before."""
     element, memory = pointee(o.pointers.type), batch.memory
@@ -225,7 +225,7 @@ def atomic_rmw_tko(
 
 @executes(AtomicCASTko, batch=True, note=f"{MASKED} {ORDER}")
 def atomic_cas_tko(
-    o: AtomicCASTko, batch: Any, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
+    o: AtomicCASTko, batch: Batch, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
     """Replace elements in memory that have the bits of `cmp`; what was there before."""
     element, memory = pointee(o.pointers.type), batch.memory
@@ -238,7 +238,7 @@ def atomic_cas_tko(
 
 @executes(AtomicRedViewTko, batch=True, note=f"Elements outside the tensor are not touched. {ORDER} {FLUSH}")
 def atomic_red_view_tko(
-    o: AtomicRedViewTko, batch: Any, view: TensorRef, index: tuple[Array, ...], value: Array, token: None
+    o: AtomicRedViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], value: Array, token: None
 ) -> None:
     """Combine a tile of a view with memory."""
     type = o.view.type

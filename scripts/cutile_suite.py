@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     results.mkdir(parents=True)
     command = [sys.executable, "-m", "pytest", "-p", "tilery.cutile.pytest", "-q", "-n", str(args.jobs)]
     command += ["--tilery-engine", args.engine, "--tilery-results", str(results), "--ignore-glob=*bench_*"]
-    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    command += ["-p", "no:cacheprovider", "--tb=no", "--continue-on-collection-errors"]
     if not args.all:
         command += [f"--ignore-glob=*{name}" for name in LEFT_OUT if name.endswith(".py")]
         command += ["-k", " and ".join(f"not {name}" for name in LEFT_OUT if not name.endswith(".py"))]

@@ -1,4 +1,4 @@
-"""How fast kernels run: six cuTile kernels on the reference engine, batched, block by block, and in Triton's interpreter.
+"""How fast kernels run: six cuTile kernels, in batches, block by block, and in Triton's interpreter.
 
     python bench/run.py [--triton PYTHON] [--threads 2] [--quick] [--json FILE] [--report docs/reports/run.md]
 

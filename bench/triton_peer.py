@@ -65,7 +65,7 @@ def gemm_kernel(a, b, c, M, N, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl.con
 
 
 @triton.jit
-def attention_kernel(Q, K, V, O, L, D: tl.constexpr, TM: tl.constexpr, TN: tl.constexpr):
+def attention_kernel(Q, K, V, out, L, D: tl.constexpr, TM: tl.constexpr, TN: tl.constexpr):
     start = tl.program_id(1) * L * D
     m = tl.program_id(0) * TM + tl.arange(0, TM)
     d = tl.arange(0, D)
@@ -84,7 +84,7 @@ def attention_kernel(Q, K, V, O, L, D: tl.constexpr, TM: tl.constexpr, TN: tl.co
         v = tl.load(V + start + n[:, None] * D + d[None, :])
         acc = tl.dot(p.to(tl.float16), v, acc * alpha[:, None])
         top = new
-    tl.store(O + start + m[:, None] * D + d[None, :], (acc / total[:, None]).to(tl.float16))
+    tl.store(out + start + m[:, None] * D + d[None, :], (acc / total[:, None]).to(tl.float16))
 
 
 def cases(sizes):
@@ -96,7 +96,7 @@ def cases(sizes):
     w, bias = torch.randn(columns), torch.randn(columns)
     p, q, r = torch.randn(edge, edge), torch.randn(edge, edge), torch.empty(edge, edge)
     Q, K, V = (torch.randn(heads, length, dim, dtype=torch.float16) for _ in range(3))
-    O = torch.empty_like(Q)
+    out = torch.empty_like(Q)
     f = torch.nn.functional
     return {
         "vadd": (lambda: vadd_kernel[(n // 1024,)](a, b, c, TILE=1024), lambda: (c, a + b)),
@@ -111,8 +111,8 @@ def cases(sizes):
             lambda: (r, p @ q),
         ),
         "attention": (
-            lambda: attention_kernel[(length // 128, heads)](Q, K, V, O, length, D=dim, TM=128, TN=64),
-            lambda: (O, f.scaled_dot_product_attention(Q[None], K[None], V[None], scale=0.125)[0]),
+            lambda: attention_kernel[(length // 128, heads)](Q, K, V, out, length, D=dim, TM=128, TN=64),
+            lambda: (out, f.scaled_dot_product_attention(Q[None], K[None], V[None], scale=0.125)[0]),
         ),
     }
 

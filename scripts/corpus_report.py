@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import oracle  # noqa: E402
 import tilery  # noqa: E402
-from tilery.progress import progress  # noqa: E402
 from test_bytecode import mutate  # noqa: E402
 from tilery import TileError  # noqa: E402
+from tilery.progress import progress  # noqa: E402
 from tilery.version import SUPPORTED  # noqa: E402
 
 

@@ -13,17 +13,12 @@ import time
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 import tilery
-from tilery.attrs import IntAttr
-from tilery.exec.launch import Loaded
-from tilery.exec.tiles import CARRIERS
+from tilery.exec.contract import run_contract
 from tilery.passes import HOMES
 from tilery.progress import progress
-from tilery.smith import Buffer, Contract, Launch, smith_with_contract
+from tilery.smith import smith_with_contract
 
 SAME_BITS = "block by block"
 DEFAULT = "canonicalize,cse"
@@ -34,62 +29,25 @@ def variants() -> list[str]:
     return [SAME_BITS, DEFAULT, *(name for name in HOMES if name != "rename-symbol")]
 
 
-def arguments(launch: Launch, seed: int) -> list[Any]:
-    """Buffers with random bits, and the scalars of the contract."""
-    rng = np.random.default_rng(seed)
-    args: list[Any] = []
-    for argument in launch.args:
-        if isinstance(argument, Buffer):
-            dtype = CARRIERS[argument.element.name]
-            raw = rng.integers(0, 256, argument.count * dtype.itemsize, np.uint8)
-            args.append(raw & 1 if argument.element.bits == 1 else raw.view(f"u{dtype.itemsize}"))
-        elif isinstance(argument, IntAttr):
-            args.append(argument.bits)
-        else:
-            args.append(scalar(argument))
-    return args
-
-
-def scalar(argument: Any) -> Any:
-    from tilery.exec.numerics.convert import to_f64
-
-    bits = np.array([argument.bits], f"u{CARRIERS[argument.type.name].itemsize}")
-    return float(to_f64(bits.view(CARRIERS[argument.type.name]), argument.type)[0])
-
-
-def run(module: tilery.Module, contract: Contract, batch: int | None = None) -> list[bytes]:
-    """What all launches leave in memory, and what they print."""
-    left = []
-    for number, launch in enumerate(contract.launches):
-        args = arguments(launch, number)
-        printed: list[str] = []
-        loaded = Loaded(module)
-        loaded.kernel(launch.entry).launch(launch.grid, args, batch=batch, output=printed.append)
-        left += [a.tobytes() for a in args if isinstance(a, np.ndarray)]
-        left += [loaded.content(name) for name in loaded.globals]
-        left.append("".join(printed).encode())
-    return left
-
-
 def try_seed(seed: int) -> list[tuple[str, str]]:
     """For one module what became of each variant: "" if memory is the same, else what is wrong."""
     versions = tilery.SUPPORTED
     module, contract = smith_with_contract(seed, version=versions[seed % len(versions)], size=40)
     try:
-        wanted = run(module, contract)
+        wanted = run_contract(module, contract)
     except Exception as error:  # a fault of ours is what this script is there to find
         return [("run", f"{type(error).__name__}: {error}".splitlines()[0])]
     found = [("run", "")]
     for name in variants():
         try:
             if name == SAME_BITS:
-                got = run(module, contract, batch=1)
+                got = run_contract(module, contract, batch=1)
             else:
                 changed = tilery.optimize(module, name)
                 if tilery.equal(module, changed):
                     found.append((name, "unchanged"))
                     continue
-                got = run(changed, contract)
+                got = run_contract(changed, contract)
             found.append((name, "" if got == wanted else "memory differs"))
         except Exception as error:  # as above
             found.append((name, f"{type(error).__name__}: {error}".splitlines()[0]))
@@ -127,9 +85,9 @@ def report(outcomes: dict[str, Counter[str]], failures: list[str], seeds: range)
     lines = [
         "# The same memory before and after",
         "",
-        f"Written by `scripts/execution_report.py`: {len(seeds)} random modules (seeds {seeds[0]} to {seeds[-1]}), run on",
-        "the reference engine as they are, block by block, and after each pass. Memory, globals and output are compared bit",
-        "by bit.",
+        f"Written by `scripts/execution_report.py`: {len(seeds)} random modules (seeds {seeds[0]} to {seeds[-1]}), run",
+        "on the reference engine as they are, block by block, and after each pass. Memory, globals and output are",
+        "compared bit by bit.",
         "",
         "| | same | pass changed nothing | wrong |",
         "|---|--:|--:|--:|",

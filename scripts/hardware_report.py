@@ -22,7 +22,7 @@ from tilery.text.floats import is_nan
 from tilery.types import SCALARS
 
 TILE = 1024
-"""Element-wise cases use tiles of so many elements; where only some elements are kept, they are padded to whole tiles."""
+"""The tiles of element-wise cases; where only some elements are kept, they are padded to whole tiles."""
 
 
 @dataclass
@@ -98,7 +98,9 @@ def compare(verdict: Verdict, param: dict[str, Any], mine: Any, theirs: Any) -> 
     verdict.differ += len(where)
     element = SCALARS[param["elem"]]
     if element.is_float:
-        both = [is_nan(element, bits_of(element, mine[i])) and is_nan(element, bits_of(element, theirs[i])) for i in where]
+        both = [
+            is_nan(element, bits_of(element, mine[i])) and is_nan(element, bits_of(element, theirs[i])) for i in where
+        ]
         verdict.nans += sum(both)
         where = where[~np.array(both, bool)]
         gap = np.abs(ordered(mine[where]) - ordered(theirs[where]))

@@ -25,7 +25,7 @@ from tilery.decl import registered
 from tilery.ops import AddF, Entry, Module, Return
 from tilery.types import F32, F64, Function, Tile
 
-VERBS = ["info", "dis", "asm", "check", "convert", "dump", "fmt", "diff", "ops", "smith", "opt"]
+VERBS = ["info", "dis", "asm", "check", "convert", "dump", "fmt", "diff", "ops", "smith", "opt", "run"]
 TEXT = "entry @k(%a: tile<i32>) {\n  %0 = addi %a, %a : tile<i32>\n  return\n}\n"
 
 
@@ -540,7 +540,8 @@ def test_help_loads_nothing_but_itself() -> None:
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
-    assert set(done.stdout.split()) <= {"tilery.cli", "tilery.cli_files", "tilery.diag", "tilery.version"}
+    needed = {"tilery.cli", "tilery.cli_cutile", "tilery.cli_files", "tilery.cli_run", "tilery.diag", "tilery.version"}
+    assert set(done.stdout.split()) <= needed
 
 
 # ---------------------------------------------------------------- hostile input

@@ -26,7 +26,7 @@ from tilery.exec.run_shape import (
     reshape,
     select,
 )
-from tilery.exec.tiles import Array, carrier, dense_array, pointee_bytes
+from tilery.exec.tiles import Array, carrier, dense_array, pointee_bits, pointee_bytes
 from tilery.ir import Value
 from tilery.ops import (
     Assume,
@@ -256,10 +256,17 @@ def test_a_large_offset_does_not_wrap_at_32_bits() -> None:
     assert offset(o, np.array([0], np.int64), np.array([2**31 - 1], np.int32)).tolist() == [8 * (2**31 - 1)]
 
 
-def test_every_pointee_takes_whole_bytes() -> None:
-    sizes = {s.name: pointee_bytes(s) for s in SCALARS.values()}
-    assert sizes["i1"] == sizes["f4E2M1FN"] == sizes["f8E5M2"] == 1
-    assert sizes["bf16"] == 2 and sizes["tf32"] == 4 and sizes["f64"] == 8
+def test_two_f4_are_in_a_byte() -> None:
+    o = Offset(ptr=value((4,), Ptr(SCALARS["f4E2M1FN"])), offset=value((4,)))
+    by = np.array([[-3, -2, 2, 3]], np.int32)
+    assert offset(o, np.full((1, 4), 100, np.int64), by).tolist() == [[98, 99, 101, 101]]
+
+
+def test_how_far_apart_elements_are() -> None:
+    bits = {s.name: pointee_bits(s) for s in SCALARS.values()}
+    assert bits["f4E2M1FN"] == 4 and bits["i1"] == bits["f8E5M2"] == 8
+    assert bits["bf16"] == 16 and bits["tf32"] == 32 and bits["f64"] == 64
+    assert all(8 * pointee_bytes(s) == max(8, bits[s.name]) for s in SCALARS.values())
 
 
 # ---------------------------------------------------------------- values that are passed on

@@ -126,7 +126,8 @@ def replay(args: argparse.Namespace) -> int:
             recorded = load(args.recorded)
         except OSError as error:
             raise Stop(f"cannot read '{args.recorded}': {(error.strerror or str(error)).lower()}") from None
-        from . import compile, load as load_module
+        from . import compile
+        from . import load as load_module
 
         placed = recorded.place()
         kernel = compile(load_module(recorded.bytecode), recorded.entry)
@@ -150,7 +151,7 @@ def make_arguments(specs: list[str], seed: int) -> list[Argument]:
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    arguments = []
+    arguments: list[Argument] = []
     for number, text in enumerate(specs):
         name, given, spec = text.partition("=")
         if not given or ":" in name or name.startswith("@"):

@@ -401,6 +401,33 @@ def _news(version: Version) -> Iterator[str]:
         yield from (f"`{m.text}` of {cls.__name__}" for m in cls if getattr(m, "since", None) == version)  # type: ignore[attr-defined]  # every enum here has `text`
 
 
+# ---------------------------------------------------------------- execution
+
+
+def _execution_page() -> Iterator[str]:
+    """What the reference engine gives for each operation. NumPy is needed to know it."""
+    from .exec import load_operations
+    from .exec.registry import RUNS
+
+    load_operations()
+    yield from ("# What executing an operation gives", "")
+    yield from (
+        "The reference engine is exact: integers wrap around, floats are rounded once in the mode that the operation",
+        "names, a NaN that arithmetic makes has NVIDIA's bits. The table says for each operation what is not exact but",
+        "within a bound, what the specification leaves open, and what the engine does then. The same inputs give the",
+        "same bits whatever the size of the batch and the number of threads; only the last bits of transcendental functions",
+        "and of matrix products can depend on the libraries behind NumPy.",
+        "",
+    )
+    for group, opdefs in groups().items():
+        yield from (f"## {group}", "")
+        rows = []
+        for d in opdefs:
+            run = RUNS.get(d.cls)
+            rows.append((f"[{d.mnemonic}](operations/{_slug(group)}.md#{d.mnemonic})", (run and run.note) or "exact"))
+        yield from _table(["Operation", "Result"], rows)
+
+
 # ---------------------------------------------------------------- files
 
 
@@ -412,6 +439,7 @@ def pages() -> dict[str, str]:
         "attributes.md": _attributes_page(),
         "enums.md": _enums_page(),
         "versions.md": _versions_page(),
+        "execution.md": _execution_page(),
         "operations/index.md": _index_page(chapters),
     }
     for group, opdefs in chapters.items():

@@ -272,11 +272,16 @@ def from_int(source: Scalar, target: Scalar, a: int, signedness: Signedness, mod
 
 
 def to_int(source: Scalar, target: Scalar, a: int, signedness: Signedness, saturating: bool) -> int | None:
-    """A float as an integer, towards zero; out of range only where it saturates."""
+    """A float as an integer, towards zero; out of range only where it saturates.
+
+    Hardware gives the i1 of a fraction as 1, the specification as 0.
+    """
     number = value(source, a)
     if number is None:
         return None
     whole = int(number)
+    if target is I1 and whole != number:
+        return None
     low, high = 0, (1 << target.bits) - 1
     if signedness is Signedness.SIGNED:
         if target is I1:

@@ -9,8 +9,5 @@ CHAPTERS = ("float", "integer", "convert", "shape", "reduce", "mma", "memory", "
 
 def load_operations() -> None:
     """Import the modules that say how operations are executed."""
-    import os
-    here = os.path.dirname(__file__)
     for chapter in CHAPTERS:
-        if not os.path.exists(f"{here}/run_{chapter}.py"): continue  # TEMPORARY
         import_module(f"{__name__}.run_{chapter}")

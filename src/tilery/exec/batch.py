@@ -20,7 +20,7 @@ SMALL = 64
 
 
 class Batch:
-    """Tile blocks, in the order of `ranks`, and for each slot in use its value: an array, a tuple of values, or None."""
+    """Tile blocks, in the order of `ranks`, and the value of each slot in use: an array, a tuple of values, or None."""
 
     __slots__ = ("blocks", "env", "lanes", "machine", "pc", "program", "ranks", "seen", "stuck", "turn", "waits")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..diag import TileError
 from ..ir import walk
-from ..ops import Entry, Module, PrintTko
+from ..ops import Entry, Global, Module, PrintTko
 from . import load_operations
 from .arguments import Buffers, bind
 from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
@@ -25,6 +25,8 @@ MAX_GRID = (1 << 24) - 1
 BATCH_BYTES = 512 << 10
 """The largest tile of a kernel, over all tile blocks of a batch, takes about this much: what a core's cache holds."""
 MAX_LANES = 1 << 14
+LOADED = (Module, Global, Entry)
+"""The operations that are executed by loading a module and launching a kernel."""
 
 
 class Loaded:

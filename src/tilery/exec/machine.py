@@ -1,8 +1,8 @@
 """The machine: runs batches of tile blocks through a program, splits them where their ways part and merges them again.
 
-The batch that is furthest back goes first, so that the others can meet it. A loop that only waits (nothing changed since
-its last round, neither its values nor memory) is set aside until memory changes; when all wait, tile blocks that have not
-started yet are let in; when there are none, it is a deadlock.
+The batch that is furthest back goes first, so that the others can meet it. A loop that only waits (nothing changed
+since its last round, neither its values nor memory) is set aside until memory changes; when all wait, tile blocks that
+have not started yet are let in; when there are none, it is a deadlock.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ class Machine:
     def _compute(self, step: Compute, batch: Batch) -> None:
         env, run = batch.env, step.run
         args = [
-            env[a] if a.__class__ is int else None if a is None else tuple([env[slot] for slot in a])  # type: ignore[index,union-attr]
+            env[a] if a.__class__ is int else None if a is None else tuple([env[slot] for slot in a])  # type: ignore[union-attr]  # a class test is quicker than isinstance
             for a in step.args
         ]
         self._count(step.op, batch)
@@ -258,11 +258,11 @@ class Machine:
         except AssertFailed as failed:
             raise self.error(batch, step.op, failed.message, failed.where[0]) from None
         outs = step.outs
-        for out, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
-            if out.__class__ is int:
-                env[out] = value  # type: ignore[index]
-            else:
-                env.update(zip(out, value))  # type: ignore[arg-type]
+        for slots, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
+            if isinstance(slots, int):
+                env[slots] = value
+            elif slots is not None:
+                env.update(zip(slots, value))
         for slot in step.frees:
             del env[slot]
 
@@ -335,7 +335,7 @@ def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:
 
 
 def _spare(slots: Slots, batch: Batch) -> Array | None:
-    """Memory of a value that nobody needs any more; of one that is the same in all tile blocks others may have a part."""
+    """Memory of a value that nobody needs any more; one lane for all tile blocks may be in other batches too."""
     for slot in slots:
         array: Array = batch.env[slot]
         if len(array) == batch.lanes > 1:
@@ -358,7 +358,7 @@ def _unchanged(a: Any, b: Any) -> bool:
         return all(map(_unchanged, a, b))
     if a is None or isinstance(a, int):
         return bool(a == b)
-    return a.shape == b.shape and a.tobytes() == b.tobytes()
+    return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
 def grid_batches(

@@ -16,9 +16,9 @@ GUARD = 64
 
 
 class AssertFailed(Exception):
-    """A condition that does not hold; `where` indexes its tile (with the lane), first where it does not."""
+    """A condition that does not hold; each of `where` indexes its tile (with the lane): the first few elements."""
 
-    def __init__(self, message: str, where: tuple[int, ...]) -> None:
+    def __init__(self, message: str, where: list[tuple[int, ...]]) -> None:
         super().__init__(message)
         self.message, self.where = message, where
 
@@ -60,7 +60,7 @@ class Buffer:
 
 
 def _read_only(buffer: Buffer) -> str:
-    return f"is in '{buffer.label}', which cannot be written"
+    return f"is in {buffer.label}, which cannot be written"
 
 
 class Memory:
@@ -147,6 +147,14 @@ class Memory:
         for buffer, chosen, index in parts:
             buffer.typed(values.dtype)[1][index] = values[chosen]
 
+    def text(self, address: int) -> bytes:
+        """The bytes from an address up to the first zero. Raises Fault."""
+        buffer = self.at(address)
+        if buffer is None:
+            raise Fault("is outside every buffer" + self._nearby(address), (), address)
+        start, content = buffer.typed(np.dtype(np.uint8))
+        return content[address - start :].tobytes().partition(b"\0")[0]
+
     def whole(self, addresses: Array, dtype: np.dtype[Any]) -> tuple[Buffer, Array] | None:
         """The buffer that holds all the elements and where in it they are; None if they lie in several or outside."""
         if not addresses.size:
@@ -212,5 +220,5 @@ class Memory:
             return ": there is none"
         b = ranked[0]
         if address >= b.end:
-            return f": {address - b.end} bytes after the end of '{b.label}' ({b.size} bytes)"
-        return f": {b.address - address} bytes before '{b.label}' ({b.size} bytes)"
+            return f": {address - b.end} bytes after the end of {b.label} ({b.size} bytes)"
+        return f": {b.address - address} bytes before {b.label} ({b.size} bytes)"

@@ -64,6 +64,8 @@ class Place(NamedTuple):
     """Addresses of first elements; for elements of four bits they count half bytes, as the strides do."""
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    skips: tuple[Number, ...]
+    """How much of a box comes before the tensor; only positions of a gather/scatter view can be negative."""
     extents: tuple[Number, ...]
     """How much of a box lies in the tensor."""
     present: Array | None
@@ -89,37 +91,47 @@ class Place(NamedTuple):
             return boxes
         return np.moveaxis(boxes.reshape(self.lanes, -1, *self.shape), 1, self.sparse + 1)
 
-    def groups(self, ordered: bool) -> Iterator[tuple[Array | slice, tuple[int, ...]]]:
-        """Boxes of the same extents. `ordered`: only neighbours, in order."""
-        fixed = tuple(extent if isinstance(extent, int) else 0 for extent in self.extents)
-        varying = [i for i, extent in enumerate(self.extents) if not isinstance(extent, int)]
-        if not varying and self.present is None:
-            if 0 not in fixed:
-                yield slice(None), fixed
-            return
-        code = np.zeros(len(self.starts), np.int64) if self.present is None else self.present - np.int64(1)
-        for i in varying:
-            code = code * (self.shape[i] + 1) + self.extents[i]
-        if self.present is not None:
-            code[~self.present] = -1
-        if ordered:
-            edges = np.flatnonzero(code[1:] != code[:-1]) + 1
-            chosen: list[Array] = np.split(np.arange(len(code)), edges)
-        else:
-            chosen = [np.flatnonzero(code == value) for value in np.unique(code)]
-        for lanes in chosen:
-            first = lanes[0]
-            extents = tuple(e if isinstance(e, int) else int(e[first]) for e in self.extents)
-            if code[first] >= 0 and 0 not in extents:
-                yield (slice(None) if len(lanes) == len(code) else lanes), extents
+    def groups(self, ordered: bool) -> Iterator[tuple[Array | slice, Array, tuple[slice, ...]]]:
+        """Boxes that have the same part in the tensor: which ones, where these parts start, and the parts.
 
-    def fault(self, fault: Fault, chosen: Array | slice) -> Fault:
-        """A fault in one of some boxes, as one in the tile."""
+        `ordered`: only neighbours, in order.
+        """
+        for chosen, first in self._alike(ordered):
+            inner = []
+            starts = self.starts[chosen]
+            for skip, extent, stride in zip(self.skips, self.extents, self.strides):
+                low, size = _at(skip, first), _at(extent, first)
+                inner.append(slice(low, low + size))
+                if low:
+                    starts = starts + wrapped(low * stride)
+            inside = self.present is None or self.present[first]
+            if inside and all(part.start < part.stop for part in inner):
+                yield chosen, starts, tuple(inner)
+
+    def _alike(self, ordered: bool) -> list[tuple[Array | slice, int]]:
+        """Boxes of which the same part is in the tensor, with the first of them."""
+        varying = [n for n in (*self.skips, *self.extents) if not isinstance(n, int)]
+        if self.present is not None:
+            varying.append(self.present)
+        if not varying:
+            return [(slice(None), 0)]
+        code = np.zeros(len(self.starts), np.int64)
+        for number in varying:
+            # Renumbered at every step, so that it cannot overflow.
+            code = np.unique(code * (int(number.max()) + 1) + number, return_inverse=True)[1].reshape(-1)
+        if ordered:
+            parts = np.split(np.arange(len(code)), np.flatnonzero(code[1:] != code[:-1]) + 1)
+        else:
+            parts = [np.flatnonzero(code == value) for value in range(int(code.max()) + 1)]
+        return [(slice(None) if len(part) == len(code) else part, int(part[0])) for part in parts]
+
+    def fault(self, fault: Fault, chosen: Array | slice, inner: tuple[slice, ...]) -> Fault:
+        """A fault in such a part of some boxes, as one in the tile."""
         box, *rest = fault.where
         box = box if isinstance(chosen, slice) else int(chosen[box])
+        rest = [part.start + i for part, i in zip(inner, rest)]
         if self.sparse is not None:
-            count = self.view.tile_shape[self.sparse]
-            box, position = divmod(box, count)
+            box, position = divmod(box, self.view.tile_shape[self.sparse])
             rest.insert(self.sparse, position)
         return Fault(fault.reason, (box, *rest), fault.address)
 
@@ -131,7 +143,7 @@ def place(view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised:
     sparse = view.sparse_dim if isinstance(view, GatherScatterView) else None
     fixed = 0
     starts = tensor.base * scale
-    shape, strides, extents = [], [], []
+    shape, strides, skips, extents = [], [], [], []
     present = None
     dims, steps = layout(view)
     for i, (dim, step, size) in enumerate(zip(dims, steps, view.tile_shape)):
@@ -140,7 +152,7 @@ def place(view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised:
             offsets, present = _positions(index[i], tensor.shape[dim], promised[i])
             starts = starts.reshape(starts.shape[0], *(1,) * (2 - starts.ndim)) + offsets * wrapped(stride)
             continue
-        start, extent = _range(index[i], simple(tensor.shape[dim]), step, size, promised[i])
+        start, skip, extent = _range(index[i], simple(tensor.shape[dim]), step, size, promised[i], sparse is not None)
         if isinstance(start, int):
             fixed += start * stride
         else:
@@ -148,8 +160,9 @@ def place(view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised:
             starts = starts + (moved if starts.ndim == 1 else moved[:, np.newaxis])
         shape.append(size)
         strides.append(stride)
+        skips.append(skip)
         extents.append(extent)
-    return _spread(view, starts + wrapped(fixed), tuple(shape), tuple(strides), extents, present)
+    return _spread(view, starts + wrapped(fixed), tuple(shape), tuple(strides), skips, extents, present)
 
 
 def _spread(
@@ -157,19 +170,25 @@ def _spread(
     starts: Array,
     shape: tuple[int, ...],
     strides: tuple[int, ...],
+    skips: list[Number],
     extents: list[Number],
     present: Array | None,
 ) -> Place:
-    """One start, extent and presence for every box."""
-    arrays = [e for e in extents if not isinstance(e, int)]
-    lanes = max([starts.shape[0], *(e.shape[0] for e in arrays)] + ([] if present is None else [present.shape[0]]))
+    """One start, part and presence for every box."""
+    arrays = [starts, *(n for n in (*skips, *extents, present) if isinstance(n, np.ndarray))]
+    lanes = max(a.shape[0] for a in arrays)
     inner = starts.shape[1:]
 
     def every(a: Array) -> Array:
         return np.broadcast_to(a.reshape(*a.shape, *(1,) * (1 + len(inner) - a.ndim)), (lanes, *inner)).reshape(-1)
 
-    wide = tuple(e if isinstance(e, int) else every(e) for e in extents)
-    return Place(view, lanes, every(starts), shape, strides, wide, None if present is None else every(present))
+    before, inside = (tuple(n if isinstance(n, int) else every(n) for n in numbers) for numbers in (skips, extents))
+    found = None if present is None else every(present)
+    return Place(view, lanes, every(starts), shape, strides, before, inside, found)
+
+
+def _at(number: Number, box: int) -> int:
+    return number if isinstance(number, int) else int(number[box])
 
 
 def _one(number: Number) -> int:
@@ -184,23 +203,35 @@ def simple(number: Number) -> Number:
     return int(number[0]) if not isinstance(number, int) and number.shape[0] == 1 else number
 
 
-def _range(index: Array, size: Number, step: int, tile: int, promised: bool) -> tuple[Number, Number]:
-    """Along one dimension: the first element of a tile, and how many of its elements lie in the tensor."""
-    number = simple(limited(index))
+def _range(
+    index: Array, size: Number, step: int, tile: int, promised: bool, signed: bool
+) -> tuple[Number, Number, Number]:
+    """Along one dimension: the first element of a tile, and how many elements come before the tensor and lie in it."""
+    number = simple(_bounded(index) if signed else limited(index))
     if promised:
-        return number * step, tile
+        return number * step, 0, tile
     if isinstance(number, int) and isinstance(size, int):
-        start = min(number, -(-size // step)) * step
-        return start, max(0, min(tile, size - start))
+        start = max(-tile, min(number, -(-size // step))) * step
+        skip = max(0, -start)
+        return start, skip, max(0, min(tile, size - start) - skip)
     starts = np.minimum(number, -(-size // step)) * step
     room: Array = size - starts
     low = int(room.min())
-    if low >= tile:
-        return starts, tile
-    extents = np.clip(room, 0, tile)
-    if extents.shape[0] == 1 or (extents == extents[0]).all():
-        return starts, int(extents[0])
-    return starts, extents
+    if not signed:
+        return starts, 0, tile if low >= tile else _shared(np.clip(room, 0, tile))
+    starts = np.maximum(starts, -tile)
+    skips = np.maximum(-starts, 0)
+    return starts, _shared(skips), _shared(np.maximum(np.minimum(room, tile) - skips, 0))
+
+
+def _bounded(numbers: Array) -> Array:
+    """Signed numbers as int64, so small that sums do not overflow."""
+    return np.clip(numbers.astype(np.int64), -LARGE, LARGE)
+
+
+def _shared(numbers: Array) -> Number:
+    """One number if all are the same."""
+    return int(numbers[0]) if (numbers == numbers[0]).all() else numbers
 
 
 def _positions(index: Array, size: Number, promised: bool) -> tuple[Array, Array | None]:

@@ -1,95 +1,89 @@
-"""One conversion of C's printf, as the C library of Linux shows numbers."""
+"""One conversion of C's printf, as CUDA takes it and as the C library of Linux shows numbers."""
 
 from __future__ import annotations
 
 import math
 import re
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-SPEC = re.compile(rb"%([-+ #0]*)(\*|\d*)(?:\.(\*|\d*))?(hh|h|ll|l|j|z|t|q|L)?([diouxXcsfFeEgGaApn])")
+SPEC = re.compile(rb"%([-+ #0]*)(\*|\d*)(?:\.(\*|\d*))?(hh|h|ll|l)?([diouxXcsSfFeEgGaAp])")
+FLOATS = "fFeEgGaA"
 LONGEST = 1 << 12
 """Widths and precisions are cut to this, so that a short text cannot ask for gigabytes."""
-LONG = (b"l", b"ll", b"j", b"z", b"t", b"q", b"L")
+BITS = {b"hh": 8, b"h": 16, b"": 32, b"l": 64, b"ll": 64}
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A conversion: its flags, width, precision (each a number, or b"*" for the next argument) and letter."""
+    """A conversion: its flags, width, precision (None for absent, -1 for the next argument), length and letter."""
 
     text: bytes
     flags: bytes = b""
-    width: int | bytes | None = None
-    precision: int | bytes | None = None
+    width: int = 0
+    precision: int | None = None
     length: bytes = b""
     letter: str = ""
 
-    def show(self, arguments: bytes, position: int) -> tuple[bytes, int]:
-        """The next argument in laid-out memory as text, and where the one after it is. Beyond the end all is 0."""
+    def show(self, arguments: bytes, position: int, string: Callable[[int], bytes]) -> tuple[bytes, int]:
+        """The next argument in laid-out memory as text, and where the one after it is. Beyond the end all is 0.
+
+        `string` gives the text at an address.
+        """
         if not self.letter:
             return self.text, position
         flags, width, precision = self.flags, self.width, self.precision
-        if width == b"*":
+        if width < 0:
             width, position = _take(arguments, position, "i")
-            if width < 0:
-                flags, width = flags + b"-", -width
-        if precision == b"*":
+            flags += b"-" * (width < 0)
+        if precision == -1:
             precision, position = _take(arguments, position, "i")
             precision = None if precision < 0 else precision
-        assert not isinstance(width, bytes) and not isinstance(precision, bytes)
-        kind = "d" if self.letter in "fFeEgGaA" else "q" if self.length in LONG or self.letter in "spn" else "i"
-        value, position = _take(arguments, position, kind)
-        body = self._body(value, flags, None if precision is None else min(precision, LONGEST))
-        zeros = b"0" in flags and b"-" not in flags and not self._plain(value, precision)
-        return _padded(body, min(width or 0, LONGEST), b"-" in flags, zeros), position
+        precision = None if precision is None else min(precision, LONGEST)
+        if self.letter in FLOATS:
+            number, position = _take(arguments, position, "d")
+            body = _float(number, self.letter, flags, precision)
+            fills = math.isfinite(number)
+        else:
+            wide = self.letter in "sSp" or BITS[self.length] == 64
+            word, position = _take(arguments, position, "q" if wide else "i")
+            body = self._word(word, flags, precision, string)
+            fills = self.letter not in "csSp" and precision is None
+        return _padded(body, min(abs(width), LONGEST), b"-" in flags, fills and b"0" in flags), position
 
-    def _plain(self, value: float, precision: int | None) -> bool:
-        """Whether it is never padded with zeros."""
-        if self.letter in "fFeEgGaA":
-            return not math.isfinite(value)
-        return self.letter in "cspn" or precision is not None
-
-    def _body(self, value: float, flags: bytes, precision: int | None) -> bytes:
-        letter = self.letter
-        if letter in "fFeEgGaA":
-            return _float(float(value), letter, flags, precision)
-        number = int(value)
-        match letter:
+    def _word(self, word: int, flags: bytes, precision: int | None, string: Callable[[int], bytes]) -> bytes:
+        match self.letter:
             case "c":
-                return bytes([number & 255])
-            case "n":
-                return b""
-            case "s":
-                return b"(null)"[: 6 if precision is None else precision]
+                return bytes([word & 255])
+            case "s" | "S":
+                return (string(word & (1 << 64) - 1) if word else b"(null)")[:precision]
             case "p":
-                return b"(nil)" if number == 0 else b"0x%x" % (number & (1 << 64) - 1)
-        return _integer(number, letter, flags, precision, self._bits())
-
-    def _bits(self) -> int:
-        return 64 if self.length in LONG else {b"hh": 8, b"h": 16}.get(self.length, 32)
+                return b"0x%x" % (word & (1 << 64) - 1) if word else b"(nil)"
+        return _integer(word, self.letter, flags, precision, BITS[self.length])
 
 
 def parse_format(text: bytes) -> Format:
-    """A conversion from its text; what C does not know is shown as it is and takes no argument.
+    """A conversion from its text; what CUDA does not know is shown as it is and takes no argument.
 
-    >>> parse_format(b"%+5.1f").show(struct.pack("<d", 2.25), 0)
+    >>> parse_format(b"%+5.1f").show(struct.pack("<d", 2.25), 0, lambda address: b"")
     (b' +2.2', 8)
     """
     found = SPEC.fullmatch(text)
     if found is None:
         return Format(text)
     flags, width, precision, length, letter = found.groups()
-    exact = None if precision is None else b"*" if precision == b"*" else int(precision or b"0")
-    wide = None if not width else b"*" if width == b"*" else int(width)
+    exact = None if precision is None else -1 if precision == b"*" else min(int(precision or b"0"), LONGEST)
+    wide = -1 if width == b"*" else min(int(width or b"0"), LONGEST)
     return Format(text, flags, wide, exact, length or b"", letter.decode())
 
 
-def _take(arguments: bytes, position: int, kind: str) -> tuple[float | int, int]:
+def _take(arguments: bytes, position: int, kind: str) -> tuple[Any, int]:
     size = 4 if kind == "i" else 8
     position += -position % size
     word = arguments[position : position + size].ljust(size, b"\0")
-    value: float | int = struct.unpack("<" + kind, word)[0]
-    return value, position + size
+    return struct.unpack("<" + kind, word)[0], position + size
 
 
 def _padded(body: bytes, width: int, left: bool, zeros: bool) -> bytes:
@@ -146,8 +140,7 @@ def _hexadecimal(size: float, precision: int | None, point: bool) -> bytes:
     if size == 0:
         lead, exponent = 0, 0
     else:
-        fraction, exponent = math.frexp(size)
-        exponent = max(exponent - 1, -1022)
+        exponent = max(math.frexp(size)[1] - 1, -1022)
         lead = int(math.ldexp(size, 52 - exponent))
     whole, rest = lead >> 52, lead & (1 << 52) - 1
     if precision is None:

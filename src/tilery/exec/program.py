@@ -24,6 +24,8 @@ Moves = tuple[Slots, Slots]
 """Values that are copied all at once: from these slots to those."""
 
 NO_MOVES: Moves = ((), ())
+CONTROL = (If, For, Loop, Yield, Continue, Break, Return)
+"""The operations that are laid out as steps and jumps."""
 MAX_NESTED_BODIES = 32
 """How deep `reduce` and `scan` may stand in each other's bodies."""
 

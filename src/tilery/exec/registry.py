@@ -19,7 +19,8 @@ class Run:
     for an absent optional operand, a tuple for a variadic one) and returns the result, or a tuple of results where the
     operation has several result fields. With `batch`, the batch of tile blocks comes before the operands: for what
     depends on the block or touches memory. With `reuses`, it also takes `out=`: an array of the result's shape and type
-    that it may overwrite, often one of the operands, or None; and its result shares memory with nothing else. `note` says what is not exact or not defined, for the documentation.
+    that it may overwrite, often one of the operands, or None; and its result shares memory with nothing else. `note`
+    says what is not exact or not defined, for the documentation.
     """
 
     function: Callable[..., Any]

@@ -1,7 +1,7 @@
 """Atomic operations: one element after the other, tile block by tile block and row by row.
 
-Where no address occurs twice all elements are independent. Otherwise they are sorted by address, and what came before an
-element at its address is found with a scan; sums of floats, which depend on the order, are made in just that order.
+Where no address occurs twice all elements are independent. Otherwise they are sorted by address, and what came before
+an element at its address is found with a scan; sums of floats, which depend on the order, are made in just that order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .memory import Fault, Memory
 from .numerics.arithmetic import add
 from .places import TensorRef, alike, among, place
 from .registry import executes
-from .run_memory import chosen, pointee, stored
+from .run_memory import pointee, stored
+from .runs import among_masked
 from .tiles import Array, element_of, unsigned
 
 MASKED = "What a masked element gives is not defined: it is 0."
@@ -47,9 +48,16 @@ INTEGER: dict[AtomicRMWMode, Combine] = {
 }
 
 
-def add_floats(a: Array, b: Array) -> Array:
-    """The sums, rounded to nearest even. f32 takes and gives no subnormal numbers: they are zeros of the same sign."""
-    return add(a, b, ftz=a.dtype == np.float32)
+def add_floats(old: Array, arg: Array) -> Array:
+    """The sums, rounded to nearest even, as an H200 adds to memory.
+
+    f32 takes and gives no subnormal numbers: they are zeros of the same sign. In f64 a NaN keeps all its bits.
+    """
+    total = add(old, arg, ftz=old.dtype == np.float32)
+    if total.dtype == np.float64:
+        for operand in (old, arg):
+            np.copyto(total, operand, where=np.isnan(operand))
+    return total
 
 
 # ---------------------------------------------------------------- one after the other
@@ -198,7 +206,7 @@ def _apply(
         try:
             out[mask] = run(pointers[mask], *(a[mask] for a in args_))
         except Fault as fault:
-            raise chosen(fault, mask) from None
+            raise among_masked(fault, mask) from None
     return out
 
 
@@ -251,4 +259,4 @@ def atomic_red_view_tko(
             try:
                 read_modify_write(batch.memory, o.mode, element, addresses[inside], part[inside])
             except Fault as fault:
-                raise among(lanes, chosen(fault, inside)) from None
+                raise among(lanes, among_masked(fault, inside)) from None

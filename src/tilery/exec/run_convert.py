@@ -74,7 +74,7 @@ def itof(o: IToF, from_: Array) -> Array:
     FToI,
     note="Not defined by the specification: what does not fit saturates and NaN gives 0; without `saturating`, as on "
     "an H200, i8 is the lower half of an i16, and NaN from f64 or to i64 gives the sign bit (to i8 0). i1 is whether "
-    "the number is not zero, fractions and NaN included.",
+    "the number is not zero, fractions and NaN included (and, on an H200, -0 of tf32 and of 8 bits).",
 )
 def ftoi(o: FToI, from_: Array) -> Array:
     """The integer towards zero."""

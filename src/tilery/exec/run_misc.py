@@ -1,8 +1,8 @@
 """Printing and assertions.
 
-`print_tko` prints as C's printf does: the arguments are laid out one after the other, integers widened to 32 bits and
-floats to f64, and each conversion takes as many bytes as its letter says, whatever the type of the value was. A tile
-repeats its conversion for every element, within brackets.
+`print_tko` prints as C's printf does: the elements of a tile are laid out one after the other, integers widened to 32
+bits and floats to f64, and a conversion takes as many bytes as its letter says, whatever the type of the values. It is
+repeated for every element, within brackets. Any text ends at its first zero byte.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 
 from ..ops import Assert, PrintTko
 from ..ops.misc import CONVERSION
-from ..types import I1, I4, Ptr, Tile, Type
-from .memory import AssertFailed
-from .numerics.convert import to_f64
+from ..types import F32, F64, I1, I4, Ptr, Tile, Type
+from .memory import AssertFailed, Fault, Memory
+from .numerics.convert import to_f32, to_f64
 from .printf import Format, parse_format
 from .registry import executes
 from .tiles import Array
@@ -24,50 +24,39 @@ SHOWN = 4
 """As many elements are named where an assertion fails."""
 
 
-def _widened(values: Array, type: Type) -> Array:
-    """The elements as C passes them to a function of any number of arguments, flat for each lane."""
+def _laid_out(values: Array, type: Type) -> list[bytes]:
+    """For each lane the elements as C passes them to a function of any number of arguments."""
     assert isinstance(type, Tile)
     element = type.element
-    if isinstance(element, Ptr):
+    if isinstance(element, Ptr) or element is F64:
         wide = values
     elif element.is_float:
-        wide = to_f64(values, element)
+        # Through f32, as on a GPU, which shows in NaNs of f16: they lose their sign.
+        wide = to_f64(to_f32(values, element), F32)
     elif element is I1:
         wide = values.astype(np.int32)
     elif element is I4:
         wide = (values.astype(np.int32) ^ 8) - 8
     else:
         wide = values.astype(np.int32) if element.bits < 32 else values
-    return wide.reshape(len(values), -1)
+    return [lane.tobytes() for lane in wide]
 
 
-def _laid_out(values: tuple[Array, ...], types: list[Type], lane: int) -> bytes:
-    """The arguments of one tile block in memory, each aligned to its size."""
-    parts: list[bytes] = []
-    size = 0
-    for value, type in zip(values, types):
-        words = value[lane if len(value) > 1 else 0]
-        gap = -size % words.itemsize
-        parts += [bytes(gap), words.tobytes()]
-        size += gap + words.nbytes
-    return b"".join(parts)
-
-
-def _pieces(text: str, types: list[Type]) -> list[bytes | Format]:
-    """The text with the conversions of tiles repeated for their elements."""
-    out: list[bytes | Format] = []
+def _pieces(text: str, types: list[Type]) -> list[bytes | list[bytes | Format]]:
+    """The text: what stands between values, and for each value its conversion, repeated for its elements."""
+    out: list[bytes | list[bytes | Format]] = []
     position, waiting = 0, iter(types)
     while (found := text.find("%", position)) >= 0:
         out.append(_raw(text[position:found]))
         match = CONVERSION.match(text, found)
         assert match is not None  # the verifier has seen to it
         position = match.end()
-        if match[0] == "%%":
+        type = None if match[0] == "%%" else next(waiting, None)
+        if type is None:
             out.append(b"%")
-            continue
-        type = next(waiting)
-        assert isinstance(type, Tile)
-        out += _repeated(parse_format(_raw(match[0])), type.shape)
+        else:
+            assert isinstance(type, Tile)
+            out.append(_repeated(parse_format(_raw(match[0])), type.shape))
     return [*out, _raw(text[position:])]
 
 
@@ -80,37 +69,43 @@ def _repeated(conversion: Format, shape: tuple[int, ...]) -> list[bytes | Format
 
 
 def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+    return text.encode("utf-8", "surrogateescape").partition(b"\0")[0]
 
 
 @executes(
     PrintTko,
     batch=True,
-    note="Tile blocks print in the order of the grid; on a GPU the order is not defined. A conversion that does not fit the "
-    "type of its value shows what C's printf does; bytes after the last argument are 0.",
+    note="Tile blocks print in the order of the grid; on a GPU there is no order. A conversion that does not fit the "
+    "type of its value shows what C's printf does; what it takes after the last element is 0.",
 )
 def print_tko(o: PrintTko, batch: Any, args: tuple[Array, ...], token: None = None) -> None:
     """Print the text with the values, once for every tile block."""
     types = [value.type for value in o.args]
     pieces = _pieces(o.str_, types)
-    values = tuple(map(_widened, args, types))
+    values = list(map(_laid_out, args, types))
     same = all(len(value) == 1 for value in values)
     text = ""
     for lane in range(batch.lanes):
         if lane == 0 or not same:
-            text = _printed(pieces, _laid_out(values, types, lane))
+            try:
+                text = _printed(pieces, [value[lane if len(value) > 1 else 0] for value in values], batch.memory)
+            except Fault as fault:
+                raise Fault(fault.reason, (lane,), fault.address) from None
         batch.write(lane, text)
 
 
-def _printed(pieces: list[bytes | Format], arguments: bytes) -> str:
+def _printed(pieces: list[bytes | list[bytes | Format]], values: list[bytes], memory: Memory) -> str:
     out = []
-    position = 0
+    waiting = iter(values)
     for piece in pieces:
-        if isinstance(piece, Format):
-            shown, position = piece.show(arguments, position)
-            out.append(shown)
-        else:
+        if isinstance(piece, bytes):
             out.append(piece)
+            continue
+        value, position = next(waiting), 0
+        for part in piece:
+            if isinstance(part, Format):
+                part, position = part.show(value, position, memory.text)
+            out.append(part)
     return b"".join(out).decode("utf-8", "replace")
 
 
@@ -120,11 +115,11 @@ def assert_(o: Assert, batch: Any, condition: Array) -> None:
     if condition.all():
         return
     failed = np.argwhere(~condition)
-    first = tuple(int(i) for i in failed[0])
+    where = [tuple(int(i) for i in index) for index in failed[:SHOWN]]
     message = f"assert: {o.message}" if o.message else "assert: the condition does not hold"
     inside = failed[failed[:, 0] == failed[0, 0], 1:]
     if len(inside) > 1:
         shown = ", ".join(str(list(map(int, where))) for where in inside[:SHOWN])
         more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
         message += f" (not for the elements {shown}{more})"
-    raise AssertFailed(message, first)
+    raise AssertFailed(message, where)

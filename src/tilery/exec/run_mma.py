@@ -25,6 +25,7 @@ MMAF = (
     "128); it also gives infinities or NaN where only a partial sum overflows. `fast_acc` changes nothing here."
 )
 SCALED = "The sum is formed in f64 and rounded once."
+MMAI = "Sums wrap around. An H200 does so for some shapes, and saturates for others."
 
 
 @executes(MmaF, reuses=True, note=MMAF)
@@ -47,7 +48,7 @@ def mmaf_scaled(
     return _rounded(_Factor(left, F64), _Factor(right, F64), acc, out)
 
 
-@executes(MmaI)
+@executes(MmaI, note=MMAI)
 def mmai(o: MmaI, lhs: Array, rhs: Array, acc: Array) -> Array:
     """The matrix product plus the accumulator, which wraps around."""
     # Floats multiply many times faster, and are exact as long as sums stay below 2**24 or 2**53.
@@ -103,11 +104,18 @@ def _rounded(lhs: _Factor, rhs: _Factor, acc: Array, out: Array | None) -> Array
 def _in_f64(lhs: Array, rhs: Array, acc: Array) -> Array:
     """The product plus the accumulator in f64, one step of K after the other.
 
-    Ten times slower than BLAS, which would give other bits on another CPU; with narrower types rounding hides that.
+    Many times slower than BLAS, which would give other bits on another CPU; with narrower types rounding hides that.
     """
-    total = lhs[..., :, :1] * rhs[..., :1, :]
-    for k in range(1, lhs.shape[-1]):
-        total += lhs[..., :, k : k + 1] * rhs[..., k : k + 1, :]
+    lanes, shape = max(lhs.shape[0], rhs.shape[0]), acc.shape[1:]
+    total = np.empty((lanes, *shape))
+    term = np.empty(shape)
+    for lane in range(lanes):
+        a, b = (x[0 if x.shape[0] == 1 else lane] for x in (lhs, rhs))
+        part = total[lane]
+        np.multiply(a[..., :, :1], b[..., :1, :], out=part)
+        for k in range(1, a.shape[-1]):
+            np.multiply(a[..., :, k : k + 1], b[..., k : k + 1, :], out=term)
+            part += term
     result = total + acc
     return mended(result, np.broadcast_to(acc, result.shape))
 

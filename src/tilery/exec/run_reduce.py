@@ -52,7 +52,8 @@ class Combine:
         self.o, self.batch = o, batch
         self.direct = _is_direct(o.body)
         # The body may give each tile block something of its own, whatever it is given.
-        self.lanes = 1 if self.direct or not any(RUNS[i.__class__].batch for i in walk(o.body)) else batch.lanes
+        own = any(i.__class__ in RUNS and RUNS[i.__class__].batch for i in walk(o.body))
+        self.lanes = batch.lanes if own else 1
         # With one operation whose result is all there is, its arguments are not needed any more.
         self.overwrites = len(o.body.ops) == 2 and o.body.ops[1].operands == o.body.ops[0].results
 
@@ -65,12 +66,12 @@ class Combine:
         if len(earlier[0]) < self.lanes:
             earlier = [np.broadcast_to(a, (self.lanes, *shape)) for a in earlier]
         args = [side.reshape(-1) for pair in zip(earlier, later) for side in pair]
-        return [self._shaped(a, each, shape) for a in self.batch.call(self.o.body, args, each)]
+        return [self._shaped(a, shape) for a in self.batch.call(self.o.body, args, each)]
 
-    def _shaped(self, flat: Array, each: int, shape: tuple[int, ...]) -> Array:
+    def _shaped(self, flat: Array, shape: tuple[int, ...]) -> Array:
         if flat.size != len(flat):
             raise Refused(self.o, f"{self.o.name}: the body yields a tile of several elements")
-        return _everywhere(flat, shape) if flat.size == 1 != each else flat.reshape(-1, *shape)
+        return np.broadcast_to(flat[0], (1, *shape)) if flat.size == 1 else flat.reshape(-1, *shape)
 
     def _directly(self, earlier: Sequence[Array], later: Sequence[Array], spare: bool) -> list[Array]:
         shape, body = earlier[0].shape[1:], self.o.body
@@ -82,13 +83,10 @@ class Combine:
                 values[result] = run.function(o, *args, out=earlier[0])
             else:
                 values[result] = run.function(o, *args)
-            if values[result].ndim == 1:
-                values[result] = _everywhere(values[result], shape)
-        return [values[v] for v in body.ops[-1].operands]
-
-
-def _everywhere(value: Array, shape: tuple[int, ...]) -> Array:
-    return np.broadcast_to(value.reshape((1,) * (len(shape) + 1)), (1, *shape))
+            if isinstance(o, Constant):
+                values[result] = values[result].reshape((1,) * (len(shape) + 1))
+        yielded = [values[v] for v in body.ops[-1].operands]
+        return [a if a.shape[1:] == shape else np.broadcast_to(a, (1, *shape)) for a in yielded]
 
 
 def _is_direct(body: Block) -> bool:

@@ -24,7 +24,7 @@ from ..ops import (
 )
 from ..types import I1, Ptr, Scalar, Tile
 from .registry import executes
-from .tiles import Array, carrier, dense_array, pointee_bytes, spread
+from .tiles import Array, carrier, dense_array, pointee_bits, spread
 
 
 def _shape(o: Any) -> tuple[int, ...]:
@@ -150,19 +150,25 @@ def select(o: Select, cond: Array, val_if_true: Array, val_if_false: Array, out:
     return np.where(cond, val_if_true, val_if_false)
 
 
-@executes(Offset, reuses=True, note="Addresses wrap around at 64 bits, where the specification defines nothing.")
+ADDRESSES = (
+    "Addresses wrap around at 64 bits, where the specification defines nothing. The two f4 of a byte have one address."
+)
+
+
+@executes(Offset, reuses=True, note=ADDRESSES)
 def offset(o: Offset, ptr: Array, offset: Array, out: Array | None = None) -> Array:
     """Addresses moved by a number of elements."""
     tile, by = o.result.type, o.offset.type
     assert isinstance(tile, Tile) and isinstance(tile.element, Ptr) and isinstance(by, Tile)
-    step = pointee_bytes(tile.element.pointee)
+    bits = pointee_bits(tile.element.pointee)
     if by.element is I1:
-        step = -step  # signed, so that true is -1
+        bits = -bits  # signed, so that true is -1
     # `out` may be the array of addresses itself, which is still needed after the first step.
-    if out is None or out.shape != offset.shape or np.may_share_memory(out, ptr):
-        moved = np.multiply(offset, step, dtype=np.int64)
+    usable = out is not None and out.shape == offset.shape and not np.may_share_memory(out, ptr)
+    if bits % 8:
+        moved: Array = np.multiply(offset, bits, dtype=np.int64) >> 3
     else:
-        moved = np.multiply(offset, step, out=out, dtype=np.int64)
+        moved = np.multiply(offset, bits // 8, out=out if usable else None, dtype=np.int64)
     return np.add(ptr, moved, out=moved if moved.shape[0] >= ptr.shape[0] else out)
 
 

@@ -140,20 +140,21 @@ def _load(memory: Memory, where: Place) -> Array:
     element = where.view.tensor_view.element
     dtype = stored(element)
     out = None
-    for chosen, extents in where.groups(ordered=False):
+    for chosen, starts, inner in where.groups(ordered=False):
+        extents = tuple(part.stop - part.start for part in inner)
         try:
             if element.bits == 4:
-                boxes = load_nibbles(memory, where.starts[chosen], extents, where.strides)
+                boxes = load_nibbles(memory, starts, extents, where.strides)
             else:
-                boxes = load_boxes(memory, where.starts[chosen], extents, where.strides, dtype)
+                boxes = load_boxes(memory, starts, extents, where.strides, dtype)
         except Fault as fault:
-            raise where.fault(fault, chosen) from None
+            raise where.fault(fault, chosen, inner) from None
         boxes = loaded(boxes, element)
         if isinstance(chosen, slice) and extents == where.shape:
             return where.tile(boxes)
         if out is None:
             out = np.full(where.full_shape, padding(where.view), boxes.dtype)
-        out[(chosen, *map(slice, extents))] = boxes
+        out[(chosen, *inner)] = boxes
     if out is None:
         out = np.full(where.full_shape, padding(where.view), carrier(element))
     return where.tile(out)
@@ -193,12 +194,12 @@ def store_view_tko(
 def _store(memory: Memory, where: Place, values: Array, disjoint: bool) -> None:
     boxes = where.boxes(np.broadcast_to(values, (where.lanes, *values.shape[1:])))
     narrow = where.view.tensor_view.element.bits == 4
-    for chosen, extents in where.groups(ordered=not disjoint):
-        some = boxes[(chosen, *map(slice, extents))]
+    for chosen, starts, inner in where.groups(ordered=not disjoint):
+        some = boxes[(chosen, *inner)]
         try:
-            (store_nibbles if narrow else store_boxes)(memory, where.starts[chosen], extents, where.strides, some)
+            (store_nibbles if narrow else store_boxes)(memory, starts, some.shape[1:], where.strides, some)
         except Fault as fault:
-            raise where.fault(fault, chosen) from None
+            raise where.fault(fault, chosen, inner) from None
 
 
 def _disjoint(view: TileView, tensor: TensorRef) -> bool:

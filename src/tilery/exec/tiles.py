@@ -1,8 +1,9 @@
 """How the values of a kernel are held in NumPy.
 
-A tile is an array whose axis 0 runs over the tile blocks of a batch ("lanes") and whose other axes are the tile's. A value
-that is the same in all blocks has one lane and broadcasts. Types that NumPy does not have are held as their bits: bf16 in
-uint16, the 8-bit floats and f4 (one a byte) in uint8, i4 in uint8; tf32 is held in float32, as memory has it. A token is None.
+A tile is an array whose axis 0 runs over the tile blocks of a batch ("lanes") and whose other axes are the tile's. A
+value that is the same in all blocks has one lane and broadcasts. Types that NumPy does not have are held as their bits:
+bf16 in uint16, the 8-bit floats and f4 (one a byte) in uint8, i4 in uint8; tf32 is held in float32, as memory has it. A
+token is None.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _DTYPES = {
 }
 CARRIERS: dict[str, np.dtype[Any]] = {name: np.dtype(t) for name, t in _DTYPES.items()}
 ADDRESS = np.dtype(np.int64)
-_UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+_UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
 def carrier(element: Type) -> np.dtype[Any]:
@@ -69,14 +70,21 @@ def spread(*arrays: Array) -> tuple[Array, ...]:
 
 
 def pointee_bytes(element: Scalar) -> int:
-    """How far apart neighbouring elements of this type are in memory.
-
-    Narrower elements than a byte take a whole one, as `offset` counts storage; tf32 takes four.
+    """How many bytes an element takes in memory; f4 shares one with its neighbour, see `pointee_bits`.
 
     >>> [pointee_bytes(t) for t in (I1, TF32)]
     [1, 4]
     """
     return CARRIERS[element.name].itemsize
+
+
+def pointee_bits(element: Scalar) -> int:
+    """How far apart neighbouring elements are in memory. Two f4 are in a byte, the first one in the lower half.
+
+    >>> [pointee_bits(t) for t in (I1, TF32, Scalar("f4E2M1FN"))]
+    [8, 32, 4]
+    """
+    return 4 if element.bits == 4 else 8 * pointee_bytes(element)
 
 
 @lru_cache(maxsize=1024)

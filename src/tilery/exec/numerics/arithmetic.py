@@ -168,7 +168,7 @@ def _fma_flushed(a: Array, b: Array, c: Array) -> Array:
 
 
 def _fma_short(a: Array, b: Array, c: Array) -> Array:
-    """f16 and bf16. A sum of f16 is never so near to a midpoint that f64 would not tell them apart; one of bf16 can be."""
+    """f16 and bf16. f64 tells a sum of f16 from a midpoint, however near they are, but not one of bf16."""
     x, y, z = doubled(a), doubled(b), doubled(c)
     product = x * y
     total = product + z

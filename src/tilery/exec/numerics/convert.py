@@ -15,9 +15,9 @@ import numpy as np
 from ...attrs import RoundingMode
 from ...text.floats import FORMATS, is_nan, scaled
 from ...types import BF16, F16, F32, F64, SCALARS, TF32, Scalar
-from ..tiles import Array, unsigned
+from ..tiles import CARRIERS, Array, unsigned
 from .narrow import from_half, narrow_sizes, to_half
-from .rounding import has_nan, narrowed, narrowed_bf16, odd32
+from .rounding import has_nan, in_chunks, narrowed, narrowed_bf16, odd32
 
 NEAREST, AWAY, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.NEAREST_AWAY, RoundingMode.ZERO
 UP = RoundingMode.POSITIVE_INF
@@ -114,6 +114,12 @@ def float_to_float(x: Array, source: Scalar, target: Scalar, mode: RoundingMode 
     >>> [hex(n) for n in float_to_float(np.float32([1.0, 3.14159, np.nan]), F32, BF16)]
     ['0x3f80', '0x4049', '0x7fff']
     """
+    if target in (F32, F64) and mode is NEAREST:
+        return _float_to_float(x, source, target, mode)
+    return in_chunks(lambda part: _float_to_float(part, source, target, mode), CARRIERS[target.name], None, x)
+
+
+def _float_to_float(x: Array, source: Scalar, target: Scalar, mode: RoundingMode) -> Array:
     if target is F64:
         return to_f64(x, source)
     if source is not F64:
@@ -196,6 +202,10 @@ def int_to_float(x: Array, target: Scalar) -> Array:
         return x.astype(np.float32)
     if target is F64:
         return x.astype(np.float64)
+    return in_chunks(lambda part: _int_to_float(part, target), CARRIERS[target.name], None, x)
+
+
+def _int_to_float(x: Array, target: Scalar) -> Array:
     wide = x.astype(np.float32) if x.dtype.itemsize < 4 else odd32(_odd64(x))
     return _from_f32(wide, target, NEAREST)
 
@@ -221,8 +231,12 @@ def float_to_int(x: Array, source: Scalar, target: np.dtype[Any], saturating: bo
     >>> float_to_int(np.float32([-1.9, 3e9, np.nan]), F32, np.dtype(np.int32), True)
     array([        -1, 2147483647,          0], dtype=int32)
     """
+    return in_chunks(lambda part: _float_to_int(part, source, target, saturating), target, None, x)
+
+
+def _float_to_int(x: Array, source: Scalar, target: np.dtype[Any], saturating: bool) -> Array:
     if target.itemsize == 1 and not saturating:
-        return float_to_int(x, source, np.dtype(f"{target.kind}2"), False).astype(target)
+        return _float_to_int(x, source, np.dtype(f"{target.kind}2"), False).astype(target)
     wide = x if source is F64 else to_f32(x, source)
     limits = np.iinfo(target)
     fits: Array = np.abs(wide) < wide.dtype.type(float(limits.max) + 1)

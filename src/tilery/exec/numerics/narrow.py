@@ -1,7 +1,7 @@
 """f32 to and from floats of fewer bits, by f32 arithmetic that is exact or rounds at the right bit.
 
-Many times as fast as NumPy's own f16 conversions where these have no vector instructions (a million elements: 2.2 ms
-instead of 17.6, and 0.4 ms instead of 3.6), and the same for every format.
+NumPy's own f16 conversions take longer: five times as long from f16, a fifth more to f16, and eight times as long where
+numbers become subnormal or overflow.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ SCALE = np.float32(2.0**112)
 EXPONENT = np.int32(0x7F800000)
 BEYOND = np.int32((127 + 31) << 23)
 """The exponent of 2**31, which is out of the range of every narrower format."""
+INFINITY16 = np.int32(0x7C00)
 NAN16, NAN32 = 0x7FFF, 0x7FFFFFFF
 
 
@@ -23,8 +24,7 @@ def narrow_sizes(x: Array, mantissa: int, bias: int, towards_zero: bool = False)
     Overflow gives more than the format's largest number; so does NaN. For bias <= 15 and mantissa <= 10.
     """
     base = x.view(np.int32) & EXPONENT
-    np.maximum(base, np.int32((128 - bias) << 23), out=base)
-    np.minimum(base, BEYOND, out=base)
+    np.clip(base, np.int32((128 - bias) << 23), BEYOND, out=base)
     # 2**e times this power of two, e being the number's exponent, has its last bit where the number's should be:
     # so their sum is rounded there, and the integers between them are the number's digits.
     base += np.int32((23 - mantissa) << 23)
@@ -42,12 +42,14 @@ def narrow_sizes(x: Array, mantissa: int, bias: int, towards_zero: bool = False)
 def to_half(x: Array) -> Array:
     """f32 as f16, rounded to nearest even; every NaN is 0x7fff."""
     half = narrow_sizes(x, 10, 15)
-    np.minimum(half, np.int32(0x7C00), out=half)
+    large = half.max(initial=0) > INFINITY16
+    if large:
+        np.minimum(half, INFINITY16, out=half)
     sign: Array = x.view(np.int32) >> np.int32(16)
     sign &= np.int32(0x8000)
     half |= sign
     result = half.astype(np.uint16)
-    if np.isnan(np.maximum.reduce(x, axis=None, initial=-np.inf)):
+    if large:
         result[np.isnan(x)] = NAN16
     return result.view(np.float16)
 

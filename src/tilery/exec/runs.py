@@ -1,0 +1,139 @@
+"""Access to memory by a tile of addresses. Most rows of such tiles are runs of neighbouring elements, masked at an end;
+runs are moved as boxes, all else element by element, in the order of the tile blocks and row by row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .boxes import load_boxes, store_boxes
+from .memory import Fault, Memory
+from .tiles import Array
+
+SHORT = 8
+"""Rows of fewer elements are not worth the search for runs."""
+PIECE = 1 << 14
+"""As many addresses are looked at together: they stay in the cache."""
+FEW = 8
+"""With more different masks than this, elements go one by one."""
+
+
+def run_starts(addresses: Array, item: int) -> Array | None:
+    """The first address of each row if all rows are runs.
+
+    >>> run_starts(np.array([np.arange(0, 32, 4), np.arange(100, 132, 4)]), 4)
+    array([  0, 100])
+    """
+    width = addresses.shape[-1]
+    if addresses.ndim < 2 or width < SHORT:
+        return None
+    first = addresses[(0,) * (addresses.ndim - 1)]
+    if int(first[-1]) - int(first[0]) != (width - 1) * item:
+        return None
+    rows = addresses.reshape(-1, width)
+    step = max(1, PIECE // width)
+    for start in range(0, len(rows), step):
+        piece = rows[start : start + step]
+        if not (piece[:, 1:] - piece[:, :-1] == item).all():
+            return None
+    return rows[:, 0]
+
+
+def _masked(mask: Array) -> list[tuple[Array | slice, int, int]] | None:
+    """Rows with the same part unmasked, and that part, if it is always one piece and there are few kinds."""
+    rows = mask.reshape(-1, mask.shape[-1])
+    counts, low = np.count_nonzero(rows, axis=1), rows.argmax(axis=1)
+    pieces = np.count_nonzero(rows[:, 1:] & ~rows[:, :-1], axis=1) + rows[:, 0]
+    if (pieces > 1).any():
+        return None
+    kinds = low * (rows.shape[1] + 1) + counts
+    found = np.unique(kinds)
+    if len(found) > FEW:
+        return None
+    parts = [np.flatnonzero(kinds == kind) for kind in found]
+    return [(part, int(low[part[0]]), int(low[part[0]] + counts[part[0]])) for part in parts if counts[part[0]]]
+
+
+def load(memory: Memory, addresses: Array, dtype: np.dtype[Any]) -> Array:
+    """What is at the addresses."""
+    repeated = [axis for axis, stride in enumerate(addresses.strides) if stride == 0 and addresses.shape[axis] > 1]
+    if repeated:
+        key = tuple(slice(0, 1) if axis in repeated else slice(None) for axis in range(addresses.ndim))
+        return np.broadcast_to(load(memory, addresses[key], dtype), addresses.shape)
+    starts = run_starts(addresses, dtype.itemsize)
+    if starts is None:
+        return memory.load(addresses, dtype)
+    shape = addresses.shape
+    try:
+        return load_boxes(memory, starts, shape[-1:], (dtype.itemsize,), dtype).reshape(shape)
+    except Fault as fault:
+        raise _in_row(fault, slice(None), 0, shape) from None
+
+
+def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> None:
+    """Put what is at the addresses into an array, where a mask says so. All have the same shape."""
+    item, shape = out.dtype.itemsize, out.shape
+    starts = run_starts(addresses, item)
+    parts = None if starts is None else _masked(mask)
+    if starts is None or parts is None:
+        try:
+            out[mask] = memory.load(addresses[mask], out.dtype)
+        except Fault as fault:
+            raise among_masked(fault, mask) from None
+        return
+    rows = out.reshape(-1, shape[-1])
+    for chosen, low, high in parts:
+        try:
+            rows[chosen, low:high] = load_boxes(memory, starts[chosen] + low * item, (high - low,), (item,), out.dtype)
+        except Fault as fault:
+            raise _in_row(fault, chosen, low, shape) from None
+
+
+def store(memory: Memory, addresses: Array, values: Array) -> None:
+    """Write values of the same shape at the addresses, in order."""
+    item, shape = values.dtype.itemsize, values.shape
+    starts = run_starts(addresses, item)
+    if starts is None:
+        memory.store(addresses, values)
+        return
+    try:
+        store_boxes(memory, starts, shape[-1:], (item,), values.reshape(-1, shape[-1]))
+    except Fault as fault:
+        raise _in_row(fault, slice(None), 0, shape) from None
+
+
+def store_masked(memory: Memory, addresses: Array, values: Array, mask: Array) -> None:
+    """Write values where a mask says so."""
+    item, shape = values.dtype.itemsize, values.shape
+    starts = run_starts(addresses, item)
+    # Rows of the same part are written together, which changes their order: they must not overlap.
+    alone = starts is not None and bool((starts[1:] - starts[:-1] >= shape[-1] * item).all())
+    parts = _masked(mask) if alone else None
+    if starts is None or parts is None:
+        try:
+            memory.store(addresses[mask], values[mask])
+        except Fault as fault:
+            raise among_masked(fault, mask) from None
+        return
+    rows = values.reshape(-1, shape[-1])
+    for chosen, low, high in parts:
+        try:
+            store_boxes(memory, starts[chosen] + low * item, (high - low,), (item,), rows[chosen, low:high])
+        except Fault as fault:
+            raise _in_row(fault, chosen, low, shape) from None
+
+
+def _in_row(fault: Fault, chosen: Array | slice, low: int, shape: tuple[int, ...]) -> Fault:
+    """A fault in some of the rows of a tile, as one in the tile."""
+    row, column = fault.where
+    row = row if isinstance(chosen, slice) else int(chosen[row])
+    where = np.unravel_index(row, shape[:-1])
+    return Fault(fault.reason, (*map(int, where), column + low), fault.address)
+
+
+def among_masked(fault: Fault, mask: Array) -> Fault:
+    """A fault among the elements that a mask leaves, as one in the tile."""
+    where = np.unravel_index(np.flatnonzero(mask)[fault.where[0]], mask.shape)
+    return Fault(fault.reason, tuple(map(int, where)), fault.address)

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from .cutile.scripts import run_script
 
     major, _, minor = args.capability.partition(".")
-    options = {"engine": args.engine, "capability": (int(major), int(minor or 0))}
+    options = {"engine": args.engine, "capability": (int(major), int(minor or 0)), "seconds": args.seconds}
     if args.record:
         options["record"] = args.record
     try:
@@ -96,6 +96,7 @@ def add_verbs(verbs: Verbs) -> None:
     sub = inner.add("run", run, RUN)
     sub.add_argument("--engine", default="reference", help="what executes; `none` compiles only; default: %(default)s")
     sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
+    sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and say where it was")
     sub.add_argument("--capability", default="10.0", metavar="X.Y", help="of the device; default: %(default)s")
     sub.add_argument("script", metavar="SCRIPT", help="a Python file")
     sub.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")

@@ -35,6 +35,13 @@ class Ranges:
         return self.start + self.starts[index], self.end if last else self.start + self.starts[index + 1]
 
 
+class _TooDeep(Exception):
+    """The debug entry that a chain of references cannot be followed to."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
 class Tables:
     """Strings, types, constants and debug information of one file."""
 
@@ -244,9 +251,30 @@ class Tables:
 
     def debug_entry(self, index: int, offset: int) -> Attr | None:
         """Entry `index`, counted from one; 0 is the unknown location."""
+        if self._busy:
+            return self._debug_entry(index, offset)
+        # Calls that were inlined make long chains. One that is too long to follow is read from its middle first.
+        wanted = [index]
+        while True:
+            try:
+                found = self._debug_entry(wanted[-1], offset)
+            except _TooDeep as deep:
+                if deep.index in wanted:
+                    raise silent(f"debug entry {deep.index - 1} refers to itself", offset) from None
+                if len(wanted) >= MAX_NESTING:
+                    raise TileError(f"debug entries refer to one another more than {MAX_NESTING**2} deep") from None
+                wanted.append(deep.index)
+            else:
+                wanted.pop()
+                if not wanted:
+                    return found
+
+    def _debug_entry(self, index: int, offset: int) -> Attr | None:
         if index == 0:
             return None
         if index not in self.known_debug:
+            if len(self._busy) >= MAX_NESTING:
+                raise _TooDeep(index)
             entry = self._entry(self.debug, "debug entry", index - 1, offset)
             self._busy.append(("debug entry", index - 1))
             try:

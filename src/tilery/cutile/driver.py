@@ -38,9 +38,9 @@ class Launch:
     grid: tuple[int, int, int]
     slots: int
 
-    def word(self, index: int) -> bytes:
-        """The 64-bit word of an argument; it is valid only during the launch."""
-        return ctypes.string_at(read(self.slots + 8 * index, c_void_p), 8)
+    def word(self, index: int, size: int) -> bytes:
+        """The word of an argument, of which only some bytes may exist; it is valid only during the launch."""
+        return ctypes.string_at(read(self.slots + 8 * index, c_void_p), size)
 
 
 @dataclass(slots=True)
@@ -419,7 +419,11 @@ def install() -> None:
     """Be the driver that cuTile finds when it first needs one."""
     FUNCTIONS.update(dict.fromkeys(SILENT, return_zero()))
     loader = ModuleType(LOADER)
-    loader.__dict__.update(tilery=True, cuGetProcAddress_v2_ptrptr=ctypes.addressof(find_function))
+    loader.__dict__.update(
+        tilery=True,
+        _cuGetProcAddress_v2=find_function,
+        cuGetProcAddress_v2_ptrptr=ctypes.addressof(find_function),
+    )
     sys.modules[LOADER] = loader
 
 

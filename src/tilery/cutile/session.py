@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from .. import TileError
-from ..exec.convention import Extent, Parameter, extents, slot_names, value_of
+from ..exec.convention import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
 from ..ir import Refused
 from ..source import excerpt
 from . import driver, versions
@@ -39,6 +40,8 @@ class Call:
     names: list[str]
     memory: list[Extent]
     """The arrays among the arguments, those inside lists too."""
+    seconds: float | None = None
+    """When to give up."""
 
 
 Engine = Callable[[Call], None]
@@ -49,6 +52,7 @@ class Session:
     """What is the same for all launches inside one `on`."""
 
     engine: Engine
+    seconds: float | None = None
     calls: int = 0
 
     def run(self, launch: driver.Launch) -> None:
@@ -60,6 +64,7 @@ class Session:
 
     def execute(self, call: Call) -> None:
         self.calls += 1
+        call.seconds = self.seconds
         self.engine(call)
 
     def read(self, launch: driver.Launch) -> Call:
@@ -69,8 +74,8 @@ class Session:
         if module is None:
             module = MODULES[launch.bytecode] = load(launch.bytecode)
         kinds = module.entry(launch.entry).function_type.params
-        values = [value_of(kind, launch.word(at)) for at, kind in enumerate(kinds)]
-        parameters = SIGNATURES[launch.bytecode, launch.entry]
+        values = [value_of(kind, launch.word(at, slot_size(kind))) for at, kind in enumerate(kinds)]
+        parameters = SIGNATURES.get((launch.bytecode, launch.entry)) or guess_parameters(kinds)
         memory = extents(parameters, values, ctypes.string_at)
         return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
 
@@ -82,21 +87,26 @@ SIGNATURES: dict[tuple[bytes, str], list[Parameter]] = {}
 
 @contextmanager
 def on(
-    engine: str | Engine = "reference", *, record: str | Path | None = None, capability: tuple[int, int] = (10, 0)
+    engine: str | Engine = "reference",
+    *,
+    record: str | Path | None = None,
+    seconds: float | None = None,
+    capability: tuple[int, int] = (10, 0),
 ) -> Iterator[Session]:
     """Run cuTile programs on an engine: `ct.launch` executes on the CPU, at once, and raises what goes wrong.
 
     Arguments are NumPy arrays, torch's CPU tensors or anything with DLPack; tensors that a program asks for on `cuda`
     are made on the CPU. The stream may be 0. `record` is a directory that gets one file per launch, which
-    `tilery run --recorded FILE` executes again. `capability` is what the device says it is.
+    `tilery run --recorded FILE` executes again. A launch that takes more than `seconds` is stopped, with an error that
+    says where it was. `capability` is what the device says it is.
     """
     versions.require()
-    session = Session(engine_named(engine))
+    session = Session(engine_named(engine), seconds)
     if record is not None:
         session.engine = recording(session.engine, Path(record))
     with ExitStack() as stack:
         prepare_driver()
-        for target, name, value in replacements():
+        for target, name, value in replacements(session):
             stack.enter_context(patch.object(target, name, value))
         stack.enter_context(patch.object(driver.STATE, "run", session.run))
         stack.enter_context(patch.object(driver.STATE, "capability", capability))
@@ -132,11 +142,13 @@ def engine_named(engine: str | Engine) -> Engine:
 
     def execute(call: Call) -> None:
         from .. import compile  # the engines need NumPy
+        from ..exec.machine import Limits
 
         key = call.bytecode, call.entry
         if key not in kernels:
             kernels[key] = compile(call.module, entry=call.entry, engine=engine)
-        kernels[key].launch(call.grid, call.values, buffers=call.memory)
+        limits = Limits(seconds=call.seconds)
+        kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits)
 
     return execute
 
@@ -162,13 +174,13 @@ def recording(engine: Engine, directory: Path) -> Engine:
 # ---------------------------------------------------------------- cuTile's compiler
 
 
-def replacements() -> Iterator[tuple[Any, str, Any]]:
+def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
     """What stands in the place of `tileiras` and its disassembler, and reads the signature of each kernel."""
     import cuda.tile as ct
 
     compiler = import_module("cuda.tile._compile")
     extension = import_module("cuda.tile._cext")
-    execution = import_module("cuda.tile._execution")
+    tuner = import_module("cuda.tile.tune._tune_utils")
     latest = compiler._SUPPORTED_VERSIONS[-1]
     binary = compiler._CompilerBinary("tilery", "", "", False)
     yield compiler, "_find_compiler_bin", lambda: binary
@@ -178,20 +190,29 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     if hasattr(compiler, "_bytecode_to_mlir_text"):
         yield compiler, "_bytecode_to_mlir_text", lambda bytecode, **options: disassemble(bytecode)
 
-    compile_kernel = execution.kernel._compile
-
-    def compile_and_note(kernel: Any, signature: Any, context: Any, capability: Any = None) -> Any:
-        result = compile_kernel(kernel, signature, context, capability)
-        names = list(kernel._annotated_function.pysig.parameters)
-        SIGNATURES[driver.bytecode_of(result[0]), result[1]] = parameters_of(signature.parameters, names)
-        return result
-
-    yield execution.kernel, "_compile", compile_and_note
+    yield compiler, "_get_bytecode", note_signatures(compiler._get_bytecode)
     launch = make_launch(extension.launch)
     yield extension, "launch", launch
     yield ct, "launch", launch
+    timed = make_timed(session, extension._benchmark, tuner.TileLaunchTimeoutError)
+    yield tuner, "benchmark_with_timeout", timed
+    yield import_module("cuda.tile.tune._tune"), "benchmark_with_timeout", timed
     # Kernels that are compiled here are of no use elsewhere: they stay out of the cache on disk.
     yield extension.default_tile_context.config, "cache_dir", None
+
+
+def note_signatures(get_bytecode: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, which remembers what the parameters of the kernels are."""
+
+    def get_and_note(keeper: Any, *options: Any, **more: Any) -> Any:
+        result = get_bytecode(keeper, *options, **more)
+        bytecode = bytes(getattr(result, "bytecode", result))  # 1.7 wraps it
+        names = list(keeper.ann_func.pysig.parameters)
+        for signature in keeper.signatures:
+            SIGNATURES[bytecode, signature.symbol] = parameters_of(signature.parameters, names)
+        return result
+
+    return get_and_note
 
 
 def make_image(file: str, *options: Any, **more: Any) -> Path:
@@ -205,6 +226,24 @@ def disassemble(bytecode: bytes | bytearray) -> str:
     from .. import load, show
 
     return show(load(bytes(bytecode)))
+
+
+def make_timed(session: Session, benchmark: Callable[..., Any], timeout: type[Exception]) -> Callable[..., Any]:
+    """cuTile runs kernels that may hang in a process of their own, which shares memory; here they are stopped."""
+
+    def benchmark_with_timeout(stream: Any, grid: Any, kernel: Any, values: Any, seconds: float) -> Any:
+        start = time.perf_counter()
+        driver.take_failure()
+        try:
+            with patch.object(session, "seconds", seconds):
+                found = benchmark(stream, grid, kernel, values)
+        except RuntimeError:
+            if "stopped after" in str(driver.take_failure()):
+                raise timeout(f"CUDA kernel launch exceeded timeout {seconds}s") from None
+            raise
+        return found, time.perf_counter() - start
+
+    return benchmark_with_timeout
 
 
 def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..diag import TileError
-from ..types import Ptr, Scalar, Tile, Type
+from ..types import I1, I32, I64, Ptr, Scalar, Tile, Type
 from .memory import Memory
 
 WORD = np.dtype(np.int64)
@@ -146,22 +146,55 @@ def slot_names(parameters: Iterable[Parameter]) -> list[str]:
 _FORMATS = {"i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "f16": "<e", "f32": "<f", "f64": "<d"}
 
 
-def value_of(type: Type, word: bytes) -> int | float | bool:
-    """The value that a 64-bit slot holds for a parameter of this type.
-
-    >>> from tilery.types import F32, I1, Tile
-    >>> value_of(Tile((), F32), bytes.fromhex("0000c03f00000000")), value_of(Tile((), I1), bytes([1] + [0] * 7))
-    (1.5, True)
-    """
+def slot_size(type: Type) -> int:
+    """How many bytes of its slot a parameter of this type uses."""
     match type:
         case Tile(shape=(), element=Ptr()):
-            return int.from_bytes(word, "little")
+            return 8
         case Tile(shape=(), element=Scalar(name="i1")):
-            return word[0] & 1 == 1
+            return 1
         case Tile(shape=(), element=Scalar(name=name)) if name in _FORMATS:
-            value: int | float = struct.unpack_from(_FORMATS[name], word)[0]
-            return value
+            return struct.calcsize(_FORMATS[name])
     raise TileError(f"the calling convention of cuTile has no parameters of {type}")
+
+
+def value_of(type: Type, word: bytes) -> int | float | bool:
+    """The value that a slot holds for a parameter of this type.
+
+    >>> from tilery.types import F32, I1, Tile
+    >>> value_of(Tile((), F32), bytes.fromhex("0000c03f")), value_of(Tile((), I1), b"\\x01")
+    (1.5, True)
+    """
+    assert isinstance(type, Tile)
+    if isinstance(type.element, Ptr):
+        return int.from_bytes(word[:8], "little")
+    if type.element is I1:
+        return word[0] & 1 == 1
+    value: int | float = struct.unpack_from(_FORMATS[type.element.text], word)[0]
+    return value
+
+
+def guess_parameters(types: Sequence[Type]) -> list[Parameter]:
+    """The Python parameters of an entry of unknown origin: a pointer with an even number of integers is an array.
+
+    >>> from tilery.types import F32, I32, Ptr, Tile
+    >>> guess_parameters([Tile((), Ptr(F32)), Tile((), I32), Tile((), I32), Tile((), F32)])
+    [Array(name='arg0', rank=1, bits=32), Number(name='arg3')]
+    """
+    found: list[Parameter] = []
+    at = 0
+    while at < len(types):
+        name, kind = f"arg{at}", types[at]
+        at += 1
+        if isinstance(kind, Tile) and isinstance(kind.element, Ptr):
+            start = at
+            while at < len(types) and types[at] in (Tile((), I32), Tile((), I64)):
+                at += 1
+            at -= (at - start) % 2
+            found.append(Array(name, (at - start) // 2, max(8, kind.element.pointee.bits)))
+        else:
+            found.append(Number(name))
+    return found
 
 
 def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callable[[int, int], bytes]) -> list[Extent]:

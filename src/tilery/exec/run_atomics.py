@@ -190,9 +190,9 @@ def _each(lanes: int, *arrays: Array) -> list[Array]:
 
 
 def _apply(
-    batch: Batch, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array]
+    batch: Batch, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array], masked: Array
 ) -> Array:
-    """Run a function on the flat elements that a mask leaves; its result in the shape of the tile."""
+    """Run a function on the flat elements that a mask leaves; its result as a tile, `masked` elsewhere."""
     pointers, *args_ = _each(batch.lanes, pointers, *args)
     if mask is None:
         try:
@@ -201,7 +201,7 @@ def _apply(
             where = np.unravel_index(fault.where[0], pointers.shape)
             raise Fault(fault.reason, tuple(map(int, where)), fault.address) from None
     (mask,) = _each(batch.lanes, mask)
-    out = np.zeros(pointers.shape, args[0].dtype)
+    out = np.broadcast_to(masked, pointers.shape).copy()
     if mask.any():
         try:
             out[mask] = run(pointers[mask], *(a[mask] for a in args_))
@@ -220,10 +220,10 @@ def atomic_rmw_tko(
     def run(addresses: Array, args: Array) -> Array:
         return read_modify_write(memory, o.mode, element, addresses, args)
 
-    return _apply(batch, pointers, mask, (arg,), run), None
+    return _apply(batch, pointers, mask, (arg,), run, np.zeros_like(arg)), None
 
 
-@executes(AtomicCASTko, batch=True, note=f"{MASKED} {ORDER}")
+@executes(AtomicCASTko, batch=True, note=ORDER)
 def atomic_cas_tko(
     o: AtomicCASTko, batch: Batch, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
@@ -233,7 +233,7 @@ def atomic_cas_tko(
     def run(addresses: Array, wanted: Array, args: Array) -> Array:
         return compare_and_swap(memory, element, addresses, wanted, args)
 
-    return _apply(batch, pointers, mask, (cmp, val), run), None
+    return _apply(batch, pointers, mask, (cmp, val), run, cmp), None
 
 
 @executes(AtomicRedViewTko, batch=True, note=f"Elements outside the tensor are not touched. {ORDER} {FLUSH}")

@@ -203,7 +203,8 @@ FMA_CASES = [
 def test_fma_does_not_round_twice(type: Scalar, factors: tuple[float, ...], want: float) -> None:
     bits = [softfloat.rounded(type, Fraction(x), NEAREST) for x in factors]
     assert all(n is not None and softfloat.value(type, n) == Fraction(x) for n, x in zip(bits, factors))
-    got = arithmetic.fma(*(held(type, n) for n in bits if n is not None))
+    a, b, c = (held(type, n) for n in bits if n is not None)
+    got = arithmetic.fma(a, b, c)
     assert number(type, found(got)[0]) == want
 
 
@@ -211,7 +212,7 @@ def test_fma_does_not_round_twice(type: Scalar, factors: tuple[float, ...], want
 def test_fma_near_midpoints(type: Scalar) -> None:
     rng = random.Random(2)
     mantissa = FORMATS[type.name].mantissa
-    rows = []
+    rows: list[tuple[int, int, int]] = []
     while len(rows) < COUNT:
         # A product that is a midpoint, of which the third operand takes or to which it adds very little.
         middle = rng.randrange(1 << mantissa + 1, 1 << mantissa + 2) | 1
@@ -222,7 +223,8 @@ def test_fma_near_midpoints(type: Scalar) -> None:
             numbers = (Fraction(factor), middle // factor * scale, tiny)
             a, b, c = (softfloat.rounded(type, x, NEAREST) or 0 for x in numbers)
             rows.append((a, b, c))
-    got = found(arithmetic.fma(*(held(type, *column) for column in zip(*rows))))
+    x, y, z = (held(type, *column) for column in zip(*rows))
+    got = found(arithmetic.fma(x, y, z))
     assert got == [softfloat.fma(type, a, b, c, NEAREST) for a, b, c in rows]
 
 
@@ -499,11 +501,11 @@ def test_the_reciprocal_of_a_power_that_overflows_is_zero() -> None:
 def holding(type: Scalar, x: float) -> Array:
     """One element that holds the nearest number."""
     if math.isnan(x):
-        return held(type, FORMATS[type.name].top + 2)[0]
+        return held(type, FORMATS[type.name].top + 2)
     infinity = FORMATS[type.name].top + 1
     bits = infinity if math.isinf(x) else softfloat.rounded(type, Fraction(abs(x)), NEAREST)
     assert bits is not None
-    return held(type, bits | (math.copysign(1, x) < 0) << type.bits - 1)[0]
+    return held(type, bits | (math.copysign(1, x) < 0) << type.bits - 1)
 
 
 def as_float(type: Scalar, array: Array) -> float:
@@ -556,11 +558,8 @@ def test_the_place_in_the_array_does_not_matter(name: str, type: Scalar) -> None
 @pytest.mark.parametrize("type", TYPES, ids=str)
 def test_lanes(type: Scalar) -> None:
     rng = np.random.default_rng(9)
-    x, y, z = (rng.standard_normal((lanes, 9000)) for lanes in (7, 1, 7))
-    x, y, z = (
-        (unsigned(v.astype(np.float32)) >> 16).astype(np.uint16) if type is BF16 else v.astype(carrier(type))
-        for v in (x, y, z)
-    )
+    wide = [rng.standard_normal((lanes, 9000)).astype(np.float32) for lanes in (7, 1, 7)]
+    x, y, z = ((unsigned(v) >> 16).astype(np.uint16) if type is BF16 else v.astype(carrier(type)) for v in wide)
     for function in (arithmetic.add, arithmetic.mul, order.maximum):
         whole = function(x, y)
         assert whole.shape == (7, 9000)

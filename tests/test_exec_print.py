@@ -69,15 +69,12 @@ def test_values_of_the_type_of_the_format(format: str, value: str, type: str, te
         ("%f", "[0xffc00000, 0xff800001]", "2xf32", "[-nan, -nan]"),
         ("%f", "[0xfe00, 0xfc01]", "2xf16", "[nan, nan]"),
         ("%f", "[0xffc0, 0xff81]", "2xbf16", "[-nan, -nan]"),
-        ("%zu %n", "[0, 1]", "2xi32", None),
         ("%zu", "[0, 1]", "2xi32", "[%zu, %zu]"),
         ("ab\\00cd %d", "[1, 2]", "2xi32", "ab[1, 2]"),
         ("\\C3\\A9\\FF%c", "[200]", "1xi32", "\u00e9\ufffd[\ufffd]"),
     ],
 )
-def test_formats_that_do_not_fit(format: str, value: str, type: str, text: str | None) -> None:
-    if text is None:
-        pytest.skip("two conversions need two values")
+def test_formats_that_do_not_fit(format: str, value: str, type: str, text: str) -> None:
     assert shown(format, value, type) == text
 
 

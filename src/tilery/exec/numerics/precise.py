@@ -42,6 +42,8 @@ def rsqrt(x: Decimal) -> Decimal:
 
 def power(x: Decimal, y: Decimal) -> Decimal:
     """The power; a negative base has an integer exponent."""
+    if abs(y) < 1000 and y == int(y):
+        return x ** int(y)
     size = (y * abs(x).ln()).exp()
     return -size if x < 0 and y % 2 else size
 

@@ -11,17 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..tiles import Array, unsigned
 from . import precise
-from .rounding import BF16, F16, F64, doubled, in_chunks, mended, narrowed, shortened, widened
+from .rounding import BF16, F16, F32, F64, doubled, in_chunks, mended, narrowed, shortened, widened
 
 DOUBT = 2.0**-49
 """More than the relative error of any f64 function: 16 ULP."""
+
+LIMITS = {F16: 2.0**16, BF16: 2.0**128, F32: 2.0**128}
+"""What infinity stands for when a number is rounded: one step after the largest one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +74,24 @@ def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: l
     doubtful = unsigned(low) != unsigned(high)
     if doubtful.any():
         doubtful &= ~np.isnan(rough)
-        for place in zip(*np.nonzero(doubtful)):
-            numbers = [np.broadcast_to(x, rough.shape)[place] for x in operands]
-            low[place] = _chosen(function, numbers, low[place], high[place])
+        numbers = [np.broadcast_to(x, rough.shape)[doubtful].tolist() for x in operands]
+        ends = [np.clip(doubled(x[doubtful]), -LIMITS[dtype], LIMITS[dtype]).tolist() for x in (low, high)]
+        odd = (unsigned(low)[doubtful] % 2).tolist()
+        up = [_is_above(function, *row) for row in zip(zip(*numbers), *ends, odd)]
+        low[doubtful] = np.where(up, high[doubtful], low[doubtful])
     return low
 
 
-def _chosen(function: Function, numbers: list[Any], low: Any, high: Any) -> Any:
-    """One of two neighbours: the nearer one, or the even one of a number in the middle."""
-    ends = [float(doubled(np.array([x]))[0]) for x in (low, high)]
-    ends = [x if np.isfinite(x) else np.copysign(2.0**16 if low.dtype == F16 else 2.0**128, x) for x in ends]
-    middle = (Fraction(ends[0]) + Fraction(ends[1])) / 2
+@lru_cache(maxsize=1 << 16)
+def _is_above(function: Function, numbers: tuple[float, ...], low: float, high: float, odd: int) -> bool:
+    """Whether the exact value is nearer to the larger of two neighbours; in their middle, whether the smaller is odd."""
+    middle = (Fraction(low) + Fraction(high)) / 2
     with localcontext() as context:
         context.prec = precise.DIGITS
-        exact = Fraction(function.precise(*(Decimal(float(x)) for x in numbers)))
+        exact = Fraction(function.precise(*map(Decimal, numbers)))
     if abs(exact - middle) < abs(middle) / 10**110:
-        return low if unsigned(np.array([low]))[0] % 2 == 0 else high
-    return low if abs(exact) < abs(middle) else high
+        return bool(odd)
+    return abs(exact) > abs(middle)
 
 
 def powi(a: Array, n: Array) -> Array:

@@ -82,6 +82,14 @@ class _Turns:
         return out
 
 
+def _turns(addresses: Array) -> _Turns | None:
+    """None if no address occurs twice."""
+    if (addresses[1:] > addresses[:-1]).all():
+        return None  # without sorting: most tiles of addresses ascend
+    turns = _Turns(addresses)
+    return None if len(turns.starts) == len(addresses) else turns
+
+
 def _scan(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[Array, Array]:
     """What each element finds, and what stays at each address, for a function that is associative."""
     position = np.arange(len(args)) - np.repeat(turns.starts, turns.counts)
@@ -152,9 +160,9 @@ def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addr
     """Combine flat arrays with memory in their order; what was there before. Raises Fault."""
     before = memory.load(addresses, stored(element))
     memory.check_writable(addresses)
-    turns = _Turns(addresses)
+    turns = _turns(addresses)
     combine = INTEGER.get(mode, add_floats)
-    if len(turns.starts) == len(addresses):
+    if turns is None:
         _update(memory, addresses, before, combine(before, args))
         return before
     content, ordered = before[turns.order[turns.starts]], args[turns.order]
@@ -171,8 +179,8 @@ def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: 
     before = unsigned(memory.load(addresses, stored(element)))
     memory.check_writable(addresses)
     wanted, args = unsigned(wanted), unsigned(args)
-    turns = _Turns(addresses)
-    if len(turns.starts) == len(addresses):
+    turns = _turns(addresses)
+    if turns is None:
         _update(memory, addresses, before, np.where(before == wanted, args, before))
         return before.view(stored(element))
     content = before[turns.order[turns.starts]]

@@ -84,7 +84,7 @@ def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: l
 
 @lru_cache(maxsize=1 << 16)
 def _is_above(function: Function, numbers: tuple[float, ...], low: float, high: float, odd: int) -> bool:
-    """Whether the exact value is nearer to the larger of two neighbours; in their middle, whether the smaller is odd."""
+    """Whether the exact value is nearer to the larger of two neighbours; for their middle, if the smaller is odd."""
     middle = (Fraction(low) + Fraction(high)) / 2
     with localcontext() as context:
         context.prec = precise.DIGITS

@@ -12,6 +12,17 @@ from .tiles import Array
 UINT8 = np.dtype(np.uint8)
 
 
+def packed(elements: Array) -> Array:
+    """Elements, one a byte, as memory has them.
+
+    >>> packed(np.array([1, 2, 3], np.uint8)).tolist()
+    [33, 3]
+    """
+    pairs = np.zeros(len(elements) + len(elements) % 2, np.uint8)
+    pairs[: len(elements)] = elements
+    return pairs[::2] | pairs[1::2] << 4
+
+
 def load_boxes_of_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """As `load_boxes`, with addresses and strides that count halves of bytes."""
     halves = box_addresses(starts, shape, strides)

@@ -35,13 +35,20 @@ class Function:
     precise: Callable[..., Decimal]
 
 
+def _power(x: Array, y: Array) -> Array:
+    """NumPy's power; some hosts make NaN of a signalling NaN to the power of zero."""
+    result: Array = np.power(x, y)
+    np.copyto(result, 1.0, where=(x == 1) | (y == 0))
+    return result
+
+
 EXP, EXP2 = Function(np.exp, precise.exp), Function(np.exp2, precise.exp2)
 LOG, LOG2 = Function(np.log, precise.log), Function(np.log2, precise.log2)
 SIN, COS, TAN = Function(np.sin, precise.sin), Function(np.cos, precise.cos), Function(np.tan, precise.tan)
 SINH, COSH = Function(np.sinh, precise.sinh), Function(np.cosh, precise.cosh)
 TANH = Function(np.tanh, precise.tanh)
 RSQRT = Function(lambda x: np.divide(1.0, np.sqrt(x)), precise.rsqrt)
-ATAN2, POW = Function(np.arctan2, precise.arctan2), Function(np.power, precise.power)
+ATAN2, POW = Function(np.arctan2, precise.arctan2), Function(_power, precise.power)
 
 
 def apply(function: Function, *operands: Array) -> Array:

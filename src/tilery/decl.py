@@ -207,7 +207,7 @@ REQUIRED: Any = object()
 INFER: Any = object()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Field:
     """One operand, attribute, result or region of an operation."""
 
@@ -334,7 +334,7 @@ def state(doc: str, *, default: Any = None) -> Any:
 # ---------------------------------------------------------------- operations
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpDef:
     """All that is known of an operation."""
 
@@ -456,6 +456,7 @@ def op(
         )
         _validate(opdef)
         new.opdef = opdef
+        new.nested = bool(opdef.regions)
         type.__setattr__(new, "__init__", _constructor(opdef))
         _register(opdef)
         return new

@@ -36,7 +36,7 @@ def check_source(
     hints: Hints = Hints.IGNORE,
 ) -> Report:
     """Read and verify bytecode or text; with `version`, also whether that version can express it."""
-    from .api import read_any
+    from .api import is_text, read_any
 
     report = Report(file)
     try:
@@ -44,7 +44,7 @@ def check_source(
     except TileError as e:
         report.errors.append(e)
         return report
-    findings = verify(report.module, max_errors=max_errors, hints=hints)
+    findings = verify(report.module, max_errors=max_errors, hints=hints, dominance=is_text(data))
     for finding, error in zip(findings, explain(report.module, findings, data, file)):
         (report.warnings if finding.warning else report.errors).append(error)
     if version is not None and report.legal:

@@ -10,8 +10,9 @@ from typing import Any
 from .decl import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
 from .diag import TileError
 from .hints import warnings
-from .ir import Block, Op, UnknownOp, Value, full_name, walk
+from .ir import Block, Op, UnknownOp, Value, full_name
 from .ops import Module
+from .signatures import Getter, signature, values
 from .types import Tile, Type, quoted
 
 MAX_ERRORS = 100
@@ -40,17 +41,24 @@ class Hints(Enum):
 
 
 def verify(
-    module: Module, *, stop: str | None = None, max_errors: int = MAX_ERRORS, hints: Hints = Hints.IGNORE
+    module: Module,
+    *,
+    stop: str | None = None,
+    max_errors: int = MAX_ERRORS,
+    hints: Hints = Hints.IGNORE,
+    dominance: bool = True,
 ) -> list[Finding]:
     """All violations in a module, in the order in which NVIDIA's verifier would find them; none means it is legal.
 
-    `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong.
+    `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong. A module that was just read
+    from bytecode needs no look at `dominance`: there an operand is a number of what is defined.
     """
     found: list[Finding] = []
     limit = 1 if stop == "mlir" else max_errors
     errors = 0
     # MLIR looks at dominance only when everything else is right.
-    for search in (_walk(module, hints), _dominance(module)):
+    searches = (_walk(module, hints), _dominance(module) if dominance else ())
+    for search in searches:
         for finding in search:
             found.append(finding)
             errors += not finding.warning
@@ -73,29 +81,76 @@ def as_error(finding: Finding, file: str = "") -> TileError:
 # ---------------------------------------------------------------- the walk
 
 
+class _Passed(dict[type[Op], tuple[Getter, set[Any]] | None]):
+    """For each class how to get a signature and which signatures are legal, or None; it lives as long as one search."""
+
+    def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any]] | None:
+        get = signature(cls)
+        found = self[cls] = None if get is None else (get, set())
+        return found
+
+
 def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     """Each operation before what it holds, and once more after it, with an explicit stack."""
-    ancestors: list[Op] = []
-    stack: list[tuple[Op, Block | None, bool]] = [(module, None, False)]
-    broken: set[int] = set()
+    scene = _Scene(module, hints)
+    passed = _Passed()
+    stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
     while stack:
-        o, block, done = stack.pop()
-        if done:
-            ancestors.pop()
-            if id(o) not in broken:
-                yield from _after(o, module)
-            continue
-        findings = list(_before(o, block, ancestors)) or list(_hints(o, hints))
+        ops, block = stack[-1]
+        for o in ops:
+            known = passed[o.__class__]
+            if known is None:
+                yield from scene.before(o, block)
+                if o.nested and (blocks := o.blocks):
+                    scene.enter(o)
+                    stack.append((iter(()), None))  # where it ends, `o` is done
+                    stack += [(iter(b.ops), b) for b in reversed(blocks)]
+                    break
+                continue
+            try:
+                mine = known[0](o)
+                if mine in known[1]:
+                    continue
+            except (AttributeError, TypeError):
+                mine = None  # a field that is missing or of a wrong kind
+            findings = scene.before(o, block)
+            yield from findings
+            if not findings and mine is not None:
+                known[1].add(mine)
+        else:
+            stack.pop()
+            if block is None and stack:
+                yield from scene.leave()
+
+
+class _Scene:
+    """Where the walk is: the operations around, which of them are wrong, and those that refer to symbols."""
+
+    def __init__(self, module: Module, hints: Hints) -> None:
+        self.module, self.hints = module, hints
+        self.ancestors: list[Op] = []
+        self.broken: set[Op] = set()
+        self.referring: list[Op] = []
+        self.first_inside: list[int] = []
+
+    def before(self, o: Op, block: Block | None) -> list[Finding]:
+        """What can be said of an operation before looking inside."""
+        findings = list(_before(o, block, self.ancestors)) or list(_hints(o, self.hints))
         if any(not finding.warning for finding in findings):
-            broken.add(id(o))
-        yield from findings
-        blocks = o.blocks
-        if not blocks:
-            continue
-        ancestors.append(o)
-        stack.append((o, block, True))
-        for inner in reversed(blocks):
-            stack += [(x, inner, False) for x in reversed(inner.ops)]
+            self.broken.add(o)
+        if hasattr(o, "check_symbols"):
+            self.referring.append(o)
+        return findings
+
+    def enter(self, o: Op) -> None:
+        self.ancestors.append(o)
+        self.first_inside.append(len(self.referring))
+
+    def leave(self) -> Iterator[Finding]:
+        """What can be said of the innermost operation once everything inside is seen."""
+        o, first = self.ancestors.pop(), self.first_inside.pop()
+        if o not in self.broken:
+            yield from _after(o, self.module, self.referring[first:])
 
 
 def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
@@ -233,8 +288,8 @@ def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
 # ---------------------------------------------------------------- what needs the inside
 
 
-def _after(o: Op, module: Module) -> Iterator[Finding]:
-    """What can be said once everything inside is right."""
+def _after(o: Op, module: Module, referring: list[Op]) -> Iterator[Finding]:
+    """What can be said once everything inside is right; `referring` are the operations inside that name symbols."""
     if isinstance(o, UnknownOp):
         return
     opdef = o.opdef
@@ -254,8 +309,9 @@ def _after(o: Op, module: Module) -> Iterator[Finding]:
                 return
     if opdef.has(SYMBOL_TABLE):
         yield from _symbols(o)
-        for inner in walk(o):
-            if (answer := _call(inner, "check_symbols", module)) is not None:
+        known = {g.sym_name: g for g in reversed(module.globals)} if referring else {}
+        for inner in referring:
+            if (answer := _call(inner, "check_symbols", known)) is not None:
                 yield _finding(inner, answer)
     if (answer := _call(o, "check_regions")) is not None:
         yield _finding(o, answer)
@@ -290,42 +346,62 @@ def _symbols(o: Op) -> Iterator[Finding]:
 # ---------------------------------------------------------------- dominance
 
 
+class _Getters(dict[type[Op], tuple[Getter, Getter]]):
+    """For each class what gives the operands and the results of an operation."""
+
+    def __missing__(self, cls: type[Op]) -> tuple[Getter, Getter]:
+        found = self[cls] = values(cls, "operands"), values(cls, "results")
+        return found
+
+
 def _dominance(module: Module) -> Iterator[Finding]:
     """Every operand is defined before its use, in the same block or one around it, and not across an isolated op."""
     visible: dict[Value, int] = {}
-    walls: list[int] = [0]
-    stack: list[Any] = [("block", module.body)]
-    while stack:
-        kind, item = stack.pop()
-        if kind == "block":
-            order = list(visible)
-            stack.append(("leave", len(order)))
+    getters = _Getters()
+    level = 0  # how many isolated operations are around
+    # Blocks to enter, blocks in progress with how many values were visible outside, and operations to finish.
+    todo: list[Any] = [(iter([module]), 0)]
+    while todo:
+        item = todo[-1]
+        if isinstance(item, Block):
+            todo[-1] = (iter(item.ops), len(visible))
             for value in item.args:
-                visible[value] = len(walls)
-            stack += [("op", o) for o in reversed(item.ops)]
-        elif kind == "leave":
-            while len(visible) > item:
-                visible.popitem()
-        elif kind == "wall":
-            walls.pop()
-        elif kind == "define":
+                visible[value] = level
+            continue
+        if isinstance(item, Op):
+            todo.pop()
+            level -= _isolated(item)
             for value in item.results:
-                visible[value] = len(walls)
+                visible[value] = level
+            continue
+        ops, outside = item
+        for o in ops:
+            operands, results = getters[o.__class__]
+            for value in operands(o):
+                if visible.get(value) != level:
+                    yield from _operands_visible(o, visible, level)
+                    break
+            if o.nested and (blocks := o.blocks):
+                level += _isolated(o)
+                todo += [o, *reversed(blocks)]
+                break
+            for value in results(o):
+                visible[value] = level
         else:
-            yield from _operands_visible(item, visible, walls)
-            stack.append(("define", item))
-            isolated = not isinstance(item, UnknownOp) and item.opdef.has(ISOLATED)
-            if isolated:
-                walls.append(len(walls))
-                stack.append(("wall", None))
-            stack += [("block", b) for b in reversed(item.blocks)]
+            todo.pop()
+            while len(visible) > outside:
+                visible.popitem()
 
 
-def _operands_visible(o: Op, visible: dict[Value, int], walls: list[int]) -> Iterator[Finding]:
+def _isolated(o: Op) -> bool:
+    return not isinstance(o, UnknownOp) and o.opdef.has(ISOLATED)
+
+
+def _operands_visible(o: Op, visible: dict[Value, int], level: int) -> Iterator[Finding]:
     for index, value in enumerate(o.operands):
-        level = visible.get(value)
-        if level is None:
+        defined = visible.get(value)
+        if defined is None:
             yield op_error(o, f"operand #{index} does not dominate this use")
-        elif level < len(walls):
+        elif defined < level:
             note = "required by region isolation constraints"
             yield op_error(o, "using value defined outside the region", notes=(note,))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
 from ..decl import Problem
 from ..ir import Op
 from .checks import Answer
+
+LOCATION = attrgetter("loc")
 
 
 def located(loc: Attr | None) -> DILoc | None:
@@ -59,10 +62,10 @@ def function_location(o: Any) -> Answer:
 def body_locations(o: Any) -> Answer:
     """Everything in a function lies in the function's own subprogram."""
     outer = subprogram(o.loc)
-    known: dict[Attr | None, DISubprogram | None] = {}
+    known = {loc: subprogram(loc) for loc in _locations(o)}
+    if all(scope is None or scope is outer for scope in known.values()):
+        return None
     for inner in _inner_first(o):
-        if inner.loc not in known:
-            known[inner.loc] = subprogram(inner.loc)
         scope = known[inner.loc]
         if scope is None or scope is outer:
             continue
@@ -77,6 +80,17 @@ def body_locations(o: Any) -> Answer:
             bare=True,
         )
     return None
+
+
+def _locations(o: Op) -> set[Attr | None]:
+    """The locations of all that is inside."""
+    found: set[Attr | None] = set()
+    todo = [o]
+    while todo:
+        for block in todo.pop().blocks:
+            found.update(map(LOCATION, block.ops))
+            todo += [inner for inner in block.ops if inner.nested]
+    return found
 
 
 def _inner_first(o: Op) -> list[Op]:

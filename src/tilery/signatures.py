@@ -7,7 +7,6 @@ counts: `check` of an operation without regions looks at nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -18,9 +17,17 @@ from .ir import Op, UnknownOp
 Getter = Callable[[Any], Any]
 
 
-@cache
+_KNOWN: dict[type[Op], Getter | None] = {}
+
+
 def signature(cls: type[Op]) -> Getter | None:
     """What gives an operation's signature; None where more than types and attributes count."""
+    if cls not in _KNOWN:
+        _KNOWN[cls] = _signature(cls)
+    return _KNOWN[cls]
+
+
+def _signature(cls: type[Op]) -> Getter | None:
     if issubclass(cls, UnknownOp):
         return None
     opdef = cls.opdef

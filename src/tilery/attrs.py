@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
 from weakref import WeakValueDictionary
 
 from .diag import TileError
+from .record import dataclass, field, fields
 from .types import I1, Scalar, Tile, Type
 from .version import V13_1, V13_4, Version
 
@@ -389,7 +389,7 @@ class DebugAttr(Attr, metaclass=_Interned):
     """Base of debug information. Equal nodes are the same object; compare with `is`."""
 
     def parts(self) -> tuple[object, ...]:
-        return tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]  # every subclass is one
+        return tuple(getattr(self, name) for name in fields(self))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"

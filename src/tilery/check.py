@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .attrs import Attr, CallSite, DILoc, FileLineCol
 from .diag import Note, TileError
 from .ir import Op, Value, walk
 from .ops import Module
+from .record import dataclass, field
 from .verifier import MAX_ERRORS, Finding, Hints, verify
 from .version import SUPPORTED, Version
 
 
-@dataclass
+@dataclass()
 class Report:
     """What was found in one input. `module` is None where it could not even be read."""
 

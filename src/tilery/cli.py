@@ -256,15 +256,35 @@ def version_option(text: str) -> Version:
         raise argparse.ArgumentTypeError(error.message) from None
 
 
-class Verbs:
-    """Adds subcommands to the parser; each one is a function, its docstring the summary."""
+class Ignored(argparse.ArgumentParser):
+    """Takes the options of a verb that was not asked for, and forgets them."""
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    def __init__(self) -> None:
+        pass
+
+    def add_argument(self, *_: Any, **__: Any) -> Any:
+        return None
+
+    def add_mutually_exclusive_group(self, **_: Any) -> Any:
+        return self
+
+
+class Verbs:
+    """Adds subcommands to the parser; each one is a function, its docstring the summary.
+
+    With `only`, the others are left out: making them all takes longer than printing a small file.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser, only: str | None) -> None:
+        self.only = only
+        # Without `prog`, argparse would work it out with a help formatter, which is slow to import.
+        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
 
     def add(
         self, name: str, run: Callable[[argparse.Namespace], int], examples: Sequence[str], json_result: bool = False
     ) -> argparse.ArgumentParser:
+        if self.only not in (None, name):
+            return Ignored()
         lines = [f"  tilery {example}" for example in examples]
         added = self.parsers.add_parser(
             name,
@@ -296,7 +316,8 @@ def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-g", "--locs", action="store_true", help=help)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all verbs, or of only one if there is such a verb."""
     parser = argparse.ArgumentParser(
         prog="tilery",
         description="Read, write and inspect CUDA Tile IR.",
@@ -304,7 +325,7 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=PrintVersion)
-    verbs = Verbs(parser)
+    verbs = Verbs(parser, only)
     sub = verbs.add("info", info, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
     add_input(sub)
 
@@ -378,7 +399,7 @@ def make_parser() -> argparse.ArgumentParser:
     for kind, use in (("decoder", "reads it from bytecode"), ("encoder", "writes it to bytecode")):
         sub.add_argument(f"--{kind}", metavar="OP", help=f"what {use}")
     add_version(sub, "of this bytecode version; default: the latest")
-    return parser
+    return parser if verbs.parsers.choices else make_parser()
 
 
 class PrintVersion(argparse.Action):
@@ -453,7 +474,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     prepare_streams()
     try:
-        args = make_parser().parse_args(argv)
+        argv = sys.argv[1:] if argv is None else argv
+        args = make_parser(argv[0] if argv else None).parse_args(argv)
         try:
             status: int = args.run(args)
             sys.stdout.flush()

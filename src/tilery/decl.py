@@ -5,12 +5,12 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
 
 from .attrs import TileEnum
 from .ir import Block, Op, Value
+from .record import dataclass, field
 from .types import (
     I4,
     NUMBERS,
@@ -457,7 +457,7 @@ def op(
         _validate(opdef)
         new.opdef = opdef
         new.nested = bool(opdef.regions)
-        type.__setattr__(new, "__init__", _constructor(opdef))
+        type.__setattr__(new, "__init__", _first_init)
         _register(opdef)
         return new
 
@@ -497,6 +497,12 @@ def _validate(opdef: OpDef) -> None:
     used = {*re.findall(r"\$(\w+)", opdef.format), *(n for rule in opdef.rules for n in rule.names)}
     if unknown := used - names:
         raise TypeError(f"{where}no field is called {', '.join(sorted(unknown))}")
+
+
+def _first_init(self: Any, **fields: Any) -> None:
+    """Stands in for a constructor until it is needed: compiling all of them would slow down every start."""
+    made = self.__class__.__init__ = _constructor(self.opdef)
+    made(self, **fields)
 
 
 def _constructor(opdef: OpDef) -> Callable[..., None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -12,6 +11,7 @@ from .diag import TileError
 from .hints import warnings
 from .ir import Block, Op, UnknownOp, Value, full_name
 from .ops import Module
+from .record import dataclass
 from .signatures import Getter, signature, values
 from .types import Tile, Type, quoted
 

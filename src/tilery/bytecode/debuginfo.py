@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..attrs import (
@@ -18,6 +17,7 @@ from ..attrs import (
     Loc,
 )
 from ..diag import TileError
+from ..record import dataclass
 from .wire import Cursor, enclose, put_varint
 
 Scope = (DISubprogram, DILexicalBlock)

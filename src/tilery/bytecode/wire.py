@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import NamedTuple
 
 from ..attrs import Attr
 from ..diag import TileError
+from ..record import dataclass, field, replace
 from ..types import Type
 from ..version import Version
 

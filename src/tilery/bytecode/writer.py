@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import islice
 from struct import pack
 from typing import Any
@@ -13,6 +12,7 @@ from ..diag import TileError
 from ..gcpause import paused
 from ..ir import Op, Refused, UnknownOp, full_name, walk
 from ..ops import Entry, Global, Module
+from ..record import replace
 from ..types import Type
 from ..version import SUPPORTED, V13_1, V13_3, Version
 from .attrcodec import Indices, write_tagged

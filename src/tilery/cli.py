@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from .cli_files import Stop, read_input, reason, write_output
@@ -256,6 +257,18 @@ def version_option(text: str) -> Version:
         raise argparse.ArgumentTypeError(error.message) from None
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Argparse makes a formatter for each option, so finding that out must be quick."""
+
+    def __init__(self, prog: str) -> None:
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else 0
+        if not width and sys.__stdout__ is not None:
+            with suppress(OSError, ValueError):  # no terminal, or closed
+                width = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        super().__init__(prog, width=(width or 80) - 2)
+
+
 class Ignored(argparse.ArgumentParser):
     """Takes the options of a verb that was not asked for, and forgets them."""
 
@@ -291,7 +304,7 @@ class Verbs:
             help=run.__doc__,
             description=run.__doc__,
             epilog="examples:\n" + "\n".join(lines) + "\n\n" + EXIT,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
         )
         added.set_defaults(run=run)
         what = "print the result and any error as JSON" if json_result else "print an error as JSON"
@@ -322,7 +335,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         prog="tilery",
         description="Read, write and inspect CUDA Tile IR.",
         epilog="`tilery VERB --help` shows the options of a verb, with examples.\n\n" + EXIT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action=PrintVersion)
     verbs = Verbs(parser, only)
@@ -501,5 +514,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 70
 
 
+def program() -> int:
+    """The command as a process of its own: it ends soon, so that looking for garbage is hardly ever worth it."""
+    gc.set_threshold(500_000)
+    status = main()
+    gc.freeze()  # what is left goes with the process; taking a large module apart takes as long as printing it
+    return status
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(program())

@@ -52,7 +52,8 @@ DEFAULT_ORDER = (
 )
 
 
-class SectionHint(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SectionHint:
     """How one section was laid out: its alignment, and to what its length was padded at the end."""
 
     id: Section

@@ -48,15 +48,15 @@ def function_location(o: Any) -> Answer:
     found = located(o.loc)
     if found is None:
         return None
-    prefix = f"invalid function debug info scope: {_show(found.scope)}"
-    if not isinstance(found.scope, DISubprogram):
+    scope = found.scope
+    if isinstance(scope, DISubprogram) and scope.linkageName == o.sym_name:
+        return None
+    prefix = f"invalid function debug info scope: {_show(scope)}"
+    if not isinstance(scope, DISubprogram):
         return f"{prefix}. Function location must have cuda_tile.di_subprogram debug info scope."
-    if found.scope.linkageName != o.sym_name:
-        return (
-            f'{prefix}. Function name "{o.sym_name}" does not match subprogram scope linkage name '
-            f'"{found.scope.linkageName}".'
-        )
-    return None
+    return (
+        f'{prefix}. Function name "{o.sym_name}" does not match subprogram scope linkage name "{scope.linkageName}".'
+    )
 
 
 def body_locations(o: Any) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
@@ -375,18 +376,25 @@ class OptimizationHints(Attr):
 # ---------------------------------------------------------------- debug information
 
 _NODES: WeakValueDictionary[tuple[object, ...], DebugAttr] = WeakValueDictionary()
+_LOCK = threading.Lock()
 
 
 class _Interned(type):
     """Makes equal nodes the same object: a chain of call sites shares so much that comparing trees would not end."""
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
+        found = None if kwargs else _NODES.get((cls, *args))
+        if found is not None:
+            return found
         made = super().__call__(*args, **kwargs)
-        return _NODES.setdefault((cls, *made.parts()), made)
+        with _LOCK:
+            return _NODES.setdefault((cls, *made.parts()), made)
 
 
 class DebugAttr(Attr, metaclass=_Interned):
     """Base of debug information. Equal nodes are the same object; compare with `is`."""
+
+    __slots__ = ("__weakref__",)
 
     def parts(self) -> tuple[object, ...]:
         return tuple(getattr(self, name) for name in fields(self))
@@ -404,7 +412,7 @@ class DebugAttr(Attr, metaclass=_Interned):
         return type(self), self.parts()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DIFile(DebugAttr):
     """A source file."""
 
@@ -412,14 +420,14 @@ class DIFile(DebugAttr):
     directory: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DICompileUnit(DebugAttr):
     """What was compiled together."""
 
     file: DIFile
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DISubprogram(DebugAttr):
     """A function of the source."""
 
@@ -431,7 +439,7 @@ class DISubprogram(DebugAttr):
     scopeLine: int = 0
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DILexicalBlock(DebugAttr):
     """A block inside a function of the source."""
 
@@ -444,8 +452,10 @@ class DILexicalBlock(DebugAttr):
 class Loc(DebugAttr):
     """Base of locations; an unknown location is None."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, eq=False, repr=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FileLineCol(Loc):
     """A place in a file. Bytecode cannot hold it without a scope and writes it as unknown, as NVIDIA's writer does."""
 
@@ -457,7 +467,7 @@ class FileLineCol(Loc):
         return f"{self.filename}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DILoc(Loc):
     """A place in a source file within a scope."""
 
@@ -465,7 +475,7 @@ class DILoc(Loc):
     scope: DISubprogram | DILexicalBlock
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallSite(Loc):
     """A place reached by inlining: where the callee's code is and where it was called."""
 
@@ -473,7 +483,7 @@ class CallSite(Loc):
     caller: Loc | None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NameLoc(Loc):
     """A named place. Text only."""
 
@@ -481,7 +491,7 @@ class NameLoc(Loc):
     child: Loc | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FusedLoc(Loc):
     """Several places at once. Text only."""
 

@@ -17,24 +17,29 @@ from .ir import Op, UnknownOp
 Getter = Callable[[Any], Any]
 
 
-_KNOWN: dict[type[Op], Getter | None] = {}
+_KNOWN: dict[type[Op], Getter] = {}
 
 
-def signature(cls: type[Op]) -> Getter | None:
-    """What gives an operation's signature; None where more than types and attributes count."""
+def says_all(cls: type[Op]) -> bool:
+    """Whether nothing but types and attributes counts for an operation: not where it stands, or what is inside."""
+    if issubclass(cls, UnknownOp) or hasattr(cls, "check_nested") or hasattr(cls, "check_symbols"):
+        return False
+    opdef = cls.opdef
+    return not (opdef.regions or opdef.parents or opdef.has(TERMINATOR) or opdef.has(SYMBOL))
+
+
+def signature(cls: type[Op]) -> Getter:
+    """What gives an operation's signature, by which what the table says of types and attributes can be remembered."""
     if cls not in _KNOWN:
         _KNOWN[cls] = _signature(cls)
     return _KNOWN[cls]
 
 
-def _signature(cls: type[Op]) -> Getter | None:
+def _signature(cls: type[Op]) -> Getter:
     if issubclass(cls, UnknownOp):
-        return None
+        return _nothing
     opdef = cls.opdef
-    around = opdef.parents or opdef.has(TERMINATOR) or opdef.has(SYMBOL)
-    if opdef.regions or around or hasattr(cls, "check_nested") or hasattr(cls, "check_symbols"):
-        return None
-    fields = [f for f in opdef.fields if f.role != "state"]
+    fields = [f for f in opdef.fields if f.role in ("attr", "operand", "out")]
     if all(f.role == "attr" or f.arity == "one" for f in fields):
         return attrgetter(*map(_path, fields)) if fields else _nothing
     pieces = ", ".join(map(_piece, fields))

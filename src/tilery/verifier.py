@@ -12,7 +12,7 @@ from .hints import warnings
 from .ir import Block, Op, UnknownOp, Value, full_name
 from .ops import Module
 from .record import dataclass
-from .signatures import Getter, signature, values
+from .signatures import Getter, says_all, signature, values
 from .types import Tile, Type, quoted
 
 MAX_ERRORS = 100
@@ -81,12 +81,11 @@ def as_error(finding: Finding, file: str = "") -> TileError:
 # ---------------------------------------------------------------- the walk
 
 
-class _Passed(dict[type[Op], tuple[Getter, set[Any]] | None]):
-    """For each class how to get a signature and which signatures are legal, or None; it lives as long as one search."""
+class _Passed(dict[type[Op], tuple[bool, Getter, set[Any]]]):
+    """For each class whether a signature says it all, how to get one, and which are legal; it lives for one search."""
 
-    def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any]] | None:
-        get = signature(cls)
-        found = self[cls] = None if get is None else (get, set())
+    def __missing__(self, cls: type[Op]) -> tuple[bool, Getter, set[Any]]:
+        found = self[cls] = (says_all(cls), signature(cls), set())
         return found
 
 
@@ -98,25 +97,23 @@ def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     while stack:
         ops, block = stack[-1]
         for o in ops:
-            known = passed[o.__class__]
-            if known is None:
-                yield from scene.before(o, block)
-                if o.nested and (blocks := o.blocks):
-                    scene.enter(o)
-                    stack.append((iter(()), None))  # where it ends, `o` is done
-                    stack += [(iter(b.ops), b) for b in reversed(blocks)]
-                    break
-                continue
+            all_said, get, legal = passed[o.__class__]
             try:
-                mine = known[0](o)
-                if mine in known[1]:
-                    continue
+                mine = get(o)
+                known = mine in legal
             except (AttributeError, TypeError):
-                mine = None  # a field that is missing or of a wrong kind
-            findings = scene.before(o, block)
+                mine, known = None, False  # a field that is missing or of a wrong kind
+            if known and all_said:
+                continue
+            findings = scene.before(o, block, known)
             yield from findings
             if not findings and mine is not None:
-                known[1].add(mine)
+                legal.add(mine)
+            if o.nested and (blocks := o.blocks):
+                scene.enter(o)
+                stack.append((iter(()), None))  # where it ends, `o` is done
+                stack += [(iter(b.ops), b) for b in reversed(blocks)]
+                break
         else:
             stack.pop()
             if block is None and stack:
@@ -133,13 +130,17 @@ class _Scene:
         self.referring: list[Op] = []
         self.first_inside: list[int] = []
 
-    def before(self, o: Op, block: Block | None) -> list[Finding]:
-        """What can be said of an operation before looking inside."""
-        findings = list(_before(o, block, self.ancestors)) or list(_hints(o, self.hints))
-        if any(not finding.warning for finding in findings):
-            self.broken.add(o)
+    def before(self, o: Op, block: Block | None, known: bool) -> list[Finding]:
+        """What can be said of an operation before looking inside; types and attributes are right if `known`."""
         if hasattr(o, "check_symbols"):
             self.referring.append(o)
+        first = _before(o, block, self.ancestors, known)
+        if first is not None:
+            self.broken.add(o)
+            return [first]
+        findings = [] if self.hints is Hints.IGNORE else list(_hints(o, self.hints))
+        if any(not finding.warning for finding in findings):
+            self.broken.add(o)
         return findings
 
     def enter(self, o: Op) -> None:
@@ -157,38 +158,39 @@ def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
     return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
 
 
-def _before(o: Op, block: Block | None, ancestors: list[Op]) -> Iterator[Finding]:
+def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool) -> Finding | None:
     """What can be said before looking inside: NVIDIA's order is structure, attributes, operands, results, rules."""
     if isinstance(o, UnknownOp):
-        return
+        return None
     opdef = o.opdef
-    first = next(_structure(o, opdef, block, ancestors), None)
-    for check_all in (_attributes, _values, _rules):
-        if first is not None:
-            break
-        first = next(check_all(o, opdef), None)
-    if first is None:
-        first = next(_own(o, ancestors), None)
-    if first is not None:
-        yield first
+    if (first := _structure(o, opdef, block, ancestors)) is not None:
+        return first
+    for check_all in () if known else (_attributes, _values, _rules):
+        if (first := next(check_all(o, opdef), None)) is not None:
+            return first
+    return _own(o, ancestors)
 
 
-def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Iterator[Finding]:
+def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Finding | None:
     if opdef.parents and ancestors and not _in_parents(ancestors[-1], opdef):
         allowed = ", ".join(f"cuda_tile.{name}" for name in opdef.parents)
-        yield op_error(o, f"expects parent op to be one of '{allowed}'")
+        return op_error(o, f"expects parent op to be one of '{allowed}'")
     for index, f in enumerate(opdef.regions):
         inner = getattr(o, f.attr)
-        if inner is None and f.arity == "one":
-            yield op_error(o, f"region #{index} ('{f.name}') failed to verify constraint: region with 1 blocks")
-        elif inner is not None and not inner.ops and not opdef.has(SYMBOL_TABLE):
-            yield op_error(o, "expects a non-empty block")
-        if inner is not None and inner.args and opdef.has(NO_REGION_ARGS):
-            yield op_error(o, f"region #{index} should have no arguments")
-    if opdef.has(TERMINATOR) and block is not None and block.ops[-1] is not o:
-        yield op_error(o, "must be the last operation in the parent block")
-    if opdef.has(SYMBOL) and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
-        yield op_error(o, "symbol's parent must have the SymbolTable trait")
+        if inner is None:
+            if f.arity == "one":
+                problem = f"region #{index} ('{f.name}') failed to verify constraint: region with 1 blocks"
+                return op_error(o, problem)
+            continue
+        if not inner.ops and SYMBOL_TABLE not in opdef.traits:
+            return op_error(o, "expects a non-empty block")
+        if inner.args and NO_REGION_ARGS in opdef.traits:
+            return op_error(o, f"region #{index} should have no arguments")
+    if TERMINATOR in opdef.traits and block is not None and block.ops[-1] is not o:
+        return op_error(o, "must be the last operation in the parent block")
+    if SYMBOL in opdef.traits and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
+        return op_error(o, "symbol's parent must have the SymbolTable trait")
+    return None
 
 
 def _in_parents(parent: Op, opdef: OpDef) -> bool:
@@ -251,11 +253,12 @@ def _aspect(t: Type, what: str) -> object:
     return {"shape": t.shape, "rank": t.rank, "element type": t.element}[what]
 
 
-def _own(o: Op, ancestors: list[Op]) -> Iterator[Finding]:
+def _own(o: Op, ancestors: list[Op]) -> Finding | None:
     """The op's own rules: `check`, then `check_nested`, which also sees what is around it."""
-    for answer in (_call(o, "check"), _call(o, "check_nested", ancestors)):
-        if answer is not None:
-            yield _finding(o, answer)
+    answer = _call(o, "check")
+    if answer is None:
+        answer = _call(o, "check_nested", ancestors)
+    return None if answer is None else _finding(o, answer)
 
 
 def _call(o: Any, name: str, *args: object) -> str | Problem | None:
@@ -273,7 +276,7 @@ def _finding(o: Op, answer: str | Problem) -> Finding:
 
 def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
     """Hints that the compiler ignores, where somebody wants to know."""
-    if mode is Hints.IGNORE or isinstance(o, UnknownOp):
+    if isinstance(o, UnknownOp):
         return
     for f in o.opdef.attrs:
         value = getattr(o, f.attr) if f.kind is AttrKind.HINTS else None

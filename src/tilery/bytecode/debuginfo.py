@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ..attrs import (
@@ -16,9 +17,10 @@ from ..attrs import (
     FileLineCol,
     Loc,
 )
+from ..codegen import build
 from ..diag import TileError
 from ..record import dataclass
-from .wire import Cursor, enclose, put_varint
+from .wire import Cursor, Trip, enclose, put_varint, wide
 
 Scope = (DISubprogram, DILexicalBlock)
 
@@ -115,6 +117,34 @@ def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor
         place = FileLineCol(values["filename"], values["line"], values["column"])
         return DILoc(place, values["scope"])
     return row.cls(**values)
+
+
+Quick = Callable[[bytes, int, dict[int, str], dict[int, Any]], tuple[Any, int]]
+
+
+@cache
+def quick_reader(tag: int) -> Quick:
+    """What reads an entry of a kind, and says where it ends, if all that it refers to is known; else it trips."""
+    row = _BY_TAG[tag]
+    names: dict[str, Any] = {"wide": wide, "Trip": Trip, "DILoc": DILoc, "FileLineCol": FileLineCol, "cls": row.cls}
+    lines = ["def bind(data, at, strings, known):"]
+    for p in row.parts:
+        lines += ["    n = data[at]", "    at += 1", "    if n > 127: n, at = wide(data, at - 1)"]
+        if p.form is str:
+            lines.append(f"    {p.attr} = strings[n]")
+        elif p.form is int:
+            lines.append(f"    {p.attr} = n & 0xFFFFFFFF")
+        else:
+            names[f"form_{p.attr}"] = p.form
+            lines += [f"    {p.attr} = known[n]", f"    if not isinstance({p.attr}, form_{p.attr}): raise Trip"]
+    place = row.cls is DILoc
+    made = "DILoc(FileLineCol(filename, line, column), scope)" if place else f"cls({', '.join(_attrs(row))})"
+    reader: Quick = build(f"reader of {row.cls.__name__}", "\n".join([*lines, f"    return {made}, at", ""]), names)
+    return reader
+
+
+def _attrs(row: Row) -> list[str]:
+    return [p.attr for p in row.parts]
 
 
 def entry_parts(node: Attr) -> list[tuple[Any, Any]]:

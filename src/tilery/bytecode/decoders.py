@@ -16,12 +16,7 @@ from ..diag import TileError
 from ..ir import Value
 from ..version import Version
 from .layout import Do, Plan, Step, layout
-from .wire import U64
-
-
-class Trip(Exception):
-    """A generated decoder or encoder met something that the walk must look at."""
-
+from .wire import Trip, wide
 
 TRIPS = (Trip, TileError, IndexError, KeyError, StopIteration)
 """What giving up looks like: bytes, values, list entries or table entries that are not there."""
@@ -49,20 +44,6 @@ class Binding:
 
 Decoder = Callable[[int, Callable[[Any], None]], int]
 """Takes the place behind the opcode and what to do with the operation; gives the place behind the operation."""
-
-
-def wide(data: bytes, at: int) -> tuple[int, int]:
-    """A variable-length integer of any length, and the place behind it."""
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value & U64, at
-        shift += 7
-        if shift > 63:
-            raise Trip
 
 
 @cache

@@ -14,9 +14,8 @@ from ..codegen import build, indent
 from ..decl import AttrKind, Field, OpDef
 from ..ir import Value
 from ..version import Version
-from .decoders import Trip
 from .layout import Do, Plan, Step, flag_bits, layout
-from .wire import put_varint
+from .wire import Trip, put_varint
 
 ONE = [bytes([n]) for n in range(128)]
 """The numbers of one byte."""

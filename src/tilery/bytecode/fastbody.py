@@ -10,10 +10,10 @@ from ..attrs import Loc
 from ..decl import BY_OPCODE, TERMINATOR
 from ..ir import Block, Value
 from .body import Body, Frame
-from .decoders import Binding, Decoder, Trip, decoder, wide
+from .decoders import Binding, Decoder, decoder
 from .layout import Plan
 from .tables import Tables
-from .wire import Cursor
+from .wire import Cursor, Trip, wide
 
 
 class _Filled(dict[int, Any]):
@@ -73,8 +73,8 @@ def _locations(tables: Tables, index: int) -> Callable[[], Any]:
     first = tables.location_starts[index - 1] + 1
     places = map(tables.locations.__getitem__, range(first, len(tables.locations)))
 
-    def decode(entry: int, offset: int) -> Any:
-        found = tables.debug_entry(entry, offset)
+    def decode(entry: int, _: int) -> Any:
+        found = tables.quick_debug_entry(entry)
         if found is not None and not isinstance(found, Loc):
             raise Trip
         return found

@@ -11,9 +11,9 @@ from ..ops import Entry
 from ..version import Version
 from .attrcodec import Indices
 from .bodywriter import Body
-from .decoders import Trip
 from .encoders import ONE, Binding, Encoder, encoder, long
 from .layout import Plan
+from .wire import Trip
 
 Frame = tuple[Iterator[Op], Op, Plan, int, int]
 """What is still to be written around a region: further operations, the one the region belongs to, its plan, which

@@ -201,6 +201,27 @@ class Cursor:
         self.mark(start, "padding")
 
 
+# ---------------------------------------------------------------- reading and writing fast
+
+
+class Trip(Exception):
+    """A generated decoder or encoder met something that the walk must look at."""
+
+
+def wide(data: bytes, at: int) -> tuple[int, int]:
+    """A variable-length integer of any length, and the place behind it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value & U64, at
+        shift += 7
+        if shift > 63:
+            raise Trip
+
+
 # ---------------------------------------------------------------- writing
 
 

@@ -62,7 +62,15 @@ def function_location(o: Any) -> Answer:
 def body_locations(o: Any) -> Answer:
     """Everything in a function lies in the function's own subprogram."""
     outer = subprogram(o.loc)
-    known = {loc: subprogram(loc) for loc in _locations(o)}
+    scopes: dict[Attr, DISubprogram | None] = {}
+    known: dict[Attr | None, DISubprogram | None] = {}
+    for loc in _locations(o):
+        if isinstance(loc, DILoc):
+            if loc.scope not in scopes:
+                scopes[loc.scope] = subprogram(loc)
+            known[loc] = scopes[loc.scope]
+        else:
+            known[loc] = subprogram(loc)
     if all(scope is None or scope is outer for scope in known.values()):
         return None
     for inner in _inner_first(o):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from .diag import TileError
 from .record import dataclass, field, fields
@@ -375,20 +375,41 @@ class OptimizationHints(Attr):
 
 # ---------------------------------------------------------------- debug information
 
-_NODES: WeakValueDictionary[tuple[object, ...], DebugAttr] = WeakValueDictionary()
-_LOCK = threading.Lock()
+
+class _Ref(ref["DebugAttr"]):
+    """A weak reference that knows its key."""
+
+    __slots__ = ("key",)
+    key: tuple[object, ...]
+
+
+# A WeakValueDictionary by hand: a file of debug information makes a node for every few operations.
+_NODES: dict[tuple[object, ...], _Ref] = {}
+_LOCK = threading.RLock()
+
+
+def _forget(gone: _Ref) -> None:
+    with _LOCK:
+        if _NODES.get(gone.key) is gone:
+            del _NODES[gone.key]
 
 
 class _Interned(type):
     """Makes equal nodes the same object: a chain of call sites shares so much that comparing trees would not end."""
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
-        found = None if kwargs else _NODES.get((cls, *args))
-        if found is not None:
-            return found
+        key: tuple[object, ...] = (cls, *args)
+        if (known := _NODES.get(key)) is not None and not kwargs and (node := known()) is not None:
+            return node
         made = super().__call__(*args, **kwargs)
+        if kwargs or len(args) != len(fields(cls)):
+            key = (cls, *made.parts())
         with _LOCK:
-            return _NODES.setdefault((cls, *made.parts()), made)
+            if (known := _NODES.get(key)) is not None and (node := known()) is not None:
+                return node
+            mine = _NODES[key] = _Ref(made, _forget)
+            mine.key = key
+        return made
 
 
 class DebugAttr(Attr, metaclass=_Interned):

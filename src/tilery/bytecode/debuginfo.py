@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from ..attrs import (
@@ -27,12 +28,13 @@ Scope = (DISubprogram, DILexicalBlock)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, and for what."""
+    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, for what, and where."""
 
     attr: str
     form: Any
     words: str
     of: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +52,9 @@ def _row(cls: type[Attr], tag: int, of: str, *parts: tuple[str, Any, str]) -> Ro
 
 # The location of DILoc is flattened: NVIDIA's messages name its parts by the type they build.
 _PLACE = (
-    Part("filename", str, "file name attribute", "FileLineColLoc"),
-    Part("line", int, "line number", "FileLineColLoc"),
-    Part("column", int, "column number", "FileLineColLoc"),
+    Part("filename", str, "file name attribute", "FileLineColLoc", "source.filename"),
+    Part("line", int, "line number", "FileLineColLoc", "source.line"),
+    Part("column", int, "column number", "FileLineColLoc", "source.column"),
 )
 ROWS = (
     _row(DICompileUnit, 1, "DICompileUnitAttr", ("file", DIFile, "file attribute")),
@@ -88,6 +90,7 @@ ROWS = (
 )
 _BY_TAG = {row.tag: row for row in ROWS}
 _BY_CLASS = {row.cls: row for row in ROWS}
+_GETTERS = {row.cls: [(p.form, attrgetter(p.path or p.attr)) for p in row.parts] for row in ROWS}
 
 
 def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor, Any], Any]) -> Attr | None:
@@ -149,11 +152,7 @@ def _attrs(row: Row) -> list[str]:
 
 def entry_parts(node: Attr) -> list[tuple[Any, Any]]:
     """(form, value) of each part of a node, in wire order."""
-    out = []
-    for p in _BY_CLASS[type(node)].parts:
-        holder = node.source if isinstance(node, DILoc) and p in _PLACE else node
-        out.append((p.form, getattr(holder, p.attr)))
-    return out
+    return [(form, get(node)) for form, get in _GETTERS[type(node)]]
 
 
 def write_entry(node: Attr, string: Callable[[str], int], ref: Callable[[Any], int]) -> bytes:

@@ -269,15 +269,18 @@ class Tables:
 
     def quick_debug_entry(self, index: int) -> Attr | None:
         """Like `debug_entry`, for the fast reader: an entry that refers to nothing new is read without a cursor."""
-        if index not in self.known_debug and 0 < index <= len(self.debug):
-            start, end = self.debug.at(index - 1)
-            try:
-                read = quick_reader(self.data[start])
-                found, at = read(self.data, start + 1, self.known_strings, self.known_debug)
-                if at <= end <= self.debug.end:
-                    self.known_debug[index] = found
-            except (Trip, IndexError, KeyError):
-                pass  # something new or something wrong
+        data, known, base, starts = self.data, self.known_debug, self.debug.start, self.debug.starts
+        if not index or index in known or index >= len(starts):  # the end of the last one takes more thought
+            return self.debug_entry(index, 0)
+        try:
+            start = base + starts[index - 1]
+            found: Attr
+            found, at = quick_reader(data[start])(data, start + 1, self.known_strings, known)
+            if at <= base + starts[index] <= self.debug.end:
+                known[index] = found
+                return found
+        except (Trip, IndexError, KeyError):
+            pass  # something new or something wrong
         return self.debug_entry(index, 0)
 
     def _read_debug_ref(self, c: Cursor, form: Any) -> Attr | None:

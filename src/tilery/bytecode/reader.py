@@ -20,7 +20,16 @@ from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHi
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4
 FAST_FROM = 4096
-"""Bytes of a file from which on generated decoders pay."""
+"""Bytes read so far from which on it pays to make decoders: a small file is walked through sooner."""
+
+
+class _Seen:
+    """How many bytes this process has read."""
+
+    bytes = 0
+
+
+_seen = _Seen()
 
 
 def is_bytecode(data: bytes) -> bool:
@@ -35,8 +44,8 @@ def read(data: bytes, *, file: str = "", reader: str | None = None, marks: list[
     """
     data, profile = bytes(data), find_profile(reader)
     with paused:
-        # Making decoders takes longer than walking through a small file.
-        if marks is None and len(data) >= FAST_FROM:
+        _seen.bytes += len(data)
+        if marks is None and _seen.bytes >= FAST_FROM:
             try:
                 return FileReader(data, profile, None, fast=True).module()
             except TRIPS:

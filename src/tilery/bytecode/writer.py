@@ -35,7 +35,16 @@ from .wire import (
 
 WriteBody = Callable[[Entry, Version, Indices], bytes | bytearray]
 FAST_FROM = 1_000
-"""Operations of a module from which on generated encoders pay."""
+"""Operations written so far from which on it pays to make encoders: a small module is walked through sooner."""
+
+
+class _Seen:
+    """How many operations this process has written, at least."""
+
+    ops = 0
+
+
+_seen = _Seen()
 
 
 def write(module: Module, version: Version | None = None) -> bytes:
@@ -58,8 +67,8 @@ def _write(module: Module, version: Version | None) -> bytes:
 
 
 def _write_at(module: Module, version: Version) -> bytes:
-    # Making encoders takes longer than walking through a small module.
-    if sum(1 for _ in islice(walk(module.body), FAST_FROM)) == FAST_FROM:
+    _seen.ops += sum(1 for _ in islice(walk(module.body), FAST_FROM))
+    if _seen.ops >= FAST_FROM:
         try:
             return write_with(module, version, write_fast)
         except TRIPS:

@@ -52,8 +52,10 @@ class EnumAttr(OpaqueAttr):
 class AttrCursor(TypeCursor):
     """A cursor that reads attributes."""
 
-    def __init__(self, text: str, file: str = "", allow_unregistered: bool = False) -> None:
-        super().__init__(text, file, allow_unregistered)
+    def __init__(
+        self, text: str, file: str = "", allow_unregistered: bool = False, toks: list[str] | None = None
+    ) -> None:
+        super().__init__(text, file, allow_unregistered, toks)
         self.aliases: dict[str, Attr] = {}
         self._costs: dict[str, tuple[int, int]] = {}
         self._depth = self._height = self._size = 0

@@ -79,6 +79,8 @@ def dump(args: argparse.Namespace) -> int:
     """Show what every byte of a bytecode file means."""
     from . import dump as annotate
 
+    if args.documented:
+        from .documented import dump_records as annotate  # type: ignore[assignment]  # they take the same
     found = annotate(read_input(args.file))
     for line in found.lines():
         write_output("-", line + "\n")
@@ -324,6 +326,8 @@ def make_parser() -> argparse.ArgumentParser:
 
     sub = verbs.add("dump", dump, ["dump kernel.tileirbc", "dump - < kernel.tileirbc | less"])
     sub.add_argument("file", metavar="FILE", help="bytecode; of a broken file everything up to the break is shown")
+    what = "bare records in the layout that documents describe, which no tool writes"
+    sub.add_argument("--documented", action="store_true", help=what)
 
     sub = verbs.add("fmt", fmt, ["fmt kernel.mlir", "fmt -i *.mlir", "fmt --check *.mlir"])
     sub.add_argument("files", metavar="FILE", nargs="+", help="text")

@@ -6,7 +6,10 @@ documents and the tools differ.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .attributes import AssumePredicate, CheckedDivBy, StringElements, decode_attr, encode_attr
+from .cute import CuteAttr, parse_cute
 from .dictionaries import (
     decode_debug,
     decode_dict,
@@ -20,18 +23,32 @@ from .dictionaries import (
     encode_shape,
 )
 from .enums import Width, decode_enum, encode_enum
+from .names import constant_name, dense_log
 from .operations import decode_op, dictionary, encode_op
 from .records import dump_records
 from .tables import Tables, check_version
 from .typecodec import decode_type, encode_type
 
+if TYPE_CHECKING:
+    from ..ops import Module
+
+
+def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
+    """Read a module from text as documents write it; real text is read as ever."""
+    from .parsing import parse as parse_text
+
+    return parse_text(text, file=file, allow_unregistered=allow_unregistered, verify=verify)
+
+
 __all__ = [
     "AssumePredicate",
     "CheckedDivBy",
+    "CuteAttr",
     "StringElements",
     "Tables",
     "Width",
     "check_version",
+    "constant_name",
     "decode_attr",
     "decode_debug",
     "decode_dict",
@@ -41,6 +58,7 @@ __all__ = [
     "decode_segments",
     "decode_shape",
     "decode_type",
+    "dense_log",
     "dictionary",
     "dump_records",
     "encode_attr",
@@ -52,4 +70,6 @@ __all__ = [
     "encode_segments",
     "encode_shape",
     "encode_type",
+    "parse",
+    "parse_cute",
 ]

@@ -49,8 +49,8 @@ def enum_keys() -> dict[str, str]:
 
 def enum_attr(member: Member) -> EnumAttr:
     """A keyword as an attribute."""
-    name = ENUM_NAMES.get(type(member), type(member).__name__)  # type: ignore[arg-type]  # PaddingValue has no name there
-    return EnumAttr(f"#cuda_tile.{name}<{member.text}>", member)
+    name = ENUM_NAMES.get(type(member), type(member).__name__)  # type: ignore[arg-type]  # two have no name there
+    return EnumAttr(f"#cuda_tile.{name}<{member.text}>", member)  # type: ignore[arg-type]  # Width is no tool's
 
 
 def decode_dict(data: bytes, tables: Tables) -> DictAttr:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from ..attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness, TileEnum
 from ..bytecode.wire import Cursor, enclose, put_varint
 from ..diag import TileError
@@ -10,18 +12,22 @@ from ..version import V13_1
 from .tables import ended, settled
 
 
-class Width(TileEnum):
+class Width(Enum):
     """The width of an integer in bits. No tool has this one, and the document does not say its values."""
 
-    W1 = 0, "1"
-    W8 = 1, "8"
-    W16 = 2, "16"
-    W32 = 3, "32"
-    W64 = 4, "64"
+    W1 = 0
+    W8 = 1
+    W16 = 2
+    W32 = 3
+    W64 = 4
+
+    @property
+    def text(self) -> str:
+        return self.name[1:]
 
 
-Member = TileEnum | PaddingValue
-ENUMS: dict[str, type[TileEnum] | type[PaddingValue]] = {
+Member = TileEnum | PaddingValue | Width
+ENUMS: dict[str, type[TileEnum] | type[PaddingValue] | type[Width]] = {
     "Comparison": ComparisonPredicate,
     "Overflow": IntegerOverflow,
     "PaddingValue": PaddingValue,

@@ -330,7 +330,10 @@ def _replace_result(o: Op, old: Value, new: Value) -> None:
 
 def _with_example(error: TileError, mnemonic: str) -> TileError:
     """An error about what is expected, with a line that shows how the operation is written."""
+    from ..documented.spelling import explain
+
     opdef = BY_NAME.get(mnemonic)
+    explain(error)
     if opdef is not None and "expected" in error.message:
         shown = re.compile(rf"(?<![\w$]){re.escape(opdef.mnemonic)}(?![\w$])")
         error.notes += [f"for example: {line.strip()}" for line in opdef.example.splitlines() if shown.search(line)][:1]
@@ -394,20 +397,29 @@ def parse(text: str, *, file: str = "", allow_unregistered: bool = False, testin
     return _module(_run(text, file, allow_unregistered, testing)[1], text)[0]
 
 
-def parse_with_places(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Parsed:
+def parse_with_places(
+    text: str,
+    *,
+    file: str = "",
+    allow_unregistered: bool = False,
+    testing: bool = False,
+    parser_class: type[Parser] = Parser,
+) -> Parsed:
     """Like `parse`, with the place of every operation, for messages about them."""
-    parser, block = _run(text, file, allow_unregistered, testing)
+    parser, block = _run(text, file, allow_unregistered, testing, parser_class)
     module, wrapped = _module(block, text)
     places = {o: parser.span((index, -1)) for o, index in parser.places.items()}
     return Parsed(module, wrapped, text, file, places)
 
 
-def _run(text: str, file: str, allow_unregistered: bool, testing: bool) -> tuple[Parser, Block]:
+def _run(
+    text: str, file: str, allow_unregistered: bool, testing: bool, parser_class: type[Parser] = Parser
+) -> tuple[Parser, Block]:
     _check_unicode(text, file)
     paused = gc.isenabled()
     gc.disable()  # building a module makes only objects that stay: collecting meanwhile costs a quarter of the time
     try:
-        parser = Parser(text, file, allow_unregistered, testing)
+        parser = parser_class(text, file, allow_unregistered, testing)
         return parser, parser.run()
     finally:
         if paused:

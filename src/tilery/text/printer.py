@@ -15,7 +15,8 @@ from .locations import Aliases, Node
 from .names import Names, name_values, too_long
 from .parts import DIALECT, OPT, PRODUCER, Context, Part, Region
 
-STYLES = ("disasm", "opt", "generic")
+STYLES = ("disasm", "opt", "generic", "documented")
+NAMES = ("disasm", "documented")
 LIMIT = 256 * 1024 * 1024
 
 
@@ -45,6 +46,10 @@ _LINES: dict[tuple[str, str], dict[type[Op], Line]] = {(style, p): {} for style 
 def _line(cls: type[Op], style: str, prefix: str) -> Line:
     if issubclass(cls, UnknownOp) or style == "generic":
         made: Line = generic_line
+    elif style == "documented":
+        from ..documented.printing import documented_line
+
+        made = documented_line(cls, prefix + cls.opdef.mnemonic)
     else:
         opdef = cls.opdef
         made = make_line(cls, prefix + (opdef.name_in(OPT) if style == "opt" else opdef.mnemonic))
@@ -116,19 +121,27 @@ class _Printer:
         return None
 
 
-def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT) -> str:
+def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT, names: str = "disasm") -> str:
     """The text of a module, or of a single operation.
 
-    `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form.
+    `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form,
+    `documented` what documents promise; values have the `names` of tileirdisasm or of the documents.
     A text of more than `limit` characters is refused.
     """
     if style not in STYLES:
         raise TileError(f"unknown style {style!r}, one of {', '.join(STYLES)}")
+    if names not in NAMES:
+        raise TileError(f"unknown names {names!r}, one of {', '.join(NAMES)}")
     bare = style == "disasm" and isinstance(root, Module)
     block = root.body if bare and isinstance(root, Module) else Block(ops=[root])
-    names = name_values(block, hints=style != "generic", limit=limit)
+    if names == "documented":
+        from ..documented.names import name_values as name_documented
+
+        known = name_documented(block, limit=limit)
+    else:
+        known = name_values(block, hints=style != "generic", limit=limit)
     aliases = Aliases(limit)
-    context = Context(names, aliases, style, locs)
+    context = Context(known, aliases, style, locs)
     printer = _Printer(context, limit)
     printer.run(block, "" if bare else DIALECT)
     if not block.ops:  # an empty module is an empty line, and its own location is all there is

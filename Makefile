@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it"
 	@echo "make test     every check: lint, types, package, tests"
-	@echo "make docs     rewrite docs/reference from the tables"
+	@echo "make docs     rewrite docs/reference and docs/documents.md from the tables"
 	@echo "make format   format the code"
 	@echo "make clean    remove .venv and what tools leave behind"
 
@@ -35,6 +35,7 @@ package: $(VENV)/.tested
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m tilery.docs
+	$(BIN)/python -m tilery.documented.claims
 
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .

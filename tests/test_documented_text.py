@@ -11,7 +11,7 @@ from tilery import TileError, documented, ops
 from tilery.attrs import Dense, MemoryOrderingSemantics, MemoryScope
 from tilery.cli import main
 from tilery.decl import SYMBOL, OpDef, registered
-from tilery.documented.spelling import ANSWERS, COMPARISONS, CUTE_ANSWER
+from tilery.documented.spelling import ANSWERS, COMPARISONS, CUTE_ANSWER, POINTEE
 from tilery.smith import smith
 from tilery.types import F32, I1, I32, Tile
 
@@ -247,6 +247,27 @@ def test_indices_that_are_defined_later_need_their_types() -> None:
     error = refused(LOAD.replace("%i,", "%later,") + "\n%later = constant <i32: 0> : tile<i32>")
     assert error.message.endswith("index types must be specified when indices are present")
     assert "%later is defined further on" in error.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "absent"),
+    [
+        ("load_view_tko", ["addr_space", "align"]),
+        ("store_view_tko", ["addr_space", "align"]),
+        ("atomic_cas_tko", ["success_ordering", "failure_ordering"]),
+        ("atomic_rmw_tko", ["ordering", "kind"]),
+    ],
+)
+def test_the_names_that_printers_leave_out_do_not_exist(name: str, absent: list[str]) -> None:
+    opdef = next(d for d in registered() if d.mnemonic == name)
+    assert not {f.name for f in opdef.fields} & set(absent)
+    assert opdef.field("token").role == "operand" and opdef.field("memory_ordering_semantics").role == "attr"
+
+
+def test_a_pointer_without_pointee_is_answered() -> None:
+    bare = CAS.replace("tile<ptr<i32>>", "tile<ptr>")
+    for error in (refused(bare), refused_by_default(bare.replace("gpu", "device"))):
+        assert POINTEE in error.notes
 
 
 # ---------------------------------------------------------------- words

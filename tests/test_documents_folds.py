@@ -146,3 +146,23 @@ def test_token_ordered_operations_stay() -> None:
 %w = print_tko "b" token=%u -> token"""
     ops, _ = after(body)
     assert names(ops) == ["make_token", "print_tko", "print_tko", "return"]
+
+
+def test_rules_and_the_simplifier_come_to_an_end() -> None:
+    """A rule of `if` and a law of the simplifier apply, and after that nothing does."""
+    module = documented.parse(
+        ENTRY.format(
+            """%r = if %a -> (tile<i32>) {
+  yield %n : tile<i32>
+} else {
+  yield %n : tile<i32>
+}
+%d = subi %r, %n : tile<i32>
+%t = print_tko "%d", %d : tile<i32> -> token"""
+        )
+    )
+    report, again = Report(), Report()
+    run(module, report)
+    assert names(module.entries[0].body.ops) == ["constant", "print_tko", "return"]
+    run(module, again)
+    assert not again.counts

@@ -104,6 +104,19 @@ def test_a_view_knows_its_rank_and_its_tile() -> None:
     assert (view.index_rank, view.tile_type) == (2, Tile((8, 4), F32))
 
 
+def test_accesses_ask_the_view() -> None:
+    view = "partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>"
+    made = f"%view = make_partition_view %t : {view}\n"
+    load = "%a, %b = load_view_tko weak %view[{}] : {}, tile<i32> -> {}, token"
+    assert verdict(made + load.format("%n", view, "tile<8xf32>")) == ""
+    assert verdict(made + load.format("%n, %n", view, "tile<8xf32>")) != ""
+    assert verdict(made + load.format("%n", view, "tile<4xf32>")) != ""
+
+
+def test_there_are_no_tiles_of_tiles() -> None:
+    assert refused(lambda: Tile((8,), Tile((), F32))).startswith("failed to verify 'elementType'")
+
+
 # ---------------------------------------------------------------- elements
 
 

@@ -36,6 +36,10 @@ _WORD = re.compile(r"[ \t]*([A-Za-z_]+)")  # MLIR puts some errors at the end of
 CUTE_ANSWER = "cuTe layouts are read where the text is said to be as documents write it: style 'documented'"
 
 
+POINTEE = "a pointer names what it points to, as in tile<ptr<i32>>"
+_BARE_POINTER = re.compile(r"ptr\s*>")
+
+
 def explain(error: TileError) -> TileError:
     """Add what the word at the error's place is really called, if documents spell it like that."""
     if error.source is None:
@@ -45,6 +49,8 @@ def explain(error: TileError) -> TileError:
     note = ANSWERS.get(found[1]) if found else None
     if note is None and CUTE in line:
         note = CUTE_ANSWER
+    elif note is None and _BARE_POINTER.match(error.source, max(error.source.rfind("ptr", 0, error.end), 0)):
+        note = POINTEE
     if note is not None and note not in error.notes:
         error.notes.append(note)
     return error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from pathlib import Path
 
 import pytest
@@ -139,6 +141,38 @@ def test_every_operation_survives_the_style(opdef: OpDef) -> None:
     assert tilery.difference(module, documented.parse(tilery.show(module, style="documented"))) is None
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_locations_survive_the_style(seed: int) -> None:
+    module = smith(seed, size=40)
+    text = tilery.show(module, style="documented", locs=True)
+    assert tilery.show(documented.parse(text), style="documented", locs=True) == text
+
+
+def test_cut_and_changed_texts_give_nothing_but_errors_with_a_place() -> None:
+    rng = random.Random(11)
+    texts = [HEAD + body + TAIL for body in (LOAD, LOADED + STORE, CAS, RMW, LAYOUT, *LOOPS.values())]
+    words = ["gpu", "olt", "#cute.layout<", "(1@0", "^body:", "i1", ">", "@", "{", "%view[", "token=", ","]
+    for _ in range(1000):
+        text = rng.choice(texts)
+        at, size = rng.randrange(len(text)), rng.randrange(12)
+        text = text[:at] + rng.choice([*words, ""]) + text[at + size :]
+        try:
+            documented.parse(text, allow_unregistered=rng.random() < 0.5)
+        except TileError as error:
+            assert error.render() and error.source is not None
+
+
+def test_long_texts_take_linear_time() -> None:
+    lines = [
+        f"%v{n}, %w{n} = cuda_tile.load_view_tko weak %view[%i, %j] : {VIEW} -> {TILE}, {TOKEN}" for n in range(3000)
+    ]
+    lines += [f"%r{n} = negf %x {{l = #cute.layout<(1@0, 16@1)>}} : tile<f32>" for n in range(3000)]
+    start = time.perf_counter()
+    module = documented.parse(HEAD + "\n".join(lines) + TAIL)
+    assert tilery.show(module, style="documented", names="documented").count("#cute.layout") == 3000
+    assert time.perf_counter() - start < 20
+
+
 def test_real_text_is_read_as_ever() -> None:
     module = smith(9, size=80)
     again = documented.parse(tilery.show(module, style="opt", locs=True))
@@ -172,6 +206,7 @@ CAS = """%c = constant <i32: 1> : tile<i32>
 RMW = """%c = constant <i32: 1> : tile<i32>
 %old, %tok1 = cuda_tile.atomic_rmw_tko acquire gpu add %q, %c, %cond token=%tok0
  : !cuda_tile.tile<ptr<i32>>, !cuda_tile.tile<i32>, !cuda_tile.tile<i1> -> !cuda_tile.tile<i32>, !cuda_tile.token"""
+LAYOUT = "%r = cuda_tile.negf %x {layout = #cute.layout<((1@0, 2@1), 16@1)>} : tile<f32>"
 LOAD_PTR = """%v, %tok1 = cuda_tile.load_ptr_tko acquire gpu %p, %cond token=%tok0
  : !cuda_tile.tile<ptr<f32>>, !cuda_tile.tile<i1> -> !cuda_tile.tile<f32>, !cuda_tile.token"""
 STORE_PTR = """%tok1 = cuda_tile.store_ptr_tko release gpu %p, %x, %cond token=%tok0

@@ -124,21 +124,27 @@ def test_other_traits() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "%r = cmpf equal ordered %x, %x : tile<f32> -> {}",
-        "%r = cmpi equal %n, %n, signed : tile<i32> -> {}",
-        "%r = mmaf %m, %k, %a : tile<4x8xf32>, tile<8x2xf32>, {}",
-        "%r = offset %p, %n : tile<ptr<f32>>, tile<i32> -> {}",
-        "%r = select %c, %n, %n : tile<i1>, {}",
-        "%x0, %y0, %z0 = get_num_tile_blocks : {}",
-        "%x0, %y0, %z0 = get_tile_block_id : {}",
+        "%r = cmpf equal ordered %x, %x : tile<f32> -> tile<i1>",
+        "%r = cmpi equal %n, %n, signed : tile<i32> -> tile<i1>",
+        "%r = constant <i32: 7> : tile<4xi32>",
+        "%r = mmaf %m, %f, %g : tile<4x8xf32>, tile<8x2xf32>, tile<4x2xf32>",
+        "%r = mmai %h, %i, %j signed signed : tile<4x8xi8>, tile<8x2xi8>, tile<4x2xi32>",
+        "%r = offset %p, %n : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>",
+        "%r = select %c, %n, %n : tile<i1>, tile<i32>",
+        "%x0, %y0, %z0 = get_num_tile_blocks : tile<i32>",
+        "%x0, %y0, %z0 = get_tile_block_id : tile<i32>",
     ],
 )
 def test_types_of_results_follow_from_the_operands(line: str) -> None:
-    wrong = verdict(
-        "%k = constant <f32: 0.0> : tile<8x2xf32>\n%a = constant <f32: 0.0> : tile<4x2xf32>\n"
-        + line.format("tile<2xf64>")
-    )
-    assert wrong, "another type is refused"
+    """With any other type of the first result the module is refused."""
+    factors = {"f": ("8x2", "f32"), "g": ("4x2", "f32"), "h": ("4x8", "i8"), "i": ("8x2", "i8"), "j": ("4x2", "i32")}
+    made = [f"%{v} = constant <{t}: {'0.0' if 'f' in t else '0'}> : tile<{s}x{t}>\n" for v, (s, t) in factors.items()]
+    module = tilery.parse(HEAD + "".join(made) + line + TAIL)
+    result = module.entries[0].body.ops[-2].results[0]
+    for other in (Tile((2,), SCALARS["f64"]), Tile((2,), SCALARS["i1"]), Tile((), SCALARS["i8"]), Tile((), Ptr(F32))):
+        if other is not result.type:
+            result.type = other
+            assert tilery.verify(module), other
 
 
 # ---------------------------------------------------------------- meta types and design
@@ -302,6 +308,12 @@ RULES = [
     ("cmpf gives a mask of the same shape", "%0 = cmpf equal ordered %m, %m : tile<4x8xf32> -> tile<4xi1>",
      "failed to verify that Result type has i1 element type and same shape"),
     ("cmpf of integers", "%0 = cmpf equal ordered %n, %n : tile<i32> -> tile<i1>", "operand #0 must be"),
+    ("cmpi of two types", "%0 = cmpi equal %n, %v, signed : tile<i32> -> tile<i1>", "use of value '%v' expects"),
+    ("cmpf of two types", "%0 = cmpf equal ordered %x, %m : tile<f32> -> tile<i1>", "use of value '%m' expects"),
+    ("mmaf of two elements", "%a = constant <f16: 0.0> : tile<4x8xf16>\n%b = constant <bf16: 0.0> : tile<8x2xbf16>\n"
+     "%d = constant <f32: 0.0> : tile<4x2xf32>\n"
+     "%0 = mmaf %a, %b, %d : tile<4x8xf16>, tile<8x2xbf16>, tile<4x2xf32>",
+     "failed to verify that all of {lhs, rhs} have the same element type"),
     ("cmpi", "%0 = cmpi less_than %v, %v, signed : tile<8xi32> -> tile<8xi1>", ""),
     ("cmpi gives a mask", "%0 = cmpi less_than %v, %v, signed : tile<8xi32> -> tile<8xi32>",
      "result #0 must be tile of i1 values"),
@@ -368,6 +380,27 @@ def test_signs_of_integer_products(signs: str) -> None:
     assert verdict(body + f"%0 = mmai %a, %b, %d {signs} : tile<4x8xi8>, tile<8x2xi8>, tile<4x2xi32>") == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "given", "made"),
+    [
+        ("bitcast {}", "i32", "f32"),
+        ("exti {} signed", "i32", "i64"),
+        ("trunci {}", "i32", "i8"),
+        ("ftoi {} signed", "f32", "i32"),
+        ("itof {} signed", "i32", "f32"),
+        ("ftof {}", "f32", "f16"),
+        ("ptr_to_int {}", "ptr<f32>", "i64"),
+        ("int_to_ptr {}", "i64", "ptr<f32>"),
+    ],
+)
+def test_conversions(line: str, given: str, made: str) -> None:
+    """Each converts what it is for, and nothing else."""
+    head = f"entry @k(%a: tile<{given}>) {{\n"
+    assert verdict(f"%r = {line.format('%a')} : tile<{given}> -> tile<{made}>", head) == ""
+    wrong = "ptr<f32>" if "ptr" not in made else "f32"
+    assert verdict(f"%r = {line.format('%a')} : tile<{given}> -> tile<{wrong}>", head)
+
+
 # ---------------------------------------------------------------- modules, entries, globals
 
 
@@ -381,7 +414,8 @@ def test_names_are_unique_in_a_module() -> None:
 
 
 def test_an_entry_sees_nothing_outside() -> None:
-    assert verdict("", "%0 = constant <i32: 0> : tile<i32>\nentry @k() { %1 = negi %0 : tile<i32>\nreturn }", "")
+    text = "%0 = constant <i32: 0> : tile<i32>\nentry @k() { %1 = negi %0 : tile<i32>\nreturn }"
+    assert verdict("", text, "") == "using value defined outside the region"
 
 
 def test_hints_of_an_entry() -> None:
@@ -395,7 +429,7 @@ def test_globals_have_one_dimension() -> None:
 
 
 def test_globals_stand_in_the_module() -> None:
-    assert verdict("global @inner <i8: [1, 2]> : tile<2xi8>")
+    assert verdict("global @inner <i8: [1, 2]> : tile<2xi8>") == "symbol's parent must have the SymbolTable trait"
 
 
 def test_an_empty_entry_returns() -> None:

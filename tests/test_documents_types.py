@@ -242,6 +242,11 @@ def test_attribute_families() -> None:
         assert "unknown attribute" in refused(lambda: tilery.parse(f"#a = #cuda_tile.{name}<add>"))  # noqa: B023
 
 
+@pytest.mark.parametrize("word", ["nearest_even", "zero", "negative_inf", "positive_inf", "approx", "full"])
+def test_words_of_rounding(word: str) -> None:
+    assert tilery.parse(f"#a = #cuda_tile.rounding<{word}>") is not None
+
+
 def test_atomic_modes_scopes_and_orderings_are_numbers() -> None:
     for enum, count in ((AtomicRMWMode, 10), (MemoryScope, 3), (MemoryOrderingSemantics, 5)):
         assert [m.num for m in enum] == list(range(count))

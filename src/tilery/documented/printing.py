@@ -9,7 +9,7 @@ from ..attrs import MemoryScope
 from ..ir import Op
 from ..ops import For, If, Loop, Reduce, Scan
 from ..text.format import read_format
-from ..text.lines import Line, _Maker, make_line
+from ..text.lines import Line, make_line
 from ..text.names import Names
 from ..text.parts import DIALECT, Context, Part, Region
 from .forms import FORMATS
@@ -30,10 +30,7 @@ _PLACE = re.compile(
 
 def documented_line(cls: type[Op], name: str) -> Line:
     """The function that makes the text of an op."""
-    if cls in FORMATS:
-        plain = _Maker(cls, name).make(read_format(cls.opdef, FORMATS[cls]))
-    else:
-        plain = make_line(cls, name)
+    plain = make_line(cls, name, read_format(cls.opdef, FORMATS[cls]) if cls in FORMATS else ())
     labels = LABELS.get(cls, ())
 
     def line(o: Op, names: Names, context: Context) -> str | list[Part]:

@@ -202,11 +202,11 @@ class _Maker:
         self.lines.append(f"{self.margin}parts.append({expression})")
 
 
-def make_line(cls: type[Op], name: str) -> Line:
-    """The function that makes the text of an op called `name`, from its format or its hand-written form."""
+def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -> Line:
+    """The function that makes the text of an op called `name`, from its format, other pieces or its own form."""
     if cls.opdef.format == "custom":
         return _custom(FORMS[cls], name)
-    return _Maker(cls, name).make(format.pieces_of(cls))
+    return _Maker(cls, name).make(pieces or format.pieces_of(cls))
 
 
 def _custom(form: type[Form], name: str) -> Line:

@@ -141,8 +141,9 @@ def test_types_of_results_follow_from_the_operands(line: str) -> None:
     made = [f"%{v} = constant <{t}: {'0.0' if 'f' in t else '0'}> : tile<{s}x{t}>\n" for v, (s, t) in factors.items()]
     module = tilery.parse(HEAD + "".join(made) + line + TAIL)
     result = module.entries[0].body.ops[-2].results[0]
+    right = result.type
     for other in (Tile((2,), SCALARS["f64"]), Tile((2,), SCALARS["i1"]), Tile((), SCALARS["i8"]), Tile((), Ptr(F32))):
-        if other is not result.type:
+        if other is not right:
             result.type = other
             assert tilery.verify(module), other
 

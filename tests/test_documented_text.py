@@ -492,3 +492,16 @@ def test_the_command_prints_and_reads_the_style(tmp_path: Path, capsys: pytest.C
     assert ANSWERS["gpu"] in capsys.readouterr().err
     assert main(["asm", "--input", "documented", str(made)]) == 1
     assert "this is bytecode" in capsys.readouterr().err
+
+
+def test_the_command_prints_an_illegal_text_with_its_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "k.mlir"
+    source.write_text(HEAD + "%r = cuda_tile.iota : !cuda_tile.tile<512xi8>" + TAIL)
+    assert main(["dis", "--input", "documented", str(source)]) == 1
+    shown = capsys.readouterr()
+    assert "iota : tile<512xi8>" in shown.out and f"{source}:7:6: error: " in shown.err
+    assert main(["dis", "--input", "documented", "--no-verify", str(source)]) == 0
+    assert main(["asm", "--input", "documented", str(source)]) == 1
+    source.write_bytes(b"\xff\xfe")
+    assert main(["asm", "--input", "documented", str(source)]) == 1
+    assert "not UTF-8" in capsys.readouterr().err

@@ -43,18 +43,20 @@ def module_of(data: bytes, name: str, verify: bool = True) -> Module:
         return load(data, verify=verify)
 
 
-def load_documented(name: str, verify: bool = True) -> Module:
-    """A module from a text as documents write it."""
-    from .documented import parse
+def load_documented(name: str) -> tuple[Module, list[TileError]]:
+    """A module from a text as documents write it, and what is illegal in it."""
+    from . import verify
+    from .documented.parsing import parse_documented
 
     data = read_input(name)
     with place(name):
         if is_bytecode(data):
             raise TileError("this is bytecode; --input is about text")
         try:
-            return parse(data.decode("utf-8"), verify=verify)
+            parsed = parse_documented(data.decode("utf-8"), file="<stdin>" if name == "-" else name)
         except UnicodeDecodeError:
             raise TileError("this is no text: it is not UTF-8") from None
+    return parsed.module, [parsed.error(found.op, found.message, *found.notes) for found in verify(parsed.module)]
 
 
 def is_bytecode(data: bytes) -> bool:
@@ -140,7 +142,12 @@ def assemble(args: argparse.Namespace) -> int:
     """Turn text into bytecode."""
     from . import dumps
 
-    module = load_documented(args.file) if getattr(args, "input", "") == "documented" else load_any(args.file)
+    if getattr(args, "input", "") == "documented":
+        module, errors = load_documented(args.file)
+        if errors:
+            raise errors[0]
+    else:
+        module = load_any(args.file)
     with place(args.file):
         data = dumps(module, args.version)
     write_output(args.output, data)
@@ -153,7 +160,8 @@ def disassemble(args: argparse.Namespace) -> int:
 
     errors: list[TileError] = []
     if args.input == "documented":
-        module = load_documented(args.file, verify=not args.no_verify)
+        module, errors = load_documented(args.file)
+        errors = [] if args.no_verify else errors
     elif args.no_verify:
         module = load_any(args.file, verify=False)
     else:

@@ -434,6 +434,22 @@ def test_dump_says_what_every_byte_means(tmp_path: object, capsys: pytest.Captur
     ]
 
 
+def test_dump_shows_locations_attributes_and_regions() -> None:
+    found = documented.dump_records(bytes.fromhex("32 00 01 03 01 09 02 01 01 03 01 6d 05 01 0a 00 00"))
+    assert found.error is None
+    assert [line.strip() for line in found.lines() if not line[:8].isalnum()] == [
+        "cuda_tile.if %9 {attributes 2} : type 3 loc(0)",
+        "cuda_tile.yield %10 loc(5)",
+    ]
+    assert [mark.text for mark in found.marks] == [
+        "opcode 50: if", "location 0", "number of results: 1", "result 0: type 3", "number of operands: 1",
+        "operand 0: %9", "attribute dictionary 2", "thenRegion: 1 block", "number of arguments: 1",
+        "argument 0: type 3", "number of operations: 1", "opcode 109: yield", "location 5", "number of operands: 1",
+        "operand 0: %10", "attribute dictionary 0", "elseRegion: 0 blocks",
+    ]  # fmt: skip
+    assert found.marks[11].depth == 2
+
+
 def test_dump_goes_up_to_the_break(tmp_path: object, capsys: pytest.CaptureFixture[str]) -> None:
     path = f"{tmp_path}/records"
     with open(path, "wb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -114,6 +115,7 @@ FAILURES = [
     ("04 01 08 00 00", "array contains unsupported value <end of data>", 5),
     ("05 01 02", "failed to read number of string attrs in DenseElementsAttr", 3),
     ("05 01 02 01 00", "failed to read number of string attrs in DenseElementsAttr", 3),
+    ("05 01 00 00", "failed to read number of string attrs in DenseElementsAttr", 3),
     ("05 01 01 01 0a", "failed to read string in DenseElementsAttr", 5),
     ("05 01 01 01 0b", "string index 5 out of bounds", 4),
     ("06", "failed to read divisor for DivByAttr", 1),
@@ -204,3 +206,12 @@ def test_huge_counts_are_refused_at_once() -> None:
         with pytest.raises(TileError) as caught:
             documented.decode_attr(bytes.fromhex(data), TABLES)
         assert caught.value.offset is not None
+
+
+def test_huge_shapes_are_refused_at_once() -> None:
+    size = "ff ff ff ff ff ff ff ff 7f "
+    data = bytes.fromhex("05 a0 9c 01 " + size * 20_000 + "01 00")
+    start = time.perf_counter()
+    with pytest.raises(TileError, match="failed to read number of string attrs"):
+        documented.decode_attr(data, TABLES)
+    assert time.perf_counter() - start < 2

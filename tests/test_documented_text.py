@@ -112,6 +112,16 @@ def test_names_are_deterministic_and_mean_nothing() -> None:
     assert tilery.difference(module, again) is None or module.sym_name != again.sym_name
 
 
+def test_results_that_share_a_name_take_one_number() -> None:
+    module = documented.parse(
+        HEAD + "%r:2 = if %cond -> (tile<i32>, tile<i32>) {\n yield %i, %j : tile<i32>, tile<i32>\n} else {\n"
+        " yield %j, %i : tile<i32>, tile<i32>\n}\n%s = negi %r#1 : tile<i32>" + TAIL
+    )
+    lines = [line.strip() for line in tilery.show(module, names="documented").splitlines()]
+    assert "%1:2 = if %arg3 -> (tile<i32>, tile<i32>) {" in lines
+    assert "%2 = negi %1#1 : tile<i32>" in lines
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(TileError, match="one of disasm, documented"):
         tilery.show(smith(0), names="pretty")

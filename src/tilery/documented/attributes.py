@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 
 from ..attrs import Attr, Bounded, Dense, DenseArray, DivBy, FloatAttr, SameElements, StrAttr, TypeAttr
 from ..bytecode.wire import U64, Cursor, enclose, put_svarint, put_varint
@@ -175,7 +174,7 @@ def _strings(c: Cursor, tables: Tables) -> Attr:
         number = count(c, "number of strings")
     except TileError as error:
         raise reworded(error, NO_COUNT, start) from None
-    if any(size <= 0 for size in shape) or number != prod(shape):
+    if number != _product(shape, number):
         raise TileError(NO_COUNT, offset=start, notes=(f"got {number} for the shape {list(shape)}",))
     values: list[str] = []
     for _ in range(number):
@@ -185,6 +184,16 @@ def _strings(c: Cursor, tables: Tables) -> Attr:
         except TileError as error:
             raise enclose(error, NO_STRING) from None
     return StringElements(shape, tuple(values))
+
+
+def _product(shape: tuple[int, ...], limit: int) -> int:
+    """The number of elements; above the limit, or with a size that is none, some other number."""
+    total = 1
+    for size in shape:
+        if size <= 0 or total > limit:
+            return -1
+        total *= size
+    return total
 
 
 def _div_by(c: Cursor, tables: Tables) -> Attr:

@@ -128,11 +128,14 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
     return Loaded(module).kernel(entry)
 
 
-def show(module: Module, *, style: str = "disasm", locs: bool = False) -> str:
-    """The text of a module: `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic."""
+def show(module: Module, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:
+    """The text of a module: `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic.
+
+    Style and names can also be `documented`, see `tilery.documented`.
+    """
     from .text.printer import show as print_module
 
-    return print_module(module, style=style, locs=locs)
+    return print_module(module, style=style, locs=locs, names=names)
 
 
 def _bytes_of(source: Source) -> tuple[bytes, str]:

@@ -214,11 +214,11 @@ def line_place(name: str) -> str:
     return f"<text of {name}>"
 
 
-def make_line(cls: type[Op], name: str) -> Line:
-    """The function that makes the text of an op called `name`, from its format or its hand-written form."""
+def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -> Line:
+    """The function that makes the text of an op called `name`, from its format, other pieces or its own form."""
     if cls.opdef.format == "custom":
         return _custom(FORMS[cls], name)
-    return Maker(cls, name).make(format.pieces_of(cls))
+    return Maker(cls, name).make(pieces or format.pieces_of(cls))
 
 
 def _custom(form: type[Form], name: str) -> Line:

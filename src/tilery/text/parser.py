@@ -397,29 +397,20 @@ def parse(text: str, *, file: str = "", allow_unregistered: bool = False, testin
     return _module(_run(text, file, allow_unregistered, testing)[1], text)[0]
 
 
-def parse_with_places(
-    text: str,
-    *,
-    file: str = "",
-    allow_unregistered: bool = False,
-    testing: bool = False,
-    parser_class: type[Parser] = Parser,
-) -> Parsed:
+def parse_with_places(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Parsed:
     """Like `parse`, with the place of every operation, for messages about them."""
-    parser, block = _run(text, file, allow_unregistered, testing, parser_class)
+    parser, block = _run(text, file, allow_unregistered, testing)
     module, wrapped = _module(block, text)
     places = {o: parser.span((index, -1)) for o, index in parser.places.items()}
     return Parsed(module, wrapped, text, file, places)
 
 
-def _run(
-    text: str, file: str, allow_unregistered: bool, testing: bool, parser_class: type[Parser] = Parser
-) -> tuple[Parser, Block]:
+def _run(text: str, file: str, allow_unregistered: bool, testing: bool) -> tuple[Parser, Block]:
     _check_unicode(text, file)
     paused = gc.isenabled()
     gc.disable()  # building a module makes only objects that stay: collecting meanwhile costs a quarter of the time
     try:
-        parser = parser_class(text, file, allow_unregistered, testing)
+        parser = Parser(text, file, allow_unregistered, testing)
         return parser, parser.run()
     finally:
         if paused:

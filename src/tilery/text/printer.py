@@ -15,8 +15,7 @@ from .locations import Aliases, Node
 from .names import Names, name_values, too_long
 from .parts import DIALECT, OPT, PRODUCER, Context, Part, Region
 
-STYLES = ("disasm", "opt", "generic", "documented")
-NAMES = ("disasm", "documented")
+STYLES = ("disasm", "opt", "generic")
 LIMIT = 256 * 1024 * 1024
 
 
@@ -121,27 +120,19 @@ class _Printer:
         return None
 
 
-def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT, names: str = "disasm") -> str:
+def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT) -> str:
     """The text of a module, or of a single operation.
 
-    `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form,
-    `documented` what documents promise; values have the `names` of tileirdisasm or of the documents.
+    `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form.
     A text of more than `limit` characters is refused.
     """
     if style not in STYLES:
         raise TileError(f"unknown style {style!r}, one of {', '.join(STYLES)}")
-    if names not in NAMES:
-        raise TileError(f"unknown names {names!r}, one of {', '.join(NAMES)}")
     bare = style == "disasm" and isinstance(root, Module)
     block = root.body if bare and isinstance(root, Module) else Block(ops=[root])
-    if names == "documented":
-        from ..documented.names import name_values as name_documented
-
-        known = name_documented(block, limit=limit)
-    else:
-        known = name_values(block, hints=style != "generic", limit=limit)
+    names = name_values(block, hints=style != "generic", limit=limit)
     aliases = Aliases(limit)
-    context = Context(known, aliases, style, locs)
+    context = Context(names, aliases, style, locs)
     printer = _Printer(context, limit)
     printer.run(block, "" if bare else DIALECT)
     if not block.ops:  # an empty module is an empty line, and its own location is all there is

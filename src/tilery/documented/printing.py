@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from ..attrs import MemoryScope
 from ..diag import TileError
@@ -73,7 +72,7 @@ def documented_line(cls: type[Op], name: str) -> Line:
 
 def _shown(region: Region, label: str) -> Region:
     """A region with its label and with its last operation; one in MLIR's generic form stays as it is."""
-    return region if region.header else replace(region, header=label, elided=False, prefix=DIALECT)
+    return region if region.header else Region(region.block, header=label, prefix=DIALECT)
 
 
 def _full(text: str) -> str:

@@ -158,6 +158,19 @@ def test_locations_survive_the_style(seed: int) -> None:
     assert tilery.show(documented.parse(text), style="documented", locs=True) == text
 
 
+def test_debug_information_among_attributes_has_its_name() -> None:
+    text = HEAD + '%r = cuda_tile.negf %x {a = #cuda_tile.di_file<"f" in "d">} : tile<f32>' + TAIL
+    shown = tilery.show(documented.parse(text), style="documented")
+    assert shown.startswith('#di_file = #cuda_tile.di_file<"f" in "d">\n') and "{a = #di_file}" in shown
+
+
+@pytest.mark.parametrize("style", ["disasm", "opt", "generic", "documented"])
+def test_names_go_with_every_style(style: str) -> None:
+    module = smith(4, size=30)
+    text = tilery.show(module, style=style, names="documented")
+    assert tilery.show(documented.parse(text), style=style, names="documented") == text
+
+
 def test_cut_and_changed_texts_give_nothing_but_errors_with_a_place() -> None:
     rng = random.Random(11)
     texts = [HEAD + body + TAIL for body in (LOAD, LOADED + STORE, CAS, RMW, LAYOUT, *LOOPS.values())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tilery
+from oracle import disassemble
 from tilery import TileError, documented
 
 # Each is a whole text, or the body of an entry that has these parameters.
@@ -195,6 +196,16 @@ def test_examples(text: str) -> None:
     real = tilery.show(module, style="opt")
     if "#cute" not in real:
         assert tilery.difference(module, tilery.parse(real)) is None
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("text", [t for t in EXAMPLES.values() if "#cute" not in t])
+def test_examples_mean_the_same_to_nvidia(text: str) -> None:
+    """What was read in the documents' spelling is a module that NVIDIA's tool accepts and prints in its own."""
+    module = documented.parse(text)
+    judged = disassemble(tilery.dumps(module))
+    assert (judged.returncode, judged.stderr) == (0, "")
+    assert judged.stdout == tilery.show(module)
 
 
 REFUSED = {

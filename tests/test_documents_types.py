@@ -381,6 +381,8 @@ def hints_of(text: str) -> str:
         ("sm_100 = {num_cta_in_cga = 3}", "expected power-of-two ≤ 16 for sm_100.num_cta_in_cga"),
         ("sm_100 = {num_cta_in_cga = 32}", "expected power-of-two ≤ 16 for sm_100.num_cta_in_cga"),
         ("sm_100 = {occupancy = 33}", "integer value in the range [1, 32] is expected for sm_100.occupancy"),
+        ("sm_100 = {allow_tma = 3}", "boolean value expected for sm_100.allow_tma"),
+        ("sm_100 = {latency = 11}", "integer value in the range [1, 10] is expected for sm_100.latency"),
         ("sm_100 = {num_cta_in_cga = true}", "expected power-of-two ≤ 16 for sm_100.num_cta_in_cga"),
     ],
 )

@@ -133,9 +133,13 @@ def show(module: Module, *, style: str = "disasm", locs: bool = False, names: st
 
     Style and names can also be `documented`, see `tilery.documented`.
     """
+    if names != "disasm" or style == "documented":
+        from .documented.printing import show as print_documented
+
+        return print_documented(module, style, locs, names)
     from .text.printer import show as print_module
 
-    return print_module(module, style=style, locs=locs, names=names)
+    return print_module(module, style=style, locs=locs)
 
 
 def _bytes_of(source: Source) -> tuple[bytes, str]:

@@ -46,7 +46,6 @@ def module_of(data: bytes, name: str, verify: bool = True) -> Module:
 
 def load_documented(name: str) -> tuple[Module, list[TileError]]:
     """A module from a text as documents write it, and what is illegal in it."""
-    from . import verify
     from .documented.parsing import parse_documented
 
     data = read_input(name)
@@ -57,7 +56,7 @@ def load_documented(name: str) -> tuple[Module, list[TileError]]:
             parsed = parse_documented(data.decode("utf-8"), file="<stdin>" if name == "-" else name)
         except UnicodeDecodeError:
             raise TileError("this is no text: it is not UTF-8") from None
-    return parsed.module, [parsed.error(found.op, found.message, *found.notes) for found in verify(parsed.module)]
+    return parsed.module, parsed.problems()
 
 
 def is_bytecode(data: bytes) -> bool:

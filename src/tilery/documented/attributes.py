@@ -43,10 +43,10 @@ class StringElements(Attr):
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedDivBy(DivBy):
-    """A `div_by` with the first of its two documented flags, which no tool has."""
+class CheckedDivBy(Attr):
+    """A `div_by` with the flag verify_with_assume, the first of its two documented ones, which no tool has."""
 
-    verify_with_assume: bool = True
+    predicate: DivBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,8 @@ def _div_by(c: Cursor, tables: Tables) -> Attr:
     if flags & 2:
         every = signed(_number(c, "failed to read value for 'every' in DivByAttr"))
         along = signed(_number(c, "failed to read value for 'along' in DivByAttr"))
-    return CheckedDivBy(divisor, every, along) if flags & 1 else DivBy(divisor, every, along)
+    predicate = DivBy(divisor, every, along)
+    return CheckedDivBy(predicate) if flags & 1 else predicate
 
 
 def _number(c: Cursor, problem: str) -> int:
@@ -335,7 +336,7 @@ def _encoded(attr: Attr, tables: Tables, sidecar: bool) -> tuple[int, bytes]:
             return POOLED, bytes(out)
         case DenseArray(t, values) if t is I64:
             return ARRAY, _put_i64s(values)
-        case DivBy():
+        case DivBy() | CheckedDivBy():
             return DIV_BY, _put_div_by(attr)
         case SameElements(values):
             return SAME, _put_i64s(values)
@@ -378,12 +379,13 @@ def _find(tables: Tables, values: tuple[int, ...]) -> int:
     raise TileError("the pool does not have these values", notes=(str(list(values)),))
 
 
-def _put_div_by(attr: DivBy) -> bytes:
+def _put_div_by(of: DivBy | CheckedDivBy) -> bytes:
+    attr = of if isinstance(of, DivBy) else of.predicate
     if (attr.every is None) != (attr.along is None):
         raise TileError("the documented layout has 'every' and 'along' together or not at all")
     out = bytearray()
     put_varint(out, attr.divisor & U64)
-    out.append(int(isinstance(attr, CheckedDivBy) and attr.verify_with_assume) | (attr.every is not None) << 1)
+    out.append(isinstance(of, CheckedDivBy) | (attr.every is not None) << 1)
     for value in (attr.every, attr.along):
         if value is not None:
             put_varint(out, value & U64)
@@ -404,7 +406,7 @@ def _put_bounds(attr: Bounded) -> tuple[int, bytes]:
 def _put_assume(predicate: Attr, condition: int, tables: Tables) -> bytes:
     out, payload = bytearray(), bytearray()
     match predicate:
-        case DivBy():
+        case DivBy() | CheckedDivBy():
             kind, made = 0, _put_div_by(predicate)
         case Bounded():
             kind, made = 1, _put_bounds(predicate)[1]

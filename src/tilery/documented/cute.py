@@ -13,13 +13,12 @@ MAX_DEPTH = 64
 _PAIR = re.compile(r"(-?[0-9]+)@([0-9]+)\Z")
 _PIECE = re.compile(r"\s*([(),]|[^(),\s][^(),]*)")
 
-Term = tuple[int, int] | tuple["Term", ...]
-
 
 @dataclass(frozen=True, slots=True)
 class CuteAttr(OpaqueAttr):
     """A layout, shape or stride. `pairs` are its numbers with their dimensions, from left to right."""
 
+    text: str
     kind: str
     pairs: tuple[tuple[int, int], ...]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 from ..decl import BY_NAME, OpDef
@@ -15,7 +16,7 @@ from ..text.parse_fields import Step, steps_of
 from ..text.parse_forms import builder
 from ..text.parse_names import Scope
 from ..text.parse_state import Argument, Body, State
-from ..text.parser import Parsed, Parser, Syntax, parse_with_places
+from ..text.parser import Parser, Syntax, _check_unicode, _module
 from ..text.parts import DIALECT
 from ..types import I1, SCALARS, Tile
 from .cute import CuteAttr, parse_cute
@@ -48,19 +49,41 @@ class DocumentedParser(Parser):
         return (yield super().any_attribute(type))  # type: ignore[arg-type]  # a Type or None, as there
 
 
-def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
-    """Read a module from text as documents write it."""
-    from ..verifier import verify as find
+@dataclass(slots=True)
+class Parsed:
+    """A module and where its operations stand in the text."""
 
-    parsed = parse_documented(text, file=file, allow_unregistered=allow_unregistered)
-    for finding in find(parsed.module, max_errors=1) if verify else ():
-        raise parsed.error(finding.op, finding.message, *finding.notes)
-    return parsed.module
+    module: Module
+    source: str
+    file: str
+    places: dict[Op, tuple[int, int]]
+
+    def problems(self, max_errors: int = 100) -> list[TileError]:
+        """What is illegal in the module, with the places."""
+        from ..verifier import verify
+
+        out = []
+        for found in verify(self.module, max_errors=max_errors):
+            start, end = self.places.get(found.op, (0, 0))
+            notes = (*found.notes, *(note for _, note in found.related))
+            out.append(TileError(found.message, file=self.file, source=self.source, start=start, end=end, notes=notes))
+        return out
 
 
 def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
-    """The same with the places of operations, not verified."""
-    return parse_with_places(text, file=file, allow_unregistered=allow_unregistered, parser_class=DocumentedParser)
+    """A module from text as documents write it, not verified."""
+    _check_unicode(text, file)
+    parser = DocumentedParser(text, file, allow_unregistered, False)
+    module, _ = _module(parser.run(), text)
+    return Parsed(module, text, file, {o: parser.span((index, -1)) for o, index in parser.places.items()})
+
+
+def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
+    """The same, verified."""
+    parsed = parse_documented(text, file=file, allow_unregistered=allow_unregistered)
+    for problem in parsed.problems(max_errors=1) if verify else ():
+        raise problem
+    return parsed.module
 
 
 def _respell(toks: list[str]) -> None:

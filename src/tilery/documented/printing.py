@@ -1,20 +1,25 @@
-"""The text of operations as documents promise it: full names and types, `gpu`, labels of blocks, nothing left out."""
+"""Text as documents promise it: full names and types, `gpu`, labels of blocks, nothing left out, their names."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from ..attrs import MemoryScope
-from ..ir import Op
-from ..ops import For, If, Loop, Reduce, Scan
+from ..diag import TileError
+from ..ir import Block, Op
+from ..ops import For, If, Loop, Module, Reduce, Scan
 from ..text.format import read_format
 from ..text.lines import Line, make_line
+from ..text.locations import Aliases
 from ..text.names import Names
-from ..text.parts import DIALECT, Context, Part, Region
+from ..text.names import name_values as real_names
+from ..text.parts import DIALECT, PRODUCER, Context, Part, Region
+from ..text.printer import _LINES, LIMIT, STYLES, _Printer
 from .forms import FORMATS
+from .names import name_values
 from .spelling import SCOPES
 
+NAMES = ("disasm", "documented")
 LABELS: dict[type[Op], tuple[str, ...]] = {
     If: ("^then:", "^else:"),
     **dict.fromkeys([For, Loop, Reduce, Scan], ("^body:",)),
@@ -26,6 +31,28 @@ _PLACE = re.compile(
     r'(?P<string>"(?:\\.|[^"\\])*+")|(?P<dict>\{)'
     r"|(?<![\w.%@#!$-])(?:(?P<type>(?:tile|ptr|\w+_view)<)|(?P<token>token(?=[\s,)}]|\Z)(?!\s*=)))"
 )
+
+
+def show(root: Op, style: str, locs: bool, names: str, limit: int = LIMIT) -> str:
+    """The text of a module, or of a single operation, with the style or the names of the documents."""
+    for what, given, known in (("style", style, (*STYLES, "documented")), ("names", names, NAMES)):
+        if given not in known:
+            raise TileError(f"unknown {what} {given!r}, one of {', '.join(known)}")
+    bare = style == "disasm" and isinstance(root, Module)
+    block = root.body if isinstance(root, Module) and bare else Block(ops=[root])
+    documented = names == "documented"
+    known_names = name_values(block, limit=limit) if documented else real_names(block, hints=True, limit=limit)
+    aliases = Aliases(limit)
+    context = Context(known_names, aliases, style, locs)
+    _LINES.setdefault(("documented", DIALECT), {})
+    printer = _Printer(context, limit)
+    printer.run(block, "" if bare else DIALECT)
+    if aliases.finish():  # there is debug information among attributes, which has its names only now
+        printer = _Printer(context, limit)
+        printer.run(block, "" if bare else DIALECT)
+    body = [part if isinstance(part, str) else f" loc({part.name})\n" for part in printer.out]
+    head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
+    return "".join([head, *aliases.lines(early=True), *body, *aliases.lines(early=False)])
 
 
 def documented_line(cls: type[Op], name: str) -> Line:
@@ -45,7 +72,7 @@ def documented_line(cls: type[Op], name: str) -> Line:
 
 def _shown(region: Region, label: str) -> Region:
     """A region with its label and with its last operation; one in MLIR's generic form stays as it is."""
-    return region if region.header else replace(region, header=label, elided=False, prefix=DIALECT)
+    return region if region.header else Region(region.block, header=label, prefix=DIALECT)
 
 
 def _full(text: str) -> str:

@@ -383,13 +383,12 @@ class Parsed:
     file: str
     allow_unregistered: bool
     testing: bool
-    parser_class: type[Parser] = Parser
 
     @cached_property
     def places(self) -> dict[Op, tuple[int, int]]:
         """Where the name of each operation starts and ends. Nobody keeps that: the text is read again."""
         with paused:
-            parser = self.parser_class(self.source, self.file, self.allow_unregistered, self.testing)
+            parser = Parser(self.source, self.file, self.allow_unregistered, self.testing)
             again = _module(parser.run(), self.source)[0]
         return {
             o: parser.span((parser.places[twin], -1))
@@ -414,28 +413,19 @@ def parse(
     return _module(_run(text, file, allow_unregistered, testing, quick), text)[0]
 
 
-def parse_with_places(
-    text: str,
-    *,
-    file: str = "",
-    allow_unregistered: bool = False,
-    testing: bool = False,
-    parser_class: type[Parser] = Parser,
-) -> Parsed:
+def parse_with_places(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Parsed:
     """Like `parse`, with the place of every operation, for messages about them."""
-    module, wrapped = _module(_run(text, file, allow_unregistered, testing, parser_class is Parser, parser_class), text)
-    return Parsed(module, wrapped, text, file, allow_unregistered, testing, parser_class)
+    module, wrapped = _module(_run(text, file, allow_unregistered, testing, True), text)
+    return Parsed(module, wrapped, text, file, allow_unregistered, testing)
 
 
-def _run(
-    text: str, file: str, allow_unregistered: bool, testing: bool, quick: bool, parser_class: type[Parser] = Parser
-) -> Block:
+def _run(text: str, file: str, allow_unregistered: bool, testing: bool, quick: bool) -> Block:
     from .quick_parse import quick_parse
 
     _check_unicode(text, file)
     with paused:
         block = quick_parse(text, testing) if quick and not allow_unregistered else None
-        return parser_class(text, file, allow_unregistered, testing).run() if block is None else block
+        return Parser(text, file, allow_unregistered, testing).run() if block is None else block
 
 
 def _check_unicode(text: str, file: str) -> None:

@@ -17,8 +17,7 @@ from .names import Names, name_values, too_long
 from .parts import DIALECT, OPT, PRODUCER, Context, Part, Region
 from .quick_print import Shown, quick_show
 
-STYLES = ("disasm", "opt", "generic", "documented")
-NAMES = ("disasm", "documented")
+STYLES = ("disasm", "opt", "generic")
 LIMIT = 256 * 1024 * 1024
 
 
@@ -123,32 +122,20 @@ class _Printer:
         return None
 
 
-def show(
-    root: Op,
-    style: str = "disasm",
-    locs: bool = False,
-    limit: int = LIMIT,
-    names: str = "disasm",
-    *,
-    quick: bool = True,
-) -> str:
+def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT, *, quick: bool = True) -> str:
     """The text of a module, or of a single operation.
 
-    `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form,
-    `documented` what documents promise; values have the `names` of tileirdisasm or of the documents.
+    `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form.
     A text of more than `limit` characters is refused. `quick=False` takes the slow path even where there is a fast one.
     """
     if style not in STYLES:
         raise TileError(f"unknown style {style!r}, one of {', '.join(STYLES)}")
-    if names not in NAMES:
-        raise TileError(f"unknown names {names!r}, one of {', '.join(NAMES)}")
     bare = style == "disasm" and isinstance(root, Module)
     block = root.body if bare and isinstance(root, Module) else Block(ops=[root])
     prefix = "" if bare else DIALECT
-    quick = quick and style in ("disasm", "opt") and names == "disasm"
     with paused:
-        made = quick_show(block, prefix, style, locs, limit) if quick and block.ops else None
-        parts, aliases = made or _slow_show(block, prefix, style, locs, limit, names)
+        made = quick_show(block, prefix, style, locs, limit) if quick and block.ops and style != "generic" else None
+        parts, aliases = made or _slow_show(block, prefix, style, locs, limit)
     texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts]
     head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
     text = "".join([head, *aliases.lines(early=True), *texts, *aliases.lines(early=False)])
@@ -157,16 +144,11 @@ def show(
     return text
 
 
-def _slow_show(block: Block, prefix: str, style: str, locs: bool, limit: int, names: str) -> Shown:
+def _slow_show(block: Block, prefix: str, style: str, locs: bool, limit: int) -> Shown:
     """The text in two passes, names first: for every style, and for what the quick twin leaves alone."""
-    if names == "documented":
-        from ..documented.names import name_values as name_documented
-
-        known = name_documented(block, limit=limit)
-    else:
-        known = name_values(block, hints=style != "generic", limit=limit)
+    names = name_values(block, hints=style != "generic", limit=limit)
     aliases = Aliases(limit)
-    context = Context(known, aliases, style, locs)
+    context = Context(names, aliases, style, locs)
     printer = _Printer(context, limit)
     printer.run(block, prefix)
     if not block.ops:  # an empty module is an empty line, and its own location is all there is

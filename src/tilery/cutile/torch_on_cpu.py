@@ -71,7 +71,13 @@ def mode_class() -> Any:
     cpu = torch.device("cpu")
     is_cuda = torch.Tensor.is_cuda.__get__
     empty = (torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty)
-    products = (torch.mm, torch.bmm, torch.addmm, torch.baddbmm)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    sums = {
+        *(torch.mm, torch.bmm, torch.addmm, torch.baddbmm, torch.matmul, torch.nn.functional.linear),
+        *(torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__, attention),
+        *(torch.layer_norm, torch.rms_norm, torch.nn.functional.layer_norm, torch.nn.functional.rms_norm),
+    }
+    halves = (torch.float16, torch.bfloat16)
 
     def on_gpu(device: object) -> bool:
         if isinstance(device, str):
@@ -82,6 +88,26 @@ def mode_class() -> Any:
         with torch._C.DisableTorchFunction():
             whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
             whole.fill_(1 if tensor.dtype == torch.bool else 255)
+
+    def wide_sum(function: Any, values: Any, options: dict[str, Any]) -> Any:
+        """A sum over halves, rounded once: a GPU adds up in a wider type, where torch's code for CPUs does not.
+
+        `out_dtype` exists on GPUs only, and so do most ways to compute attention.
+        """
+        tensors = [value for value in (*values, *options.values()) if isinstance(value, torch.Tensor)]
+        wanted = options.pop("out_dtype", None)
+        kind = wanted or tensors[0].dtype
+        wide = torch.float64 if function is not attention and tensors[0].numel() < 1 << 24 else torch.float32
+
+        def widen(value: Any) -> Any:
+            return value.to(wide) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+        if tensors[0].dtype in halves or wanted is not None:
+            values = tuple(map(widen, values))
+            options = {key: widen(value) for key, value in options.items()}
+        math = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
+        with math if function is attention else contextlib.nullcontext():
+            return function(*values, **options).to(kind)
 
     class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types here
         def __torch_function__(self, function: Any, types: Any, values: Any = (), options: Any = None) -> Any:
@@ -97,8 +123,8 @@ def mode_class() -> Any:
             options.pop("pin_memory", None)
             if any(on_gpu(value) for value in values):
                 values = tuple(cpu if on_gpu(value) else value for value in values)
-            if function in products and (wanted := options.pop("out_dtype", None)) is not None:  # on GPUs only
-                values = tuple(value.to(wanted) if isinstance(value, torch.Tensor) else value for value in values)
+            if function in sums and "out" not in options:
+                return wide_sum(function, values, options)
             result = function(*values, **options)
             if function in empty and isinstance(result, torch.Tensor):
                 fill(result)

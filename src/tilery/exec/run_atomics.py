@@ -192,7 +192,7 @@ def _each(lanes: int, *arrays: Array) -> list[Array]:
 def _apply(
     batch: Any, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array], masked: Array
 ) -> Array:
-    """Run a function on the flat elements that a mask leaves; its result in the shape of the tile, `masked` elsewhere."""
+    """Run a function on the flat elements that a mask leaves; its result as a tile, with `masked` elsewhere."""
     pointers, *args_ = _each(batch.lanes, pointers, *args)
     if mask is None:
         try:

@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 .PHONY: help demo test lint types unit package docs format clean
 
 help:
-	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it"
+	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
 	@echo "make test     every check: lint, types, package, tests"
 	@echo "make docs     rewrite docs/reference from the tables"
 	@echo "make format   format the code"

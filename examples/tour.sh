@@ -23,3 +23,7 @@ step "Is it legal? Change a type and see" \
 step "Make a random legal module" "tilery smith --seed 351 --size 14 --version 13.1 -o random.tileirbc && tilery dis random.tileirbc"
 step "Optimise it" "tilery opt random.tileirbc --passes canonicalize,fold-int,cse --stats"
 step "Look an operation up" "tilery ops addf"
+step "Run the kernel on the CPU: four tile blocks add two arrays" \
+    "tilery run vector_add.tileirbc --grid 4 --arg a=arange:f32:500 --arg b=ones:f32:500 --arg out=zeros:f32:500 --arg n=i32:500 --print out --stats"
+step "Give it an array that is too short, and see where it goes wrong" \
+    "tilery run vector_add.tileirbc --grid 4 --arg a=arange:f32:500 --arg b=ones:f32:400 --arg out=zeros:f32:500 --arg n=i32:500 || true"

@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import tilery
-from tilery.exec.contract import run_contract
+from tilery.exec.contract import observed, run_contract
 from tilery.passes import HOMES
 from tilery.progress import progress
 from tilery.smith import smith_with_contract
@@ -32,7 +32,7 @@ def variants() -> list[str]:
 def try_seed(seed: int) -> list[tuple[str, str]]:
     """For one module what became of each variant: "" if memory is the same, else what is wrong."""
     versions = tilery.SUPPORTED
-    module, contract = smith_with_contract(seed, version=versions[seed % len(versions)], size=40)
+    module, contract = observed(*smith_with_contract(seed, version=versions[seed % len(versions)], size=40))
     try:
         wanted = run_contract(module, contract)
     except Exception as error:  # a fault of ours is what this script is there to find

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import tilery
+from tilery.exec.registry import RUNS
 from tilery.text.floats import is_nan
 from tilery.types import SCALARS
 
@@ -117,7 +118,7 @@ def ordered(bits: Any) -> Any:
     """Integers that order floats, so that neighbours differ by one."""
     top = 1 << (8 * bits.itemsize - 1)
     wide = bits.astype(object)
-    return np.array([b if b < top else top - b for b in wide], float)
+    return np.array([b if b < top else top - b for b in wide], object)
 
 
 def main() -> int:
@@ -168,8 +169,25 @@ def report(verdicts: list[Verdict]) -> str:
         errors = sum(bool(v.error) for v in cases)
         lines.append(f"| {group} | {op} | {len(cases)} | {equal} | {nearly} | {worst:g} | {errors} |")
     equal = sum(not v.differ and not v.error for v in verdicts)
-    lines.append(f"\n{equal} of {len(verdicts)} cases are bit-equal.")
-    return "\n".join(lines)
+    head = [
+        "# A GPU's answers",
+        "",
+        "Written by `scripts/hardware_report.py`: small kernels that NVIDIA's compiler built for an H200 and that ran there,",
+        "run again on the reference engine, and all that they leave in memory or print compared bit by bit.",
+        f"{equal} of {len(verdicts)} cases are bit-equal.",
+        "",
+    ]
+    different = sorted({op for (_, op), cases in groups.items() if any(v.differ or v.error for v in cases)})
+    tail = ["", "## Why some differ", "", *(f"* `{op}`: {why(op)}" for op in different)]
+    return "\n".join([*head, *lines, *(tail if different else [])])
+
+
+def why(op: str) -> str:
+    """What the reference says of an operation whose result is not exact or not defined."""
+    for cls, run in RUNS.items():
+        if op in (cls.opdef.mnemonic, cls.opdef.formerly) or cls.opdef.mnemonic == {"pow": "fpowf"}.get(op):
+            return run.note or "should not differ"
+    return ""
 
 
 if __name__ == "__main__":

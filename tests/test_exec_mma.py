@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from tilery.attrs import RoundingMode, Signedness
+from tilery.exec import run_mma
+from tilery.exec.numerics.convert import to_f64
 from tilery.exec.run_mma import CHUNK, mmaf, mmaf_scaled, mmai
 from tilery.exec.tiles import Array, carrier
 from tilery.ir import Value
@@ -74,13 +76,34 @@ def check(made: Array, a: Any, b: Any, c: Any, acc: Scalar) -> None:
 # ---------------------------------------------------------------- mmaf
 
 
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every product counts as a large one."""
+    monkeypatch.setattr(run_mma, "SMALL", 0)
+
+
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("element,acc", PAIRS, ids=lambda s: s.name)
 @pytest.mark.parametrize("batch", [(), (2,)], ids=["plain", "batched"])
-def test_mmaf_is_the_exact_sum_rounded_once(element: Scalar, acc: Scalar, batch: tuple[int, ...]) -> None:
+def test_large_products_are_exact_sums_rounded_once(element: Scalar, acc: Scalar, batch: tuple[int, ...]) -> None:
     shapes = [(*batch, 4, 16), (*batch, 16, 8), (*batch, 4, 8)]
     o = MmaF(lhs=tile(shapes[0], element), rhs=tile(shapes[1], element), acc=tile(shapes[2], acc))
     a, b, c = (floats(i, (2, *s), e) for i, (s, e) in enumerate(zip(shapes, (element, element, acc))))
     check(mmaf(o, a, b, c), exactly(a, element), exactly(b, element), exactly(c, acc), acc)
+
+
+@pytest.mark.parametrize("element,acc", PAIRS, ids=lambda s: s.name)
+def test_small_products_are_summed_in_the_order_of_k(element: Scalar, acc: Scalar) -> None:
+    wide: Any = np.float64 if element is F64 else np.float32
+    o = MmaF(lhs=tile((4, 16), element), rhs=tile((16, 8), element), acc=tile((4, 8), acc))
+    a, b, c = floats(1, (2, 4, 16), element), floats(2, (2, 16, 8), element), floats(3, (2, 4, 8), acc)
+    made = mmaf(o, a, b, c)
+    x, y = to_f64(a, element).astype(wide), to_f64(b, element).astype(wide)
+    for n, i, j in itertools.product(range(2), range(4), range(8)):
+        total = x[n, i, 0] * y[n, 0, j]
+        for k in range(1, 16):
+            total = total + x[n, i, k] * y[n, k, j]
+        assert made[n, i, j] == (total + wide(c[n, i, j])).astype(carrier(acc))
 
 
 @pytest.mark.parametrize("left,right,added", LANE_MIXES)
@@ -91,6 +114,7 @@ def test_a_tile_block_gets_the_same_bits_in_any_batch(
 ) -> None:
     o = MmaF(lhs=tile((32, 32), element), rhs=tile((32, 32), element), acc=tile((32, 32), acc))
     rng = np.random.default_rng(3)
+    assert run_mma.SMALL < 32**3
     a, b = (rng.standard_normal((n, 32, 32)).astype(carrier(element)) for n in (left, right))
     c = rng.standard_normal((added, 32, 32)).astype(carrier(acc))
     lanes = max(left, right, added)
@@ -101,9 +125,9 @@ def test_a_tile_block_gets_the_same_bits_in_any_batch(
     assert [x.tobytes() for x in made] == alone
 
 
-def test_a_batch_larger_than_a_chunk_gets_the_same_bits() -> None:
-    size = 128
-    lanes = 2 * CHUNK // size**2 + 3
+@pytest.mark.parametrize("size", [8, 128])
+def test_a_batch_larger_than_a_chunk_gets_the_same_bits(size: int) -> None:
+    lanes = 2 * (CHUNK if size**3 > run_mma.SMALL else run_mma.SMALL) // size**2 + 3
     rng = np.random.default_rng(5)
     a, b, c = (rng.standard_normal((lanes, size, size)).astype(np.float32) for _ in range(3))
     o = MmaF(lhs=tile((size, size), F32), rhs=tile((size, size), F32), acc=tile((size, size), F32))
@@ -120,18 +144,23 @@ def test_the_layout_of_operands_does_not_matter() -> None:
     assert mmaf(o, *turned).tobytes() == mmaf(o, a, b, c).tobytes()
 
 
-def test_f32_is_not_cut_to_tf32() -> None:
+@pytest.mark.parametrize("small", [0, run_mma.SMALL])
+def test_f32_is_not_cut_to_tf32(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_mma, "SMALL", small)
     a = np.array([[[1 + 2.0**-23]]], np.float32)
     o = MmaF(lhs=tile((1, 1), F32), rhs=tile((1, 1), F32), acc=tile((1, 1), F32))
     assert mmaf(o, a, np.ones_like(a), np.zeros_like(a)) == a
 
 
-def test_tf32_ignores_the_bits_that_it_does_not_have() -> None:
+@pytest.mark.parametrize("small", [0, run_mma.SMALL])
+def test_tf32_ignores_the_bits_that_it_does_not_have(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_mma, "SMALL", small)
     a = np.array([[[1 + 2.0**-23]]], np.float32)
     o = MmaF(lhs=tile((1, 1), TF32), rhs=tile((1, 1), TF32), acc=tile((1, 1), F32))
     assert mmaf(o, a, np.ones_like(a), np.zeros_like(a)) == 1
 
 
+@pytest.mark.usefixtures("large")
 def test_a_sum_that_cancels_keeps_its_small_part() -> None:
     a = np.array([[[2.0**60, 1.0, -(2.0**60), 0.0]]], np.float32)
     b = np.array([[[1.0], [2.0**10], [1.0], [1.0]]], np.float32)
@@ -140,7 +169,9 @@ def test_a_sum_that_cancels_keeps_its_small_part() -> None:
 
 
 @pytest.mark.parametrize("element,nan", [(F16, 0x7FFF), (F32, 0x7FFFFFFF), (F64, 0xFFF8000000000000)])
-def test_nan_is_the_one_of_the_gpu(element: Scalar, nan: int) -> None:
+@pytest.mark.parametrize("small", [0, run_mma.SMALL])
+def test_nan_is_the_one_of_the_gpu(element: Scalar, nan: int, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_mma, "SMALL", small)
     a = np.array([[[np.inf]]], carrier(element))
     o = MmaF(lhs=tile((1, 1), element), rhs=tile((1, 1), element), acc=tile((1, 1), element))
     with np.errstate(invalid="ignore"):
@@ -220,7 +251,7 @@ SIGNS = [Signedness.SIGNED, Signedness.UNSIGNED]
 
 @pytest.mark.parametrize("left,right,added", LANE_MIXES)
 @pytest.mark.parametrize("first,second", list(itertools.product(SIGNS, SIGNS)))
-def test_mmai_is_exact_and_wraps_around(
+def test_small_products_of_integers_wrap_around(
     left: int, right: int, added: int, first: Signedness, second: Signedness
 ) -> None:
     rng = np.random.default_rng(9)
@@ -247,7 +278,7 @@ def test_mmai_is_exact_and_wraps_around(
         assert (int(made[n, i, j]) - total) % 2**32 == 0
 
 
-@pytest.mark.parametrize("size", [256, 512, 65536])
+@pytest.mark.parametrize("size", [256, 512, 16384])
 def test_long_sums_of_integers_are_exact(size: int) -> None:
     a, b = np.full((1, 1, size), -1, np.int8), np.full((1, size, 1), -1, np.int8)
     o = MmaI(
@@ -259,6 +290,34 @@ def test_long_sums_of_integers_are_exact(size: int) -> None:
     )
     made = mmai(o, a, b, np.array([[[7]]], np.int32))
     assert (int(made[0, 0, 0]) - (size * 255 * 255 + 7)) % 2**32 == 0
+
+
+@pytest.mark.parametrize("batch", [(), (2,)], ids=["plain", "batched"])
+@pytest.mark.parametrize("first,second", list(itertools.product(SIGNS, SIGNS)))
+def test_large_products_of_integers_saturate_every_32_steps(
+    batch: tuple[int, ...], first: Signedness, second: Signedness
+) -> None:
+    shape = (*batch, 2, 64) if batch else (2, 16384)
+    rng = np.random.default_rng(13)
+    a = rng.integers(-128, 128, (3, *shape)).astype(np.int8)
+    b = rng.integers(-128, 128, (1, *batch, shape[-1], 2)).astype(np.int8)
+    c = rng.choice(np.array([-(2**31), -5, 2**31 - 9000], np.int32), (1, *batch, 2, 2))
+    o = MmaI(
+        lhs=tile(shape, I8),
+        rhs=tile((*batch, shape[-1], 2), I8),
+        acc=tile((*batch, 2, 2), I32),
+        signedness_lhs=first,
+        signedness_rhs=second,
+    )
+    x, y = ((m.view(np.uint8) if s is Signedness.UNSIGNED else m).astype(int) for m, s in ((a, first), (b, second)))
+    made = mmai(o, a, b, c)
+    for place in itertools.product(range(3), *map(range, (*batch, 2, 2))):
+        row, column = x[place[:-1]].tolist(), y[(0, *place[1:-2])][:, place[-1]].tolist()
+        total = int(c[(0, *place[1:])])
+        for k in range(0, len(row), 32):
+            total += sum(p * q for p, q in zip(row[k : k + 32], column[k : k + 32]))
+            total = max(-(2**31), min(2**31 - 1, total))
+        assert made[place] == total
 
 
 def test_batches_of_integer_matrices() -> None:

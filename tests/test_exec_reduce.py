@@ -48,6 +48,9 @@ class Fake:
         return tuple(np.array(column, a.dtype) for column, a in zip(zip(*rows), args[::2]))
 
 
+UNUSED = Fake(lambda *args: args[::2])
+
+
 def operation(
     kind: str, shape: tuple[int, ...], dim: int, body: str, elements: Sequence[str], reverse: bool = False
 ) -> Any:
@@ -266,6 +269,94 @@ def test_operations_that_bodies_execute_directly_have_plain_operands() -> None:
             assert all(f.arity == "one" for f in d.operands) and len(d.outs) == 1 and not RUNS[d.cls].batch
 
 
+# ---------------------------------------------------------------- quick ways
+
+
+def single(name: str, element: str, modifier: str = "") -> str:
+    return f"%r = {name} %x, %y {modifier} : tile<{element}> yield %r : tile<{element}>"
+
+
+INTEGERS: list[tuple[str, str, Callable[[int, int], int]]] = [
+    ("addi", "", lambda a, b: a + b),
+    ("muli", "", lambda a, b: a * b),
+    ("andi", "", lambda a, b: a & b),
+    ("ori", "", lambda a, b: a | b),
+    ("xori", "", lambda a, b: a ^ b),
+    ("maxi", "signed", max),
+    ("mini", "signed", min),
+    ("maxi", "unsigned", lambda a, b: max(a, b, key=lambda n: n % 256)),
+    ("mini", "unsigned", lambda a, b: min(a, b, key=lambda n: n % 256)),
+]
+
+
+@pytest.mark.parametrize("name,modifier,f", INTEGERS, ids=[f"{n}_{m}" for n, m, _ in INTEGERS])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_integers_are_combined_exactly(name: str, modifier: str, f: Callable[[int, int], int], dim: int) -> None:
+    x = numbers(2, (4, 64), np.int8)
+    body = single(name, "i8", modifier)
+    total = reduce(operation("reduce", (4, 64), dim, body, ["i8"]), UNUSED, (x,))[0]
+    running = scan(operation("scan", (4, 64), dim, body, ["i8"], reverse=True), UNUSED, (x,))[0]
+    assert total.dtype == running.dtype == np.int8
+    for lane in range(2):
+        found = lines(running[lane], dim)
+        for place, elements in lines(x[lane], dim).items():
+            after = list(itertools.accumulate(elements[::-1], f))[::-1]
+            assert (int(total[(lane, *place)]) - after[0]) % 256 == 0
+            assert all((a - b) % 256 == 0 for a, b in zip(found[place], after))
+
+
+@pytest.mark.parametrize("name", ["addi", "muli", "andi", "ori", "xori", "maxi", "mini"])
+def test_bits_are_combined_as_the_operation_does(name: str) -> None:
+    x = np.random.default_rng(2).integers(0, 2, (4, 8)).astype(bool)
+    o = operation("reduce", (8,), 0, single(name, "i1", "signed" if name[:1] == "m" and name != "muli" else ""), ["i1"])
+    expected = x[:, 0]
+    for k in range(1, 8):
+        expected = RUNS[o.body.ops[0].__class__].function(o.body.ops[0], expected, x[:, k])
+    assert reduce(o, Fake(lambda x, y: [x]), (x,))[0].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("name", ["maxf", "minf"])
+@pytest.mark.parametrize("modifier", ["", "propagate_nan"])
+@pytest.mark.parametrize("element,dtype", [("f16", np.float16), ("f32", np.float32), ("f64", np.float64)])
+def test_extremes_of_zeros_and_nan_are_those_of_the_operation(
+    name: str, modifier: str, element: str, dtype: Any
+) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.choice(np.array([-1, -0.0, 0.0, 1, np.nan], dtype), (16, 8), p=[0.1, 0.3, 0.3, 0.1, 0.2])
+    o = operation("reduce", (8,), 0, single(name, element, modifier), [element])
+    only = o.body.ops[0]
+    function = RUNS[only.__class__].function
+    made = reduce(o, Fake(lambda x, y: [x]), (x,))[0]
+    for lane in range(16):
+        expected = reduced(lambda a, b: function(only, a, b), [x[lane, k : k + 1] for k in range(8)], 1, True)
+        assert made[lane : lane + 1].tobytes() == expected.tobytes()
+
+
+def test_sums_have_the_nan_of_the_gpu_and_keep_the_sign_of_zero() -> None:
+    x = np.zeros((3, 256), np.float32)
+    x[0, 7], x[0, 9] = np.inf, -np.inf
+    x[1] = -0.0
+    x[2, 3] = np.array(0xFFC12345, np.uint32).view(np.float32)
+    with np.errstate(invalid="ignore"):
+        total = reduce(operation("reduce", (256,), 0, single("addf", "f32"), ["f32"]), Fake(lambda x, y: [x]), (x,))[0]
+        running = scan(operation("scan", (256,), 0, single("addf", "f32"), ["f32"]), Fake(lambda x, y: [x]), (x,))[0]
+    assert (
+        total.view(np.uint32).tolist() == running[:, -1].view(np.uint32).tolist() == [0x7FFFFFFF, 1 << 31, 0x7FFFFFFF]
+    )
+
+
+def test_elements_that_are_combined_with_nothing_keep_their_bits() -> None:
+    bits = [0xFFC12345, 0x3F800000]
+    x = np.array([bits], np.uint32).view(np.float32)
+    body = single("addf", "f32")
+    alone = reduce(operation("reduce", (1,), 0, body, ["f32"]), UNUSED, (x[:, :1],))[0]
+    running = scan(operation("scan", (2,), 0, body, ["f32"]), UNUSED, (x,))[0]
+    back = scan(operation("scan", (2,), 0, body, ["f32"], reverse=True), UNUSED, (x[:, ::-1],))[0]
+    assert alone.view(np.uint32).tolist() == bits[:1]
+    assert running.view(np.uint32).tolist() == [[bits[0], 0x7FFFFFFF]]
+    assert np.ascontiguousarray(back).view(np.uint32).tolist() == [[0x7FFFFFFF, bits[0]]]
+
+
 # ---------------------------------------------------------------- whole kernels
 
 KERNEL = """cuda_tile.module @m {{ entry @k(%out: tile<ptr<i32>>) {{
@@ -302,9 +393,12 @@ def test_a_body_may_ask_for_the_tile_block() -> None:
 
 
 def test_a_body_may_branch() -> None:
-    body = """%c = cmpi greater_than %x, %y, signed : tile<i32> -> tile<i1>
-      %z = if %c -> (tile<i32>) { yield %x : tile<i32> } else { yield %y : tile<i32> }"""
-    assert launched(body, 64) == [63] * 5
+    body = """%m = constant <i32: 37> : tile<i32> %n = constant <i32: 63> : tile<i32>
+      %a = muli %x, %m : tile<i32> %b = andi %a, %n : tile<i32>
+      %c = muli %y, %m : tile<i32> %d = andi %c, %n : tile<i32>
+      %e = cmpi greater_than %b, %d, signed : tile<i32> -> tile<i1>
+      %z = if %e -> (tile<i32>) { yield %x : tile<i32> } else { yield %y : tile<i32> }"""
+    assert launched(body, 64) == [max(range(64), key=lambda n: n * 37 % 64)] * 5
 
 
 def test_a_body_may_reduce() -> None:

@@ -7,7 +7,8 @@ import os
 import pytest
 
 import tilery
-from tilery.exec.contract import run_contract
+from tilery.exec.contract import observed, run_contract
+from tilery.exec.machine import Limits
 from tilery.ir import walk
 from tilery.ops import AddI, Module, MulI, SubI
 from tilery.passes import HOMES
@@ -21,7 +22,7 @@ PASSES = ["canonicalize,cse", *(name for name in HOMES if name != "rename-symbol
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_every_pass_keeps_what_a_module_leaves_in_memory(seed: int) -> None:
     versions = tilery.SUPPORTED
-    module, contract = smith_with_contract(seed, version=versions[seed % len(versions)], size=40)
+    module, contract = observed(*smith_with_contract(seed, version=versions[seed % len(versions)], size=40))
     wanted = run_contract(module, contract)
     assert run_contract(module, contract, batch=1) == wanted, "block by block"
     for name in PASSES:
@@ -44,14 +45,14 @@ def test_a_wrong_operation_is_noticed() -> None:
     """What random modules compute reaches memory: most of them show a single wrong operation."""
     noticed = tried = 0
     for seed in range(40):
-        module, contract = smith_with_contract(seed, size=40, mix={"Integer": 5})
+        module, contract = observed(*smith_with_contract(seed, size=40, mix={"Integer": 5}))
         wanted = run_contract(module, contract)
         if not spoil(module):
             continue
         tried += 1
         try:
-            noticed += run_contract(module, contract) != wanted
-        except tilery.TileError:  # an address went wrong
+            noticed += run_contract(module, contract, limits=Limits(steps=100_000)) != wanted
+        except tilery.TileError:  # an address went wrong, or a loop does not end
             noticed += 1
     assert tried >= 30
-    assert noticed >= tried // 3, f"{noticed} of {tried}"
+    assert noticed >= tried // 2, f"{noticed} of {tried}"

@@ -209,7 +209,7 @@ def test_a_fault_names_the_element_and_the_source_line() -> None:
     with pytest.raises(ExecutionError) as raised:
         kernel(text).launch(1, [np.zeros(5, np.float32)])
     assert raised.value.element == (5,)
-    assert "at kernel.py:12:5" in str(raised.value)
+    assert "from kernel.py:12:5" in str(raised.value)
 
 
 def test_a_misaligned_access_is_a_fault() -> None:
@@ -320,3 +320,18 @@ def test_the_example_of_every_operation_runs(opdef: Any) -> None:
         else:
             values.append(0.5 if element.is_float else 1)
     launched.launch(1, values, output=lambda text: None, limits=Limits(steps=10_000))
+
+
+# ---------------------------------------------------------------- four bits
+
+
+def test_an_f4_array_has_two_elements_a_byte() -> None:
+    text = "entry @k(%p: tile<ptr<f4E2M1FN>>) { return }"
+    kernel(text).launch(1, [np.zeros(4, np.uint8)])
+    with pytest.raises(tilery.TileError, match="one element a byte"):
+        kernel(text).launch(1, [np.zeros(4, ml_dtypes.float4_e2m1fn)])
+
+
+def test_an_f4_global_has_two_elements_a_byte() -> None:
+    text = "global @g <f4E2M1FN: [1.0, 2.0, -0.5, 6.0]> : tile<4xf4E2M1FN>\nentry @k() { return }"
+    assert Loaded(tilery.parse(text)).content("g") == bytes([0x42, 0x79])

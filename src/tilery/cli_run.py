@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .cli_files import Stop, write_output
+from .cli_files import Stop, read_input, write_output
 from .diag import TileError
 
 if TYPE_CHECKING:
@@ -64,25 +66,38 @@ def run(args: argparse.Namespace) -> int:
         raise Stop("run needs a FILE or --recorded")
     if args.recorded is not None:
         return replay(args)
-    from .cli import load_any, place
+    from .cli import as_json, module_of, place
 
-    module = load_any(args.file)
+    data = read_input(args.file)
+    module = module_of(data, args.file)
     grid = parse_grid(args.grid)
     arguments = make_arguments(args.arg, args.seed)
     saved = [split_save(text, arguments) for text in args.save]
     shown = [find(arguments, name, "--print") for name in args.print]
-    with place(args.file):
+    with place(args.file), placed_in(module, data):
         stats = launch(module, grid, arguments, args)
     if args.json:
         facts: dict[str, object] = {"stats": stats, "arguments": {a.name: as_data(a) for a in shown}}
-        from .cli import as_json
-
         write_output("-", as_json(facts))
     for argument in [] if args.json else shown:
         write_output("-", f"{argument.name} = {as_text(argument)}\n")
     for argument, file in saved:
         save(argument, file)
     return 0
+
+
+@contextmanager
+def placed_in(module: Any, data: bytes) -> Iterator[None]:
+    """Show the operation at fault in the file that it is from."""
+    from .exec.machine import ExecutionError
+
+    try:
+        yield
+    except ExecutionError as error:
+        from .check import explain
+        from .verifier import Finding
+
+        raise explain(module, [Finding(error.op, error.message, notes=tuple(error.notes[:1]))], data)[0] from None
 
 
 def launch(module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace) -> dict[str, object]:

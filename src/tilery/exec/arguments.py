@@ -167,8 +167,11 @@ def locate(value: Any) -> Place:
         high = low
     item = array.dtype.itemsize
     strides = tuple(s // item for s in array.strides)
+    name = array.dtype.name
+    if name == "float4_e2m1fn":
+        name += " with one element a byte (memory has two)"
     writable = array.flags.writeable
-    return Place(array.ctypes.data, low, high, array.dtype.name, item, array.shape, strides, writable, value)
+    return Place(array.ctypes.data, low, high, name, item, array.shape, strides, writable, value)
 
 
 class _DLTensor(ctypes.Structure):

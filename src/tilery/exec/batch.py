@@ -70,7 +70,7 @@ class Batch:
         for (_, here), value in zip(program.captured, outer):
             env[here] = value if _lanes(value) == 1 else repeat(value, each)
         ranks = np.arange(lanes * each)
-        blocks = np.repeat(self.blocks, each, axis=0) if lanes == self.lanes else self.blocks[:1]
+        blocks = np.repeat(self.blocks[:lanes], each, axis=0)
         return self.machine.evaluate(Batch(self.machine, program, ranks, blocks, env))
 
     # ------------------------------------------------------------ splitting and merging

@@ -6,7 +6,6 @@ Where all boxes lie in one buffer they are windows on it; otherwise, and for eve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,12 @@ def wrapped(number: int) -> int:
     return number - WORD if number >> 63 else number
 
 
+def as_slice(numbers: Array) -> Array | slice:
+    """Ascending numbers as a slice if there are no gaps: NumPy is much faster with it."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    return slice(first, last + 1) if last - first + 1 == len(numbers) else numbers
+
+
 def element_offsets(shape: Sequence[int], strides: Sequence[int]) -> Array:
     """Where the elements of a box are, from its first one on.
 
@@ -36,7 +41,8 @@ def element_offsets(shape: Sequence[int], strides: Sequence[int]) -> Array:
     return offsets
 
 
-def _addresses(starts: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+def box_addresses(starts: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """The addresses of all elements of some boxes."""
     return starts.reshape(-1, *(1,) * len(shape)) + element_offsets(shape, strides)
 
 
@@ -68,6 +74,7 @@ def _window(
 ) -> _Window | None:
     """None if the boxes lie in several buffers, outside or at odd addresses."""
     item, count = dtype.itemsize, len(starts)
+    strides = tuple(stride if size > 1 else 0 for size, stride in zip(shape, strides))
     first, last = (int(starts[0]),) * 2 if count == 1 else (int(starts.min()), int(starts.max()))
     below = above = 0
     for size, stride in zip(shape, strides):
@@ -95,19 +102,37 @@ def _window(
 
 
 def load_boxes(
-    memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+    memory: Memory,
+    starts: Array,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype[Any],
+    out: Array | None = None,
 ) -> Array:
-    """The elements of the boxes that start at these addresses; strides are in bytes. Raises Fault."""
+    """The elements of the boxes that start at these addresses; strides are in bytes. Raises Fault.
+
+    `out` is where they go; without it they are a new array.
+    """
     found = _window(memory, starts, shape, strides, dtype)
+    if found is not None and out is None:
+        out = found.array.copy() if found.index is None else found.array[found.index]
+        memory.bytes_read += out.nbytes
+        return out
+    if out is None:
+        out = np.empty((len(starts), *shape), dtype)
     if found is not None:
-        memory.bytes_read += len(starts) * prod(shape) * dtype.itemsize
-        return found.array.copy() if found.index is None else found.array[found.index]
+        memory.bytes_read += out.nbytes
+        if found.index is None:
+            out[...] = found.array
+        else:
+            out[...] = found.array[found.index]
+        return out
     if len(starts) == 1:
-        return memory.load(_addresses(starts, shape, strides), dtype)
-    out = np.empty((len(starts), *shape), dtype)
+        out[...] = memory.load(box_addresses(starts, shape, strides), dtype)
+        return out
     for lane in range(len(starts)):
         try:
-            out[lane] = load_boxes(memory, starts[lane : lane + 1], shape, strides, dtype)[0]
+            load_boxes(memory, starts[lane : lane + 1], shape, strides, dtype, out[lane : lane + 1])
         except Fault as fault:
             raise Fault(fault.reason, (lane, *fault.where[1:]), fault.address) from None
     return out
@@ -127,14 +152,14 @@ def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: 
         elif apart((len(starts), *shape), (found.step, *strides), item):
             found.array[...] = values
         else:
-            for box, value in zip(found.array, values):
-                box[...] = value
+            for number, value in enumerate(values):
+                found.array[number] = value
         return
     each = [
         _window(memory, starts[i : i + 1], shape, strides, values.dtype) for i in range(len(starts) if simple else 0)
     ]
     if not simple or None in each:
-        memory.store(_addresses(starts, shape, strides), values)
+        memory.store(box_addresses(starts, shape, strides), values)
         return
     for lane, window in enumerate(each):
         assert window is not None
@@ -151,27 +176,3 @@ def _require_writable(memory: Memory, window: _Window, starts: Array, rank: int,
         memory.require_writable(window.buffer, starts)
     except Fault as fault:
         raise Fault(fault.reason, (lane, *(0,) * (rank - 1)), fault.address) from None
-
-
-# ---------------------------------------------------------------- two elements a byte
-
-
-def load_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """As `load_boxes` for elements of four bits, the lower half of a byte first; addresses and strides count halves."""
-    halves = _addresses(starts, shape, strides)
-    bytes_ = memory.load(halves >> 1, np.dtype(np.uint8))
-    return bytes_ >> ((halves & 1) << 2).astype(np.uint8) & 15
-
-
-def store_nibbles(
-    memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], values: Array
-) -> None:
-    """As `store_boxes` for elements of four bits; the other half of a byte stays."""
-    halves = _addresses(starts, shape, strides)
-    memory.load(halves >> 1, np.dtype(np.uint8))  # a fault must come before anything is written
-    for parity in (0, 1):
-        chosen = (halves & 1) == parity
-        if chosen.any():
-            where, shift = halves[chosen] >> 1, 4 * parity
-            kept = memory.load(where, np.dtype(np.uint8)) & (0xF0 >> shift)
-            memory.store(where, kept | (values[chosen] & 15) << shift)

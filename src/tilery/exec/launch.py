@@ -19,11 +19,12 @@ from .arguments import Buffers, bind
 from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
 from .memory import Memory
 from .program import build
+from .nibbles import packed
 from .tiles import dense_array
 
 MAX_GRID = (1 << 24) - 1
-BATCH_BYTES = 512 << 10
-"""The largest tile of a kernel, over all tile blocks of a batch, takes about this much: what a core's cache holds."""
+BATCH_BYTES = 1 << 20
+"""The largest tile of a kernel, over all tile blocks of a batch, takes about this much: a core's cache holds a few."""
 MAX_LANES = 1 << 14
 LOADED = (Module, Global, Entry)
 """The operations that are executed by loading a module and launching a kernel."""
@@ -38,12 +39,14 @@ class Loaded:
         self.memory = Memory()
         self.globals: dict[str, int] = {}
         for o in module.globals:
-            content = dense_array(o.value)
+            content = dense_array(o.value).reshape(-1)
+            if o.value.element.bits == 4:
+                content = packed(content)
             label = f"global @{o.sym_name}"
             address = self.memory.allocate(content.nbytes, o.alignment, label, writable=not o.constant)
             buffer = self.memory.at(address)
             assert buffer is not None
-            buffer.typed(content.dtype)[1][:] = content.reshape(-1)
+            buffer.typed(content.dtype)[1][:] = content
             self.globals[o.sym_name] = address
 
     def content(self, name: str) -> bytes:

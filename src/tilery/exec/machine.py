@@ -44,7 +44,7 @@ class ExecutionError(Refused):
             at = "" if not element else f", element [{', '.join(map(str, element))}] of the tile"
             self.notes.append(f"in tile block ({', '.join(map(str, block))}){at}")
         if (place := source_place(o.loc)) is not None:
-            self.notes.append(f"at {place}")
+            self.notes.append(f"from {place}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..types import GatherScatterView, PartitionView, StridedView, TileView
-from .boxes import wrapped
+from .boxes import as_slice, wrapped
 from .memory import Fault
 from .tiles import Array, pointee_bytes, unsigned
 
@@ -123,12 +123,12 @@ class Place(NamedTuple):
             parts = np.split(np.arange(len(code)), np.flatnonzero(code[1:] != code[:-1]) + 1)
         else:
             parts = [np.flatnonzero(code == value) for value in range(int(code.max()) + 1)]
-        return [(slice(None) if len(part) == len(code) else part, int(part[0])) for part in parts]
+        return sorted(((as_slice(part), int(part[0])) for part in parts), key=lambda part: part[1])
 
     def fault(self, fault: Fault, chosen: Array | slice, inner: tuple[slice, ...]) -> Fault:
         """A fault in such a part of some boxes, as one in the tile."""
         box, *rest = fault.where
-        box = box if isinstance(chosen, slice) else int(chosen[box])
+        box = (chosen.start or 0) + box if isinstance(chosen, slice) else int(chosen[box])
         rest = [part.start + i for part, i in zip(inner, rest)]
         if self.sparse is not None:
             box, position = divmod(box, self.view.tile_shape[self.sparse])

@@ -7,13 +7,13 @@ an element at its address is found with a scan; sums of floats, which depend on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..attrs import AtomicRMWMode
 from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
 from ..types import Scalar, TileView
+from .batch import Batch
 from .boxes import element_offsets
 from .memory import Fault, Memory
 from .numerics.arithmetic import add
@@ -80,6 +80,14 @@ class _Turns:
         out = np.empty_like(values)
         out[self.order] = values
         return out
+
+
+def _turns(addresses: Array) -> _Turns | None:
+    """None if no address occurs twice."""
+    if (addresses[1:] > addresses[:-1]).all():
+        return None  # without sorting: most tiles of addresses ascend
+    turns = _Turns(addresses)
+    return None if len(turns.starts) == len(addresses) else turns
 
 
 def _scan(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[Array, Array]:
@@ -152,9 +160,9 @@ def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addr
     """Combine flat arrays with memory in their order; what was there before. Raises Fault."""
     before = memory.load(addresses, stored(element))
     memory.check_writable(addresses)
-    turns = _Turns(addresses)
+    turns = _turns(addresses)
     combine = INTEGER.get(mode, add_floats)
-    if len(turns.starts) == len(addresses):
+    if turns is None:
         _update(memory, addresses, before, combine(before, args))
         return before
     content, ordered = before[turns.order[turns.starts]], args[turns.order]
@@ -171,8 +179,8 @@ def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: 
     before = unsigned(memory.load(addresses, stored(element)))
     memory.check_writable(addresses)
     wanted, args = unsigned(wanted), unsigned(args)
-    turns = _Turns(addresses)
-    if len(turns.starts) == len(addresses):
+    turns = _turns(addresses)
+    if turns is None:
         _update(memory, addresses, before, np.where(before == wanted, args, before))
         return before.view(stored(element))
     content = before[turns.order[turns.starts]]
@@ -190,9 +198,9 @@ def _each(lanes: int, *arrays: Array) -> list[Array]:
 
 
 def _apply(
-    batch: Any, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array], masked: Array
+    batch: Batch, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array], masked: Array
 ) -> Array:
-    """Run a function on the flat elements that a mask leaves; its result as a tile, with `masked` elsewhere."""
+    """Run a function on the flat elements that a mask leaves; its result as a tile, `masked` elsewhere."""
     pointers, *args_ = _each(batch.lanes, pointers, *args)
     if mask is None:
         try:
@@ -212,7 +220,7 @@ def _apply(
 
 @executes(AtomicRMWTko, batch=True, note=f"{MASKED} {ORDER} {FLUSH}")
 def atomic_rmw_tko(
-    o: AtomicRMWTko, batch: Any, pointers: Array, arg: Array, mask: Array | None, token: None
+    o: AtomicRMWTko, batch: Batch, pointers: Array, arg: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
     """Combine elements with memory; what was there before."""
     element, memory = pointee(o.pointers.type), batch.memory
@@ -225,7 +233,7 @@ def atomic_rmw_tko(
 
 @executes(AtomicCASTko, batch=True, note=ORDER)
 def atomic_cas_tko(
-    o: AtomicCASTko, batch: Any, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
+    o: AtomicCASTko, batch: Batch, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
     """Replace elements in memory that have the bits of `cmp`; what was there before."""
     element, memory = pointee(o.pointers.type), batch.memory
@@ -238,7 +246,7 @@ def atomic_cas_tko(
 
 @executes(AtomicRedViewTko, batch=True, note=f"Elements outside the tensor are not touched. {ORDER} {FLUSH}")
 def atomic_red_view_tko(
-    o: AtomicRedViewTko, batch: Any, view: TensorRef, index: tuple[Array, ...], value: Array, token: None
+    o: AtomicRedViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], value: Array, token: None
 ) -> None:
     """Combine a tile of a view with memory."""
     type = o.view.type

@@ -1,8 +1,11 @@
-"""Floating-point arithmetic."""
+"""Floating-point arithmetic.
+
+What IEEE 754 defines is exact in every mode: bit for bit what an H200 gives, NaNs included. Other functions give the
+nearest number in f16, bf16 and f32, and f64 within an ULP or two; their notes say how far an H200 was from that, over
+hundreds of millions of f32 arguments of the functions of one operand and millions of others.
+"""
 
 from __future__ import annotations
-
-import numpy as np
 
 from ..attrs import RoundingMode
 from ..ops import (
@@ -35,10 +38,16 @@ from ..ops import (
     Tan,
     TanH,
 )
-from .numerics import arithmetic, order, transcendental
+from .numerics import arithmetic, order
+from .numerics import transcendental as functions
 from .numerics.rounding import NEAREST, flushed
 from .registry import executes
 from .tiles import Array
+
+
+def within(f32: int, f64: int, more: str = "") -> str:
+    """The note of a function that is not exact: the largest distance seen between an H200 and here."""
+    return f"Not exact in f64. An H200 differs by at most {f32} ULP in f32, {f64} in f64, 1 in f16 and bf16.{more}"
 
 
 def ieee(mode: RoundingMode) -> RoundingMode:
@@ -48,21 +57,25 @@ def ieee(mode: RoundingMode) -> RoundingMode:
 
 @executes(AddF, reuses=True)
 def addf(o: AddF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
+    """The sum."""
     return arithmetic.add(lhs, rhs, o.rounding_mode, o.flush_to_zero, out)
 
 
 @executes(SubF, reuses=True)
 def subf(o: SubF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
+    """The difference."""
     return arithmetic.sub(lhs, rhs, o.rounding_mode, o.flush_to_zero, out)
 
 
 @executes(MulF, reuses=True)
 def mulf(o: MulF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
+    """The product."""
     return arithmetic.mul(lhs, rhs, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(DivF, reuses=True)
+@executes(DivF, reuses=True, note="`approx` and `full` round to nearest. An H200 differs by at most 2 ULP.")
 def divf(o: DivF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
+    """The quotient."""
     if o.rounding_mode is RoundingMode.APPROX:
         return arithmetic.div_approx(lhs, rhs, o.flush_to_zero, out)
     return arithmetic.div(lhs, rhs, ieee(o.rounding_mode), o.flush_to_zero, out)
@@ -70,123 +83,147 @@ def divf(o: DivF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
 
 @executes(Fma, reuses=True)
 def fma(o: Fma, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) -> Array:
+    """The product plus `acc`, rounded once."""
     return arithmetic.fma(lhs, rhs, acc, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(Sqrt)
+@executes(Sqrt, note="`approx` rounds to nearest. An H200 differs by at most 1 ULP.")
 def sqrt(o: Sqrt, source: Array) -> Array:
+    """The square root."""
     return arithmetic.sqrt(source, ieee(o.rounding_mode), o.flush_to_zero)
 
 
 @executes(MaxF, reuses=True)
 def maxf(o: MaxF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
+    """The larger one; +0 is larger than -0."""
     return order.maximum(lhs, rhs, o.propagate_nan, o.flush_to_zero, out)
 
 
 @executes(MinF, reuses=True)
 def minf(o: MinF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
+    """The smaller one; -0 is smaller than +0."""
     return order.minimum(lhs, rhs, o.propagate_nan, o.flush_to_zero, out)
 
 
 @executes(CmpF)
 def cmpf(o: CmpF, lhs: Array, rhs: Array) -> Array:
+    """Whether the comparison holds; with NaN, whether it is unordered."""
     return order.compare(o.comparison_predicate, o.comparison_ordering, lhs, rhs)
 
 
 @executes(AbsF)
 def absf(o: AbsF, source: Array) -> Array:
+    """The number without its sign."""
     return order.absolute(source)
 
 
 @executes(NegF)
 def negf(o: NegF, source: Array) -> Array:
+    """The number with the other sign."""
     return order.negative(source)
 
 
 @executes(Floor)
 def floor(o: Floor, source: Array) -> Array:
+    """The largest integer that is not greater."""
     return order.floor(source)
 
 
 @executes(Ceil)
 def ceil(o: Ceil, source: Array) -> Array:
+    """The smallest integer that is not less."""
     return order.ceil(source)
 
 
 @executes(RemF)
 def remf(o: RemF, lhs: Array, rhs: Array) -> Array:
+    """The remainder of the division towards zero."""
     return order.remainder(lhs, rhs)
 
 
-@executes(Exp)
+@executes(Exp, note=within(2, 1, " `approx` differs by up to 53."))
 def exp(o: Exp, source: Array) -> Array:
-    return transcendental.apply(np.exp, source)
+    """e to this power."""
+    return functions.apply(functions.EXP, source)
 
 
-@executes(Exp2)
+@executes(Exp2, note=within(2, 1))
 def exp2(o: Exp2, source: Array) -> Array:
+    """Two to this power."""
     if o.flush_to_zero:
-        return flushed(transcendental.apply(np.exp2, flushed(source)))
-    return transcendental.apply(np.exp2, source)
+        return flushed(functions.apply(functions.EXP2, flushed(source)))
+    return functions.apply(functions.EXP2, source)
 
 
-@executes(Log)
+@executes(Log, note=within(1, 1))
 def log(o: Log, source: Array) -> Array:
-    return transcendental.apply(np.log, source)
+    """The natural logarithm."""
+    return functions.apply(functions.LOG, source)
 
 
-@executes(Log2)
+@executes(Log2, note=within(1, 1))
 def log2(o: Log2, source: Array) -> Array:
-    return transcendental.apply(np.log2, source)
+    """The logarithm to base two."""
+    return functions.apply(functions.LOG2, source)
 
 
-@executes(Sin)
+@executes(Sin, note=within(1, 1))
 def sin(o: Sin, source: Array) -> Array:
-    return transcendental.apply(np.sin, source)
+    """The sine."""
+    return functions.apply(functions.SIN, source)
 
 
-@executes(Cos)
+@executes(Cos, note=within(2, 1))
 def cos(o: Cos, source: Array) -> Array:
-    return transcendental.apply(np.cos, source)
+    """The cosine."""
+    return functions.apply(functions.COS, source)
 
 
-@executes(Tan)
+@executes(Tan, note=within(3, 2))
 def tan(o: Tan, source: Array) -> Array:
-    return transcendental.apply(np.tan, source)
+    """The tangent."""
+    return functions.apply(functions.TAN, source)
 
 
-@executes(SinH)
+@executes(SinH, note=within(3, 1))
 def sinh(o: SinH, source: Array) -> Array:
-    return transcendental.apply(np.sinh, source)
+    """The hyperbolic sine."""
+    return functions.apply(functions.SINH, source)
 
 
-@executes(CosH)
+@executes(CosH, note=within(2, 1))
 def cosh(o: CosH, source: Array) -> Array:
-    return transcendental.apply(np.cosh, source)
+    """The hyperbolic cosine."""
+    return functions.apply(functions.COSH, source)
 
 
-@executes(TanH)
+@executes(TanH, note=within(2, 2, " `approx` differs by up to 134."))
 def tanh(o: TanH, source: Array) -> Array:
-    return transcendental.apply(np.tanh, source)
+    """The hyperbolic tangent."""
+    return functions.apply(functions.TANH, source)
 
 
-@executes(Atan2)
+@executes(Atan2, note=within(2, 2))
 def atan2(o: Atan2, x: Array, y: Array) -> Array:
-    return transcendental.apply(np.arctan2, x, y)
+    """The angle whose tangent is x / y, in the quadrant of the two signs."""
+    return functions.apply(functions.ATAN2, x, y)
 
 
-@executes(FPowF)
+@executes(FPowF, note=within(1, 1))
 def fpowf(o: FPowF, source: Array, exponent: Array) -> Array:
-    return transcendental.apply(np.power, source, exponent)
+    """The power."""
+    return functions.apply(functions.POW, source, exponent)
 
 
-@executes(Rsqrt)
+@executes(Rsqrt, note=within(2, 1))
 def rsqrt(o: Rsqrt, source: Array) -> Array:
+    """One over the square root."""
     if o.flush_to_zero:
-        return flushed(transcendental.rsqrt(flushed(source)))
-    return transcendental.rsqrt(source)
+        return flushed(functions.apply(functions.RSQRT, flushed(source)))
+    return functions.apply(functions.RSQRT, source)
 
 
-@executes(FPowI)
+@executes(FPowI, note="Squared and multiplied in f32 or f64, bit for bit as an H200 does it. A set i1 counts as -1.")
 def fpowi(o: FPowI, source: Array, exponent: Array) -> Array:
-    return transcendental.powi(source, exponent)
+    """The power with an integer exponent."""
+    return functions.powi(source, exponent)

@@ -21,7 +21,8 @@ from ..ops import (
     StorePtrTko,
 )
 from ..types import I1, Ptr, Scalar, Tile, Type
-from .memory import Memory
+from .batch import Batch
+from .nibbles import load_nibbles, paired_axis, store_nibbles
 from .registry import executes
 from .runs import load, load_masked, store, store_masked
 from .tiles import Array, carrier, pointee_bytes
@@ -44,14 +45,15 @@ def pointee(type: Type) -> Scalar:
     return type.element.pointee
 
 
-def _whole_bytes(o: LoadPtrTko | StorePtrTko, pointers: Type) -> Scalar:
-    """The element that is loaded or stored by address; an address cannot name half a byte."""
+def _pairs(o: LoadPtrTko | StorePtrTko, pointers: Type, addresses: Array) -> int | None:
+    """None for elements of whole bytes; otherwise the dimension along which two neighbours share one."""
     element = pointee(pointers)
-    if element.bits == 4:
-        raise Refused(
-            o, f"{o.name}: access through pointers to {element}, which share bytes, is not executed: use a view"
-        )
-    return element
+    if element.bits != 4:
+        return None
+    axis = paired_axis(addresses)
+    if axis is None:
+        raise Refused(o, f"{o.name}: pointers to {element} must come in pairs that share a byte, along some dimension")
+    return axis
 
 
 def together(*arrays: Array) -> tuple[Array, ...]:
@@ -69,58 +71,65 @@ def together(*arrays: Array) -> tuple[Array, ...]:
     note="A masked element without `paddingValue` is not defined: it is 0.",
 )
 def load_ptr_tko(
-    o: LoadPtrTko, batch: Any, source: Array, mask: Array | None, padding: Array | None, token: None
+    o: LoadPtrTko, batch: Batch, source: Array, mask: Array | None, padding: Array | None, token: None
 ) -> tuple[Array, None]:
     """The elements at a tile of addresses."""
-    element = _whole_bytes(o, o.source.type)
-    memory: Memory = batch.memory
-    if mask is None or mask.all():
+    element, axis = pointee(o.source.type), _pairs(o, o.source.type, source)
+    memory = batch.memory
+    if axis is None and (mask is None or mask.all()):
         return loaded(load(memory, source, stored(element)), element), None
-    source, mask = together(source, mask)
+    source, mask = together(source, np.ones(source.shape, bool) if mask is None else mask)
     lanes = max(len(source), 1 if padding is None else len(padding))
     out = np.zeros((lanes, *source.shape[1:]), stored(element))
     if padding is not None:
         out[...] = padding
-    if len(source) == lanes:
-        load_masked(memory, source, mask, out)
-    else:  # one place for all tile blocks, but other padding
-        found = np.zeros(source.shape, out.dtype)
+    found = out if len(source) == lanes else np.zeros(source.shape, out.dtype)
+    if axis is None:
         load_masked(memory, source, mask, found)
+    else:
+        load_nibbles(memory, source, mask, axis, found)
+    if found is not out:  # one place for all tile blocks, but other padding
         np.copyto(out, found, where=mask)
     return loaded(out, element), None
 
 
 @executes(StorePtrTko, batch=True)
 def store_ptr_tko(
-    o: StorePtrTko, batch: Any, destination: Array, value: Array, mask: Array | None, token: None
+    o: StorePtrTko, batch: Batch, destination: Array, value: Array, mask: Array | None, token: None
 ) -> None:
     """Write elements at a tile of addresses; of several to one address the last in order stays."""
-    _whole_bytes(o, o.destination.type)
+    axis = _pairs(o, o.destination.type, destination)
     raw = value.view(UINT8) if value.dtype == np.bool_ else value
-    memory: Memory = batch.memory
+    memory = batch.memory
     if mask is None or mask.all():
         if destination.shape[0] == 1:
             raw = raw[-1:]  # all tile blocks write to the same place
-        store(memory, *together(destination, raw))
+        mask = None
+    elif not mask.any():
         return
-    if not mask.any():
-        return
-    store_masked(memory, *together(destination, raw, mask))
+    destination, raw = together(destination, raw, *([] if mask is None else [mask]))[:2]
+    if mask is not None:
+        mask = np.broadcast_to(mask, destination.shape)
+    if axis is not None:
+        store_nibbles(memory, destination, raw, mask, axis)
+    elif mask is None:
+        store(memory, destination, raw)
+    else:
+        store_masked(memory, destination, raw, mask)
 
 
 # ---------------------------------------------------------------- memory by name
 
 
 @executes(Alloca, batch=True, note="The memory is zero at first and lives until the launch ends.")
-def alloca(o: Alloca, batch: Any) -> Array:
+def alloca(o: Alloca, batch: Batch) -> Array:
     """The address of memory that each tile block has for itself."""
     size = o.num_elem * pointee_bytes(pointee(o.result.type))
-    addresses: Array = batch.arena(o, size, o.alignment)
-    return addresses
+    return batch.arena(o, max(size, 1), o.alignment)
 
 
 @executes(GetGlobal, batch=True)
-def get_global(o: GetGlobal, batch: Any) -> Array:
+def get_global(o: GetGlobal, batch: Batch) -> Array:
     """The address of a variable of the module."""
     return np.array([batch.globals[o.name_]], np.int64)
 
@@ -135,5 +144,5 @@ def get_global(o: GetGlobal, batch: Any) -> Array:
     batch=True,
     note="Launches happen one after the other and accesses in program order: there is nothing to wait for.",
 )
-def pass_on(o: Any, batch: Any, token: None = None) -> None:
+def pass_on(o: Any, batch: Batch, token: None = None) -> None:
     """A token: nothing at run time."""

@@ -7,13 +7,12 @@ repeated for every element, within brackets. Any text ends at its first zero byt
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..ops import Assert, PrintTko
 from ..ops.misc import CONVERSION
 from ..types import F32, F64, I1, I4, Ptr, Tile, Type
+from .batch import Batch
 from .memory import AssertFailed, Fault, Memory
 from .numerics.convert import to_f32, to_f64
 from .printf import Format, parse_format
@@ -78,7 +77,7 @@ def _raw(text: str) -> bytes:
     note="Tile blocks print in the order of the grid; on a GPU there is no order. A conversion that does not fit the "
     "type of its value shows what C's printf does; what it takes after the last element is 0.",
 )
-def print_tko(o: PrintTko, batch: Any, args: tuple[Array, ...], token: None = None) -> None:
+def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = None) -> None:
     """Print the text with the values, once for every tile block."""
     types = [value.type for value in o.args]
     pieces = _pieces(o.str_, types)
@@ -110,7 +109,7 @@ def _printed(pieces: list[bytes | list[bytes | Format]], values: list[bytes], me
 
 
 @executes(Assert, batch=True)
-def assert_(o: Assert, batch: Any, condition: Array) -> None:
+def assert_(o: Assert, batch: Batch, condition: Array) -> None:
     """Stop the launch where the condition does not hold."""
     if condition.all():
         return

@@ -1,4 +1,4 @@
-"""Matrix products. Sums are formed in f64 and rounded once: results are at least as exact as those of any hardware."""
+"""Matrix products: small ones as an H200 computes them, large ones at least as exactly as any hardware."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from ..attrs import Signedness
 from ..ops import MmaF, MmaFScaled, MmaI
-from ..types import F64, TF32, Scalar
-from .numerics.convert import to_f64
+from ..types import F32, F64, TF32, Scalar
+from .numerics.convert import to_f32, to_f64
 from .numerics.rounding import mended
 from .registry import executes
 from .tiles import Array, element_of
@@ -17,15 +17,27 @@ from .tiles import Array, element_of
 CHUNK = 1 << 17
 """Elements of a product in f64 that are worked on at once, so that they stay in the cache. A third faster."""
 
+SMALL = 1 << 14
+"""Up to so many multiplications, products of types narrower than f64 are formed one step of K after the other."""
+
+SATURATING = 32
+"""How many steps of K tensor cores add up before integers saturate."""
+
+LARGEST = (1 << 31) - 1
 TF32_BITS = np.uint32(0xFFFFE000)
 
 MMAF = (
-    "The sum is formed in f64 and rounded once. Relative to the sum of |a||b| and |acc|, an H200 differs by at most "
-    "2**-50 with f64 results, 2**-20 with f32 and 2**-9 with f16, but 2**-9 with f32 where the inputs are f8 (K up to "
-    "128); it also gives infinities or NaN where only a partial sum overflows. `fast_acc` changes nothing here."
+    "f64, and up to 2**14 multiplications of f32 (or of narrower types, unless batched), is computed as an H200 does "
+    "without tensor cores, to the same bits: products and sums are rounded in the order of K, and `acc` is added last. "
+    "Else the sum is formed in f64 and rounded once. Relative to the sum of |a||b| and |acc|, an H200 then differs by "
+    "at most 2**-20 with f32 results and 2**-9 with f16, or with f32 where inputs are f8 (K up to 128), and may give "
+    "infinities or NaN where a partial sum overflows. `fast_acc` changes nothing here."
 )
 SCALED = "The sum is formed in f64 and rounded once."
-MMAI = "Sums wrap around. An H200 does so for some shapes, and saturates for others."
+MMAI = (
+    "The specification says nothing of overflow; this is what an H200 does. Up to 2**14 multiplications that are not "
+    "batched wrap around, others saturate after every 32 steps of K."
+)
 
 
 @executes(MmaF, reuses=True, note=MMAF)
@@ -33,7 +45,11 @@ def mmaf(o: MmaF, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) 
     """The matrix product plus the accumulator."""
     element = element_of(o.lhs.type)
     if element is F64:
-        return _in_f64(lhs, rhs, acc)
+        return _step_by_step(lhs, rhs, acc)
+    if lhs.ndim == 3 or element is F32:
+        size = prod(lhs.shape[1:]) * rhs.shape[-1]
+        if size <= SMALL:
+            return _step_by_step(_widened(lhs, element), _widened(rhs, element), acc)
     return _rounded(_Factor(lhs, element), _Factor(rhs, element), acc, out)
 
 
@@ -50,13 +66,22 @@ def mmaf_scaled(
 
 @executes(MmaI, note=MMAI)
 def mmai(o: MmaI, lhs: Array, rhs: Array, acc: Array) -> Array:
-    """The matrix product plus the accumulator, which wraps around."""
+    """The matrix product plus the accumulator."""
+    steps = lhs.shape[-1]
     # Floats multiply many times faster, and are exact as long as sums stay below 2**24 or 2**53.
-    wide = np.float32 if lhs.shape[-1] <= 256 else np.float64
+    wide = np.float32 if steps <= 256 else np.float64
     a = _read(lhs, o.signedness_lhs).astype(wide, order="C")
     b = _read(rhs, o.signedness_rhs).astype(wide, order="C")
-    product: Array = np.matmul(a, b)
-    return np.add(product.astype(np.int64).astype(np.int32), acc)
+    reach = steps * 255 * 255
+    fits = int(acc.max()) + reach <= LARGEST and int(acc.min()) - reach >= -LARGEST
+    if fits or (lhs.ndim == 3 and prod(lhs.shape[1:]) * rhs.shape[-1] <= SMALL):
+        product: Array = np.matmul(a, b)
+        return np.add(product.astype(np.int64).astype(np.int32), acc)
+    total: Array = acc.astype(np.int64)
+    for k in range(0, steps, SATURATING):
+        total = total + np.matmul(a[..., k : k + SATURATING], b[..., k : k + SATURATING, :]).astype(np.int64)
+        total = np.clip(total, -LARGEST - 1, LARGEST)
+    return total.astype(np.int32)
 
 
 def _read(x: Array, signedness: Signedness) -> Array:
@@ -64,6 +89,11 @@ def _read(x: Array, signedness: Signedness) -> Array:
 
 
 # ---------------------------------------------------------------- floating point
+
+
+def _widened(x: Array, element: Scalar) -> Array:
+    """As f32, which holds all narrower types; tf32 without the bits that it does not have."""
+    return (x.view(np.uint32) & TF32_BITS).view(np.float32) if element is TF32 else to_f32(x, element)
 
 
 class _Factor:
@@ -78,9 +108,9 @@ class _Factor:
 
     def part(self, start: int, stop: int) -> Array:
         x = self.data if self.lanes == 1 else self.data[start:stop]
-        if self.element is TF32:
-            x = (x.view(np.uint32) & TF32_BITS).view(np.float32)
-        return np.ascontiguousarray(to_f64(x, self.element))
+        if self.element is not F64:
+            x = _widened(x, self.element)
+        return np.ascontiguousarray(x, np.float64)
 
 
 def _rounded(lhs: _Factor, rhs: _Factor, acc: Array, out: Array | None) -> Array:
@@ -101,22 +131,23 @@ def _rounded(lhs: _Factor, rhs: _Factor, acc: Array, out: Array | None) -> Array
     return mended(result)
 
 
-def _in_f64(lhs: Array, rhs: Array, acc: Array) -> Array:
-    """The product plus the accumulator in f64, one step of K after the other.
+def _step_by_step(lhs: Array, rhs: Array, acc: Array) -> Array:
+    """The product plus the accumulator, one step of K after the other, in the type of the factors.
 
-    Many times slower than BLAS, which would give other bits on another CPU; with narrower types rounding hides that.
+    It has the same bits on every CPU, which BLAS does not promise, but takes many times as long for large products.
     """
-    lanes, shape = max(lhs.shape[0], rhs.shape[0]), acc.shape[1:]
-    total = np.empty((lanes, *shape))
-    term = np.empty(shape)
-    for lane in range(lanes):
-        a, b = (x[0 if x.shape[0] == 1 else lane] for x in (lhs, rhs))
-        part = total[lane]
+    lanes = max(lhs.shape[0], rhs.shape[0])
+    total = np.empty((lanes, *acc.shape[1:]), lhs.dtype)
+    step = max(1, SMALL // prod(acc.shape[1:]))
+    for start in range(0, lanes, step):
+        a, b = (x if x.shape[0] == 1 else x[start : start + step] for x in (lhs, rhs))
+        part = total[start : start + step]
         np.multiply(a[..., :, :1], b[..., :1, :], out=part)
+        term = np.empty_like(part)
         for k in range(1, a.shape[-1]):
             np.multiply(a[..., :, k : k + 1], b[..., k : k + 1, :], out=term)
             part += term
-    result = total + acc
+    result = np.add(total, acc).astype(acc.dtype, copy=False)
     return mended(result, np.broadcast_to(acc, result.shape))
 
 

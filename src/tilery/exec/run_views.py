@@ -28,8 +28,10 @@ from ..types import (
     Tile,
     TileView,
 )
-from .boxes import apart, load_boxes, load_nibbles, store_boxes, store_nibbles
+from .batch import Batch
+from .boxes import apart, load_boxes, store_boxes
 from .memory import Fault, Memory
+from .nibbles import load_boxes_of_nibbles, store_boxes_of_nibbles
 from .places import Number, Place, TensorRef, alike, among, layout, limited, place, simple
 from .registry import executes
 from .run_memory import loaded, stored
@@ -115,7 +117,7 @@ PROMISED = (
     "bits, where the program asks for a negative zero, NaN or an infinity.",
 )
 def load_view_tko(
-    o: LoadViewTko, batch: Any, view: TensorRef, index: tuple[Array, ...], token: None
+    o: LoadViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], token: None
 ) -> tuple[Array, None]:
     """A tile of a view."""
     type = o.view.type
@@ -142,22 +144,25 @@ def _load(memory: Memory, where: Place) -> Array:
     out = None
     for chosen, starts, inner in where.groups(ordered=False):
         extents = tuple(part.stop - part.start for part in inner)
+        whole = extents == where.shape and len(starts) == len(where.starts)
+        if not whole and out is None:
+            out = np.full(where.full_shape, padding(where.view), dtype)
         try:
             if element.bits == 4:
-                boxes = load_nibbles(memory, starts, extents, where.strides)
-            else:
+                boxes = load_boxes_of_nibbles(memory, starts, extents, where.strides)
+            elif out is None or not isinstance(chosen, slice):
                 boxes = load_boxes(memory, starts, extents, where.strides, dtype)
+            else:
+                load_boxes(memory, starts, extents, where.strides, dtype, out[(chosen, *inner)])
+                continue
         except Fault as fault:
             raise where.fault(fault, chosen, inner) from None
-        boxes = loaded(boxes, element)
-        if isinstance(chosen, slice) and extents == where.shape:
-            return where.tile(boxes)
         if out is None:
-            out = np.full(where.full_shape, padding(where.view), boxes.dtype)
+            return where.tile(loaded(boxes, element))
         out[(chosen, *inner)] = boxes
     if out is None:
-        out = np.full(where.full_shape, padding(where.view), carrier(element))
-    return where.tile(out)
+        out = np.full(where.full_shape, padding(where.view), dtype)
+    return where.tile(loaded(out, element))
 
 
 def padding(view: TileView) -> Any:
@@ -175,9 +180,12 @@ def padding(view: TileView) -> Any:
 
 @executes(StoreViewTko, batch=True, note=f"{UNDEFINED} are not written. {PROMISED}")
 def store_view_tko(
-    o: StoreViewTko, batch: Any, tile: Array, view: TensorRef, index: tuple[Array, ...], token: None
+    o: StoreViewTko, batch: Batch, tile: Array, view: TensorRef, index: tuple[Array, ...], token: None
 ) -> None:
-    """Write a tile of a view; of several to one address the last in order stays."""
+    """Write a tile of a view; of several to one address the last in order stays.
+
+    The order is that of the tile blocks, of the positions of a sparse dimension, and of the rows.
+    """
     type = o.view.type
     assert isinstance(type, TileView)
     values = tile.view(np.uint8) if tile.dtype == np.bool_ else tile
@@ -197,7 +205,7 @@ def _store(memory: Memory, where: Place, values: Array, disjoint: bool) -> None:
     for chosen, starts, inner in where.groups(ordered=not disjoint):
         some = boxes[(chosen, *inner)]
         try:
-            (store_nibbles if narrow else store_boxes)(memory, starts, some.shape[1:], where.strides, some)
+            (store_boxes_of_nibbles if narrow else store_boxes)(memory, starts, some.shape[1:], where.strides, some)
         except Fault as fault:
             raise where.fault(fault, chosen, inner) from None
 

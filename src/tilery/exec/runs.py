@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .boxes import load_boxes, store_boxes
+from .boxes import as_slice, load_boxes, store_boxes
 from .memory import Fault, Memory
 from .tiles import Array
 
@@ -44,16 +44,24 @@ def run_starts(addresses: Array, item: int) -> Array | None:
 def _masked(mask: Array) -> list[tuple[Array | slice, int, int]] | None:
     """Rows with the same part unmasked, and that part, if it is always one piece and there are few kinds."""
     rows = mask.reshape(-1, mask.shape[-1])
-    counts, low = np.count_nonzero(rows, axis=1), rows.argmax(axis=1)
-    pieces = np.count_nonzero(rows[:, 1:] & ~rows[:, :-1], axis=1) + rows[:, 0]
-    if (pieces > 1).any():
+    count, width = rows.shape
+    edges = np.flatnonzero(rows[:, 1:] != rows[:, :-1])
+    if len(edges) > 2 * count:
         return None
-    kinds = low * (rows.shape[1] + 1) + counts
+    row, column = np.divmod(edges, width - 1)
+    begins = rows[:, 0]
+    if (np.bincount(row, minlength=count) + begins > 2).any():
+        return None
+    low, high = np.where(begins, 0, width), np.full(count, width)
+    ends = begins[row] | np.append(False, row[1:] == row[:-1])
+    high[row[ends]] = column[ends] + 1
+    low[row[~ends]] = column[~ends] + 1
+    kinds = low * (width + 1) + high
     found = np.unique(kinds)
     if len(found) > FEW:
         return None
-    parts = [np.flatnonzero(kinds == kind) for kind in found]
-    return [(part, int(low[part[0]]), int(low[part[0]] + counts[part[0]])) for part in parts if counts[part[0]]]
+    parts = [(np.flatnonzero(kinds == kind), *divmod(int(kind), width + 1)) for kind in found]
+    return [(as_slice(part), first, last) for part, first, last in parts if first < last]
 
 
 def load(memory: Memory, addresses: Array, dtype: np.dtype[Any]) -> Array:
@@ -85,8 +93,12 @@ def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> No
         return
     rows = out.reshape(-1, shape[-1])
     for chosen, low, high in parts:
+        where = starts[chosen] + low * item
         try:
-            rows[chosen, low:high] = load_boxes(memory, starts[chosen] + low * item, (high - low,), (item,), out.dtype)
+            if isinstance(chosen, slice):
+                load_boxes(memory, where, (high - low,), (item,), out.dtype, rows[chosen, low:high])
+            else:
+                rows[chosen, low:high] = load_boxes(memory, where, (high - low,), (item,), out.dtype)
         except Fault as fault:
             raise _in_row(fault, chosen, low, shape) from None
 
@@ -128,7 +140,7 @@ def store_masked(memory: Memory, addresses: Array, values: Array, mask: Array) -
 def _in_row(fault: Fault, chosen: Array | slice, low: int, shape: tuple[int, ...]) -> Fault:
     """A fault in some of the rows of a tile, as one in the tile."""
     row, column = fault.where
-    row = row if isinstance(chosen, slice) else int(chosen[row])
+    row = (chosen.start or 0) + row if isinstance(chosen, slice) else int(chosen[row])
     where = np.unravel_index(row, shape[:-1])
     return Fault(fault.reason, (*map(int, where), column + low), fault.address)
 

@@ -51,26 +51,28 @@ def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, a: Arr
 
 def maximum(a: Array, b: Array, propagate_nan: bool = False, ftz: bool = False, out: Array | None = None) -> Array:
     """The larger one; +0 is larger than -0. A lone NaN gives way to the other unless it propagates."""
-    return _extreme(np.maximum if propagate_nan else np.fmax, a, b, propagate_nan, ftz, out)
+    return _extreme(np.maximum, a, b, propagate_nan, ftz, out)
 
 
 def minimum(a: Array, b: Array, propagate_nan: bool = False, ftz: bool = False, out: Array | None = None) -> Array:
     """The smaller one; -0 is smaller than +0. A lone NaN gives way to the other unless it propagates."""
-    return _extreme(np.minimum if propagate_nan else np.fmin, a, b, propagate_nan, ftz, out)
+    return _extreme(np.minimum, a, b, propagate_nan, ftz, out)
 
 
 def _extreme(ufunc: np.ufunc, a: Array, b: Array, propagate: bool, ftz: bool, out: Array | None) -> Array:
+    """NumPy's maximum or minimum but for NaNs and zeros: what it gives for zeros of opposite signs, and what `fmax`
+    gives for a signalling NaN, depends on the place in the array."""
     dtype = a.dtype
-    largest = ufunc in (np.maximum, np.fmax)
 
     def chunk(a: Array, b: Array) -> Array:
         a, b = widened(a), widened(b)
         if ftz:
             a, b = flushed(a), flushed(b)
         result: Array = ufunc(a, b)
-        # What NumPy gives for zeros of opposite signs depends on the place in the array.
         if not np.minimum.reduce(np.abs(result), axis=None, initial=np.inf) > 0:
-            _sign_zeros(result, a, b, largest)
+            _sign_zeros(result, a, b, ufunc is np.maximum)
+            if not propagate:
+                np.copyto(result, np.where(np.isnan(a), b, a), where=np.isnan(result))
         if dtype in (F16, BF16):
             return shortened(result, dtype)
         result = mended(result, b, a)

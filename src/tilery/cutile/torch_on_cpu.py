@@ -1,7 +1,4 @@
-"""torch without a GPU: tensors asked for on `cuda` are made on the CPU, and `torch.cuda` answers as one idle GPU would.
-
-New memory is filled with ones, which are NaN as floats: what a kernel fails to write is seen.
-"""
+"""torch without a GPU: what is asked for on `cuda` is made on the CPU, and `torch.cuda` answers as an idle GPU does."""
 
 from __future__ import annotations
 
@@ -33,7 +30,8 @@ def enter(stack: ExitStack) -> None:
     """Change torch until the stack is closed."""
     import torch
 
-    mode = mode_class()
+    from .torch_mode import CudaIsCpu as mode
+
     for name, value in cuda_functions().items():
         stack.enter_context(patch.object(torch.cuda, name, value, create=True))
     for name, value in CLASSES.items():
@@ -58,79 +56,6 @@ def refuse_dlpack(original: Any) -> Any:
         return original(*values, **options)
 
     return to_dlpack
-
-
-# ---------------------------------------------------------------- device='cuda'
-
-
-def mode_class() -> Any:
-    """The mode that sees every call of a torch function."""
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    cpu = torch.device("cpu")
-    is_cuda = torch.Tensor.is_cuda.__get__
-    empty = (torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty)
-    attention = torch.nn.functional.scaled_dot_product_attention
-    sums = {
-        *(torch.mm, torch.bmm, torch.addmm, torch.baddbmm, torch.matmul, torch.nn.functional.linear),
-        *(torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__, attention),
-        *(torch.layer_norm, torch.rms_norm, torch.nn.functional.layer_norm, torch.nn.functional.rms_norm),
-    }
-    halves = (torch.float16, torch.bfloat16)
-
-    def on_gpu(device: object) -> bool:
-        if isinstance(device, str):
-            return device.partition(":")[0] == "cuda"
-        return isinstance(device, torch.device) and device.type == "cuda"
-
-    def fill(tensor: Any) -> None:
-        with torch._C.DisableTorchFunction():
-            whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
-            whole.fill_(1 if tensor.dtype == torch.bool else 255)
-
-    def wide_sum(function: Any, values: Any, options: dict[str, Any]) -> Any:
-        """A sum over halves, rounded once: a GPU adds up in a wider type, where torch's code for CPUs does not.
-
-        `out_dtype` exists on GPUs only, and so do most ways to compute attention.
-        """
-        tensors = [value for value in (*values, *options.values()) if isinstance(value, torch.Tensor)]
-        wanted = options.pop("out_dtype", None)
-        kind = wanted or tensors[0].dtype
-        wide = torch.float64 if function is not attention and tensors[0].numel() < 1 << 24 else torch.float32
-
-        def widen(value: Any) -> Any:
-            return value.to(wide) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
-
-        if tensors[0].dtype in halves or wanted is not None:
-            values = tuple(map(widen, values))
-            options = {key: widen(value) for key, value in options.items()}
-        math = torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH)
-        with math if function is attention else contextlib.nullcontext():
-            return function(*values, **options).to(kind)
-
-    class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types here
-        def __torch_function__(self, function: Any, types: Any, values: Any = (), options: Any = None) -> Any:
-            options = dict(options or {})
-            if function is torch.device:
-                return function(*values, **options)
-            if function == is_cuda:
-                return True
-            if function is torch.Tensor.cuda:
-                return values[0]
-            if on_gpu(options.get("device")):
-                options["device"] = cpu
-            options.pop("pin_memory", None)
-            if any(on_gpu(value) for value in values):
-                values = tuple(cpu if on_gpu(value) else value for value in values)
-            if function in sums and "out" not in options:
-                return wide_sum(function, values, options)
-            result = function(*values, **options)
-            if function in empty and isinstance(result, torch.Tensor):
-                fill(result)
-            return result
-
-    return CudaIsCpu
 
 
 # ---------------------------------------------------------------- torch.cuda

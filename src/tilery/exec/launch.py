@@ -18,8 +18,8 @@ from . import load_operations
 from .arguments import Buffers, bind
 from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
 from .memory import Memory
-from .program import build
 from .nibbles import packed
+from .program import build
 from .tiles import dense_array
 
 MAX_GRID = (1 << 24) - 1

@@ -63,12 +63,23 @@ _HELPERS: dict[str, Any] = {
 }
 
 
-class _Maker:
+def define(lines: list[str], name: str, place: str, env: dict[str, Any]) -> Any:
+    """The function that these lines define. Tracebacks show the lines, and so can whoever asks for them."""
+    source = "\n".join([*lines, ""])
+    exec(compile(source, place, "exec"), env)
+    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+    return env[name]
+
+
+class Maker:
     """Writes the source of one op's function.
 
     Text gathers in `text` as the inside of an f-string. An op without regions returns it; one with regions gathers
     parts, so that the caller can walk the blocks with its own stack.
     """
+
+    many = "n"
+    """what the function calls the names of values, where it asks for many at once"""
 
     def __init__(self, cls: type[Op], name: str) -> None:
         self.opdef = cls.opdef
@@ -81,17 +92,13 @@ class _Maker:
     def make(self, pieces: tuple[format.Piece, ...]) -> Line:
         whole = self.opdef.regions
         for piece in pieces:
-            self._piece(piece)
+            self.piece(piece)
         if whole:
             self._flush()
             body = ["    parts = []", *self.lines, "    return parts"]
         else:
             body = [*self.lines, f"    return f{self.text!r}"]
-        source = "\n".join(["def line(o, n, p):", *body, ""])
-        place = f"<text of {self.name}>"
-        exec(compile(source, place, "exec"), self.env)
-        linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
-        made: Line = self.env["line"]
+        made: Line = define(["def line(o, n, p):", *body], "line", line_place(self.name), self.env)
         return made
 
     def _head(self) -> str:
@@ -107,7 +114,7 @@ class _Maker:
             self.lines.append(f"{self.margin}parts.append(f{self.text!r})")
             self.text = ""
 
-    def _piece(self, piece: format.Piece) -> None:
+    def piece(self, piece: format.Piece) -> None:
         match piece:
             case format.Literal(text, space):
                 self.text += " " * space + text.replace("{", "{{").replace("}", "}}")
@@ -131,13 +138,13 @@ class _Maker:
             self.lines.append(f"{self.margin}if {self._present(group.anchor)}:")
             self.margin += "    "
             for piece in group.pieces:
-                self._piece(piece)
+                self.piece(piece)
             self._flush()
             self.margin = self.margin[4:]
             return
         outer, self.text = self.text, ""
         for piece in group.pieces:
-            self._piece(piece)
+            self.piece(piece)
         self.text = outer + self._variable(f"f{self.text!r} if {self._present(group.anchor)} else ''")
 
     def _variable(self, expression: str) -> str:
@@ -152,7 +159,7 @@ class _Maker:
         if f.role != "attr" or f.arity == "opt":
             return f"{value} is not None"
         assert f.default is not REQUIRED
-        return f"{value} != {self._default(f)}"
+        return f"{value} {'is not' if f.kind is AttrKind.ENUM else '!='} {self._default(f)}"
 
     def _default(self, f: Field) -> str:
         self.env[f"default_{f.attr}"] = f.default
@@ -167,7 +174,7 @@ class _Maker:
             case "":
                 self.text += self._plain(f, value)
             case "type":
-                self.text += f"{{n.types({value})}}" if f.arity == "var" else f"{{{value}.type.text}}"
+                self.text += f"{{{self.many}.types({value})}}" if f.arity == "var" else f"{{{value}.type.text}}"
             case "keyword":
                 self.text += f"{{{value}.text}}"
             case "angle":
@@ -181,7 +188,7 @@ class _Maker:
                 shown = f"o.{use.result.attr}.type" if use.result else f"{value}.type"
                 self.text += f"{{dense_text({value}, {shown})}}"
             case "index-types":
-                self.text += f"{{index_types({value}, n)}}"
+                self.text += f"{{index_types({value}, {self.many})}}"
             case "predicate":
                 self.text += f"{{predicate_text({value})}}"
             case "inbounds" | "splat":
@@ -194,7 +201,7 @@ class _Maker:
 
     def _plain(self, f: Field, value: str) -> str:
         if f.role != "attr":
-            return f"{{n.join({value})}}" if f.arity == "var" else f"{{n[{value}]}}"
+            return f"{{{self.many}.join({value})}}" if f.arity == "var" else f"{{n[{value}]}}"
         return f"{{{_PLAIN[f.kind].format(value)}}}"
 
     def _region(self, expression: str) -> None:
@@ -202,11 +209,16 @@ class _Maker:
         self.lines.append(f"{self.margin}parts.append({expression})")
 
 
+def line_place(name: str) -> str:
+    """What the source of an op's function is called in tracebacks."""
+    return f"<text of {name}>"
+
+
 def make_line(cls: type[Op], name: str) -> Line:
     """The function that makes the text of an op called `name`, from its format or its hand-written form."""
     if cls.opdef.format == "custom":
         return _custom(FORMS[cls], name)
-    return _Maker(cls, name).make(format.pieces_of(cls))
+    return Maker(cls, name).make(format.pieces_of(cls))
 
 
 def _custom(form: type[Form], name: str) -> Line:

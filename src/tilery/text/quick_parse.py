@@ -1,0 +1,236 @@
+"""Text -> operations, the fast path: canonical lines by one regular expression each, all others piece by piece.
+
+It never reports an error. Where anything is wrong, or looks at places in the text, the whole text is read once more by
+the piecewise parser alone, whose answer counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+from ..decl import BY_NAME, OpDef
+from ..diag import TileError
+from ..ir import Block
+from ..types import Type
+from .cursor import Mark
+from .format import Piece
+from .lexer import BLANKS, SPACE, SUFFIX, TOKEN, tokens
+from .parse_fields import Step
+from .parse_state import State
+from .parser import Parser
+from .parts import DIALECT
+from .quick_forms import QuickForm, bind_of
+
+# The results of an op, at most two, and its name.
+_HEAD = re.compile(
+    rf"{SPACE}(?:(%{SUFFIX})(?:, (%{SUFFIX}))?+ = )?+(?:{re.escape(DIALECT)})?+([a-z][a-z0-9_]*+)(?![\w$.<])"
+)
+_REMEMBERED = 256
+"""Texts of attributes that are longer are read each time."""
+_LINES = 32
+"""An operation of more lines, up to its first region, is for the piecewise parser."""
+
+
+_AHEAD = 8
+"""How many tokens behind an operation's lines are looked at: as many as `else {}` and a location take."""
+
+
+class GiveUp(Exception):
+    """The piecewise parser must read the text."""
+
+
+class _Known(dict[str, Any]):
+    """What the texts of an attribute, or of types, stand for; KeyError where the piecewise parser refuses one."""
+
+    def __init__(self, parser: QuickParser, step: Step | None, name: str, opdef: OpDef, pieces: tuple[Piece, ...]):
+        super().__init__()
+        self.parser, self.step, self.name, self.opdef, self.pieces = parser, step, name, opdef, pieces
+
+    def __missing__(self, text: str) -> Any:
+        p = self.parser
+        p.toks, p.i = tokens(text.lstrip(" ,") if self.step is None else text), 0
+        try:
+            if self.step is None:
+                value: Any = tuple(p.types()) if text else ()
+            else:
+                s = State(self.opdef, _no_build, self.pieces)
+                self.step(p, s)
+                value = s.values[self.name]
+        except (GiveUp, IndexError, TileError):
+            raise KeyError(text) from None
+        if p.i < len(p.toks) - 1:
+            raise KeyError(text)
+        if len(text) <= _REMEMBERED:
+            self[text] = value
+        return value
+
+
+def _no_build(p: Parser, s: State, at: int) -> NoReturn:
+    raise GiveUp
+
+
+class QuickParser(Parser):
+    """The piecewise parser with few tokens at a time, and a fast path beside it."""
+
+    def __init__(self, text: str, testing: bool) -> None:
+        super().__init__(text, "", False, testing, toks=[])
+        self.seen = _Types(self)
+
+    def span(self, mark: Mark | None = None) -> NoReturn:
+        """Places are looked up for messages, and for texts that are kept as they are."""
+        raise GiveUp
+
+    def known(self, step: Step | None, name: str, opdef: OpDef, pieces: tuple[Piece, ...]) -> _Known:
+        """A memory for one piece of an op."""
+        return _Known(self, step, name, opdef, pieces)
+
+    def run(self) -> Block:
+        """Parse everything; the operations outside of all others. Raises GiveUp."""
+        try:
+            self._lines()
+            self._finalize()
+        except (TileError, IndexError, KeyError):
+            raise GiveUp from None
+        return self.scopes[0].block
+
+    def _lines(self) -> None:
+        text, head, forms = self.text, _HEAD.match, _Forms(self)
+        at, scope = 0, self.scopes[0]
+        ops, names = scope.block.ops, scope.names
+        while True:
+            found = head(text, at)
+            if found is not None:
+                name, second, word = found.groups()
+                form = forms[word]
+                if form is not None and (end := form(text, found.end(), name, second, ops, names)):
+                    at = end
+                    continue
+            at = self._item(at)
+            if at < 0:
+                return
+            scope = self.scopes[-1]
+            ops, names = scope.block.ops, scope.names
+
+    def _item(self, at: int) -> int:
+        """Read what stands at a place piece by piece; gives the place behind it, -1 at the end of the text."""
+        lines = 1
+        while True:
+            end, count = self._window(at, lines)
+            first, depth = self.toks[0][:1], len(self.scopes)
+            if count == 0 and depth == 1 and end == len(self.text):
+                return -1
+            try:
+                self._read(first, depth)
+            except IndexError:
+                # Nothing has happened yet if a single operation was not read to its end.
+                if first == "}" or depth != len(self.scopes) or lines >= _LINES:
+                    raise GiveUp from None
+                lines *= 4
+                continue
+            return end if self.i == count else self._behind(at)
+
+    def _behind(self, at: int) -> int:
+        """Where the next token starts, if the first stands behind `at`."""
+        for _ in range(self.i):
+            found = TOKEN.match(self.text, at)
+            assert found is not None
+            at = found.end()
+        return at
+
+    def _read(self, first: str, depth: int) -> None:
+        if first == "}" and depth > 1:
+            self._close()
+        elif first == "^" and depth > 1:
+            self._label()
+        elif first == "#" and depth == 1:
+            self.define_alias()
+        elif first == "!" and depth == 1:
+            self._type_alias()
+        elif first == "":
+            raise GiveUp
+        else:
+            self._operation()
+
+    def _window(self, at: int, lines: int) -> tuple[int, int]:
+        """Take the tokens of some lines, and a few more, which may tell that an operation goes on.
+
+        Gives where the lines end, and how many tokens they have.
+        """
+        text = self.text
+        found = TOKEN.match(text, at)
+        assert found is not None
+        start = end = found.start(1)
+        for _ in range(lines):
+            end = text.find("\n", end) + 1
+            if end == 0:
+                end = len(text)
+                break
+        toks = _tokens_of(text[start:end])
+        count, ahead = len(toks), end
+        for _ in range(_AHEAD if toks[:1] == ["}"] else 1):
+            found = TOKEN.match(text, ahead)
+            assert found is not None
+            toks.append(found[1])
+            ahead = found.end()
+            if found[1] == "":
+                break
+        self.toks, self.i = toks, 0
+        return end, count
+
+
+def _tokens_of(lines: str) -> list[str]:
+    """The tokens of whole lines, without the empty one at the end."""
+    lines = lines.rstrip(BLANKS)
+    if "//" in lines:
+        if '"' in lines or "\n" in lines or "\r" in lines:
+            raise GiveUp
+        lines = lines[: lines.index("//")].rstrip(BLANKS)
+    if not lines:
+        return []
+    toks: list[str] = TOKEN.findall(lines)
+    if toks.count("") != 1:  # a character that starts no token
+        raise GiveUp
+    toks.pop()
+    return toks
+
+
+class _Types(dict[str, Type]):
+    """Types by their texts; the piecewise parser reads a new one."""
+
+    def __init__(self, parser: QuickParser) -> None:
+        super().__init__(parser.seen)
+        self.parser = parser
+
+    def __missing__(self, text: str) -> Type:
+        p = self.parser
+        p.toks, p.i = tokens(text), 0
+        try:
+            made = p.type()
+        except (GiveUp, IndexError, TileError):
+            raise KeyError(text) from None
+        if p.i < len(p.toks) - 1:
+            raise KeyError(text)
+        return made
+
+
+class _Forms(dict[str, QuickForm | None]):
+    """The functions of ops by name, made when one is met."""
+
+    def __init__(self, parser: QuickParser) -> None:
+        super().__init__()
+        self.parser = parser
+
+    def __missing__(self, word: str) -> QuickForm | None:
+        opdef = BY_NAME.get(word)
+        bind = None if opdef is None or (opdef.testing and not self.parser.testing) else bind_of(opdef)
+        form = self[word] = None if bind is None else bind(self.parser)
+        return form
+
+
+def quick_parse(text: str, testing: bool) -> Block | None:
+    """The operations outside of all others, None where the piecewise parser must read the text."""
+    try:
+        return QuickParser(text, testing).run()
+    except GiveUp:
+        return None

@@ -267,16 +267,20 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(cause, TileError):
             cause.with_traceback(None)
             if isinstance(cause, Refused):
-                explain(cause)
+                frame = sys._getframe(1)
+                explain(cause, f"launched at {frame.f_code.co_filename}:{frame.f_lineno}")
         raise cause
 
     launch.__doc__ = original.__doc__
     return launch
 
 
-def explain(error: Refused) -> None:
+def explain(error: Refused, note: str) -> None:
     """Show the line of Python; and print the message of an assertion, as a GPU does."""
-    error.excerpt = error.excerpt or excerpt(error.op.loc)
+    if lines := excerpt(error.op.loc):
+        error.excerpt = lines
+        error.notes = [each for each in error.notes if not each.startswith("from ")]
+    error.notes.append(note)
     if isinstance(error.op, Assert) and error.op.message:
         sys.stdout.write(f"{error.op.message}\n")
         sys.stdout.flush()

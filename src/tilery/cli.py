@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from .cli_files import Stop, read_input, reason, write_output
@@ -232,6 +233,18 @@ def opt(args: argparse.Namespace) -> int:
         return run(module, passes, args)
 
 
+def debug(args: argparse.Namespace) -> int:
+    """Look into tilery: the source that it generates for an operation."""
+    from .cli_debug import GENERATORS, generated
+    from .version import LATEST
+
+    wanted = [(kind, name) for kind in GENERATORS if (name := getattr(args, kind)) is not None]
+    if not wanted:
+        raise Stop("debug gen needs an operation, such as --decoder addi")
+    write_output("-", "\n".join(generated(kind, name, args.version or LATEST) for kind, name in wanted))
+    return 0
+
+
 # ---------------------------------------------------------------- the parser
 
 
@@ -244,22 +257,54 @@ def version_option(text: str) -> Version:
         raise argparse.ArgumentTypeError(error.message) from None
 
 
-class Verbs:
-    """Adds subcommands to the parser; each one is a function, its docstring the summary."""
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Argparse makes a formatter for each option, so finding that out must be quick."""
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    def __init__(self, prog: str) -> None:
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else 0
+        if not width and sys.__stdout__ is not None:
+            with suppress(OSError, ValueError):  # no terminal, or closed
+                width = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        super().__init__(prog, width=(width or 80) - 2)
+
+
+class Ignored(argparse.ArgumentParser):
+    """Takes the options of a verb that was not asked for, and forgets them."""
+
+    def __init__(self) -> None:
+        pass
+
+    def add_argument(self, *_: Any, **__: Any) -> Any:
+        return None
+
+    def add_mutually_exclusive_group(self, **_: Any) -> Any:
+        return self
+
+
+class Verbs:
+    """Adds subcommands to the parser; each one is a function, its docstring the summary.
+
+    With `only`, the others are left out: making them all takes longer than printing a small file.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser, only: str | None) -> None:
+        self.only = only
+        # Without `prog`, argparse would work it out with a help formatter, which is slow to import.
+        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
 
     def add(
         self, name: str, run: Callable[[argparse.Namespace], int], examples: Sequence[str], json_result: bool = False
     ) -> argparse.ArgumentParser:
+        if self.only not in (None, name):
+            return Ignored()
         lines = [f"  tilery {example}" for example in examples]
         added = self.parsers.add_parser(
             name,
             help=run.__doc__,
             description=run.__doc__,
             epilog="examples:\n" + "\n".join(lines) + "\n\n" + EXIT,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
         )
         added.set_defaults(run=run)
         what = "print the result and any error as JSON" if json_result else "print an error as JSON"
@@ -284,15 +329,16 @@ def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-g", "--locs", action="store_true", help=help)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all verbs, or of only one if there is such a verb."""
     parser = argparse.ArgumentParser(
         prog="tilery",
         description="Read, write and inspect CUDA Tile IR.",
         epilog="`tilery VERB --help` shows the options of a verb, with examples.\n\n" + EXIT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action=PrintVersion)
-    verbs = Verbs(parser)
+    verbs = Verbs(parser, only)
     sub = verbs.add("info", info, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
     add_input(sub)
 
@@ -360,7 +406,13 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
     sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
-    return parser
+
+    sub = verbs.add("debug", debug, ["debug gen --decoder negi --version 13.3", "debug gen --encoder addi"])
+    sub.add_argument("what", metavar="WHAT", choices=["gen"], help="gen: print generated source")
+    for kind, use in (("decoder", "reads it from bytecode"), ("encoder", "writes it to bytecode")):
+        sub.add_argument(f"--{kind}", metavar="OP", help=f"what {use}")
+    add_version(sub, "of this bytecode version; default: the latest")
+    return parser if verbs.parsers.choices else make_parser()
 
 
 class PrintVersion(argparse.Action):
@@ -435,7 +487,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     prepare_streams()
     try:
-        args = make_parser().parse_args(argv)
+        argv = sys.argv[1:] if argv is None else argv
+        args = make_parser(argv[0] if argv else None).parse_args(argv)
         try:
             status: int = args.run(args)
             sys.stdout.flush()
@@ -461,5 +514,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 70
 
 
+def program() -> int:
+    """The command as a process of its own: it ends soon, so that looking for garbage is hardly ever worth it."""
+    gc.set_threshold(500_000)
+    status = main()
+    gc.freeze()  # what is left goes with the process; taking a large module apart takes as long as printing it
+    return status
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(program())

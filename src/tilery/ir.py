@@ -33,6 +33,8 @@ class Op:
 
     __slots__ = ("extra", "loc")
     opdef: ClassVar[OpDef]
+    nested: ClassVar[bool] = True
+    """Whether there can be regions, asked of every operation on every walk."""
     loc: Loc | None
     extra: dict[str, Attr] | None
     """Discardable attributes, None when there are none (nearly always)."""
@@ -143,7 +145,7 @@ def walk(root: Op | Block) -> Iterator[Op]:
     while stack:
         for o in stack[-1]:
             yield o
-            if blocks := o.blocks:
+            if o.nested and (blocks := o.blocks):
                 stack += [iter(b.ops) for b in reversed(blocks)]
                 break
         else:

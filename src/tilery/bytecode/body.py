@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from ..attrs import Attr, Bounded, DivBy, SameElements
 from ..decl import BY_OPCODE, TERMINATOR, AttrKind, Field, OpDef
 from ..diag import TileError
 from ..ir import Block, Op, Value
+from ..record import dataclass
 from ..types import Type
 from .attrcodec import read_array, read_hints, read_integer, read_string, read_tagged, refuse_extremes
 from .layout import Do, Plan, last_opcode, layout
@@ -18,7 +19,7 @@ from .wire import Cursor, enclose
 
 
 @dataclass(slots=True)
-class _Frame:
+class Frame:
     """A block being read: the op it belongs to, which region of it, and how many operations are still to come."""
 
     op: Op
@@ -36,16 +37,18 @@ def read_body(c: Cursor, tables: Tables, block: Block, location_list: int, offse
 
     With `offsets`, where each operation starts is recorded there.
     """
-    _Body(c, tables, block, location_list, offsets).run()
+    Body(c, tables, block, location_list, offsets).run()
 
 
-class _Body:
+class Body:
+    """One function body being read; `marks` of the cursor and `offsets` learn what stands where."""
+
     def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None) -> None:
         self.c, self.tables, self.block, self.location_list = c, tables, block, location_list
         self.offsets = offsets
         self.values: list[Value] = list(block.args)
         self.located = 1  # entry 0 of the list is the function itself
-        self.frames: list[_Frame] = []
+        self.frames: list[Frame] = []
         self.wrong: TileError | None = None
 
     def run(self) -> None:
@@ -125,13 +128,13 @@ class _Body:
         c.mark(start, f"{count} operations")
         block = Block(args)
         setattr(o, plan.opdef.regions[index].attr, block)
-        self.frames.append(_Frame(o, plan, index, block, count, count, outer))
+        self.frames.append(Frame(o, plan, index, block, count, count, outer))
 
     @staticmethod
     def _in_region(e: TileError, index: int) -> TileError:
         return enclose(enclose(e, "failed to parse block 0 in region."), f"failed to parse region {index}")
 
-    def _end_block(self, frame: _Frame) -> None:
+    def _end_block(self, frame: Frame) -> None:
         ops = frame.block.ops
         expected = "invalid block structure: block is expected to have a terminator operation, but "
         problem = ""
@@ -363,7 +366,7 @@ class _Body:
     def _attr(self, f: Field, types: list[Type]) -> Any:
         start = self.c.pos
         try:
-            return self._attr_value(f, types)
+            return self.attr_value(f, types)
         except TileError as e:
             e.field = e.field or f.name
             if e.offset is None:
@@ -371,7 +374,8 @@ class _Body:
             optional = "optional " if f.arity == "opt" else ""
             raise enclose(e, f"failed to parse {optional}attribute '{f.name}'") from None
 
-    def _attr_value(self, f: Field, types: list[Type]) -> Any:
+    def attr_value(self, f: Field, types: Sequence[Type]) -> Any:
+        """The value of an attribute at the cursor; `types` are those of the results."""
         c, tables = self.c, self.tables
         start = c.pos
         match f.kind:

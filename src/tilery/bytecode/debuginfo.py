@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from ..attrs import (
@@ -17,20 +18,23 @@ from ..attrs import (
     FileLineCol,
     Loc,
 )
+from ..codegen import build
 from ..diag import TileError
-from .wire import Cursor, enclose, put_varint
+from ..record import dataclass
+from .wire import Cursor, Trip, enclose, put_varint, wide
 
 Scope = (DISubprogram, DILexicalBlock)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, and for what."""
+    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, for what, and where."""
 
     attr: str
     form: Any
     words: str
     of: str
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,9 @@ def _row(cls: type[Attr], tag: int, of: str, *parts: tuple[str, Any, str]) -> Ro
 
 # The location of DILoc is flattened: NVIDIA's messages name its parts by the type they build.
 _PLACE = (
-    Part("filename", str, "file name attribute", "FileLineColLoc"),
-    Part("line", int, "line number", "FileLineColLoc"),
-    Part("column", int, "column number", "FileLineColLoc"),
+    Part("filename", str, "file name attribute", "FileLineColLoc", "source.filename"),
+    Part("line", int, "line number", "FileLineColLoc", "source.line"),
+    Part("column", int, "column number", "FileLineColLoc", "source.column"),
 )
 ROWS = (
     _row(DICompileUnit, 1, "DICompileUnitAttr", ("file", DIFile, "file attribute")),
@@ -86,6 +90,7 @@ ROWS = (
 )
 _BY_TAG = {row.tag: row for row in ROWS}
 _BY_CLASS = {row.cls: row for row in ROWS}
+_GETTERS = {row.cls: [(p.form, attrgetter(p.path or p.attr)) for p in row.parts] for row in ROWS}
 
 
 def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor, Any], Any]) -> Attr | None:
@@ -117,13 +122,37 @@ def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor
     return row.cls(**values)
 
 
+Quick = Callable[[bytes, int, dict[int, str], dict[int, Any]], tuple[Any, int]]
+
+
+@cache
+def quick_reader(tag: int) -> Quick:
+    """What reads an entry of a kind, and says where it ends, if all that it refers to is known; else it trips."""
+    row = _BY_TAG[tag]
+    names: dict[str, Any] = {"wide": wide, "Trip": Trip, "DILoc": DILoc, "FileLineCol": FileLineCol, "cls": row.cls}
+    lines = ["def bind(data, at, strings, known):"]
+    for p in row.parts:
+        lines += ["    n = data[at]", "    at += 1", "    if n > 127: n, at = wide(data, at - 1)"]
+        if p.form is str:
+            lines.append(f"    {p.attr} = strings[n]")
+        elif p.form is int:
+            lines.append(f"    {p.attr} = n & 0xFFFFFFFF")
+        else:
+            names[f"form_{p.attr}"] = p.form
+            lines += [f"    {p.attr} = known[n]", f"    if not isinstance({p.attr}, form_{p.attr}): raise Trip"]
+    place = row.cls is DILoc
+    made = "DILoc(FileLineCol(filename, line, column), scope)" if place else f"cls({', '.join(_attrs(row))})"
+    reader: Quick = build(f"reader of {row.cls.__name__}", "\n".join([*lines, f"    return {made}, at", ""]), names)
+    return reader
+
+
+def _attrs(row: Row) -> list[str]:
+    return [p.attr for p in row.parts]
+
+
 def entry_parts(node: Attr) -> list[tuple[Any, Any]]:
     """(form, value) of each part of a node, in wire order."""
-    out = []
-    for p in _BY_CLASS[type(node)].parts:
-        holder = node.source if isinstance(node, DILoc) and p in _PLACE else node
-        out.append((p.form, getattr(holder, p.attr)))
-    return out
+    return [(form, get(node)) for form, get in _GETTERS[type(node)]]
 
 
 def write_entry(node: Attr, string: Callable[[str], int], ref: Callable[[Any], int]) -> bytes:

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..decl import AttrKind, Field, OpDef
 from ..ir import Op
+from ..record import dataclass
 
 KINDS = {
     "": "the value itself",

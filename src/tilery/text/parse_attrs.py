@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..attrs import (
@@ -26,6 +25,7 @@ from ..attrs import (
     TypeAttr,
     UnitAttr,
 )
+from ..record import dataclass
 from ..types import F64, I1, I64, PaddingValue, Scalar, Type
 from .attributes import ENUM_NAMES, attr_text, quote
 from .cursor import MAX_DEPTH, Mark, Task, is_float, is_integer, run

@@ -29,6 +29,13 @@ SEEDS = range(40)
 STYLES = [(style, locs) for style in ("disasm", "opt") for locs in (False, True)]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def at_once() -> None:
+    """Small texts take the fast path only if it has been made."""
+    for opdef in OPS:
+        quick_forms.bind_of(opdef)
+
+
 @cache
 def made(seed: int) -> Module:
     return smith(seed, size=30)

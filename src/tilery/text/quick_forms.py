@@ -33,12 +33,9 @@ Bind = Callable[["QuickParser"], QuickForm]
 _SP = "[ ]*+"
 _NAME = r"%[A-Za-z0-9$._-]++(?:#[0-9]++)?+"
 _WORD = r"[A-Za-z_][A-Za-z0-9_$.]*+"
-_TYPE = (
-    r"(?:!cuda_tile\.)?+(?:tile<[^>\n]*+>++|token(?![\w$.])"
-    r"|[a-z]++(?:_[a-z]++)?+_view<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)?+>)"
-)
+_TYPE = r"[a-z_!.]++(?:<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)?+>)?+"
 _END = rf"(?:{_SP}loc\(#([A-Za-z0-9$_-]++)\))?+{_SP}(?=\n|\Z)"
-# The text of an attribute, by kind. It only has to end where the attribute does: the piecewise parser knows the rest.
+# A text only has to end where the type or the attribute does: the piecewise parser knows the rest.
 _PLAIN = {
     AttrKind.STR: r'"[^"\\\n]*+"',
     AttrKind.SYM_REF: rf"@{_WORD}",
@@ -364,6 +361,11 @@ def _maker(opdef: OpDef) -> _FormMaker:
     if opdef.cls in FORMS or opdef.regions:
         raise NotQuick
     return _FormMaker(opdef, pieces_of(opdef.cls))
+
+
+def is_bound(opdef: OpDef) -> bool:
+    """Whether that has been made."""
+    return opdef.opcode in _BINDS
 
 
 def bind_of(opdef: OpDef) -> Bind | None:

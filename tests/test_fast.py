@@ -14,7 +14,7 @@ import pytest
 
 import oracle
 import tilery
-from test_bytecode import mutate
+from broken import mutate_bytes as mutate
 from tilery import TileError, Version
 from tilery.bytecode import reader, writer
 from tilery.bytecode.bodywriter import write_body

@@ -150,8 +150,8 @@ class _Scene:
     def leave(self) -> Iterator[Finding]:
         """What can be said of the innermost operation once everything inside is seen."""
         o, first = self.ancestors.pop(), self.first_inside.pop()
-        if o not in self.broken:
-            yield from _after(o, self.module, self.referring[first:])
+        if o not in self.broken and not isinstance(o, UnknownOp):
+            yield from _after(o, self.module, self.referring[first:] if SYMBOL_TABLE in o.opdef.traits else [])
 
 
 def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
@@ -293,12 +293,12 @@ def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
 
 def _after(o: Op, module: Module, referring: list[Op]) -> Iterator[Finding]:
     """What can be said once everything inside is right; `referring` are the operations inside that name symbols."""
-    if isinstance(o, UnknownOp):
-        return
     opdef = o.opdef
     if opdef.implicit:
         for block in o.blocks:
             last = block.ops[-1]
+            if last.name == opdef.implicit:
+                continue
             if not isinstance(last, UnknownOp) and not last.opdef.has(TERMINATOR):
                 yield Finding(last, f"block with no terminator, has '{full_name(last)}'")
                 return
@@ -310,7 +310,7 @@ def _after(o: Op, module: Module, referring: list[Op]) -> Iterator[Finding]:
                     notes=(f"in custom textual format, the absence of terminator implies '{implied}'",),
                 )
                 return
-    if opdef.has(SYMBOL_TABLE):
+    if SYMBOL_TABLE in opdef.traits:
         yield from _symbols(o)
         known = {g.sym_name: g for g in reversed(module.globals)} if referring else {}
         for inner in referring:
@@ -321,9 +321,7 @@ def _after(o: Op, module: Module, referring: list[Op]) -> Iterator[Finding]:
 
 
 def _ends(last: Op, opdef: OpDef) -> bool:
-    """A region ends with its implicit terminator; those of `if` and `loop` may leave earlier too."""
-    if last.name == opdef.implicit:
-        return True
+    """A region ends with its implicit terminator, or if it is one of `if` and `loop`, leaves earlier."""
     return (
         opdef.mnemonic in ("if", "loop")
         and not isinstance(last, UnknownOp)

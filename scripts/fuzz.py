@@ -331,12 +331,14 @@ def guided(kind: str, seconds: int, seed: int, folder: Path) -> str:
     with tempfile.TemporaryDirectory() as work:
         seeds = Path(work) / "seeds"
         seeds.mkdir()
-        given: list[bytes] = fuzzing.files() if kind == "bytes" else [t.encode() for t in fuzzing.texts()]
+        given: list[bytes] = (
+            fuzzing.files() if kind == "bytes" else [t.encode("utf-8", "surrogateescape") for t in fuzzing.texts()]
+        )
         for number, data in enumerate(given):
             (seeds / str(number)).write_bytes(data)
         options = [f"-max_total_time={seconds}", f"-seed={seed + 1}", "-timeout=10", f"-artifact_prefix={work}/"]
         options.append(str(seeds))
-        command = [sys.executable, __file__, "--guided-worker", kind, *options]
+        command = [sys.executable, str(ROOT / "scripts" / "fuzz_guided.py"), kind, *options]
         ran = subprocess.run(command, capture_output=True, text=True, errors="replace")
         done = [line for line in ran.stderr.splitlines() if line.startswith("Done ") or "cov:" in line]
         for path in Path(work).glob("*-*"):
@@ -349,20 +351,6 @@ def guided(kind: str, seconds: int, seed: int, folder: Path) -> str:
                 (folder / f"{name}.mlir").write_bytes(data)
             return f"FOUND {name}: {ran.stderr[-2000:]}"
         return f"exit status {ran.returncode}, {done[-1].strip() if done else 'no coverage reported'}"
-
-
-def guided_worker(kind: str, options: list[str]) -> None:
-    """Inside atheris: never returns."""
-    import atheris  # type: ignore[import-not-found,unused-ignore]  # not a dependency
-
-    atheris.instrument_all()
-
-    def one(data: bytes) -> None:
-        given = data if kind == "bytes" else data.decode("utf-8", "surrogateescape")
-        fuzzing.exercise(given, random.Random(len(data)))
-
-    atheris.Setup([sys.argv[0], *options], one)
-    atheris.Fuzz()
 
 
 # ---------------------------------------------------------------- the report
@@ -440,6 +428,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--guided-worker"]:
-        guided_worker(sys.argv[2], sys.argv[3:])
     raise SystemExit(main())

@@ -33,7 +33,7 @@ _LINES = 32
 
 
 _AHEAD = 8
-"""How many tokens behind an operation's lines are looked at: as many as `else {}` and a location take."""
+"""How many tokens behind a line with `else` are looked at: as many as an empty region and a location take."""
 
 
 class GiveUp(Exception):
@@ -168,13 +168,13 @@ class QuickParser(Parser):
                 break
         toks = _tokens_of(text[start:end])
         count, ahead = len(toks), end
-        for _ in range(_AHEAD if toks[:1] == ["}"] else 1):
+        more = _AHEAD if toks[1:2] == ["else"] else 1
+        while more:
             found = TOKEN.match(text, ahead)
             assert found is not None
-            toks.append(found[1])
-            ahead = found.end()
-            if found[1] == "":
-                break
+            token, ahead = found[1], found.end()
+            toks.append(token)
+            more = 0 if token == "" else _AHEAD if token == "else" else more - 1
         self.toks, self.i = toks, 0
         return end, count
 

@@ -13,8 +13,8 @@ from tilery import TileError, documented, ops
 from tilery.attrs import Dense, MemoryOrderingSemantics, MemoryScope
 from tilery.cli import main
 from tilery.decl import SYMBOL, OpDef, registered
-from tilery.documented.spelling import ANSWERS, COMPARISONS, CUTE_ANSWER, POINTEE
 from tilery.smith import smith
+from tilery.text.spelling import ANSWERS, COMPARISONS, CUTE_ANSWER, POINTEE
 from tilery.types import F32, I1, I32, Tile
 
 VIEW = "!cuda_tile.partition_view<tile=(8x8), tensor_view<64x64xf32, strides=[64,1]>>"

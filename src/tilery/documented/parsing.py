@@ -18,10 +18,10 @@ from ..text.parse_names import Scope
 from ..text.parse_state import Argument, Body, State
 from ..text.parser import Parser, Syntax, _check_unicode, _module
 from ..text.parts import DIALECT
+from ..text.spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
 from ..types import I1, SCALARS, Tile
 from .cute import CuteAttr, parse_cute
 from .forms import FORMATS
-from .spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
 
 NO_MASK = (
     "a store through a view has no mask: its bounds are those of the tensor; for example: "

@@ -14,10 +14,10 @@ from ..text.locations import Aliases
 from ..text.names import Names
 from ..text.names import name_values as real_names
 from ..text.parts import DIALECT, PRODUCER, Context, Part, Region
-from ..text.printer import _LINES, LIMIT, STYLES, _Printer
+from ..text.printer import _LINES, LIMIT, MORE_STYLES, STYLES, _Printer
+from ..text.spelling import SCOPES
 from .forms import FORMATS
 from .names import name_values
-from .spelling import SCOPES
 
 NAMES = ("disasm", "documented")
 LABELS: dict[type[Op], tuple[str, ...]] = {
@@ -44,7 +44,6 @@ def show(root: Op, style: str, locs: bool, names: str, limit: int = LIMIT) -> st
     known_names = name_values(block, limit=limit) if documented else real_names(block, hints=True, limit=limit)
     aliases = Aliases(limit)
     context = Context(known_names, aliases, style, locs)
-    _LINES.setdefault(("documented", DIALECT), {})
     printer = _Printer(context, limit)
     printer.run(block, "" if bare else DIALECT)
     if aliases.finish():  # there is debug information among attributes, which has its names only now
@@ -112,3 +111,7 @@ def _is_type(text: str, at: int) -> bool:
     while at and text[at - 1] in " \n":
         at -= 1
     return at > 0 and text[at - 1] in ":>,("
+
+
+MORE_STYLES["documented"] = documented_line
+_LINES["documented", DIALECT] = {}

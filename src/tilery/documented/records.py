@@ -189,6 +189,9 @@ def _put_record(out: bytearray, record: Record) -> Task:
 class RecordDump(Dump):
     """A dump with a line of symbolic text before each record."""
 
+    data: bytes
+    marks: list[Mark]
+    error: TileError | None
     heads: dict[int, str]
 
     def lines(self) -> Iterator[str]:

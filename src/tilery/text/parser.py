@@ -20,6 +20,7 @@ from .parse_locs import UNKNOWN, as_loc, is_loc
 from .parse_names import NameCursor, Scope
 from .parse_state import Argument, Body
 from .parts import DIALECT, PRODUCER
+from .spelling import explain
 
 MAX_ERRORS = 100
 
@@ -332,8 +333,6 @@ def _replace_result(o: Op, old: Value, new: Value) -> None:
 
 def _with_example(error: TileError, mnemonic: str) -> TileError:
     """An error about what is expected, with a line that shows how the operation is written."""
-    from ..documented.spelling import explain
-
     opdef = BY_NAME.get(mnemonic)
     explain(error)
     if opdef is not None and "expected" in error.message:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from ..diag import TileError
@@ -43,14 +43,15 @@ class _Parts:
 _LINES: dict[tuple[str, str], dict[type[Op], Line]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
 """The functions made so far, by style and by what goes before an op's name."""
 
+MORE_STYLES: dict[str, Callable[[type[Op], str], Line]] = {}
+"""Styles that are not here: what makes an op's function, from the op and its name."""
+
 
 def _line(cls: type[Op], style: str, prefix: str) -> Line:
     if issubclass(cls, UnknownOp) or style == "generic":
         made: Line = generic_line
-    elif style == "documented":
-        from ..documented.printing import documented_line
-
-        made = documented_line(cls, prefix + cls.opdef.mnemonic)
+    elif style in MORE_STYLES:
+        made = MORE_STYLES[style](cls, prefix + cls.opdef.mnemonic)
     else:
         opdef = cls.opdef
         made = make_line(cls, prefix + (opdef.name_in(OPT) if style == "opt" else opdef.mnemonic))

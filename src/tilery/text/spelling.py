@@ -33,7 +33,7 @@ ANSWERS = {
 
 CUTE = "#cute."
 _WORD = re.compile(r"[ \t]*([A-Za-z_]+)")  # MLIR puts some errors at the end of the word before
-CUTE_ANSWER = "cuTe layouts are read where the text is said to be as documents write it: style 'documented'"
+CUTE_ANSWER = "cuTe layouts are read on request: --input documented, or tilery.documented.parse"
 
 
 POINTEE = "a pointer names what it points to, as in tile<ptr<i32>>"

@@ -11,7 +11,7 @@ help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
 	@echo "make test     every check: lint, types, package, tests"
 	@echo "make fuzz     broken input through every path, for a minute"
-	@echo "make docs     rewrite docs/reference from the tables"
+	@echo "make docs     rewrite docs/reference and docs/documents.md from the tables"
 	@echo "make format   format the code"
 	@echo "make clean    remove .venv and what tools leave behind"
 
@@ -42,6 +42,7 @@ fuzz: $(VENV)/.installed
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m tilery.docs
+	$(BIN)/python -m tilery.documented.claims
 
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .

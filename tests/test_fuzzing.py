@@ -77,17 +77,9 @@ def test_an_endless_input_is_stopped(root: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_campaign_reports(root: Path, tmp_path: Path) -> None:
-    command: list[str | Path] = [
-        sys.executable,
-        root / "scripts" / "fuzz.py",
-        "--count",
-        "10",
-        "--jobs",
-        "1",
-        "--keep",
-        tmp_path / "found",
-    ]
-    command += ["--report", tmp_path / "report.md", "--json", tmp_path / "numbers.json", "--kind", "bytes"]
+    options = ["--count", "10", "--jobs", "1", "--kind", "bytes", "--keep", str(tmp_path / "found")]
+    options += ["--report", str(tmp_path / "report.md"), "--json", str(tmp_path / "numbers.json")]
+    command = [sys.executable, str(root / "scripts" / "fuzz.py"), *options]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "| bytes | 10 |" in ran.stdout
     assert (tmp_path / "report.md").read_text("utf-8").strip() == ran.stdout.strip()

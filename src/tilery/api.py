@@ -128,8 +128,15 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
     return Loaded(module).kernel(entry)
 
 
-def show(module: Module, *, style: str = "disasm", locs: bool = False) -> str:
-    """The text of a module: `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic."""
+def show(module: Module, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:
+    """The text of a module: `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic.
+
+    Style and names can also be `documented`, see `tilery.documented`.
+    """
+    if names != "disasm" or style == "documented":
+        from .documented.printing import show as print_documented
+
+        return print_documented(module, style, locs, names)
     from .text.printer import show as print_module
 
     return print_module(module, style=style, locs=locs)

@@ -44,6 +44,21 @@ def module_of(data: bytes, name: str, verify: bool = True) -> Module:
         return load(data, verify=verify)
 
 
+def load_documented(name: str) -> tuple[Module, list[TileError]]:
+    """A module from a text as documents write it, and what is illegal in it."""
+    from .documented.parsing import parse_documented
+
+    data = read_input(name)
+    with place(name):
+        if is_bytecode(data):
+            raise TileError("this is bytecode; --input is about text")
+        try:
+            parsed = parse_documented(data.decode("utf-8"), file="<stdin>" if name == "-" else name)
+        except UnicodeDecodeError:
+            raise TileError("this is no text: it is not UTF-8") from None
+    return parsed.module, parsed.problems()
+
+
 def is_bytecode(data: bytes) -> bool:
     from .bytecode.wire import MAGIC
 
@@ -64,7 +79,8 @@ def show_text(module: Module, args: argparse.Namespace) -> str:
     """The text of a module in the style that the options ask for."""
     from . import show
 
-    return show(module, style=getattr(args, "style", "disasm"), locs=getattr(args, "locs", False))
+    style, names = getattr(args, "style", "disasm"), getattr(args, "names", "disasm")
+    return show(module, style=style, locs=getattr(args, "locs", False), names=names)
 
 
 def as_json(data: object, indent: int | None = 2) -> str:
@@ -80,6 +96,8 @@ def dump(args: argparse.Namespace) -> int:
     """Show what every byte of a bytecode file means."""
     from . import dump as annotate
 
+    if args.documented:
+        from .documented import dump_records as annotate  # type: ignore[assignment]  # they take the same
     found = annotate(read_input(args.file))
     for line in found.lines():
         write_output("-", line + "\n")
@@ -124,7 +142,12 @@ def assemble(args: argparse.Namespace) -> int:
     """Turn text into bytecode."""
     from . import dumps
 
-    module = load_any(args.file)
+    if getattr(args, "input", "") == "documented":
+        module, errors = load_documented(args.file)
+        if errors:
+            raise errors[0]
+    else:
+        module = load_any(args.file)
     with place(args.file):
         data = dumps(module, args.version)
     write_output(args.output, data)
@@ -136,7 +159,10 @@ def disassemble(args: argparse.Namespace) -> int:
     from .cli_check import load_unverified
 
     errors: list[TileError] = []
-    if args.no_verify:
+    if args.input == "documented":
+        module, errors = load_documented(args.file)
+        errors = [] if args.no_verify else errors
+    elif args.no_verify:
         module = load_any(args.file, verify=False)
     else:
         module, errors = load_unverified(read_input(args.file), args.file)
@@ -330,6 +356,11 @@ def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
         parser.add_argument(name, metavar=name.upper(), help="bytecode or text")
 
 
+def add_spelling(parser: argparse.ArgumentParser) -> None:
+    what = "how text is spelled: as NVIDIA's tools have it (default), or also as documents do"
+    parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=what)
+
+
 def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-g", "--locs", action="store_true", help=help)
 
@@ -351,12 +382,16 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     add_input(sub)
     add_output(sub)
     add_locs(sub, "print source locations")
-    styles = "as tileirdisasm prints (default), as cuda-tile-opt prints, or MLIR's generic form"
-    sub.add_argument("--style", choices=["disasm", "opt", "generic"], default="disasm", help=styles)
+    styles = "as tileirdisasm prints (default), as cuda-tile-opt prints, MLIR's generic form, or as documents promise"
+    sub.add_argument("--style", choices=["disasm", "opt", "generic", "documented"], default="disasm", help=styles)
+    names = "names of values: those of tileirdisasm (default), or those that documents promise"
+    sub.add_argument("--names", choices=["disasm", "documented"], default="disasm", help=names)
+    add_spelling(sub)
     sub.add_argument("--no-verify", action="store_true", help="do not look whether the module is legal")
 
     sub = verbs.add("asm", assemble, ["asm kernel.mlir -o kernel.tileirbc", "asm --version 13.2 - < kernel.mlir > out"])
     add_input(sub)
+    add_spelling(sub)
     add_output(sub)
     add_version(sub, "the bytecode version; default: the lowest that can express the file")
 
@@ -375,6 +410,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
 
     sub = verbs.add("dump", dump, ["dump kernel.tileirbc", "dump - < kernel.tileirbc | less"])
     sub.add_argument("file", metavar="FILE", help="bytecode; of a broken file everything up to the break is shown")
+    what = "bare records in the layout that documents describe, which no tool writes"
+    sub.add_argument("--documented", action="store_true", help=what)
 
     sub = verbs.add("fmt", fmt, ["fmt kernel.mlir", "fmt -i *.mlir", "fmt --check *.mlir"])
     sub.add_argument("files", metavar="FILE", nargs="+", help="text")
@@ -414,7 +451,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
 
     sub = verbs.add("debug", debug, ["debug gen --decoder negi --version 13.3", "debug gen --encoder addi"])
     sub.add_argument("what", metavar="WHAT", choices=["gen"], help="gen: print generated source")
-    for kind, use in (("decoder", "reads it from bytecode"), ("encoder", "writes it to bytecode")):
+    uses = {"decoder": "reads it from bytecode", "encoder": "writes it to bytecode", "printer": "prints it"}
+    for kind, use in {**uses, "parser": "reads it from text"}.items():
         sub.add_argument(f"--{kind}", metavar="OP", help=f"what {use}")
     add_version(sub, "of this bytecode version; default: the latest")
     if only in (None, "run"):

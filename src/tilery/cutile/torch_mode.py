@@ -126,8 +126,9 @@ def is_small(tensors: Iterable[Any]) -> bool:
 
 def uses_tf32() -> bool:
     """Whether a GPU would round the factors of f32 products."""
-    asked = torch.get_float32_matmul_precision(), torch.backends.cuda.matmul.fp32_precision
-    return asked[0] != "highest" or bool(asked[1] == "tf32")
+    return bool(
+        torch.get_float32_matmul_precision() != "highest" or torch.backends.cuda.matmul.fp32_precision == "tf32"
+    )
 
 
 def to_tf32(tensor: Any) -> Any:

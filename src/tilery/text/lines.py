@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from typing import Any
 
 from ..attrs import ArrayAttr
+from ..codegen import build, indent
 from ..decl import REQUIRED, AttrKind, Field
 from ..ir import Op, Value
 from . import attributes, format
@@ -63,14 +63,6 @@ _HELPERS: dict[str, Any] = {
 }
 
 
-def define(lines: list[str], name: str, place: str, env: dict[str, Any]) -> Any:
-    """The function that these lines define. Tracebacks show the lines, and so can whoever asks for them."""
-    source = "\n".join([*lines, ""])
-    exec(compile(source, place, "exec"), env)
-    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
-    return env[name]
-
-
 class Maker:
     """Writes the source of one op's function.
 
@@ -90,16 +82,20 @@ class Maker:
         self.text = self._head() + name
 
     def make(self, pieces: tuple[format.Piece, ...]) -> Line:
-        whole = self.opdef.regions
+        source = self.source(pieces)
+        made: Line = build(f"text of {self.name}", source, self.env)()
+        return made
+
+    def source(self, pieces: tuple[format.Piece, ...]) -> str:
         for piece in pieces:
             self.piece(piece)
-        if whole:
+        if self.opdef.regions:
             self._flush()
             body = ["    parts = []", *self.lines, "    return parts"]
         else:
             body = [*self.lines, f"    return f{self.text!r}"]
-        made: Line = define(["def line(o, n, p):", *body], "line", line_place(self.name), self.env)
-        return made
+        lines = ["def bind():", "    def line(o, n, p):", *indent(body, 1), "    return line", ""]
+        return "\n".join(lines)
 
     def _head(self) -> str:
         outs = self.opdef.outs
@@ -209,16 +205,11 @@ class Maker:
         self.lines.append(f"{self.margin}parts.append({expression})")
 
 
-def line_place(name: str) -> str:
-    """What the source of an op's function is called in tracebacks."""
-    return f"<text of {name}>"
-
-
-def make_line(cls: type[Op], name: str) -> Line:
-    """The function that makes the text of an op called `name`, from its format or its hand-written form."""
+def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -> Line:
+    """The function that makes the text of an op called `name`, from its format, other pieces or its own form."""
     if cls.opdef.format == "custom":
         return _custom(FORMS[cls], name)
-    return Maker(cls, name).make(format.pieces_of(cls))
+    return Maker(cls, name).make(pieces or format.pieces_of(cls))
 
 
 def _custom(form: type[Form], name: str) -> Line:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 
 from ..diag import TileError
 from ..gcpause import paused
 from ..ir import Block, Op, UnknownOp
 from ..ops import Module
+from ..record import dataclass
 from .generic import generic_line
 from .lines import Line, make_line
 from .locations import Aliases, Node
@@ -47,6 +47,10 @@ _LINES: dict[tuple[str, str], dict[type[Op], Line]] = {(style, p): {} for style 
 def _line(cls: type[Op], style: str, prefix: str) -> Line:
     if issubclass(cls, UnknownOp) or style == "generic":
         made: Line = generic_line
+    elif style == "documented":
+        from ..documented.printing import documented_line
+
+        made = documented_line(cls, prefix + cls.opdef.mnemonic)
     else:
         opdef = cls.opdef
         made = make_line(cls, prefix + (opdef.name_in(OPT) if style == "opt" else opdef.mnemonic))

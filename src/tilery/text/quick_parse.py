@@ -20,7 +20,7 @@ from .parse_fields import Step
 from .parse_state import State
 from .parser import Parser
 from .parts import DIALECT
-from .quick_forms import QuickForm, bind_of
+from .quick_forms import QuickForm, bind_of, is_bound
 
 # The results of an op, at most two, and its name.
 _HEAD = re.compile(
@@ -28,12 +28,14 @@ _HEAD = re.compile(
 )
 _REMEMBERED = 256
 """Texts of attributes that are longer are read each time."""
+_PATIENCE = 20
+"""How many ops of a kind are read piece by piece before the fast path for them is made."""
 _LINES = 32
 """An operation of more lines, up to its first region, is for the piecewise parser."""
 
 
 _AHEAD = 8
-"""How many tokens behind an operation's lines are looked at: as many as `else {}` and a location take."""
+"""How many tokens behind a line with `else` are looked at: as many as an empty region and a location take."""
 
 
 class GiveUp(Exception):
@@ -168,13 +170,13 @@ class QuickParser(Parser):
                 break
         toks = _tokens_of(text[start:end])
         count, ahead = len(toks), end
-        for _ in range(_AHEAD if toks[:1] == ["}"] else 1):
+        more = _AHEAD if toks[1:2] == ["else"] else 1
+        while more:
             found = TOKEN.match(text, ahead)
             assert found is not None
-            toks.append(found[1])
-            ahead = found.end()
-            if found[1] == "":
-                break
+            token, ahead = found[1], found.end()
+            toks.append(token)
+            more = 0 if token == "" else _AHEAD if token == "else" else more - 1
         self.toks, self.i = toks, 0
         return end, count
 
@@ -215,7 +217,7 @@ class _Types(dict[str, Type]):
 
 
 class _Forms(dict[str, QuickForm | None]):
-    """The functions of ops by name, made when one is met."""
+    """The functions of ops by name."""
 
     def __init__(self, parser: QuickParser) -> None:
         super().__init__()
@@ -223,9 +225,31 @@ class _Forms(dict[str, QuickForm | None]):
 
     def __missing__(self, word: str) -> QuickForm | None:
         opdef = BY_NAME.get(word)
-        bind = None if opdef is None or (opdef.testing and not self.parser.testing) else bind_of(opdef)
-        form = self[word] = None if bind is None else bind(self.parser)
+        if opdef is None or (opdef.testing and not self.parser.testing):
+            form = None
+        elif is_bound(opdef):
+            form = self.form_of(opdef)
+        else:
+            form = self._later(word, opdef)
+        self[word] = form
         return form
+
+    def form_of(self, opdef: OpDef) -> QuickForm | None:
+        bind = bind_of(opdef)
+        return None if bind is None else bind(self.parser)
+
+    def _later(self, word: str, opdef: OpDef) -> QuickForm:
+        """To compile the regular expression of an op takes as long as to read a few of them piece by piece."""
+        left = _PATIENCE
+
+        def wait(*_: object) -> int:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                self[word] = self.form_of(opdef)
+            return 0
+
+        return wait
 
 
 def quick_parse(text: str, testing: bool) -> Block | None:

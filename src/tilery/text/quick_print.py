@@ -6,9 +6,10 @@ block's lines have empty strings where operations with regions go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Generator
 
 from ..ir import Block, Op, UnknownOp
+from ..record import dataclass
 from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import START, Namer, State, too_long
@@ -38,26 +39,7 @@ class _Printed:
     prefix: str
 
 
-@dataclass(slots=True)
-class _Lines:
-    """The rest of a block's text, from the line `at` up to `stop`; `close` is what ends it."""
-
-    printed: _Printed
-    ops: list[Op]
-    stop: int
-    close: str
-    at: int = 0
-    hole: int = 0
-
-
-@dataclass(slots=True)
-class _Parts:
-    """The rest of an operation with regions, from the part `at`."""
-
-    parts: list[Part]
-    indent: str
-    end: str | Node
-    at: int = 0
+Task = Generator["Task", None, None]
 
 
 class QuickPrinter:
@@ -90,16 +72,19 @@ class QuickPrinter:
             if printed.holes:
                 state, deeper = self.namer.state(), indent + "  "
                 todo += [(o, b, deeper, "", state) for o in printed.holes for b in o.blocks]
+        if 16 * len(self.blocks) > len(self.namer.texts):
+            self.context.names.update(self.namer.texts)  # many lines are made by the slow twin's functions
         self._assemble(root)
 
     def _block(self, block: Block, indent: str, prefix: str) -> _Printed:
         ops, lines, fresh = block.ops, self.lines[prefix], self.namer.fresh
-        for cls in {*map(type, ops)} - lines.keys():
+        for cls in {*map(type, ops)}.difference(lines):
             lines[cls] = self._line(cls, prefix)
         self.run.holes = []
         texts: list[str] = []
         for start in range(0, len(ops), CHUNK):
-            made = [lines[o.__class__](o, fresh, indent) for o in ops[start : start + CHUNK]]
+            chunk = ops if len(ops) <= CHUNK else ops[start : start + CHUNK]
+            made = [lines[o.__class__](o, fresh, indent) for o in chunk]
             texts += made
             self.size += sum(map(len, made))
             if self.size > self.limit:
@@ -118,70 +103,60 @@ class QuickPrinter:
     # ------------------------------------------------------------ putting lines in order
 
     def _assemble(self, root: Block) -> None:
-        stack: list[_Lines | _Parts] = [_Lines(self.blocks[root], root.ops, len(root.ops), "")]
+        stack = [self._text(root, len(root.ops))]
         while stack:
-            frame = stack[-1]
-            inner = self._lines(frame) if isinstance(frame, _Lines) else self._parts(frame)
+            inner = next(stack[-1], None)
             if inner is not None:
                 stack.append(inner)
             else:
                 stack.pop()
 
-    def _lines(self, frame: _Lines) -> _Parts | None:
-        """Lines up to an operation with regions; gives its frame."""
-        printed = frame.printed
-        texts, more = printed.texts, frame.hole < len(printed.holes)
-        end = texts.index("", frame.at) if more else frame.stop
-        if self.locs:
-            add, out = self.aliases.add, self.out
-            for o, text in zip(frame.ops[frame.at : end], texts[frame.at : end]):
-                out.append(text[:-1])
-                out.append(add(o.loc))
-        else:
-            self.out += texts[frame.at : end] if frame.at or end < len(texts) else texts
-        if not more:
-            self.out.append(frame.close)
-            return None
-        o = printed.holes[frame.hole]
-        frame.at, frame.hole = end + 1, frame.hole + 1
-        return self._opened(o, printed)
+    def _text(self, block: Block, stop: int) -> Task:
+        """Put the lines of a block up to `stop`; yields the tasks of the regions inside."""
+        printed = self.blocks[block]
+        texts, at = printed.texts, 0
+        for o in printed.holes:
+            end = texts.index("", at)
+            self._put(block.ops, texts, at, end)
+            at = end + 1
+            node = self.aliases.add(o.loc) if self.locs else "\n"
+            self.out.append(printed.indent)
+            for part in self._parts(o, printed):
+                if part.__class__ is not Region:
+                    assert isinstance(part, str)
+                    self.out.append(part)
+                    self.size += len(part)
+                    continue
+                self.out.append("{\n")
+                if part.prefix or part.header:
+                    raise Unusual  # an operation in MLIR's generic form
+                if part.block is not None:
+                    yield self._text(part.block, len(part.block.ops) - part.elided)
+                self.out.append(printed.indent + "}")
+            self.out.append(node)
+            if self.size > self.limit:
+                raise too_long(self.limit)
+        self._put(block.ops, texts, at, stop)
 
-    def _opened(self, o: Op, printed: _Printed) -> _Parts:
+    def _put(self, ops: list[Op], texts: list[str], at: int, end: int) -> None:
+        if at == end:
+            return
+        if self.locs:
+            add = self.aliases.add
+            self.out += [part for o, text in zip(ops[at:end], texts[at:end]) for part in (text[:-1], add(o.loc))]
+        else:
+            self.out += texts[at:end]
+
+    def _parts(self, o: Op, printed: _Printed) -> list[Part]:
         lines = _LINES[self.style, printed.prefix]
         line = lines.get(o.__class__)
         if line is None:
             line = lines[o.__class__] = make_line(o.__class__, printed_name(o.__class__, self.style, printed.prefix))
-        end = self.aliases.add(o.loc) if self.locs else "\n"
         self.context.indent = printed.indent
-        self.out.append(printed.indent)
         parts = line(o, self.context.names, self.context)
-        return _Parts([parts] if isinstance(parts, str) else parts, printed.indent, end)
-
-    def _parts(self, frame: _Parts) -> _Lines | None:
-        """Parts of an operation up to a region; gives the frame of that."""
-        for at in range(frame.at, len(frame.parts)):
-            part = frame.parts[at]
-            if isinstance(part, Region):
-                frame.at = at + 1
-                return self._region(part, frame.indent)
-            self.out.append(part)
-            self.size += len(part)
-            if self.size > self.limit:
-                raise too_long(self.limit)
-        self.out.append(frame.end)
-        return None
-
-    def _region(self, part: Region, indent: str) -> _Lines:
-        if part.prefix or part.header:
-            raise Unusual  # an operation in MLIR's generic form
-        self.out.append("{\n")
-        block = part.block
-        if block is None:
-            return _Lines(_NOTHING, [], 0, indent + "}")
-        return _Lines(self.blocks[block], block.ops, len(block.ops) - part.elided, indent + "}")
+        return [parts] if isinstance(parts, str) else parts
 
 
-_NOTHING = _Printed([], [], "", "")
 Shown = tuple[list[str | Node], Aliases]
 """The parts of a text, nodes where locations go; and what the nodes are called."""
 

@@ -119,7 +119,7 @@ def test_nothing_is_executed_without_an_engine() -> None:
 
 
 def test_an_engine_of_ones_own() -> None:
-    seen = []
+    seen: list[Any] = []
     x = np.zeros(16, np.float32)
     with tilery.cutile.on(seen.append):
         ct.launch(0, (3, 2), kernels.add, (x, x, x, 16))
@@ -349,7 +349,7 @@ def test_the_plugin_of_pytest(tmp_path: Path, engine: str, passed: int) -> None:
 # ---------------------------------------------------------------- torch
 
 
-def test_torch_tensors(engine: Any) -> None:
+def test_torch_tensors() -> None:
     torch = pytest.importorskip("torch", reason="needs torch")
     with tilery.cutile.on():
         x = torch.arange(64, dtype=torch.bfloat16, device="cuda")

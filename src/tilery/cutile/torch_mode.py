@@ -93,9 +93,12 @@ def elementary(function: Any, values: Any, options: dict[str, Any]) -> Any:
 def rounded_once(function: Any, values: Any, options: dict[str, Any]) -> Any:
     """A sum or a product. `out_dtype` exists on GPUs only, and so do most ways to compute attention."""
     tensors = [value for value in (*values, *options.values()) if isinstance(value, torch.Tensor)]
+    wanted = options.pop("out_dtype", None)
     if not tensors or tensors[0].dtype not in (*HALVES, torch.float32) or options.get("dtype") is not None:
+        if wanted is not None:
+            values = tuple(value.to(wanted) if isinstance(value, torch.Tensor) else value for value in values)
         return function(*values, **options)
-    kind = options.pop("out_dtype", None) or tensors[0].dtype
+    kind = wanted or tensors[0].dtype
     wide = torch.float64 if is_small(tensors) and function is not ATTENTION else torch.float32
     rounded = function in PRODUCTS and tensors[0].dtype == torch.float32 and uses_tf32()
 

@@ -203,6 +203,54 @@ def test_a_block_waits_for_one_that_starts_later(batch: int | None) -> None:
     assert [int(v) for v in flags] == expected
 
 
+WAIT = """
+  %flag = constant <i32: 3> : tile<i32>
+  %parity = andi %x, %one : tile<i32>
+  %odd = cmpi equal %parity, %one, signed : tile<i32> -> tile<i1>
+  %last = cmpi equal %x, %flag, signed : tile<i32> -> tile<i1>
+  if %last {
+    %t0 = store_ptr_tko release device %out, %one : tile<ptr<i32>>, tile<i32> -> token
+  } else {
+    loop {
+      %f, %t1 = load_ptr_tko acquire device %out : tile<ptr<i32>> -> tile<i32>, token
+      %seen = if %odd -> (tile<i32>) {
+        %same = addi %f, %zero : tile<i32>
+        yield %same : tile<i32>
+      } else {
+        yield %f : tile<i32>
+      }
+      %set = cmpi not_equal %seen, %zero, signed : tile<i32> -> tile<i1>
+      if %set {
+        break
+      }
+      MORE
+      continue
+    }
+  }"""
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 4])
+def test_blocks_that_part_in_each_round_can_wait_for_later_ones(batch: int) -> None:
+    out = np.zeros(1, np.int32)
+    kernel(WAIT.replace("MORE", "")).launch(4, [out], batch=batch, limits=Limits(steps=1000))
+    assert out[0] == 1
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 4])
+def test_a_loop_that_counts_in_memory_while_it_waits_lets_others_go(batch: int) -> None:
+    count = "%c, %t2 = atomic_rmw_tko relaxed device %n, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+    out, n = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    run = kernel(WAIT.replace("MORE", count), "%out: tile<ptr<i32>>, %n: tile<ptr<i32>>")
+    run.launch(4, [out, n], batch=batch, limits=Limits(steps=100_000))
+    assert out[0] == 1
+
+
+def test_blocks_that_wait_for_more_than_memory_holds_are_an_error() -> None:
+    body = "%big = iota : tile<1024xi32>\n%use = addi %big, %big : tile<1024xi32>" + WAIT.replace("MORE", "")
+    with pytest.raises(ExecutionError, match="wait for others that do not fit in memory"):
+        kernel(body).launch(4, [np.zeros(1, np.int32)], batch=1, limits=Limits(memory=20_000))
+
+
 def test_waiting_for_ever_is_found() -> None:
     body = """
   loop {

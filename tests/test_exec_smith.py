@@ -36,7 +36,7 @@ def spoil(module: Module) -> bool:
     wrong = {AddI: SubI, SubI: AddI, MulI: AddI}
     for o in reversed(list(walk(module))):
         if type(o) in wrong:
-            o.__class__ = wrong[type(o)]  # type: ignore[assignment]  # the same slots, another meaning
+            o.__class__ = wrong[type(o)]
             return True
     return False
 

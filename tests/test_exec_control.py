@@ -353,6 +353,30 @@ def test_the_last_block_of_a_group_finishes(batch: int | None) -> None:
     assert [int(v) for v in sums] == [sum(range(4 * t, 4 * t + 4)) for t in range(3)]
 
 
+@pytest.mark.parametrize("batch", BATCHES)
+def test_memory_and_text_of_a_block_outlive_the_bodies_in_it(batch: int | None) -> None:
+    body = """
+  %mine = alloca num_elem = 1, alignment = 4 : tile<ptr<i32>>
+  %t0 = store_ptr_tko weak %mine, %x : tile<ptr<i32>>, tile<i32> -> token
+  %t1 = print_tko "a" -> token
+  %i = iota : tile<4xi32>
+  %r = reduce %i dim=0 identities=[0 : i32] : tile<4xi32> -> tile<i32> (%a: tile<i32>, %b: tile<i32>) {
+    %c = cmpi less_than %a, %x, signed : tile<i32> -> tile<i1>
+    %s = if %c -> (tile<i32>) {
+      yield %a : tile<i32>
+    } else {
+      yield %b : tile<i32>
+    }
+    yield %s : tile<i32>
+  }
+  %t2 = print_tko "b" -> token
+  %v, %t3 = load_ptr_tko weak %mine token=%t0 : tile<ptr<i32>> -> tile<i32>, token""" + STORE.format(value="%v")
+    out, text = np.zeros(5, np.int32), list[str]()
+    kernel(body).launch(5, [out], batch=batch, output=text.append)
+    assert out.tolist() == [0, 1, 2, 3, 4]
+    assert "".join(text) == "ab" * 5
+
+
 # ---------------------------------------------------------------- the grid and the limits
 
 

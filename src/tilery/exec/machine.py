@@ -115,7 +115,9 @@ class Machine:
         """Execute batches until there are no more."""
         with np.errstate(all="ignore"), watched(self._ask):
             try:
-                self._run([], more, [])
+                for first in more:
+                    self._run([first], more, [])
+                    self._clean_up()
             finally:
                 self._clean_up()
 
@@ -131,6 +133,7 @@ class Machine:
         return tuple(join(list(values), places) for values in columns)
 
     def _run(self, active: list[Batch], more: Iterator[Batch], finished: list[tuple[Batch, Slots]]) -> None:
+        """Run batches to their end; more are let in only if these wait for them."""
         while (batch := self._choose(active, more)) is not None:
             others = (b.pc for b in active if b.turn <= batch.turn and not self._waits(b))
             self._proceed(batch, active, min(others, default=len(batch.program.steps)), finished)
@@ -139,18 +142,16 @@ class Machine:
         return batch.stuck == self.memory.changes
 
     def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
-        """Take out the batch to run next, merged with those at the same position."""
+        """Take out the batch to run next, merged with those at the same position; None when all have ended."""
+        if not active:
+            return None
         ready = [b for b in active if not self._waits(b)]
         if not ready or all(b.turn for b in ready):
-            if not active:
-                self._clean_up()
             if self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
                 active.append(fresh)
                 ready.append(fresh)
         if not ready:
-            if active:
-                raise self._deadlock(active)
-            return None
+            raise self._deadlock(active)
         first = min(ready, key=lambda b: (b.turn, b.pc))
         if len(active) == 1:
             active.clear()
@@ -162,8 +163,6 @@ class Machine:
 
     def _has_room(self, active: list[Batch], others: bool) -> bool:
         """Whether more tile blocks can be let in; an error if they must be, because there are no others to run."""
-        if not active:
-            return True
         batch = active[0]
         held = (sum(b.lanes for b in active) + max(b.lanes for b in active)) * batch.program.peak
         if held <= self.limits.memory:

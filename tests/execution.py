@@ -1,17 +1,39 @@
-"""Small random programs of scalars and control flow, and what executing them prints: a judge for rewrites."""
+"""Small random programs of scalars and control flow, and what they print: by the engine, and by a tiny interpreter."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tilery import Block, Op, Value, ops
-from tilery.attrs import ComparisonPredicate, Dense, Signedness
-from tilery.types import I1, I32, Function, Tile
+import numpy as np
 
+from tilery import Block, Op, Value, ops
+from tilery.attrs import ComparisonPredicate, Dense, MemoryOrderingSemantics, Signedness
+from tilery.exec.launch import Loaded
+from tilery.exec.machine import ExecutionError, Limits
+from tilery.types import I1, I32, Function, Ptr, Tile
+
+Row = Sequence[int]
+"""What a program is given: two conditions and two integers."""
 INT, BOOL, PAIR = Tile((), I32), Tile((), I1), Tile((2,), I32)
 MASK = (1 << 32) - 1
+
+
+def printed(module: ops.Module, rows: Sequence[Row], steps: int = 3000, **options: Any) -> str | None:
+    """What the tile blocks of a program print, each given one row; None if it does not end in so many steps."""
+    text: list[str] = []
+    table = np.array([n & MASK for row in rows for n in row], np.uint32)
+    kernel = Loaded(module).kernel()
+    try:
+        kernel.launch(len(rows), [table], output=text.append, limits=Limits(steps=steps), **options)
+    except ExecutionError as error:
+        assert error.message.startswith(f"stopped after {steps} steps"), error
+        return None
+    return "".join(text)
+
+
+# ---------------------------------------------------------------- the interpreter
 
 
 class Left(Exception):
@@ -22,21 +44,24 @@ class Left(Exception):
 
 
 class Run:
-    """Executes the body of an entry. A tile of equal elements is one Python integer, which is all that is needed."""
+    """Executes a program in one tile block. A tile of equal elements is one Python integer, which is all it needs."""
 
-    def __init__(self, arguments: list[int], fuel: int = 3000) -> None:
-        self.arguments, self.fuel = arguments, fuel
-        self.printed: list[tuple[str, tuple[int, ...]]] = []
+    def __init__(self, row: Row, fuel: int = 3000) -> None:
+        self.row, self.fuel = row, fuel
+        self.text = ""
         self.env: dict[Value, int] = {}
 
-    def entry(self, module: ops.Module) -> list[tuple[str, tuple[int, ...]]]:
+    def entry(self, module: ops.Module) -> str:
+        """What the program prints, up to where the fuel is used up."""
         body = module.entries[0].body
-        self.env.update(zip(body.args, self.arguments))
+        rows = iter(self.row)
         try:
-            self.block(body)
+            # The prelude loads one integer after the other, whatever the address.
+            self.env.update({o.results[0]: next(rows) & MASK for o in body.ops if isinstance(o, ops.LoadPtrTko)})
+            self.block(Block([], [o for o in body.ops if not o.operands or not _is_prelude(o)]))
         except Left as left:
             assert left.how == "return"
-        return self.printed
+        return self.text
 
     def block(self, block: Block) -> list[int]:
         for o in block.ops:
@@ -62,6 +87,8 @@ class Run:
                 return [v[0] & v[1]]
             case ops.XOrI():
                 return [v[0] ^ v[1]]
+            case ops.GetTileBlockId():
+                return [0, 0, 0]
             case ops.CmpI():
                 return [int(v[0] == v[1] if o.comparison_predicate is ComparisonPredicate.EQUAL else v[0] != v[1])]
             case ops.Select():
@@ -69,7 +96,7 @@ class Run:
             case ops.Reshape() | ops.Broadcast() | ops.Assume() | ops.ExtI():
                 return [v[0]]
             case ops.PrintTko():
-                self.printed.append((o.str_, tuple(v)))
+                self.text += _shown(v[0], o.args[0].type)
                 return [0]
             case ops.If():
                 chosen = o.thenRegion if v[0] else o.elseRegion
@@ -95,6 +122,15 @@ class Run:
         return carried
 
 
+def _is_prelude(o: Op) -> bool:
+    return isinstance(o, ops.LoadPtrTko | ops.Offset | ops.MulI)
+
+
+def _shown(value: int, type: Any) -> str:
+    signed = value - (value >> 31 << 32)
+    return f"[{signed}, {signed}]" if type is PAIR else str(signed)
+
+
 # ---------------------------------------------------------------- random programs
 
 
@@ -105,14 +141,36 @@ class Draw:
         self.pick = random.Random(seed)
 
     def module(self, size: int = 30) -> ops.Module:
-        args = [Value(BOOL), Value(BOOL), Value(INT), Value(INT)]
+        """A program whose tile blocks go different ways: each takes a row from the table that is its argument."""
+        table = Value(Tile((), Ptr(I32)))
+        body = Block([table])
+        seen = [*self.prelude(body, table)]
         pair = ops.Constant(value=Dense.of(PAIR, [9]))
-        body = Block(args, [pair])
+        body.ops.append(pair)
         self.left = size
-        self.fill(body, [*args, pair.result], 0, [])
+        self.fill(body, [*seen, pair.result], 0, [])
         body.ops.append(ops.Return())
-        entry = ops.Entry(sym_name="k", function_type=Function([v.type for v in args]), body=body)
+        entry = ops.Entry(sym_name="k", function_type=Function([table.type]), body=body)
         return ops.Module(body=Block([], [entry]))
+
+    def prelude(self, body: Block, table: Value) -> Iterator[Value]:
+        here, one, four = ops.GetTileBlockId(), *(ops.Constant(value=Dense.of(INT, [n])) for n in (1, 4))
+        row = ops.MulI(lhs=here.blockId_x, rhs=four.result)
+        place: Any = ops.Offset(ptr=table, offset=row.result)
+        body.ops += [here, one, four, row, place]
+        for number in range(4):
+            load = ops.LoadPtrTko(
+                memory_ordering_semantics=MemoryOrderingSemantics.WEAK, source=place.result, result=Value(INT)
+            )
+            body.ops.append(load)
+            yield load.result
+            if number < 2:
+                how, signed = ComparisonPredicate.EQUAL, Signedness.SIGNED
+                test = ops.CmpI(comparison_predicate=how, lhs=load.result, rhs=one.result, signedness=signed)
+                body.ops.append(test)
+                yield test.result
+            place = ops.Offset(ptr=place.result, offset=one.result)
+            body.ops.append(place)
 
     def of(self, seen: list[Value], t: Tile) -> Value:
         found = [v for v in seen if v.type is t]

@@ -189,7 +189,7 @@ def test_other_files_are_no_launches(tmp_path: Path, content: bytes) -> None:
     [
         ('"format": 1', '"format": 2'),
         ('"offset": 0', '"offset": 999'),
-        ('"buffer": 0', '"buffer": 77'),
+        ('"buffer": ', '"buffer": 77'),
         ('"remainder": ', '"remainder": -1'),
         ('"grid": [', '"grid": [7, '),
         ('"entry"', '"no entry"'),

@@ -203,6 +203,54 @@ def test_a_block_waits_for_one_that_starts_later(batch: int | None) -> None:
     assert [int(v) for v in flags] == expected
 
 
+WAIT = """
+  %flag = constant <i32: 3> : tile<i32>
+  %parity = andi %x, %one : tile<i32>
+  %odd = cmpi equal %parity, %one, signed : tile<i32> -> tile<i1>
+  %last = cmpi equal %x, %flag, signed : tile<i32> -> tile<i1>
+  if %last {
+    %t0 = store_ptr_tko release device %out, %one : tile<ptr<i32>>, tile<i32> -> token
+  } else {
+    loop {
+      %f, %t1 = load_ptr_tko acquire device %out : tile<ptr<i32>> -> tile<i32>, token
+      %seen = if %odd -> (tile<i32>) {
+        %same = addi %f, %zero : tile<i32>
+        yield %same : tile<i32>
+      } else {
+        yield %f : tile<i32>
+      }
+      %set = cmpi not_equal %seen, %zero, signed : tile<i32> -> tile<i1>
+      if %set {
+        break
+      }
+      MORE
+      continue
+    }
+  }"""
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 4])
+def test_blocks_that_part_in_each_round_can_wait_for_later_ones(batch: int) -> None:
+    out = np.zeros(1, np.int32)
+    kernel(WAIT.replace("MORE", "")).launch(4, [out], batch=batch, limits=Limits(steps=1000))
+    assert out[0] == 1
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 4])
+def test_a_loop_that_counts_in_memory_while_it_waits_lets_others_go(batch: int) -> None:
+    count = "%c, %t2 = atomic_rmw_tko relaxed device %n, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+    out, n = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    run = kernel(WAIT.replace("MORE", count), "%out: tile<ptr<i32>>, %n: tile<ptr<i32>>")
+    run.launch(4, [out, n], batch=batch, limits=Limits(steps=100_000))
+    assert out[0] == 1
+
+
+def test_blocks_that_wait_for_more_than_memory_holds_are_an_error() -> None:
+    body = "%big = iota : tile<1024xi32>\n%use = addi %big, %big : tile<1024xi32>" + WAIT.replace("MORE", "")
+    with pytest.raises(ExecutionError, match="wait for others that do not fit in memory"):
+        kernel(body).launch(4, [np.zeros(1, np.int32)], batch=1, limits=Limits(memory=20_000))
+
+
 def test_waiting_for_ever_is_found() -> None:
     body = """
   loop {
@@ -303,6 +351,30 @@ def test_the_last_block_of_a_group_finishes(batch: int | None) -> None:
     params = "%parts: tile<ptr<i32>>, %counts: tile<ptr<i32>>, %sums: tile<ptr<i32>>"
     kernel(body, params).launch(12, [parts, counts, sums], batch=batch)
     assert [int(v) for v in sums] == [sum(range(4 * t, 4 * t + 4)) for t in range(3)]
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_memory_and_text_of_a_block_outlive_the_bodies_in_it(batch: int | None) -> None:
+    body = """
+  %mine = alloca num_elem = 1, alignment = 4 : tile<ptr<i32>>
+  %t0 = store_ptr_tko weak %mine, %x : tile<ptr<i32>>, tile<i32> -> token
+  %t1 = print_tko "a" -> token
+  %i = iota : tile<4xi32>
+  %r = reduce %i dim=0 identities=[0 : i32] : tile<4xi32> -> tile<i32> (%a: tile<i32>, %b: tile<i32>) {
+    %c = cmpi less_than %a, %x, signed : tile<i32> -> tile<i1>
+    %s = if %c -> (tile<i32>) {
+      yield %a : tile<i32>
+    } else {
+      yield %b : tile<i32>
+    }
+    yield %s : tile<i32>
+  }
+  %t2 = print_tko "b" -> token
+  %v, %t3 = load_ptr_tko weak %mine token=%t0 : tile<ptr<i32>> -> tile<i32>, token""" + STORE.format(value="%v")
+    out, text = np.zeros(5, np.int32), list[str]()
+    kernel(body).launch(5, [out], batch=batch, output=text.append)
+    assert out.tolist() == [0, 1, 2, 3, 4]
+    assert "".join(text) == "ab" * 5
 
 
 # ---------------------------------------------------------------- the grid and the limits

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilery
 from oracle import FULL
 from tilery import Op, Value, ops
 from tilery.attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
@@ -226,3 +227,22 @@ def test_an_operand_may_be_overwritten(cls: type[Any], extra: dict[str, Signedne
     expected = run(o, lhs, rhs)
     assert (run(o, lhs.copy(), rhs, out=np.empty_like(lhs)) == expected).all()
     assert (run(o, same := lhs.copy(), rhs, out=same) == expected).all()
+
+
+@pytest.mark.parametrize("name", ["absi", "negi"])
+def test_what_gives_an_i1_back_does_not_share_its_memory(name: str) -> None:
+    """The result may be overwritten where it is used for the last time, and the operand is still needed."""
+    text = f"""entry @k(%out: tile<ptr<i1>>) {{
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %c = cmpi equal %x, %y, signed : tile<i32> -> tile<i1>
+      %a = xori %c, %c : tile<i1>
+      %b = {name} %a : tile<i1>
+      %true = constant <i1: true> : tile<i1>
+      %d = ori %b, %true : tile<i1>
+      %p = offset %out, %x : tile<ptr<i1>>, tile<i32> -> tile<ptr<i1>>
+      %t = store_ptr_tko weak %p, %a : tile<ptr<i1>>, tile<i1> -> token
+      return
+    }}"""
+    out = np.ones(4, bool)
+    tilery.compile(tilery.parse(text)).launch(4, [out], batch=4)
+    assert not out.any()

@@ -21,6 +21,8 @@ from .tiles import Array, carrier, pointee_bytes
 Buffers = Iterable[Any]
 """Memory besides the arguments: arrays, pairs of address and size, or extents, which have names."""
 
+LAST_ADDRESS = (1 << 63) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -66,13 +68,19 @@ def bind(
 
 def _register(memory: Memory, extra: Any, label: str) -> None:
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(part, (int, np.integer)) for part in extra):
-        memory.add(int(extra[0]), int(extra[1]), label)
+        _add(memory, int(extra[0]), int(extra[1]), label)
         return
     if isinstance(extra, Extent):
-        memory.add(extra.address, extra.size, extra.name)
+        _add(memory, extra.address, extra.size, extra.name)
         return
     place = locate(extra)
     memory.add(place.low, place.high - place.low, label, writable=place.writable, owner=place.owner)
+
+
+def _add(memory: Memory, address: int, size: int, label: str) -> None:
+    if address < 0 or size < 0 or address + size > LAST_ADDRESS:
+        raise TileError(f"{label}: there is no memory of {size} bytes at {address:#x}")
+    memory.add(address, size, label)
 
 
 def _argument(what: str, param: Type, value: Any, memory: Memory) -> Array:
@@ -142,9 +150,14 @@ def scalar(what: str, element: Scalar, value: Any) -> Array:
         return np.frombuffer(raw, dtype)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TileError(f"{what}: expected a number for {element}, got {value!r}")
-    if element.name in ("f32", "f64", "tf32"):
-        return np.array([value], np.float64).astype(dtype)
-    return float_to_float(np.array([value], np.float64), F64, element, RoundingMode.NEAREST_EVEN)
+    try:
+        wide = np.array([value], np.float64)
+    except OverflowError:
+        wide = np.array([np.inf if value > 0 else -np.inf])
+    with np.errstate(all="ignore"):
+        if element.name in ("f32", "f64", "tf32"):
+            return wide.astype(dtype)
+        return float_to_float(wide, F64, element, RoundingMode.NEAREST_EVEN)
 
 
 # ---------------------------------------------------------------- arrays of any library
@@ -152,26 +165,35 @@ def scalar(what: str, element: Scalar, value: Any) -> Array:
 
 def is_array(value: Any) -> bool:
     """Whether a value is an array that we can find the memory of."""
+    if isinstance(value, np.generic):
+        return False  # a number, which has no memory that would outlive a look at it
     return hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
 
 
 def locate(value: Any) -> Place:
     """Where an array of NumPy, torch, JAX, CuPy or another library with DLPack is in memory."""
+    if not is_array(value):
+        raise TileError(f"expected an array, got {type(value).__name__}")
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return _from_dlpack(value)
-    if not hasattr(value, "__array_interface__"):
-        raise TileError(f"expected an array, got {type(value).__name__}")
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
     low, high = np.lib.array_utils.byte_bounds(array)
     if not array.size:
         high = low
-    item = array.dtype.itemsize
+    item = max(array.dtype.itemsize, 1)
+    if any(s % item for s in array.strides):
+        raise TileError(f"the strides {array.strides} of an array are not multiples of its elements of {item} bytes")
     strides = tuple(s // item for s in array.strides)
     name = array.dtype.name
+    if not array.dtype.isnative:
+        name += " with bytes in the other order"
     if name == "float4_e2m1fn":
         name += " with one element a byte (memory has two)"
     writable = array.flags.writeable
-    return Place(array.ctypes.data, low, high, name, item, array.shape, strides, writable, value)
+    return Place(array.ctypes.data, low, high, name, item, array.shape, strides, writable, array)
 
 
 class _DLTensor(ctypes.Structure):
@@ -214,7 +236,10 @@ def _from_dlpack(value: Any) -> Place:
         raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+    try:
+        tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+    except (TypeError, ValueError) as error:
+        raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
     if tensor.device_type not in _DL_CPU:
         raise TileError(f"this {type(value).__name__} is not in the memory of the host")
     shape = tuple(tensor.shape[: tensor.ndim])

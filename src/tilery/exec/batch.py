@@ -15,6 +15,9 @@ from .tiles import Array
 if TYPE_CHECKING:
     from .machine import Machine
 
+Seen = tuple[int, int, tuple[Any, ...]]
+BODY_BYTES = 1 << 26
+"""So much may the values of a body take, over the elements that it is executed on at once."""
 SMALL = 64
 """Values of at most so many elements are compared when batches meet, to find out that they are still the same."""
 
@@ -30,10 +33,10 @@ class Batch:
         self.lanes = len(ranks)
         self.pc = 0
         self.turn = self.waits = 0
-        """How often the batch has let others go first, and its jumps back since."""
+        """How often the batch has let others go first, and its jumps back in one loop since."""
         self.stuck = -1
         """The state of memory in which the batch went round a loop without any change, so that it waits for another."""
-        self.seen: tuple[int, int, list[Any]] | None = None
+        self.seen: Seen | None = None
         """Position, state of memory and values at the last jump back."""
 
     # ------------------------------------------------------------ what operations ask for
@@ -51,8 +54,14 @@ class Batch:
         """The addresses of the module's globals."""
         return self.machine.globals
 
+    def require_room(self, size: int) -> None:
+        """Raise if so much more text is more than may be held until it is put out."""
+        if size > self.machine.room_for_text():
+            raise MemoryError
+
     def write(self, lane: int, text: str) -> None:
         """Print for a tile block."""
+        self.require_room(len(text))
         self.machine.write(int(self.ranks[lane]), text)
 
     def arena(self, o: Op, size: int, alignment: int) -> Array:
@@ -63,15 +72,32 @@ class Batch:
         """Execute a body on `each` elements per tile block at once: arguments and results are flat arrays of them."""
         program = self.program.bodies[block]
         outer = [self.env[there] for there, _ in program.captured]
-        lanes = max([len(a) // each for a in args] + [_lanes(v) for v in outer])
+        count = each * max([len(a) // each for a in args] + [_lanes(v) for v in outer])
+        copied = sum(map(_lane_bytes, outer))
+        # What is large around the body is not copied for each element: then tile blocks go one by one.
+        alone = copied * each > BODY_BYTES
+        step = max(1, BODY_BYTES // max(1, program.peak + (0 if alone else copied)))
+        cuts = {*range(step, count, step), *range(each, count if alone else 0, each)}
+        numbers = np.split(np.arange(count), sorted(cuts))
+        parts = [self._call(program, args, outer, each, some) for some in numbers]
+        return parts[0] if len(parts) == 1 else tuple(join(list(column), numbers) for column in zip(*parts))
+
+    def _call(
+        self, program: Program, args: Sequence[Array], outer: list[Any], each: int, numbers: Array
+    ) -> tuple[Array, ...]:
+        """Execute a body on the elements with these numbers, which follow each other."""
+        lanes, count = numbers // each, len(numbers)
+        there = lanes[:1] if lanes[0] == lanes[-1] else lanes
         env: dict[int, Any] = {}
         for slot, value in zip(program.params, args):
-            env[slot] = value if len(value) in (1, lanes * each) else np.tile(value, lanes)
+            if len(value) == each > 1:
+                value = value[numbers % each]
+            elif len(value) > count:
+                value = value[numbers[0] : numbers[0] + count]
+            env[slot] = value
         for (_, here), value in zip(program.captured, outer):
-            env[here] = value if _lanes(value) == 1 else repeat(value, each)
-        ranks = np.arange(lanes * each)
-        blocks = np.repeat(self.blocks[:lanes], each, axis=0)
-        return self.machine.evaluate(Batch(self.machine, program, ranks, blocks, env))
+            env[here] = _take(value, there)
+        return self.machine.evaluate(Batch(self.machine, program, np.arange(count), self.blocks[lanes], env))
 
     # ------------------------------------------------------------ splitting and merging
 
@@ -82,7 +108,8 @@ class Batch:
     def _part(self, lanes: Array) -> Batch:
         env = {slot: _take(value, lanes) for slot, value in self.env.items()}
         part = Batch(self.machine, self.program, self.ranks[lanes], self.blocks[lanes], env)
-        part.pc, part.turn = self.pc, self.turn
+        part.pc, part.turn, part.waits = self.pc, self.turn, self.waits
+        part.seen = self.seen and (*self.seen[:2], _take(self.seen[2], lanes))
         return part
 
 
@@ -101,8 +128,19 @@ def merge(batches: list[Batch]) -> Batch:
     env = {slot: join([b.env[slot] for b in batches], places) for slot in slots}
     blocks = np.concatenate([b.blocks for b in batches])[order]
     whole = Batch(first.machine, first.program, ranks[order], blocks, env)
-    whole.pc, whole.turn = first.pc, min(b.turn for b in batches)
+    whole.pc, whole.turn, whole.waits = first.pc, min(b.turn for b in batches), max(b.waits for b in batches)
+    whole.seen = _join_seen([b.seen for b in batches], places)
     return whole
+
+
+def _join_seen(seen: list[Seen | None], places: list[Array]) -> Seen | None:
+    """What all have seen at the same jump back, so that tile blocks that part and meet in each round can wait."""
+    first = seen[0]
+    if first is None or any(s is None or s[0] != first[0] for s in seen):
+        return None
+    changes = {s[1] for s in seen if s is not None}
+    values = join([s[2] for s in seen if s is not None], places)
+    return first[0], changes.pop() if len(changes) == 1 else -1, values
 
 
 def join(values: list[Any], places: list[Array]) -> Any:
@@ -130,11 +168,6 @@ def _take(value: Any, lanes: Array) -> Any:
     return _map(value, lambda a: a if len(a) == 1 else a[lanes])
 
 
-def repeat(value: Any, each: int) -> Any:
-    """Every lane so many times."""
-    return _map(value, lambda a: np.repeat(a, each, axis=0))
-
-
 def _map(value: Any, change: Any) -> Any:
     if value is None or isinstance(value, int):
         return value
@@ -142,6 +175,13 @@ def _map(value: Any, change: Any) -> Any:
         parts = (_map(item, change) for item in value)
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return change(value)
+
+
+def _lane_bytes(value: Any) -> int:
+    """The bytes of a lane of what has several; what has one is shared."""
+    if isinstance(value, tuple):
+        return sum(map(_lane_bytes, value))
+    return 0 if value is None or isinstance(value, int) or len(value) == 1 else value[0].nbytes
 
 
 def _lanes(value: Any) -> int:

@@ -59,7 +59,8 @@ def arguments(launch: Launch, seed: int) -> list[Any]:
             args.append(argument.bits)
         else:
             bits = np.array([argument.bits], f"u{dtype.itemsize}")
-            args.append(float(to_f64(bits.view(dtype), argument.type)[0]))
+            with np.errstate(invalid="ignore"):
+                args.append(float(to_f64(bits.view(dtype), argument.type)[0]))
     return args
 
 

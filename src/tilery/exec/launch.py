@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..diag import TileError
-from ..ir import walk
+from ..ir import Refused, walk
 from ..ops import Entry, Global, Module, PrintTko
 from . import load_operations
 from .arguments import Buffers, bind
@@ -43,7 +43,10 @@ class Loaded:
             if o.value.element.bits == 4:
                 content = packed(content)
             label = f"global @{o.sym_name}"
-            address = self.memory.allocate(content.nbytes, o.alignment, label, writable=not o.constant)
+            try:
+                address = self.memory.allocate(content.nbytes, o.alignment, label, writable=not o.constant)
+            except (MemoryError, ValueError):
+                raise Refused(o, f"{label}: no memory of {content.nbytes} bytes, aligned to {o.alignment}") from None
             buffer = self.memory.at(address)
             assert buffer is not None
             buffer.typed(content.dtype)[1][:] = content
@@ -108,12 +111,10 @@ class Kernel:
         lanes = self._lanes(batch, limits)
         chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
         workers = min(max(1, threads), chunks) if self._parallel else 1
-        machines = [
-            Machine(memory, shape, self.loaded.globals, limits=limits, output=output or _print, progress=progress)
-            for _ in range(workers)
-        ]
+        facts: dict[str, Any] = {"limits": limits, "output": output or _print, "progress": progress}
+        machines = [Machine(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
         self._run(machines, env, lanes)
-        return total([machine.stats for machine in machines], memory)
+        return total(machines)
 
     def _lanes(self, batch: int | None, limits: Limits) -> int:
         """How many tile blocks to run at once."""
@@ -168,7 +169,7 @@ class _Shared(Iterator[int]):
 
 def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
     """The grid as three extents."""
-    extents = [grid] if isinstance(grid, int) else list(grid)
+    extents = list(grid) if isinstance(grid, (Sequence, np.ndarray)) else [grid]
     if not 1 <= len(extents) <= 3 or any(not isinstance(n, (int, np.integer)) for n in extents):
         raise TileError(f"a grid has one to three whole numbers, not {grid!r}")
     if any(not 1 <= n <= MAX_GRID for n in extents):
@@ -178,4 +179,6 @@ def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 def _print(text: str) -> None:
-    os.write(1, text.encode("utf-8", "surrogateescape"))
+    data = text.encode("utf-8", "surrogateescape")
+    while data:
+        data = data[os.write(1, data) :]

@@ -21,9 +21,10 @@ from .batch import Batch, join, merge
 from .memory import AssertFailed, Fault, Memory
 from .program import Advance, Branch, Compute, Finish, Jump, Leave, Program, Slots, Test
 from .tiles import Array
+from .watch import Late, watched
 
 PATIENCE = 1000
-"""After so many rounds of a loop that touches memory without changing it, others go first."""
+"""After so many rounds of a loop that touches memory, others go first."""
 
 
 class ExecutionError(Refused):
@@ -49,7 +50,10 @@ class ExecutionError(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to give up: steps (an operation on a batch is one), seconds, and bytes of tiles that are held at once."""
+    """When to give up: steps (an operation on a batch is one), seconds, and bytes that are held at once.
+
+    These are tiles with the memory of `alloca`, and printed text, each up to the limit.
+    """
 
     steps: int | None = None
     seconds: float | None = None
@@ -70,10 +74,12 @@ class Stats:
     bytes_written: int = 0
 
 
-def total(parts: list[Stats], memory: Memory) -> Stats:
-    """What several machines did on one memory."""
-    sums = {f.name: sum(getattr(part, f.name) for part in parts) for f in fields(Stats)}
-    return Stats(**{**sums, "bytes_read": memory.bytes_read, "bytes_written": memory.bytes_written})
+def total(machines: list[Machine]) -> Stats:
+    """What several machines did."""
+    for machine in machines:
+        memory = machine.memory
+        machine.stats.bytes_read, machine.stats.bytes_written = memory.bytes_read, memory.bytes_written
+    return Stats(**{f.name: sum(getattr(machine.stats, f.name) for machine in machines) for f in fields(Stats)})
 
 
 class Stopped(Exception):
@@ -101,14 +107,17 @@ class Machine:
         self.deadline = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
         self._printed: list[tuple[int, str]] = []
         self._arenas: dict[Op, dict[int, int]] = {}
+        self._printed_bytes = 0
 
     # ------------------------------------------------------------ running
 
     def run(self, more: Iterator[Batch]) -> None:
         """Execute batches until there are no more."""
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), watched(self._ask):
             try:
-                self._run([], more, [])
+                for first in more:
+                    self._run([first], more, [])
+                    self._clean_up()
             finally:
                 self._clean_up()
 
@@ -124,6 +133,7 @@ class Machine:
         return tuple(join(list(values), places) for values in columns)
 
     def _run(self, active: list[Batch], more: Iterator[Batch], finished: list[tuple[Batch, Slots]]) -> None:
+        """Run batches to their end; more are let in only if these wait for them."""
         while (batch := self._choose(active, more)) is not None:
             others = (b.pc for b in active if b.turn <= batch.turn and not self._waits(b))
             self._proceed(batch, active, min(others, default=len(batch.program.steps)), finished)
@@ -132,18 +142,16 @@ class Machine:
         return batch.stuck == self.memory.changes
 
     def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
-        """Take out the batch to run next, merged with those at the same position."""
+        """Take out the batch to run next, merged with those at the same position; None when all have ended."""
+        if not active:
+            return None
         ready = [b for b in active if not self._waits(b)]
         if not ready or all(b.turn for b in ready):
-            if not active:
-                self._clean_up()
-            if (fresh := next(more, None)) is not None:
+            if self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
                 active.append(fresh)
                 ready.append(fresh)
         if not ready:
-            if active:
-                raise self._deadlock(active)
-            return None
+            raise self._deadlock(active)
         first = min(ready, key=lambda b: (b.turn, b.pc))
         if len(active) == 1:
             active.clear()
@@ -153,12 +161,24 @@ class Machine:
         self.stats.merges += len(together) - 1
         return merge(together)
 
+    def _has_room(self, active: list[Batch], others: bool) -> bool:
+        """Whether more tile blocks can be let in; an error if they must be, because there are no others to run."""
+        batch = active[0]
+        held = (sum(b.lanes for b in active) + max(b.lanes for b in active)) * batch.program.peak
+        if held <= self.limits.memory:
+            return True
+        if others:
+            return False
+        o = batch.program.steps[batch.pc].op
+        message = f"{o.name}: tile blocks wait for others that do not fit in memory with them"
+        raise ExecutionError(o, f"{message}: the limit is {self.limits.memory} bytes", block=_first_block(batch))
+
     def _deadlock(self, active: list[Batch]) -> ExecutionError:
         batch = active[0]
         step = batch.program.steps[batch.pc]
         lanes = sum(b.lanes for b in active)
         message = f"{step.op.name}: {lanes} tile blocks wait for ever: nothing that could end their loops will change"
-        return ExecutionError(step.op, message, block=tuple(map(int, batch.blocks[0])))
+        return ExecutionError(step.op, message, block=_first_block(batch))
 
     def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
         """Run a batch until it ends, splits, waits, or has come to where another one is."""
@@ -179,6 +199,8 @@ class Machine:
         match step:
             case Jump():
                 _move(batch, step.moves, step.frees)
+                if step.target.pc <= batch.pc:
+                    self._count(step.op, batch)
                 batch.pc = step.target.pc
                 if step.polls and self._is_waiting(batch, step.moves[1]):
                     active.append(batch)
@@ -193,8 +215,7 @@ class Machine:
                 return self._advance(step, batch, active)
             case Leave():
                 _move(batch, step.moves, ())
-                for slot in [*step.frees, *(slot for slot in batch.env if slot in step.inner)]:
-                    del batch.env[slot]
+                _forget(batch.env, step.frees, step.inner)
                 batch.pc += 1
             case Finish():
                 if isinstance(step.op, Return):
@@ -257,6 +278,11 @@ class Machine:
             raise self.error(batch, step.op, message, fault.where, fault.address) from None
         except AssertFailed as failed:
             raise self.error(batch, step.op, failed.message, failed.where[0]) from None
+        except Late:
+            raise self._late(batch, step.op) from None
+        except MemoryError:
+            message = f"{step.op.name}: this takes more memory than there is, or than the limit allows"
+            raise self.error(batch, step.op, f"{message} ({self.limits.memory} bytes)") from None
         outs = step.outs
         for slots, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
             if isinstance(slots, int):
@@ -272,10 +298,20 @@ class Machine:
         stats.operations += batch.lanes
         if self.limits.steps is not None and stats.steps > self.limits.steps:
             raise self.error(batch, o, f"stopped after {self.limits.steps} steps")
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise self.error(batch, o, f"stopped after {self.limits.seconds} seconds")
+        try:
+            self._ask()
+        except Late:
+            raise self._late(batch, o) from None
+
+    def _ask(self) -> None:
+        """Raise if it is time to stop."""
         if self.stop:
             raise Stopped
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise Late
+
+    def _late(self, batch: Batch, o: Op) -> ExecutionError:
+        return self.error(batch, o, f"stopped after {self.limits.seconds} seconds")
 
     def error(
         self, batch: Batch, o: Op, message: str, where: tuple[int, ...] = (0,), address: int | None = None
@@ -286,17 +322,18 @@ class Machine:
 
     def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
         """At a jump back: whether the batch only waits, or has gone round so often that others should have a turn."""
-        values = [batch.env[slot] for slot in carried]
+        values = tuple([batch.env[slot] for slot in carried])
         changes, seen = self.memory.changes, batch.seen
         batch.seen = (batch.pc, changes, values)
-        if seen is None or seen[:2] != (batch.pc, changes):
+        if seen is None or seen[0] != batch.pc:
             batch.waits = 0
             return False
-        if all(map(_unchanged, seen[2], values)):
+        if seen[1] == changes and _unchanged(seen[2], values):
             batch.stuck = changes
             return True
         batch.waits += 1
-        if batch.waits < PATIENCE:
+        # Where tile blocks cannot see each other's work there is nothing to wait for.
+        if batch.waits < PATIENCE or batch.program.steady:
             return False
         batch.waits = 0
         batch.turn += 1
@@ -304,7 +341,12 @@ class Machine:
 
     # ------------------------------------------------------------ what tile blocks share
 
+    def room_for_text(self) -> int:
+        """How many more characters may be printed until the text is put out."""
+        return self.limits.memory - self._printed_bytes
+
     def write(self, rank: int, text: str) -> None:
+        self._printed_bytes += len(text)
         self._printed.append((rank, text))
 
     def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
@@ -320,6 +362,7 @@ class Machine:
             for _, text in sorted(self._printed, key=lambda item: item[0]):
                 self.output(text)
         self._printed.clear()
+        self._printed_bytes = 0
         for addresses in self._arenas.values():
             for address in addresses.values():
                 self.memory.free(address)
@@ -332,6 +375,18 @@ def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:
     for slot in frees:
         del env[slot]
     env.update(zip(moves[1], values))
+
+
+def _forget(env: dict[int, Any], frees: Slots, inner: range) -> None:
+    for slot in frees:
+        del env[slot]
+    # Whichever are fewer: many values may be alive around a small loop, or few around a large one.
+    for slot in inner if len(inner) < len(env) else [slot for slot in env if slot in inner]:
+        env.pop(slot, None)
+
+
+def _first_block(batch: Batch) -> tuple[int, ...]:
+    return tuple(map(int, batch.blocks[0]))
 
 
 def _spare(slots: Slots, batch: Batch) -> Array | None:

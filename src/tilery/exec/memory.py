@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,9 @@ from .tiles import Array
 
 GUARD = 64
 """Memory of our own is kept this many bytes apart, so that running over the end of one is not inside the next."""
+
+PIECE = 1 << 12
+"""Text is looked through in pieces of so many bytes."""
 
 
 class AssertFailed(Exception):
@@ -82,17 +85,18 @@ class Memory:
         if size <= 0:
             return
         new = Buffer(address, size, label, writable, [owner])
-        joined = [b for b in self.buffers if b.address < new.end and address < b.end]
-        if joined:
+        first = bisect_right(self._starts, address)
+        first -= first > 0 and self.buffers[first - 1].end > address
+        last = bisect_left(self._starts, new.end)
+        if joined := self.buffers[first:last]:
             members = [*joined, new]
             start, end = min(b.address for b in members), max(b.end for b in members)
             labels = dict.fromkeys(b.label for b in members)
-            can_write = all(b.writable for b in members)
+            # What can be written through one of them can be written.
+            can_write = any(b.writable for b in members)
             new = Buffer(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
-            self.buffers = [b for b in self.buffers if b not in joined]
-        self.buffers.append(new)
-        self.buffers.sort(key=lambda b: b.address)
-        self._starts = [b.address for b in self.buffers]
+        self.buffers[first:last] = [new]
+        self._starts[first:last] = [new.address]
 
     def allocate(self, size: int, alignment: int, label: str, *, writable: bool = True) -> int:
         """New memory, zeroed; its address."""
@@ -153,7 +157,12 @@ class Memory:
         if buffer is None:
             raise Fault("is outside every buffer" + self._nearby(address), (), address)
         start, content = buffer.typed(np.dtype(np.uint8))
-        return content[address - start :].tobytes().partition(b"\0")[0]
+        text = b""
+        for at in range(address - start, len(content), PIECE):
+            text += content[at : at + PIECE].tobytes()
+            if (end := text.find(b"\0")) >= 0:
+                return text[:end]
+        return text
 
     def whole(self, addresses: Array, dtype: np.dtype[Any]) -> tuple[Buffer, Array] | None:
         """The buffer that holds all the elements and where in it they are; None if they lie in several or outside."""

@@ -12,11 +12,11 @@ from math import prod
 
 from ..attrs import MemoryOrderingSemantics
 from ..ir import Block, Op, Refused, Value
-from ..ops import Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Return, Yield
+from ..ops import Alloca, Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Return, Yield
 from ..ops.floating import GROUP as FLOATING_POINT
-from ..types import Tile, Type
+from ..types import Ptr, TensorView, Tile, Type
 from .registry import RUNS, Run
-from .tiles import carrier
+from .tiles import carrier, pointee_bytes
 
 Slots = tuple[int, ...]
 Arg = int | None | Slots
@@ -28,6 +28,9 @@ CONTROL = (If, For, Loop, Yield, Continue, Break, Return)
 """The operations that are laid out as steps and jumps."""
 MAX_NESTED_BODIES = 32
 """How deep `reduce` and `scan` may stand in each other's bodies."""
+
+MAX_RANK = 31
+"""NumPy has 64 dimensions: those of a grid of parts of tiles, two for each, and one for the lanes."""
 
 
 class Label:
@@ -129,9 +132,9 @@ class Program:
     captured: tuple[tuple[int, int], ...]
     bodies: dict[Block, Program]
     peak: int
-    """The most bytes of tiles that one tile block holds at once."""
+    """The most bytes that one tile block holds at once: tiles, and the memory of `alloca`."""
     widest: int
-    """The bytes of its largest tile."""
+    """The bytes of the largest of them."""
     steady: bool
     """No tile block can see what another one does: no operation is ordered more strongly than weak."""
 
@@ -222,7 +225,7 @@ class _Builder:
     def __init__(self, root: Op, block: Block, nested: int = 0) -> None:
         if nested > MAX_NESTED_BODIES:
             raise Refused(root, f"{root.name}: bodies stand in each other more than {MAX_NESTED_BODIES} deep")
-        self.block, self.nested = block, nested
+        self.root, self.block, self.nested = root, block, nested
         self.uses = _uses(block)
         self.dead: dict[Op, list[Value]] = {}
         for value, o in self.uses.last.items():
@@ -232,7 +235,7 @@ class _Builder:
         self.count = 0
         self.captured: list[Value] = []
         self.bodies: dict[Block, Program] = {}
-        self.held = self.peak = self.widest = 0
+        self.held = self.peak = self.widest = self.allocated = 0
         self.work: list[_Work] = []
 
     def program(self) -> tuple[Program, list[Value]]:
@@ -248,7 +251,8 @@ class _Builder:
             self.work.pop()
             if work.end is not None:
                 work.end()
-        made = Program(self.steps, params, (), self.bodies, self.peak, self.widest, self.uses.steady)
+        peak = self.peak + self.allocated
+        made = Program(self.steps, params, (), self.bodies, peak, self.widest, self.uses.steady)
         return made, self.captured
 
     # ------------------------------------------------------------ slots
@@ -256,6 +260,9 @@ class _Builder:
     def define(self, value: Value) -> int:
         """A new slot for a value that starts to exist."""
         slot = self.slots[value] = self.fresh()
+        if isinstance(value.type, (Tile, TensorView)) and len(value.type.shape) > MAX_RANK:
+            o = value.owner if isinstance(value.owner, Op) else self.root
+            raise Refused(o, f"{o.name}: {value.type} has more than {MAX_RANK} dimensions")
         size = tile_bytes(value.type)
         self.held += size
         self.widest = max(self.widest, size)
@@ -313,6 +320,9 @@ class _Builder:
         args = tuple(self.argument(getattr(o, f.attr)) for f in o.opdef.operands)
         for block in o.blocks:
             self.bodies[block] = self.body(o, block)
+        if isinstance(o, Alloca):
+            self.allocated += alloca_bytes(o) + o.alignment
+            self.widest = max(self.widest, alloca_bytes(o))
         reusable = self.reusable(o) if run.reuses else ()
         outs: list[Arg] = []
         for f in o.opdef.outs:
@@ -339,6 +349,7 @@ class _Builder:
         """The program of the body of a `reduce` or `scan`."""
         inner = _Builder(o, block, self.nested + 1)
         made, captured = inner.program()
+        self.peak = max(self.peak, self.held + made.peak)
         made.captured = tuple((self.use(v), inner.slots[v]) for v in captured)
         return made
 
@@ -405,6 +416,13 @@ class _Builder:
         self.here(label)
         self.held = held
         self.steps.append(Leave(o, moves, self.die(o, *o.results), range(first, self.count)))
+
+
+def alloca_bytes(o: Alloca) -> int:
+    """The bytes of memory that a tile block gets."""
+    tile = o.result.type
+    assert isinstance(tile, Tile) and isinstance(tile.element, Ptr)
+    return max(1, o.num_elem * pointee_bytes(tile.element.pointee))
 
 
 def tile_bytes(type: Type) -> int:

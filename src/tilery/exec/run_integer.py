@@ -116,13 +116,13 @@ def mulhii(o: MulhiI, x: Array, y: Array) -> Array:
 @executes(AbsI, reuses=True)
 def absi(o: AbsI, source: Array, out: Array | None = None) -> Array:
     """The absolute value, to be read as unsigned."""
-    return source if source.dtype == bool else np.absolute(source, out=out)
+    return np.array(source) if source.dtype == bool else np.absolute(source, out=out)
 
 
 @executes(NegI, reuses=True)
 def negi(o: NegI, source: Array, out: Array | None = None) -> Array:
     """The negative; of the smallest integer it is itself."""
-    return source if source.dtype == bool else np.negative(source, out=out)
+    return np.array(source) if source.dtype == bool else np.negative(source, out=out)
 
 
 # ---------------------------------------------------------------- division

@@ -23,9 +23,10 @@ from ..ops import (
 from ..types import I1, Ptr, Scalar, Tile, Type
 from .batch import Batch
 from .nibbles import load_nibbles, paired_axis, store_nibbles
+from .program import alloca_bytes
 from .registry import executes
 from .runs import load, load_masked, store, store_masked
-from .tiles import Array, carrier, pointee_bytes
+from .tiles import Array, carrier
 
 UINT8 = np.dtype(np.uint8)
 
@@ -124,8 +125,7 @@ def store_ptr_tko(
 @executes(Alloca, batch=True, note="The memory is zero at first and lives until the launch ends.")
 def alloca(o: Alloca, batch: Batch) -> Array:
     """The address of memory that each tile block has for itself."""
-    size = o.num_elem * pointee_bytes(pointee(o.result.type))
-    return batch.arena(o, max(size, 1), o.alignment)
+    return batch.arena(o, alloca_bytes(o), o.alignment)
 
 
 @executes(GetGlobal, batch=True)

@@ -7,6 +7,10 @@ repeated for every element, within brackets. Any text ends at its first zero byt
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
 import numpy as np
 
 from ..ops import Assert, PrintTko
@@ -18,6 +22,7 @@ from .numerics.convert import to_f32, to_f64
 from .printf import Format, parse_format
 from .registry import executes
 from .tiles import Array
+from .watch import check
 
 SHOWN = 4
 """As many elements are named where an assertion fails."""
@@ -41,9 +46,28 @@ def _laid_out(values: Array, type: Type) -> list[bytes]:
     return [lane.tobytes() for lane in wide]
 
 
-def _pieces(text: str, types: list[Type]) -> list[bytes | list[bytes | Format]]:
-    """The text: what stands between values, and for each value its conversion, repeated for its elements."""
-    out: list[bytes | list[bytes | Format]] = []
+class Repeated(NamedTuple):
+    """A conversion that is repeated for the elements of a tile."""
+
+    format: Format
+    shape: tuple[int, ...]
+
+    def show(self, value: bytes, memory: Memory) -> Iterator[bytes]:
+        """`[[x, x], [x, x]]` for a tile of 2x2."""
+        # After so many elements a bracket closes and the next one opens, from the outer dimension to the inner one.
+        spans = [prod(self.shape[dim:]) for dim in range(len(self.shape))]
+        position, count = 0, prod(self.shape)
+        for number in range(count):
+            yield b"[" * sum(number % span == 0 for span in spans)
+            text, position = self.format.show(value, position, memory.text)
+            yield text
+            yield b"]" * sum((number + 1) % span == 0 for span in spans)
+            yield b", " if number + 1 < count else b""
+
+
+def _pieces(text: str, types: list[Type]) -> list[bytes | Repeated]:
+    """The text: what stands between values, and for each value its conversion."""
+    out: list[bytes | Repeated] = []
     position, waiting = 0, iter(types)
     while (found := text.find("%", position)) >= 0:
         out.append(_raw(text[position:found]))
@@ -55,16 +79,8 @@ def _pieces(text: str, types: list[Type]) -> list[bytes | list[bytes | Format]]:
             out.append(b"%")
         else:
             assert isinstance(type, Tile)
-            out.append(_repeated(parse_format(_raw(match[0])), type.shape))
+            out.append(Repeated(parse_format(_raw(match[0])), type.shape))
     return [*out, _raw(text[position:])]
-
-
-def _repeated(conversion: Format, shape: tuple[int, ...]) -> list[bytes | Format]:
-    """`[[x, x], [x, x]]` for a tile of 2x2."""
-    out: list[bytes | Format] = [conversion]
-    for size in reversed(shape):
-        out = [b"[", *([*out, b", "] * size)[:-1], b"]"]
-    return out
 
 
 def _raw(text: str) -> bytes:
@@ -86,26 +102,23 @@ def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = 
     text = ""
     for lane in range(batch.lanes):
         if lane == 0 or not same:
+            own = [value[lane if len(value) > 1 else 0] for value in values]
             try:
-                text = _printed(pieces, [value[lane if len(value) > 1 else 0] for value in values], batch.memory)
+                text = _printed(pieces, own, batch)
             except Fault as fault:
                 raise Fault(fault.reason, (lane,), fault.address) from None
         batch.write(lane, text)
 
 
-def _printed(pieces: list[bytes | list[bytes | Format]], values: list[bytes], memory: Memory) -> str:
-    out = []
+def _printed(pieces: list[bytes | Repeated], values: list[bytes], batch: Batch) -> str:
+    out = bytearray()
     waiting = iter(values)
     for piece in pieces:
-        if isinstance(piece, bytes):
-            out.append(piece)
-            continue
-        value, position = next(waiting), 0
-        for part in piece:
-            if isinstance(part, Format):
-                part, position = part.show(value, position, memory.text)
-            out.append(part)
-    return b"".join(out).decode("utf-8", "replace")
+        for part in (piece,) if isinstance(piece, bytes) else piece.show(next(waiting), batch.memory):
+            out += part
+            check()
+            batch.require_room(len(out))
+    return out.decode("utf-8", "replace")
 
 
 @executes(Assert, batch=True)

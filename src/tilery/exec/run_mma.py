@@ -13,6 +13,7 @@ from .numerics.convert import to_f32, to_f64
 from .numerics.rounding import mended
 from .registry import executes
 from .tiles import Array, element_of
+from .watch import check
 
 CHUNK = 1 << 17
 """Elements of a product in f64 that are worked on at once, so that they stay in the cache. A third faster."""
@@ -79,6 +80,7 @@ def mmai(o: MmaI, lhs: Array, rhs: Array, acc: Array) -> Array:
         return np.add(product.astype(np.int64).astype(np.int32), acc)
     total: Array = acc.astype(np.int64)
     for k in range(0, steps, SATURATING):
+        check()
         total = total + np.matmul(a[..., k : k + SATURATING], b[..., k : k + SATURATING, :]).astype(np.int64)
         total = np.clip(total, -LARGEST - 1, LARGEST)
     return total.astype(np.int32)
@@ -122,6 +124,7 @@ def _rounded(lhs: _Factor, rhs: _Factor, acc: Array, out: Array | None) -> Array
     sums = np.empty((step, *shape))
     product = np.matmul(lhs.part(0, 1), rhs.part(0, 1)) if lhs.lanes == rhs.lanes == 1 else None
     for start in range(0, lanes, step):
+        check()
         stop = min(start + step, lanes)
         part = sums[: stop - start]
         if product is None:
@@ -145,6 +148,7 @@ def _step_by_step(lhs: Array, rhs: Array, acc: Array) -> Array:
         np.multiply(a[..., :, :1], b[..., :1, :], out=part)
         term = np.empty_like(part)
         for k in range(1, a.shape[-1]):
+            check()
             np.multiply(a[..., :, k : k + 1], b[..., k : k + 1, :], out=term)
             part += term
     result = np.add(total, acc).astype(acc.dtype, copy=False)

@@ -21,6 +21,7 @@ from ..types import F32, Tile
 from .numerics.rounding import mended
 from .registry import RUNS, executes
 from .tiles import Array, element_of, spread, unsigned
+from .watch import check
 
 LANES, THREADS = 32, 128
 
@@ -63,6 +64,7 @@ class Combine:
 
     def __call__(self, earlier: Sequence[Array], later: Sequence[Array], spare: bool = False) -> list[Array]:
         """With `spare`, the earlier elements may be overwritten."""
+        check()
         if self.plain is not None:
             out = earlier[0] if spare and len(earlier[0]) >= len(later[0]) else None
             return [self.plain(earlier[0], later[0], out=out)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...attrs import RoundingMode
 from ..tiles import Array, unsigned
+from ..watch import check
 from .narrow import from_half, to_half
 
 F16, BF16, F32, F64 = (np.dtype(t) for t in (np.float16, np.uint16, np.float32, np.float64))
@@ -29,13 +30,21 @@ CHUNK = 32768
 
 
 def in_chunks(compute: Callable[..., Array], dtype: np.dtype[Any], out: Array | None, *operands: Array) -> Array:
-    """`compute(*operands)` over some lanes at a time; the operands have the same number of lanes, or one."""
+    """`compute(*operands)` over some lanes at a time, or parts of one; operands have the same number of lanes, or one.
+
+    The result is not in `out` where that would not be faster.
+    """
     shape = np.broadcast_shapes(*(x.shape for x in operands))
-    step = max(1, CHUNK // max(1, prod(shape[1:])))
+    each = prod(shape[1:])
+    if each > CHUNK:
+        flat = in_chunks(compute, dtype, None, *(np.broadcast_to(x, shape).reshape(-1) for x in operands))
+        return flat.reshape(shape)
+    step = CHUNK // max(1, each)
     if shape[0] <= step and out is None:
         return compute(*operands)
     result = np.empty(shape, dtype) if out is None else out
     for start in range(0, shape[0], step):
+        check()
         stop = start + step
         result[start:stop] = compute(*(x if x.shape[0] == 1 else x[start:stop] for x in operands))
     return result

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..tiles import Array, unsigned
+from ..watch import check
 from . import precise
 from .rounding import BF16, F16, F32, F64, doubled, in_chunks, mended, narrowed, shortened, widened
 
@@ -84,7 +85,10 @@ def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: l
         numbers = [np.broadcast_to(x, rough.shape)[doubtful].tolist() for x in operands]
         ends = [np.clip(doubled(x[doubtful]), -LIMITS[dtype], LIMITS[dtype]).tolist() for x in (low, high)]
         odd = (unsigned(low)[doubtful] % 2).tolist()
-        up = [_is_above(function, *row) for row in zip(zip(*numbers), *ends, odd)]
+        up = []
+        for row in zip(zip(*numbers), *ends, odd):
+            check()
+            up.append(_is_above(function, *row))
         low[doubtful] = np.where(up, high[doubtful], low[doubtful])
     return low
 

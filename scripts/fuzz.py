@@ -1,7 +1,7 @@
 """Mutated bytecode, mutated texts and made modules through every path: only TileError may come back, and soon.
 
     python scripts/fuzz.py [--kind bytes|texts|smith] [--count N] [--seconds S] [--seed S] [--jobs N]
-                           [--report FILE.md] [--json FILE.json] [--keep FOLDER] [--guided]
+                           [--report FILE.md] [--json FILE.json] [--add FILE.json] [--keep FOLDER] [--guided]
 
 Each input follows from the kind, the seed and its number alone. A finding is made smaller while it stays the same
 finding, and kept as a file that the tests replay. Needs nothing but this checkout; --guided needs atheris.
@@ -310,15 +310,21 @@ def keep(finding: Finding, folder: Path) -> None:
     finding.file = path.name
 
 
-def kept(findings: list[Finding], folder: Path) -> list[Finding]:
-    """One finding for each thing that is wrong, with its file."""
-    signal.signal(signal.SIGVTALRM, _alarm)
+def distinct(findings: list[Finding]) -> list[Finding]:
+    """One finding for each thing that is wrong."""
     first: dict[str, Finding] = {}
     for finding in findings:
         first.setdefault(finding.key, finding)
-    for finding in first.values():
-        keep(finding, folder)
     return list(first.values())
+
+
+def kept(findings: list[Finding], folder: Path) -> list[Finding]:
+    """One finding for each thing that is wrong, with its file."""
+    signal.signal(signal.SIGVTALRM, _alarm)
+    found = distinct(findings)
+    for finding in found:
+        keep(finding, folder)
+    return found
 
 
 # ---------------------------------------------------------------- guided by coverage
@@ -363,13 +369,23 @@ def asked(args: argparse.Namespace) -> list[str]:
     return [*kinds, f"--count {args.count}", *time_box, f"--seed {args.seed}", f"--jobs {args.jobs}"]
 
 
-def markdown(campaign: Campaign, findings: list[Finding], seconds: float, notes: list[str]) -> str:
-    args = campaign.args
+def add_earlier(campaign: Campaign, path: Path) -> list[str]:
+    """Take in the numbers of another run; gives what it said of itself."""
+    earlier = json.loads(path.read_text("utf-8"))
+    for kind, numbers in earlier["kinds"].items():
+        numbers["steps"] = Counter(numbers["steps"])
+        numbers["findings"] = [Finding(**f) for f in numbers["findings"]]
+        campaign.results.setdefault(kind, Result(kind)).add(Result(**numbers))
+    runs: list[str] = earlier["runs"]
+    return runs
+
+
+def markdown(campaign: Campaign, findings: list[Finding], runs: list[str], notes: list[str]) -> str:
+    results = {kind: r for kind, r in campaign.results.items() if r.inputs}
     lines = [
         "# Fuzzing",
         "",
-        f"`python scripts/fuzz.py {' '.join(asked(args))}` on CPython {platform.python_version()}: {args.jobs} "
-        f"processes, {seconds:.0f} s.",
+        *runs,
         "",
         "Each input is a mutant of a small made module, or a made module (`smith`). It goes through reading or",
         "parsing, verifying, printing, writing at each version, dumping and optimising. Allowed is TileError, within",
@@ -378,17 +394,17 @@ def markdown(campaign: Campaign, findings: list[Finding], seconds: float, notes:
         "| kind | inputs | per second of processor time | accepted | refused | slowest, ms | memory, MB | findings |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for kind, r in campaign.results.items():
+    for kind, r in results.items():
         first = {"bytes": "read", "texts": "parse", "smith": "verify"}[kind]
         rate = r.inputs / r.seconds if r.seconds else 0
         lines.append(
             f"| {kind} | {r.inputs:,} | {rate:,.0f} | {r.steps[f'{first}: done']:,} | {r.steps[f'{first}: refused']:,} "
             f"| {r.slowest * 1000:.0f} | {r.peak:.0f} | {len(r.findings)} |"
         )
-    lines += ["", "How often each path was taken:", "", "| path | " + " | ".join(campaign.results) + " |"]
-    lines.append("|---" * (1 + len(campaign.results)) + "|")
-    for path in sorted({p for r in campaign.results.values() for p in r.steps}):
-        lines.append(f"| {path} | " + " | ".join(f"{r.steps[path]:,}" for r in campaign.results.values()) + " |")
+    lines += ["", "How often each path was taken:", "", "| path | " + " | ".join(results) + " |"]
+    lines.append("|---" * (1 + len(results)) + "|")
+    for path in sorted({p for r in results.values() for p in r.steps}):
+        lines.append(f"| {path} | " + " | ".join(f"{r.steps[path]:,}" for r in results.values()) + " |")
     lines += ["", "## Findings", ""]
     lines += [f"- {f.kind}, seed {f.seed}, input {f.number}: {f.what} {f.where} `{f.file}`" for f in findings]
     lines += [] if findings else ["None."]
@@ -406,6 +422,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--report", type=Path, help="write a report in Markdown")
     parser.add_argument("--json", type=Path, help="write the numbers")
+    parser.add_argument("--add", type=Path, action="append", default=[], help="numbers of an earlier run to report too")
     parser.add_argument("--keep", type=Path, default=ROOT / "tests" / "corpus" / "fuzz", help="where findings go")
     parser.add_argument("--guided", action="store_true", help="then let atheris choose inputs, for --seconds (60)")
     args = parser.parse_args()
@@ -413,16 +430,20 @@ def main() -> int:
     started = time.monotonic()
     campaign = Campaign(args)
     campaign.run()
-    findings = kept([f for r in campaign.results.values() for f in r.findings], args.keep)
+    kept([f for r in campaign.results.values() for f in r.findings], args.keep)
+    runs = [f"* `python scripts/fuzz.py {' '.join(asked(args))}`, CPython {platform.python_version()}, "
+            f"{time.monotonic() - started:.0f} s"] if args.count else []  # fmt: skip
+    runs += [line for path in args.add for line in add_earlier(campaign, path)]
+    findings = distinct([f for r in campaign.results.values() for f in r.findings])
     box = int(args.seconds or 60)
     kinds = [kind for kind in args.kinds if kind != "smith"] if args.guided else []
     notes = [f"Guided by coverage, {kind}: {guided(kind, box, args.seed, args.keep)}" for kind in kinds]
-    text = markdown(campaign, findings, time.monotonic() - started, notes)
+    text = markdown(campaign, findings, runs, notes)
     if args.report:
         args.report.write_text(text, "utf-8")
     if args.json:
         numbers = {k: {**asdict(r), "steps": dict(r.steps)} for k, r in campaign.results.items()}
-        args.json.write_text(json.dumps({"seed": args.seed, "kinds": numbers, "notes": notes}, indent=2), "utf-8")
+        args.json.write_text(json.dumps({"runs": runs, "kinds": numbers, "notes": notes}, indent=2), "utf-8")
     sys.stdout.write(text)
     return 1 if findings or any("FOUND" in note for note in notes) else 0
 

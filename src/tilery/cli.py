@@ -409,7 +409,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
 
     sub = verbs.add("debug", debug, ["debug gen --decoder negi --version 13.3", "debug gen --encoder addi"])
     sub.add_argument("what", metavar="WHAT", choices=["gen"], help="gen: print generated source")
-    for kind, use in (("decoder", "reads it from bytecode"), ("encoder", "writes it to bytecode")):
+    uses = {"decoder": "reads it from bytecode", "encoder": "writes it to bytecode", "printer": "prints it"}
+    for kind, use in {**uses, "parser": "reads it from text"}.items():
         sub.add_argument(f"--{kind}", metavar="OP", help=f"what {use}")
     add_version(sub, "of this bytecode version; default: the latest")
     return parser if verbs.parsers.choices else make_parser()

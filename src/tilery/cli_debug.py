@@ -13,6 +13,8 @@ from .version import Version
 GENERATORS = {
     "decoder": "bytecode.decoders:decoder_source",
     "encoder": "bytecode.encoders:encoder_source",
+    "printer": "text.quick_lines:printer_source",
+    "parser": "text.quick_forms:parser_source",
 }
 
 

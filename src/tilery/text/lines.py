@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from typing import Any
 
 from ..attrs import ArrayAttr
+from ..codegen import build, indent
 from ..decl import REQUIRED, AttrKind, Field
 from ..ir import Op, Value
 from . import attributes, format
@@ -63,14 +63,6 @@ _HELPERS: dict[str, Any] = {
 }
 
 
-def define(lines: list[str], name: str, place: str, env: dict[str, Any]) -> Any:
-    """The function that these lines define. Tracebacks show the lines, and so can whoever asks for them."""
-    source = "\n".join([*lines, ""])
-    exec(compile(source, place, "exec"), env)
-    linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
-    return env[name]
-
-
 class Maker:
     """Writes the source of one op's function.
 
@@ -90,16 +82,20 @@ class Maker:
         self.text = self._head() + name
 
     def make(self, pieces: tuple[format.Piece, ...]) -> Line:
-        whole = self.opdef.regions
+        source = self.source(pieces)
+        made: Line = build(f"text of {self.name}", source, self.env)()
+        return made
+
+    def source(self, pieces: tuple[format.Piece, ...]) -> str:
         for piece in pieces:
             self.piece(piece)
-        if whole:
+        if self.opdef.regions:
             self._flush()
             body = ["    parts = []", *self.lines, "    return parts"]
         else:
             body = [*self.lines, f"    return f{self.text!r}"]
-        made: Line = define(["def line(o, n, p):", *body], "line", line_place(self.name), self.env)
-        return made
+        lines = ["def bind():", "    def line(o, n, p):", *indent(body, 1), "    return line", ""]
+        return "\n".join(lines)
 
     def _head(self) -> str:
         outs = self.opdef.outs
@@ -207,11 +203,6 @@ class Maker:
     def _region(self, expression: str) -> None:
         self._flush()
         self.lines.append(f"{self.margin}parts.append({expression})")
-
-
-def line_place(name: str) -> str:
-    """What the source of an op's function is called in tracebacks."""
-    return f"<text of {name}>"
 
 
 def make_line(cls: type[Op], name: str) -> Line:

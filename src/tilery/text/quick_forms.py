@@ -7,17 +7,17 @@ asked of the piecewise parser too, once per text.
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..attrs import MemoryOrderingSemantics
+from ..codegen import build
 from ..decl import BY_NAME, INFER, REQUIRED, AttrKind, Field, OpDef
 from ..ir import Op, Value
+from ..version import Version
 from .custom import FORMS
 from .format import AnyOrder, AttrDict, Blank, Group, Literal, Piece, Use, pieces_of
-from .lines import define
 from .parse_fields import is_keyword, step_of
 from .parse_forms import Typing, alike, shown_types, typing_of
 from .parse_keywords import rounding_modes
@@ -33,12 +33,9 @@ Bind = Callable[["QuickParser"], QuickForm]
 _SP = "[ ]*+"
 _NAME = r"%[A-Za-z0-9$._-]++(?:#[0-9]++)?+"
 _WORD = r"[A-Za-z_][A-Za-z0-9_$.]*+"
-_TYPE = (
-    r"(?:!cuda_tile\.)?+(?:tile<[^>\n]*+>++|token(?![\w$.])"
-    r"|[a-z]++(?:_[a-z]++)?+_view<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)?+>)"
-)
+_TYPE = r"[a-z_!.]++(?:<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)?+>)?+"
 _END = rf"(?:{_SP}loc\(#([A-Za-z0-9$_-]++)\))?+{_SP}(?=\n|\Z)"
-# The text of an attribute, by kind. It only has to end where the attribute does: the piecewise parser knows the rest.
+# A text only has to end where the type or the attribute does: the piecewise parser knows the rest.
 _PLAIN = {
     AttrKind.STR: r'"[^"\\\n]*+"',
     AttrKind.SYM_REF: rf"@{_WORD}",
@@ -225,8 +222,9 @@ class _FormMaker:
             raise NotQuick
         wanted = f"only_{f.attr}" if source is None else f"t_{source.attr}"
         if f.arity == "opt":
-            unpaired = f"({value} is None) is not (t_{f.attr} is None)" if typing.own else "False"
-            self.checks.append(f"{unpaired} or {value} is not None and {value}.type is not {wanted}")
+            if typing.own:
+                self.checks.append(f"({value} is None) is not (t_{f.attr} is None)")
+            self.checks.append(f"{value} is not None and {value}.type is not {wanted}")
         else:
             self.checks.append(f"{value}.type is not {wanted}")
 
@@ -299,7 +297,7 @@ class _FormMaker:
             self.env["WEAK"] = MemoryOrderingSemantics.WEAK
             self.checks.append("a_memory_ordering_semantics is WEAK and a_memory_scope is not None")
 
-    def make(self, place: str) -> Bind:
+    def source(self) -> str:
         for piece in self.pieces:
             self.piece(piece)
         shown = shown_types(self.pieces)
@@ -335,8 +333,7 @@ class _FormMaker:
         self.env["opdef"], self.env["pieces"] = self.opdef, self.pieces
         source += ["    def line(text, at, name, second, ops, names):", *[f"        {line}" for line in body]]
         comment = f"# {self.pattern + _END}"
-        made: Bind = define([comment, *source, "    return line"], "bind", place, self.env)
-        return made
+        return "\n".join([comment, *source, "    return line", ""])
 
 
 def _lookahead(pieces: tuple[Piece, ...]) -> str:
@@ -357,27 +354,35 @@ def _lookahead(pieces: tuple[Piece, ...]) -> str:
     return r"(?=\s*+\})"
 
 
-def place_of(name: str) -> str:
-    """What the source of an op's function is called in tracebacks."""
-    return f"<quick parser of {name}>"
-
-
 _BINDS: dict[int, Bind | None] = {}
+
+
+def _maker(opdef: OpDef) -> _FormMaker:
+    if opdef.cls in FORMS or opdef.regions:
+        raise NotQuick
+    return _FormMaker(opdef, pieces_of(opdef.cls))
+
+
+def is_bound(opdef: OpDef) -> bool:
+    """Whether that has been made."""
+    return opdef.opcode in _BINDS
 
 
 def bind_of(opdef: OpDef) -> Bind | None:
     """What makes the function of an op for each run; None where there is no fast path."""
     if opdef.opcode not in _BINDS:
         try:
-            if opdef.cls in FORMS or opdef.regions:
-                raise NotQuick
-            _BINDS[opdef.opcode] = _FormMaker(opdef, pieces_of(opdef.cls)).make(place_of(opdef.mnemonic))
+            maker = _maker(opdef)
+            source = maker.source()
+            _BINDS[opdef.opcode] = build(f"parser of {opdef.mnemonic}", source, maker.env)
         except NotQuick:
             _BINDS[opdef.opcode] = None
     return _BINDS[opdef.opcode]
 
 
-def source_of(mnemonic: str) -> str:
-    """The source of the function that parses an op's canonical line, below its regular expression; empty if none."""
-    opdef = BY_NAME[mnemonic]
-    return "" if bind_of(opdef) is None else "".join(linecache.getlines(place_of(opdef.mnemonic)))
+def parser_source(opdef: OpDef, version: Version) -> str:
+    """The source of the function that parses an op's canonical line, below its regular expression."""
+    try:
+        return _maker(opdef).source()
+    except NotQuick:
+        return f"# There is no fast path: {opdef.mnemonic} is read piece by piece.\n"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..attrs import Dense
-from ..decl import BY_NAME
+from ..codegen import build
+from ..decl import OpDef
 from ..ir import Op, Value
 from ..ops import Assume, Constant
 from ..types import Type
+from ..version import Version
 from . import format
 from .attributes import dense_text
-from .lines import Line, Maker, define, line_place, make_line
+from .custom import FORMS
+from .lines import Line, Maker, make_line
 from .names import Namer, Names, constant_hint, plan_for
 from .parts import Context
 
@@ -120,7 +122,7 @@ class _QuickMaker(Maker):
         shown = f"o.{use.result.attr}.type" if use.result else f"o.{use.field.attr}.type"
         self.text += f"{' ' * use.space}{{dense(o.{use.field.attr}, {shown})}}"
 
-    def bind(self, pieces: tuple[format.Piece, ...], place: str) -> Bind:
+    def source(self, pieces: tuple[format.Piece, ...]) -> str:
         for piece in pieces:
             self.piece(piece)
         used = "\n".join(self.lines) + self.text
@@ -137,8 +139,7 @@ class _QuickMaker(Maker):
         body = [f"    {word} = {source}" for word, source in shared.items() if f"{word}(" in used
                 or f"{word}[" in used or f"{word}." in used or f" {word})" in used]  # fmt: skip
         body += ["    def line(o, f, i):", *self.lines, f"        return f{self.text + chr(10)!r}", "    return line"]
-        made: Bind = define(["def bind(run):", *body], "bind", place, self.env)
-        return made
+        return "\n".join(["def bind(run):", *body, ""])
 
 
 def _with_parts(made: Line, single: bool) -> Bind:
@@ -172,16 +173,15 @@ def make_bind(cls: type[Op], name: str) -> Bind:
     """What makes the function of an op called `name`, from its format, for each run."""
     if cls.opdef.regions or cls.opdef.format == "custom":
         return _with_parts(make_line(cls, name), not cls.opdef.regions)
-    return _QuickMaker(cls, name).bind(format.pieces_of(cls), place_of(name))
+    maker = _QuickMaker(cls, name)
+    source = maker.source(format.pieces_of(cls))
+    made: Bind = build(f"printer of {name}", source, maker.env)
+    return made
 
 
-def place_of(name: str) -> str:
-    """What the source of an op's function is called in tracebacks."""
-    return f"<quick text of {name}>"
-
-
-def source_of(mnemonic: str) -> str:
-    """The source of the function that prints an op; of the slow twin's for hand-written forms and ops with regions."""
-    opdef = BY_NAME[mnemonic]
-    make_bind(opdef.cls, opdef.mnemonic)
-    return "".join(linecache.getlines(place_of(opdef.mnemonic)) or linecache.getlines(line_place(opdef.mnemonic)))
+def printer_source(opdef: OpDef, version: Version) -> str:
+    """The source of the function that prints an op, as a version calls it."""
+    if opdef.format == "custom":
+        return f"# Written by hand: {FORMS[opdef.cls].__name__} in tilery/text/custom.py\n"
+    maker = Maker if opdef.regions else _QuickMaker
+    return maker(opdef.cls, opdef.name_in(version)).source(format.pieces_of(opdef.cls))

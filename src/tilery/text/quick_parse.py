@@ -20,7 +20,7 @@ from .parse_fields import Step
 from .parse_state import State
 from .parser import Parser
 from .parts import DIALECT
-from .quick_forms import QuickForm, bind_of
+from .quick_forms import QuickForm, bind_of, is_bound
 
 # The results of an op, at most two, and its name.
 _HEAD = re.compile(
@@ -28,6 +28,8 @@ _HEAD = re.compile(
 )
 _REMEMBERED = 256
 """Texts of attributes that are longer are read each time."""
+_PATIENCE = 20
+"""How many ops of a kind are read piece by piece before the fast path for them is made."""
 _LINES = 32
 """An operation of more lines, up to its first region, is for the piecewise parser."""
 
@@ -215,7 +217,7 @@ class _Types(dict[str, Type]):
 
 
 class _Forms(dict[str, QuickForm | None]):
-    """The functions of ops by name, made when one is met."""
+    """The functions of ops by name."""
 
     def __init__(self, parser: QuickParser) -> None:
         super().__init__()
@@ -223,9 +225,31 @@ class _Forms(dict[str, QuickForm | None]):
 
     def __missing__(self, word: str) -> QuickForm | None:
         opdef = BY_NAME.get(word)
-        bind = None if opdef is None or (opdef.testing and not self.parser.testing) else bind_of(opdef)
-        form = self[word] = None if bind is None else bind(self.parser)
+        if opdef is None or (opdef.testing and not self.parser.testing):
+            form = None
+        elif is_bound(opdef):
+            form = self.form_of(opdef)
+        else:
+            form = self._later(word, opdef)
+        self[word] = form
         return form
+
+    def form_of(self, opdef: OpDef) -> QuickForm | None:
+        bind = bind_of(opdef)
+        return None if bind is None else bind(self.parser)
+
+    def _later(self, word: str, opdef: OpDef) -> QuickForm:
+        """To compile the regular expression of an op takes as long as to read a few of them piece by piece."""
+        left = _PATIENCE
+
+        def wait(*_: object) -> int:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                self[word] = self.form_of(opdef)
+            return 0
+
+        return wait
 
 
 def quick_parse(text: str, testing: bool) -> Block | None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from .diag import TileError
@@ -404,12 +405,17 @@ class _Interned(type):
         made = super().__call__(*args, **kwargs)
         if kwargs or len(args) != len(fields(cls)):
             key = (cls, *made.parts())
-        with _LOCK:
-            if (known := _NODES.get(key)) is not None and (node := known()) is not None:
-                return node
-            mine = _NODES[key] = _Ref(made, _forget)
-            mine.key = key
-        return made
+        return _keep(key, made)
+
+
+def _keep(key: tuple[object, ...], made: DebugAttr) -> DebugAttr:
+    """The node of a key: this one, unless another thread was quicker."""
+    with _LOCK:
+        if (known := _NODES.get(key)) is not None and (node := known()) is not None:
+            return node
+        mine = _NODES[key] = _Ref(made, _forget)
+        mine.key = key
+    return made
 
 
 class DebugAttr(Attr, metaclass=_Interned):
@@ -488,12 +494,51 @@ class FileLineCol(Loc):
         return f"{self.filename}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DILoc(Loc):
+class _Flat(_Interned):
+    def __call__(cls, *args: Any, **kwargs: Any) -> object:
+        return _located(*args, **kwargs)
+
+
+def _located(source: FileLineCol, scope: object) -> DILoc:
+    return place_in_scope(scope, source.filename, source.line, source.column)
+
+
+class DILoc(Loc, metaclass=_Flat):
     """A place in a source file within a scope."""
 
-    source: FileLineCol
+    # Flat, as in bytecode, and made with a call less: there is one for every few operations.
+    __slots__ = ("column", "filename", "line", "scope")
+    __match_args__ = ("source", "scope")
+    _specs = dict.fromkeys(__match_args__)
+    filename: str
+    line: int
+    column: int
     scope: DISubprogram | DILexicalBlock
+
+    if TYPE_CHECKING:
+
+        def __init__(self, source: FileLineCol, scope: DISubprogram | DILexicalBlock) -> None: ...
+
+    @property
+    def source(self) -> FileLineCol:
+        return FileLineCol(self.filename, self.line, self.column)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"DILoc cannot be changed: '{name}'")
+
+
+def place_in_scope(scope: object, filename: str, line: int, column: int) -> DILoc:
+    """The same as `DILoc(FileLineCol(filename, line, column), scope)`, faster."""
+    key = (DILoc, scope, filename, line, column)
+    if (known := _NODES.get(key)) is not None and (node := known()) is not None:
+        return node  # type: ignore[return-value]  # keyed by this class
+    made: DILoc = object.__new__(DILoc)
+    put = object.__setattr__
+    put(made, "scope", scope)
+    put(made, "filename", filename)
+    put(made, "line", line)
+    put(made, "column", column)
+    return _keep(key, made)  # type: ignore[return-value]  # the same
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

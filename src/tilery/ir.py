@@ -33,6 +33,11 @@ class Op:
 
     __slots__ = ("extra", "loc")
     opdef: ClassVar[OpDef]
+    # An operation's own rules, methods where it has some: of itself, of what is around it and inside, of symbols.
+    check: ClassVar[Any] = None
+    check_nested: ClassVar[Any] = None
+    check_regions: ClassVar[Any] = None
+    check_symbols: ClassVar[Any] = None
     nested: ClassVar[bool] = True
     """Whether there can be regions, asked of every operation on every walk."""
     loc: Loc | None

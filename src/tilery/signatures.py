@@ -22,7 +22,7 @@ _KNOWN: dict[type[Op], Getter] = {}
 
 def says_all(cls: type[Op]) -> bool:
     """Whether nothing but types and attributes counts for an operation: not where it stands, or what is inside."""
-    if issubclass(cls, UnknownOp) or hasattr(cls, "check_nested") or hasattr(cls, "check_symbols"):
+    if issubclass(cls, UnknownOp) or cls.check_nested is not None or cls.check_symbols is not None:
         return False
     opdef = cls.opdef
     return not (opdef.regions or opdef.parents or opdef.has(TERMINATOR) or opdef.has(SYMBOL))

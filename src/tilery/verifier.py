@@ -132,7 +132,7 @@ class _Scene:
 
     def before(self, o: Op, block: Block | None, known: bool) -> list[Finding]:
         """What can be said of an operation before looking inside; types and attributes are right if `known`."""
-        if hasattr(o, "check_symbols"):
+        if o.check_symbols is not None:
             self.referring.append(o)
         first = _before(o, block, self.ancestors, known)
         if first is not None:
@@ -147,11 +147,19 @@ class _Scene:
         self.ancestors.append(o)
         self.first_inside.append(len(self.referring))
 
-    def leave(self) -> Iterator[Finding]:
+    def leave(self) -> list[Finding]:
         """What can be said of the innermost operation once everything inside is seen."""
         o, first = self.ancestors.pop(), self.first_inside.pop()
-        if o not in self.broken:
-            yield from _after(o, self.module, self.referring[first:])
+        if o in self.broken or isinstance(o, UnknownOp):
+            return []
+        if o.opdef.implicit and (found := _terminators(o)) is not None:
+            return [found]
+        findings: list[Finding] = []
+        if SYMBOL_TABLE in o.opdef.traits:
+            findings += [*_symbols(o), *_references(self.referring[first:], self.module)]
+        if o.check_regions is not None and (answer := o.check_regions()) is not None:
+            findings.append(_finding(o, answer))
+        return findings
 
 
 def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
@@ -255,16 +263,10 @@ def _aspect(t: Type, what: str) -> object:
 
 def _own(o: Op, ancestors: list[Op]) -> Finding | None:
     """The op's own rules: `check`, then `check_nested`, which also sees what is around it."""
-    answer = _call(o, "check")
-    if answer is None:
-        answer = _call(o, "check_nested", ancestors)
+    answer = None if o.check is None else o.check()
+    if answer is None and o.check_nested is not None:
+        answer = o.check_nested(ancestors)
     return None if answer is None else _finding(o, answer)
-
-
-def _call(o: Any, name: str, *args: object) -> str | Problem | None:
-    method = getattr(o, name, None)
-    answer: str | Problem | None = None if method is None else method(*args)
-    return answer
 
 
 def _finding(o: Op, answer: str | Problem) -> Finding:
@@ -291,39 +293,35 @@ def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
 # ---------------------------------------------------------------- what needs the inside
 
 
-def _after(o: Op, module: Module, referring: list[Op]) -> Iterator[Finding]:
-    """What can be said once everything inside is right; `referring` are the operations inside that name symbols."""
-    if isinstance(o, UnknownOp):
-        return
+def _terminators(o: Op) -> Finding | None:
+    """Each block ends with a terminator, and with one that fits."""
     opdef = o.opdef
-    if opdef.implicit:
-        for block in o.blocks:
-            last = block.ops[-1]
-            if not isinstance(last, UnknownOp) and not last.opdef.has(TERMINATOR):
-                yield Finding(last, f"block with no terminator, has '{full_name(last)}'")
-                return
-            if not _ends(last, opdef):
-                implied = f"cuda_tile.{opdef.implicit}"
-                yield op_error(
-                    o,
-                    f"expects regions to end with '{implied}', found '{full_name(last)}'",
-                    notes=(f"in custom textual format, the absence of terminator implies '{implied}'",),
-                )
-                return
-    if opdef.has(SYMBOL_TABLE):
-        yield from _symbols(o)
-        known = {g.sym_name: g for g in reversed(module.globals)} if referring else {}
-        for inner in referring:
-            if (answer := _call(inner, "check_symbols", known)) is not None:
-                yield _finding(inner, answer)
-    if (answer := _call(o, "check_regions")) is not None:
-        yield _finding(o, answer)
+    for block in o.blocks:
+        last = block.ops[-1]
+        if not isinstance(last, UnknownOp):
+            if last.opdef.mnemonic == opdef.implicit:
+                continue
+            if not last.opdef.has(TERMINATOR):
+                return Finding(last, f"block with no terminator, has '{full_name(last)}'")
+        if not _ends(last, opdef):
+            implied = f"cuda_tile.{opdef.implicit}"
+            return op_error(
+                o,
+                f"expects regions to end with '{implied}', found '{full_name(last)}'",
+                notes=(f"in custom textual format, the absence of terminator implies '{implied}'",),
+            )
+    return None
+
+
+def _references(referring: list[Op], module: Module) -> Iterator[Finding]:
+    known = {g.sym_name: g for g in reversed(module.globals)} if referring else {}
+    for inner in referring:
+        if (answer := inner.check_symbols(known)) is not None:
+            yield _finding(inner, answer)
 
 
 def _ends(last: Op, opdef: OpDef) -> bool:
-    """A region ends with its implicit terminator; those of `if` and `loop` may leave earlier too."""
-    if last.name == opdef.implicit:
-        return True
+    """A region ends with its implicit terminator, or if it is one of `if` and `loop`, leaves earlier."""
     return (
         opdef.mnemonic in ("if", "loop")
         and not isinstance(last, UnknownOp)

@@ -19,7 +19,7 @@ from .wire import Cursor, enclose
 
 
 @dataclass(slots=True)
-class Frame:
+class _Frame:
     """A block being read: the op it belongs to, which region of it, and how many operations are still to come."""
 
     op: Op
@@ -48,7 +48,7 @@ class Body:
         self.offsets = offsets
         self.values: list[Value] = list(block.args)
         self.located = 1  # entry 0 of the list is the function itself
-        self.frames: list[Frame] = []
+        self.frames: list[_Frame] = []
         self.wrong: TileError | None = None
 
     def run(self) -> None:
@@ -128,13 +128,13 @@ class Body:
         c.mark(start, f"{count} operations")
         block = Block(args)
         setattr(o, plan.opdef.regions[index].attr, block)
-        self.frames.append(Frame(o, plan, index, block, count, count, outer))
+        self.frames.append(_Frame(o, plan, index, block, count, count, outer))
 
     @staticmethod
     def _in_region(e: TileError, index: int) -> TileError:
         return enclose(enclose(e, "failed to parse block 0 in region."), f"failed to parse region {index}")
 
-    def _end_block(self, frame: Frame) -> None:
+    def _end_block(self, frame: _Frame) -> None:
         ops = frame.block.ops
         expected = "invalid block structure: block is expected to have a terminator operation, but "
         problem = ""

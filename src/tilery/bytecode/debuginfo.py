@@ -15,8 +15,8 @@ from ..attrs import (
     DILexicalBlock,
     DILoc,
     DISubprogram,
-    FileLineCol,
     Loc,
+    place_in_scope,
 )
 from ..codegen import build
 from ..diag import TileError
@@ -28,13 +28,12 @@ Scope = (DISubprogram, DILexicalBlock)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, for what, and where."""
+    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, and for what."""
 
     attr: str
     form: Any
     words: str
     of: str
-    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,9 @@ def _row(cls: type[Attr], tag: int, of: str, *parts: tuple[str, Any, str]) -> Ro
 
 # The location of DILoc is flattened: NVIDIA's messages name its parts by the type they build.
 _PLACE = (
-    Part("filename", str, "file name attribute", "FileLineColLoc", "source.filename"),
-    Part("line", int, "line number", "FileLineColLoc", "source.line"),
-    Part("column", int, "column number", "FileLineColLoc", "source.column"),
+    Part("filename", str, "file name attribute", "FileLineColLoc"),
+    Part("line", int, "line number", "FileLineColLoc"),
+    Part("column", int, "column number", "FileLineColLoc"),
 )
 ROWS = (
     _row(DICompileUnit, 1, "DICompileUnitAttr", ("file", DIFile, "file attribute")),
@@ -90,7 +89,7 @@ ROWS = (
 )
 _BY_TAG = {row.tag: row for row in ROWS}
 _BY_CLASS = {row.cls: row for row in ROWS}
-_GETTERS = {row.cls: [(p.form, attrgetter(p.path or p.attr)) for p in row.parts] for row in ROWS}
+_GETTERS = {row.cls: [(p.form, attrgetter(p.attr)) for p in row.parts] for row in ROWS}
 
 
 def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor, Any], Any]) -> Attr | None:
@@ -117,8 +116,7 @@ def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor
         shown = values[p.attr]
         c.mark(start, f"{p.attr} {shown!r}" if isinstance(shown, (str, int)) else p.attr)
     if row.cls is DILoc:
-        place = FileLineCol(values["filename"], values["line"], values["column"])
-        return DILoc(place, values["scope"])
+        return place_in_scope(**values)
     return row.cls(**values)
 
 
@@ -129,7 +127,8 @@ Quick = Callable[[bytes, int, dict[int, str], dict[int, Any]], tuple[Any, int]]
 def quick_reader(tag: int) -> Quick:
     """What reads an entry of a kind, and says where it ends, if all that it refers to is known; else it trips."""
     row = _BY_TAG[tag]
-    names: dict[str, Any] = {"wide": wide, "Trip": Trip, "DILoc": DILoc, "FileLineCol": FileLineCol, "cls": row.cls}
+    make = place_in_scope if row.cls is DILoc else row.cls
+    names: dict[str, Any] = {"wide": wide, "Trip": Trip, "make": make}
     lines = ["def bind(data, at, strings, known):"]
     for p in row.parts:
         lines += ["    n = data[at]", "    at += 1", "    if n > 127: n, at = wide(data, at - 1)"]
@@ -140,14 +139,9 @@ def quick_reader(tag: int) -> Quick:
         else:
             names[f"form_{p.attr}"] = p.form
             lines += [f"    {p.attr} = known[n]", f"    if not isinstance({p.attr}, form_{p.attr}): raise Trip"]
-    place = row.cls is DILoc
-    made = "DILoc(FileLineCol(filename, line, column), scope)" if place else f"cls({', '.join(_attrs(row))})"
-    reader: Quick = build(f"reader of {row.cls.__name__}", "\n".join([*lines, f"    return {made}, at", ""]), names)
+    lines += [f"    return make({', '.join(p.attr for p in row.parts)}), at", ""]
+    reader: Quick = build(f"reader of {row.cls.__name__}", "\n".join(lines), names)
     return reader
-
-
-def _attrs(row: Row) -> list[str]:
-    return [p.attr for p in row.parts]
 
 
 def entry_parts(node: Attr) -> list[tuple[Any, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from ..attrs import Loc
 from ..decl import BY_OPCODE, TERMINATOR
 from ..ir import Block, Value
-from .body import Body, Frame
+from .body import Body
 from .decoders import Binding, Decoder, decoder
 from .layout import Plan
 from .tables import Tables
@@ -82,62 +82,69 @@ def _locations(tables: Tables, index: int) -> Callable[[], Any]:
     return map(_Filled({}, decode).__getitem__, places).__next__
 
 
+Frame = tuple[Any, Plan, int, Block, int, int]
+"""A block being read: the op it belongs to, its plan, which region of it, the block, how many operations are still to
+come, and how many values were visible outside."""
+
+
 def _run(decoders: _Decoders, b: Binding, at: int, end: int, top: Block) -> int:
     data, opened = b.data, b.opened
     frames: list[Frame] = []
     while True:
         if frames:
-            frame = frames[-1]
-            push = frame.block.ops.append
-            while frame.left:
-                frame.left -= 1
+            o, plan, region, block, left, outer = frames.pop()
+            push = block.ops.append
+            while left:
+                left -= 1
                 at = decoders[data[at]](at + 1, push)
                 if opened:
+                    frames.append((o, plan, region, block, left, outer))
+                    at = _begin(b, at, frames, *opened.pop(), 0)
                     break
+            else:
+                _check_end(block)
+                del b.values[outer:]
+                at = _begin(b, at, frames, o, plan, region + 1)
         else:
             push = top.ops.append
             while at < end:
                 at = decoders[data[at]](at + 1, push)
                 if opened:
+                    at = _begin(b, at, frames, *opened.pop(), 0)
                     break
             else:
                 return at
-        if opened:
-            at = _begin(b, at, frames, *opened.pop(), 0)
-        else:
-            frames.pop()
-            _check_end(frame.block)
-            del b.values[frame.outer :]
-            at = _begin(b, at, frames, frame.op, frame.plan, frame.region + 1)
 
 
 def _begin(b: Binding, at: int, frames: list[Frame], o: Any, plan: Plan, index: int) -> int:
     """Start region `index` of `o`, or finish `o` when there is none; gives the place behind what was read."""
-    regions = plan.opdef.regions
+    data, values, regions = b.data, b.values, plan.opdef.regions
     while index < len(regions):
         f = regions[index]
-        blocks, at = wide(b.data, at)
-        if blocks == 1:
-            count, at = wide(b.data, at)
-            outer = len(b.values)
+        if data[at] == 1:
+            count, at = wide(data, at + 1)
+            outer = len(values)
             for _ in repeat(None, count):
-                number, at = wide(b.data, at)
-                b.values.append(Value(b.types[number]))
-            block = Block(b.values[outer:])
+                number, at = wide(data, at)
+                values.append(Value(b.types[number]))
+            block = Block(values[outer:])
             setattr(o, f.attr, block)
-            count, at = wide(b.data, at)
-            frames.append(Frame(o, plan, index, block, count, count, outer))
+            count, at = wide(data, at)
+            frames.append((o, plan, index, block, count, outer))
             return at
-        if blocks or f.arity == "one":
+        if data[at] or f.arity == "one":
             raise Trip
         setattr(o, f.attr, None)
+        at += 1
         index += 1
     for f in plan.results:
-        value = getattr(o, f.attr)
-        b.values += value if f.arity == "var" else (value,)
+        if f.arity == "var":
+            values += getattr(o, f.attr)
+        else:
+            values.append(getattr(o, f.attr))
     return at
 
 
 def _check_end(block: Block) -> None:
-    if not block.ops or not block.ops[-1].opdef.has(TERMINATOR):
+    if not block.ops or TERMINATOR not in block.ops[-1].opdef.traits:
         raise Trip

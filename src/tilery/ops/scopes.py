@@ -7,7 +7,7 @@ from typing import Any
 
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
 from ..decl import Problem
-from ..ir import Op
+from ..ir import Op, walk
 from .checks import Answer
 
 LOCATION = attrgetter("loc")
@@ -64,7 +64,7 @@ def body_locations(o: Any) -> Answer:
     outer = subprogram(o.loc)
     scopes: dict[Attr, DISubprogram | None] = {}
     known: dict[Attr | None, DISubprogram | None] = {}
-    for loc in _locations(o):
+    for loc in set(map(LOCATION, walk(o))):
         if isinstance(loc, DILoc):
             if loc.scope not in scopes:
                 scopes[loc.scope] = subprogram(loc)
@@ -88,17 +88,6 @@ def body_locations(o: Any) -> Answer:
             bare=True,
         )
     return None
-
-
-def _locations(o: Op) -> set[Attr | None]:
-    """The locations of all that is inside."""
-    found: set[Attr | None] = set()
-    todo = [o]
-    while todo:
-        for block in todo.pop().blocks:
-            found.update(map(LOCATION, block.ops))
-            todo += [inner for inner in block.ops if inner.nested]
-    return found
 
 
 def _inner_first(o: Op) -> list[Op]:

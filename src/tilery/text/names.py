@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import length_hint
 from typing import Any
 
 from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value
 from ..ops import Assume, Constant, For, Reduce
+from ..record import dataclass
 from ..types import I1, Type
 from .attributes import splat_bits
 from .floats import is_nan, whole_number

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from ..attrs import Attr
 from ..decl import INFER, REQUIRED, AnyTensorView, Field, OpDef
 from ..diag import TileError
 from ..ir import Block, Op, Value
+from ..record import dataclass
 from ..types import GatherScatterView, PartitionView, StridedView, Type, quoted
 from .custom import FORMS
 from .format import Blank, Group, Literal, Piece, Use, pieces_of

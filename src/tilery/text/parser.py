@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NoReturn
 
@@ -15,6 +14,7 @@ from ..diag import Note, TileError
 from ..gcpause import paused
 from ..ir import Block, Op, UnknownOp, Value, walk
 from ..ops import Module
+from ..record import dataclass
 from .lexer import is_word, symbol_name
 from .parse_locs import UNKNOWN, as_loc, is_loc
 from .parse_names import NameCursor, Scope
@@ -369,7 +369,7 @@ def _forms(testing: bool) -> dict[str, Syntax]:
 # ---------------------------------------------------------------- the whole text
 
 
-@dataclass
+@dataclass()
 class Parsed:
     """A module and where its operations stand in the text."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 
 from ..diag import TileError
 from ..gcpause import paused
 from ..ir import Block, Op, UnknownOp
 from ..ops import Module
+from ..record import dataclass
 from .generic import generic_line
 from .lines import Line, make_line
 from .locations import Aliases, Node

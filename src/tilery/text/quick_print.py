@@ -7,9 +7,9 @@ block's lines have empty strings where operations with regions go.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 
 from ..ir import Block, Op, UnknownOp
+from ..record import dataclass
 from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import START, Namer, State, too_long

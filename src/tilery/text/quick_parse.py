@@ -32,6 +32,7 @@ _ALIAS = re.compile(
     rf"{SPACE}{_ID} = (?:loc\(\"([^\"\\\n\v\f]*+)\":([0-9]{{1,9}}+):([0-9]{{1,9}}+)\)"
     rf"|#cuda_tile\.di_loc<{_ID} in {_ID}>)[ ]*+(?=\n|\Z)"
 )
+_END = re.compile(rf"{SPACE}\}}(?: loc\((#[A-Za-z_][A-Za-z0-9_]*+)\))?+[ ]*+\n(?!{SPACE}(?:else|loc|attributes|\{{))")
 _REMEMBERED = 256
 """Texts of attributes that are longer are read each time."""
 _PATIENCE = 20
@@ -114,14 +115,26 @@ class QuickParser(Parser):
                 if form is not None and (end := form(text, found.end(), name, second, ops, names)):
                     at = end
                     continue
-            elif end := self._alias(at):
+            elif (end := self._end(at)) or (end := self._alias(at)):
                 at = end
+                scope = self.scopes[-1]
+                ops, names = scope.block.ops, scope.names
                 continue
             at = self._item(at)
             if at < 0:
                 return
             scope = self.scopes[-1]
             ops, names = scope.block.ops, scope.names
+
+    def _end(self, at: int) -> int:
+        """Read a bracket that ends an operation; gives the place behind it, 0 if it is no such."""
+        found = _END.match(self.text, at) if len(self.scopes) > 1 else None
+        if found is None:
+            return 0
+        loc = found[1]
+        self.toks, self.i = ["}", ""] if loc is None else ["}", "loc", "(", loc, ")", ""], 0
+        self._close()
+        return found.end()
 
     def _alias(self, at: int) -> int:
         """Read the definition of a location of the two common forms; gives the place behind it, 0 if it is no such."""

@@ -82,9 +82,13 @@ class AttrCursor(TypeCursor):
             self.plain("attribute names with a '.' are reserved for dialect-defined names")
         self.i += 1
         self.expect("=", " in attribute alias definition")
-        self.aliases[name] = self.attribute()
+        self.set_alias(name, self.attribute())
+
+    def set_alias(self, name: str, attr: Attr) -> None:
+        """Define an alias of the attribute that was read last."""
+        self.aliases[name] = attr
         # Debug information is shared and has names of its own in text: it cannot grow without end.
-        self._costs[name] = (0, 1) if isinstance(self.aliases[name], DebugAttr) else (self._height, self._size)
+        self._costs[name] = (0, 1) if isinstance(attr, DebugAttr) else (self._height, self._size)
 
     def location(self) -> Attr:
         """What stands in `loc(…)`, between the brackets."""

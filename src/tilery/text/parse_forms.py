@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import cache
 from typing import Any, NoReturn
 
 from ..attrs import Attr
@@ -61,12 +62,16 @@ def _walk(p: Parser, s: State, pieces: tuple[Piece, ...], at: int) -> Generator[
             case Use("arguments", f):
                 s.values[f.attr] = yield Region(p.arguments(), s.opdef.regions.index(f))
             case Group(inner):
-                if starts(inner)(p.tok):
+                if _starts(inner)(p.tok):
                     yield from _walk(p, s, inner, at)
             case _:
-                step = step_of(piece)
+                step = _step_of(piece)
                 assert step is not None
                 step(p, s)
+
+
+_starts = cache(starts)
+_step_of = cache(step_of)
 
 
 # ---------------------------------------------------------------- putting an operation together

@@ -37,6 +37,11 @@ _BUILTIN |= {"f6E2M3FN", "f6E3M2FN"}
 _SHAPED = {"tensor", "vector", "memref", "complex", "tuple"}
 
 
+_KNOWN: dict[str, Type] = {}
+"""Types that are one token, by their text: most texts of a process have the same ones. Bounded, as input is not."""
+_KNOWN_LENGTH, _KNOWN_COUNT = 200, 2000
+
+
 class TypeCursor(Cursor):
     """A cursor that reads types."""
 
@@ -57,6 +62,11 @@ class TypeCursor(Cursor):
         if found is not None:
             self.i += 1
             return found
+        found = _KNOWN.get(token)
+        if found is not None:
+            self.i += 1
+            self.seen[token] = found
+            return found
         if token[-1:] == ">" and len(token) > 1 and token != "->":
             self.enter()
             made: Type = run(_type(self))
@@ -64,6 +74,10 @@ class TypeCursor(Cursor):
                 self.wrong("expected '>'")
             self.leave()
             self.seen[token] = made
+            if len(token) <= _KNOWN_LENGTH:
+                if len(_KNOWN) >= _KNOWN_COUNT:
+                    _KNOWN.clear()
+                _KNOWN[token] = made
             return made
         made = run(_type(self))
         return made

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
+from ..attrs import DILexicalBlock, DILoc, DISubprogram, FileLineCol, Loc
 from ..decl import BY_NAME, OpDef
 from ..diag import TileError
 from ..ir import Block
@@ -26,6 +27,12 @@ from .quick_forms import QuickForm, bind_of, is_bound
 _HEAD = re.compile(
     rf"{SPACE}(?:(%{SUFFIX})(?:, (%{SUFFIX}))?+ = )?+(?:{re.escape(DIALECT)})?+([a-z][a-z0-9_]*+)(?![\w$.<])"
 )
+_ID = r"#([A-Za-z_][A-Za-z0-9_]*+)"
+_ALIAS = re.compile(
+    rf"{SPACE}{_ID} = (?:loc\(\"([^\"\\\n\v\f]*+)\":([0-9]{{1,9}}+):([0-9]{{1,9}}+)\)"
+    rf"|#cuda_tile\.di_loc<{_ID} in {_ID}>)[ ]*+(?=\n|\Z)"
+)
+_END = re.compile(rf"{SPACE}\}}(?: loc\((#[A-Za-z_][A-Za-z0-9_]*+)\))?+[ ]*+\n(?!{SPACE}(?:else|loc|attributes|\{{))")
 _REMEMBERED = 256
 """Texts of attributes that are longer are read each time."""
 _PATIENCE = 20
@@ -108,11 +115,45 @@ class QuickParser(Parser):
                 if form is not None and (end := form(text, found.end(), name, second, ops, names)):
                     at = end
                     continue
+            elif (end := self._end(at)) or (end := self._alias(at)):
+                at = end
+                scope = self.scopes[-1]
+                ops, names = scope.block.ops, scope.names
+                continue
             at = self._item(at)
             if at < 0:
                 return
             scope = self.scopes[-1]
             ops, names = scope.block.ops, scope.names
+
+    def _end(self, at: int) -> int:
+        """Read a bracket that ends an operation; gives the place behind it, 0 if it is no such."""
+        found = _END.match(self.text, at) if len(self.scopes) > 1 else None
+        if found is None:
+            return 0
+        loc = found[1]
+        self.toks, self.i = ["}", ""] if loc is None else ["}", "loc", "(", loc, ")", ""], 0
+        self._close()
+        return found.end()
+
+    def _alias(self, at: int) -> int:
+        """Read the definition of a location of the two common forms; gives the place behind it, 0 if it is no such."""
+        found = _ALIAS.match(self.text, at) if len(self.scopes) == 1 else None
+        if found is None:
+            return 0
+        name, file, line, column, source, scope = found.groups()
+        made: Loc
+        if file is not None:
+            made = FileLineCol(file, int(line), int(column))
+        else:
+            inner, outer = self.aliases.get(source), self.aliases.get(scope)
+            if not isinstance(inner, FileLineCol) or not isinstance(outer, (DISubprogram, DILexicalBlock)):
+                return 0
+            made = DILoc(inner, outer)
+        if name in self.aliases:
+            return 0
+        self.set_alias(name, made)
+        return found.end()
 
     def _item(self, at: int) -> int:
         """Read what stands at a place piece by piece; gives the place behind it, -1 at the end of the text."""

@@ -96,7 +96,7 @@ def kind(row: dict[str, Any], base: dict[str, Any]) -> str:
 def reason(row: dict[str, Any]) -> str:
     """The first line of an error, without what differs from test to test."""
     lines = [line for line in str(row.get("message", "")).splitlines() if line.strip()] or [""]
-    first = re.sub(r"0x[0-9a-f]+", "0x...", lines[0])
+    first = re.sub(r"(?<![\w.])/[\w./+-]+/", "", re.sub(r"0x[0-9a-f]+", "0x...", lines[0]))
     return f"{row.get('error', '')}: {first}"[:160].replace("|", "\\|")
 
 

@@ -146,10 +146,10 @@ class Machine:
         if not active:
             return None
         ready = [b for b in active if not self._waits(b)]
-        if not ready or all(b.turn for b in ready):
-            if self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
-                active.append(fresh)
-                ready.append(fresh)
+        wanted = not ready or all(b.turn for b in ready)
+        if wanted and self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
+            active.append(fresh)
+            ready.append(fresh)
         if not ready:
             raise self._deadlock(active)
         first = min(ready, key=lambda b: (b.turn, b.pc))

@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
-.PHONY: help demo test lint types unit package docs format clean
+.PHONY: help demo test lint types unit package fuzz docs format clean
 
 help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
 	@echo "make test     every check: lint, types, package, tests"
-	@echo "make docs     rewrite docs/reference from the tables"
+	@echo "make fuzz     broken input through every path, for a minute"
+	@echo "make docs     rewrite docs/reference and docs/documents.md from the tables"
 	@echo "make format   format the code"
 	@echo "make clean    remove .venv and what tools leave behind"
 
@@ -33,8 +34,15 @@ unit: $(VENV)/.tested
 package: $(VENV)/.tested
 	sh scripts/check_package.sh $(BIN)/python
 
+# More: make fuzz FUZZ='--count 1000000 --seed 7 --jobs 16 --report docs/reports/fuzz.md'
+FUZZ ?= --count 1000000 --seconds 60
+
+fuzz: $(VENV)/.installed
+	$(BIN)/python scripts/fuzz.py $(FUZZ)
+
 docs: $(VENV)/.installed
 	$(BIN)/python -m tilery.docs
+	$(BIN)/python -m tilery.documented.claims
 
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .

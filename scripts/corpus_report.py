@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import oracle  # noqa: E402
 import tilery  # noqa: E402
-from test_bytecode import mutate  # noqa: E402
+from broken import mutate_bytes, mutate_text  # noqa: E402
 from tilery import TileError  # noqa: E402
 from tilery.progress import progress  # noqa: E402
 from tilery.version import SUPPORTED  # noqa: E402
@@ -95,8 +95,8 @@ def mutations(files: list[Path], count: int) -> Counter[str]:
     texts = [tilery.show(tilery.load(path)) for path in files[:: max(1, len(files) // 200)]]
     with progress(2 * count, "mutants") as step:
         for _ in range(count):
-            data = mutate(rng.choice(files).read_bytes(), rng)
-            broken = mutate(rng.choice(texts).encode(), rng).decode("utf-8", "replace")
+            data = mutate_bytes(rng.choice(files).read_bytes(), rng)
+            broken = mutate_text(rng.choice(texts), rng)
             for kind, load in (
                 ("bytes", lambda d=data: tilery.load(d)),
                 ("texts", lambda t=broken: tilery.parse(t)),

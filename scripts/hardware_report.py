@@ -172,8 +172,8 @@ def report(verdicts: list[Verdict]) -> str:
     head = [
         "# A GPU's answers",
         "",
-        "Written by `scripts/hardware_report.py`: small kernels that NVIDIA's compiler built for an H200 and that ran there,",
-        "run again on the reference engine, and all that they leave in memory or print compared bit by bit.",
+        "Written by `scripts/hardware_report.py`: small kernels that NVIDIA's compiler built for an H200 and that ran",
+        "there, run again on the reference engine, and all that they leave in memory or print compared bit by bit.",
         f"{equal} of {len(verdicts)} cases are bit-equal.",
         "",
     ]

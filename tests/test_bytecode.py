@@ -10,6 +10,7 @@ import pytest
 
 import oracle
 import tilery
+from broken import mutate_bytes
 from tilery import TileError, Version
 from tilery.bytecode.reader import read
 from tilery.bytecode.writer import write
@@ -61,32 +62,11 @@ def test_conversion_keeps_the_meaning_or_refuses(corpus: list[Path]) -> None:
         assert works == list(SUPPORTED[len(SUPPORTED) - len(works) :]), path.name
 
 
-def mutate(data: bytes, rng: random.Random) -> bytes:
-    """A few random changes, most of them small."""
-    out = bytearray(data)
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        if not out:
-            break
-        at = rng.randrange(len(out))
-        match rng.randrange(8):
-            case 0:
-                del out[at : at + rng.choice((1, 2, 8))]
-            case 1:
-                out[at:at] = rng.randbytes(rng.choice((1, 2, 4)))
-            case 2:
-                del out[at:]
-            case 3:
-                out[at:at] = b"\xff" * 9
-            case _:
-                out[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256), out[at] ^ 1))
-    return bytes(out)
-
-
 @pytest.mark.corpus
 def test_mutated_files_give_nothing_but_errors_with_a_place(corpus: list[Path]) -> None:
     rng = random.Random(oracle.SEED)
     for _ in range(20_000 if oracle.FULL else 1_500):
-        data = mutate(rng.choice(corpus).read_bytes(), rng)
+        data = mutate_bytes(rng.choice(corpus).read_bytes(), rng)
         for reader in (None, "13.1"):
             try:
                 module = tilery.load(data, reader=reader, verify=False)
@@ -105,7 +85,7 @@ def test_errors_are_those_of_tileirdisasm(corpus: list[Path]) -> None:
     rng = random.Random(oracle.SEED + 1)
     refused = same = 0
     for _ in range(5_000 if oracle.FULL else 300):
-        data = mutate(rng.choice(corpus).read_bytes(), rng)
+        data = mutate_bytes(rng.choice(corpus).read_bytes(), rng)
         answer = oracle.disassemble(data)
         if answer.returncode < 0 or not data.startswith(b"\x7fTileIR\0"):
             continue  # NVIDIA's tool crashed, or says of anything else only that it is no bytecode

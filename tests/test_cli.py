@@ -25,7 +25,7 @@ from tilery.decl import registered
 from tilery.ops import AddF, Entry, Module, Return
 from tilery.types import F32, F64, Function, Tile
 
-VERBS = ["info", "dis", "asm", "check", "convert", "dump", "fmt", "diff", "ops", "smith", "opt", "run"]
+VERBS = ["info", "dis", "asm", "check", "convert", "dump", "fmt", "diff", "ops", "smith", "opt", "debug", "run"]
 TEXT = "entry @k(%a: tile<i32>) {\n  %0 = addi %a, %a : tile<i32>\n  return\n}\n"
 
 

@@ -24,6 +24,9 @@ DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += sorted((ROOT / "docs" / "guides").glob("*.md"))
 REFERENCE = sorted((ROOT / "docs" / "reference").rglob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+SCRIPT = re.compile(r"^`(\w+\.py)`:\n\n```python\n(.*?)^```$", re.M | re.S)
+"""A Python file that the commands of a document use."""
+NEEDS_CUTILE = ["cutile.md"]
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -115,6 +118,10 @@ def rerun(block: re.Match[str]) -> str:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_commands_print_what_is_shown(path: Path, workshop: Path) -> None:
     text = path.read_text("utf-8")
+    if path.name in NEEDS_CUTILE:
+        pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
+    for name, content in SCRIPT.findall(text):
+        Path(name).write_text(content)
     now = CONSOLE.sub(rerun, text)
     if os.environ.get("BLESS"):
         path.write_text(now, "utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -415,8 +415,7 @@ def test_functions_do_not_depend_on_the_last_bits_of_f64(name: str) -> None:
 @pytest.mark.parametrize("x", [0.3, -1.75, 22.0, 1e-30])
 @pytest.mark.parametrize("name", TRANSCENDENTAL)
 def test_many_digits(name: str, x: float) -> None:
-    with localcontext() as context:
-        context.prec = precise.DIGITS
+    with localcontext(Context(prec=precise.DIGITS)):
         if x > 0 or not name.startswith("log"):
             got = float(getattr(precise, name)(Decimal(x)))
             assert math.isclose(got, getattr(math, name)(x), rel_tol=5e-16)

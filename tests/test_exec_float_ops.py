@@ -124,3 +124,14 @@ def test_as_on_hardware(group: str) -> None:
         allowed = 0 if exact else ULPS.get(case["op"], 0)
         assert steps(unsigned(got)[differ], want[differ]) <= allowed, name
         assert allowed or not differ.any(), name
+
+
+@pytest.mark.parametrize("name, change", [("absf", lambda b: b & 0x7FFF), ("negf", lambda b: b ^ 0x8000)])
+def test_the_sign_of_every_f16(name: str, change: Any) -> None:
+    """Only the sign bit changes; a NaN becomes the canonical one, as on an H200."""
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    function = RUNS[type(o := operation(f"{name} %x : tile<f16>", "f16"))].function
+    got = unsigned(function(o, bits.view(np.float16)[None])[0])
+    number = (bits & 0x7FFF) <= 0x7C00
+    assert (got[number] == change(bits[number])).all()
+    assert set(got[~number].tolist()) == {0x7FFF}

@@ -36,7 +36,7 @@ def spoil(module: Module) -> bool:
     wrong = {AddI: SubI, SubI: AddI, MulI: AddI}
     for o in reversed(list(walk(module))):
         if type(o) in wrong:
-            o.__class__ = wrong[type(o)]
+            o.__class__ = wrong[type(o)]  # the same slots, another meaning
             return True
     return False
 

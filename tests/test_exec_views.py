@@ -364,3 +364,18 @@ tensor_view<?x70xf32, strides=[70,1]>, dim_map=[1, 0]> -> tile<i8>
     columns, rows = get_index_space_shape(shape, tensor)
     assert columns.tolist() == [10]
     assert rows.tolist() == [10, 0x33] and rows.dtype == np.int8  # the lower bits of 0x33333333
+
+
+def test_the_shape_of_a_tensor_is_what_it_was_made_with() -> None:
+    text = """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>, %out: tile<ptr<i32>>) {
+      %t = make_tensor_view %p, shape = [%n, 7], strides = [7, 1] : tile<i32> -> tensor_view<?x7xf32, strides=[7,1]>
+      %s:2 = get_tensor_shape %t : tensor_view<?x7xf32, strides=[7,1]> -> tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %next = offset %out, %one : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+      %t0 = store_ptr_tko weak %out, %s#0 : tile<ptr<i32>>, tile<i32> -> token
+      %t1 = store_ptr_tko weak %next, %s#1 : tile<ptr<i32>>, tile<i32> -> token
+      return
+    }"""
+    out = np.zeros(2, np.int32)
+    tilery.compile(tilery.parse(text)).launch(1, [np.zeros(1, np.float32), 50, out])
+    assert out.tolist() == [50, 7]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import oracle
+from broken import mutate_text
 from tilery.attrs import CallSite, DictAttr, DILoc, FileLineCol, FusedLoc, IntAttr, NameLoc, OpaqueAttr, StrAttr
 from tilery.bytecode.writer import write
 from tilery.decl import OpDef, registered
@@ -88,17 +89,11 @@ def test_cut_anywhere_is_refused_with_a_place(opdef: OpDef) -> None:
 
 @pytest.mark.parametrize("opdef", OPS, ids=lambda d: d.mnemonic)
 def test_mutations_raise_nothing_but_tile_errors(opdef: OpDef) -> None:
-    random_ = random.Random(opdef.mnemonic)
-    text = whole(opdef)
-    parts = ["%", "%n", "#x", "!x", "^b:", '"', "{", "}", "(", ")", "<", ">", "[", "]", ":", ",", "=", "->", "-", "0x",
-             "1.5", "99999999999999999999", "tile<4xf32>", "loc(", "dense<", "\0", "é", "\\", "//", "x4"]  # fmt: skip
+    rng = random.Random(opdef.mnemonic)
     for _ in range(200):
-        mutant = text
-        for _ in range(random_.randint(1, 3)):
-            at = random_.randrange(len(mutant) + 1)
-            mutant = mutant[:at] + random_.choice(parts) + mutant[at + random_.randint(0, 3) :]
+        mutant = mutate_text(whole(opdef), rng)
         try:
-            parse(mutant, testing=True, allow_unregistered=random_.random() < 0.5)
+            parse(mutant, testing=True, allow_unregistered=rng.random() < 0.5)
         except TileError as error:
             assert error.render()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from pathlib import Path
@@ -11,8 +12,9 @@ import pytest
 import oracle
 import tilery
 from mutation import mutate
-from tilery import TileError
+from tilery import TileError, verifier
 from tilery.bytecode.writer import write
+from tilery.ops import Module
 from tilery.smith import smith
 from tilery.version import SUPPORTED
 
@@ -95,3 +97,33 @@ def test_a_symbol_is_defined_once() -> None:
     (found,) = tilery.verify(module)
     assert found.message == "redefinition of symbol named 'k'"
     assert found.related[0][0] is module.entries[0]
+
+
+def mutants(count: int) -> list[Module]:
+    """Modules with something wrong in most of them, each broken thing several times."""
+    rng = random.Random(oracle.SEED + 3)
+    made = [mutate(smith(rng.randrange(1 << 30), size=20), rng) for _ in range(count)]
+    for module in made:
+        for entry in module.entries:
+            copies = [tilery.clone(o) for o in entry.body.ops[:-1] if not o.blocks]
+            entry.body.ops[-1:-1] = copies
+    return made
+
+
+def test_remembered_signatures_change_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    modules = mutants(60)
+    fast = [verifier.verify(module, hints=hints) for module in modules for hints in verifier.Hints]
+    numbers = itertools.count()
+    monkeypatch.setattr(verifier, "signature", lambda cls: lambda o: next(numbers))
+    slow = [verifier.verify(module, hints=hints) for module in modules for hints in verifier.Hints]
+    assert fast == slow
+    assert sum(map(len, fast)) > 60
+
+
+def test_what_bytecode_gives_needs_no_look_at_dominance() -> None:
+    for module in mutants(60):
+        try:
+            again = tilery.load(write(module), verify=False)
+        except TileError:
+            continue  # bytecode cannot hold it
+        assert tilery.verify(again) == verifier.verify(again, dominance=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .diag import TileError
@@ -35,16 +34,20 @@ def load(source: Source, *, reader: str | None = None, verify: bool = True) -> M
 
 def read_any(data: bytes, *, file: str = "", reader: str | None = None) -> Module:
     """A module from bytecode or text, not verified."""
-    from .bytecode.reader import read
-    from .text.parser import parse as parse_text
+    # Only what is needed is imported: a command on a small file spends most of its time on that.
+    if is_text(data):
+        from .text.parser import parse as parse_text
 
-    return parse_text(data.decode("utf-8"), file=file) if _is_text(data) else read(data, file=file, reader=reader)
+        return parse_text(data.decode("utf-8"), file=file)
+    from .bytecode.reader import read
+
+    return read(data, file=file, reader=reader)
 
 
 def _require_legal(module: Module, data: bytes, file: str) -> None:
     from .verifier import verify as find
 
-    if findings := find(module, max_errors=1):
+    if findings := find(module, max_errors=1, dominance=is_text(data)):
         from .check import explain
 
         raise explain(module, findings, data, file)[0]
@@ -125,8 +128,15 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
     return Loaded(module).kernel(entry)
 
 
-def show(module: Module, *, style: str = "disasm", locs: bool = False) -> str:
-    """The text of a module: `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic."""
+def show(module: Module, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:
+    """The text of a module: `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic.
+
+    Style and names can also be `documented`, see `tilery.documented`.
+    """
+    if names != "disasm" or style == "documented":
+        from .documented.printing import show as print_documented
+
+        return print_documented(module, style, locs, names)
     from .text.printer import show as print_module
 
     return print_module(module, style=style, locs=locs)
@@ -136,12 +146,13 @@ def _bytes_of(source: Source) -> tuple[bytes, str]:
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source), ""
     file = fspath(source)
-    return Path(file).read_bytes(), file
+    with open(file, "rb") as opened:
+        return opened.read(), file
 
 
-def _is_text(data: bytes) -> bool:
+def is_text(data: bytes) -> bool:
     """Text is UTF-8 without zero bytes, and does not start as bytecode does."""
-    if b"\0" in data or data.startswith(b"\x7f"):
+    if data.startswith(b"\x7f") or b"\0" in data:
         return False
     try:
         data.decode("utf-8")

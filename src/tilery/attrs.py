@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from functools import cached_property
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from .diag import TileError
+from .record import dataclass, field, fields
 from .types import I1, Scalar, Tile, Type
 from .version import V13_1, V13_4, Version
 
@@ -30,6 +32,9 @@ class TileEnum(Enum):
 
     def __init__(self, *_: object) -> None:
         self.text = self.text or self.name.lower()
+
+    # Members are single objects; hashing them as such takes a quarter of the time that Enum's own way takes.
+    __hash__ = object.__hash__
 
 
 class RoundingMode(TileEnum):
@@ -371,22 +376,55 @@ class OptimizationHints(Attr):
 
 # ---------------------------------------------------------------- debug information
 
-_NODES: WeakValueDictionary[tuple[object, ...], DebugAttr] = WeakValueDictionary()
+
+class _Ref(ref["DebugAttr"]):
+    """A weak reference that knows its key."""
+
+    __slots__ = ("key",)
+    key: tuple[object, ...]
+
+
+# A WeakValueDictionary by hand: a file of debug information makes a node for every few operations.
+_NODES: dict[tuple[object, ...], _Ref] = {}
+_LOCK = threading.RLock()
+
+
+def _forget(gone: _Ref) -> None:
+    with _LOCK:
+        if _NODES.get(gone.key) is gone:
+            del _NODES[gone.key]
 
 
 class _Interned(type):
     """Makes equal nodes the same object: a chain of call sites shares so much that comparing trees would not end."""
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
+        key: tuple[object, ...] = (cls, *args)
+        if (known := _NODES.get(key)) is not None and not kwargs and (node := known()) is not None:
+            return node
         made = super().__call__(*args, **kwargs)
-        return _NODES.setdefault((cls, *made.parts()), made)
+        if kwargs or len(args) != len(fields(cls)):
+            key = (cls, *made.parts())
+        return _keep(key, made)
+
+
+def _keep(key: tuple[object, ...], made: DebugAttr) -> DebugAttr:
+    """The node of a key: this one, unless another thread was quicker."""
+    with _LOCK:
+        if (known := _NODES.get(key)) is not None and (node := known()) is not None:
+            return node
+        mine = _NODES[key] = _Ref(made, _forget)
+        mine.key = key
+    return made
 
 
 class DebugAttr(Attr, metaclass=_Interned):
     """Base of debug information. Equal nodes are the same object; compare with `is`."""
 
+    __slots__ = ("__weakref__",)
+
     def parts(self) -> tuple[object, ...]:
-        return tuple(getattr(self, f.name) for f in fields(self))  # type: ignore[arg-type]  # every subclass is one
+        return tuple(getattr(self, name) for name in fields(self))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
@@ -401,7 +439,7 @@ class DebugAttr(Attr, metaclass=_Interned):
         return type(self), self.parts()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DIFile(DebugAttr):
     """A source file."""
 
@@ -409,14 +447,14 @@ class DIFile(DebugAttr):
     directory: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DICompileUnit(DebugAttr):
     """What was compiled together."""
 
     file: DIFile
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DISubprogram(DebugAttr):
     """A function of the source."""
 
@@ -428,7 +466,7 @@ class DISubprogram(DebugAttr):
     scopeLine: int = 0
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DILexicalBlock(DebugAttr):
     """A block inside a function of the source."""
 
@@ -441,8 +479,10 @@ class DILexicalBlock(DebugAttr):
 class Loc(DebugAttr):
     """Base of locations; an unknown location is None."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, eq=False, repr=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FileLineCol(Loc):
     """A place in a file. Bytecode cannot hold it without a scope and writes it as unknown, as NVIDIA's writer does."""
 
@@ -454,15 +494,54 @@ class FileLineCol(Loc):
         return f"{self.filename}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DILoc(Loc):
+class _Flat(_Interned):
+    def __call__(cls, *args: Any, **kwargs: Any) -> object:
+        return _located(*args, **kwargs)
+
+
+def _located(source: FileLineCol, scope: object) -> DILoc:
+    return place_in_scope(scope, source.filename, source.line, source.column)
+
+
+class DILoc(Loc, metaclass=_Flat):
     """A place in a source file within a scope."""
 
-    source: FileLineCol
+    # Flat, as in bytecode, and made with a call less: there is one for every few operations.
+    __slots__ = ("column", "filename", "line", "scope")
+    __match_args__ = ("source", "scope")
+    _specs = dict.fromkeys(__match_args__)
+    filename: str
+    line: int
+    column: int
     scope: DISubprogram | DILexicalBlock
 
+    if TYPE_CHECKING:
 
-@dataclass(frozen=True, eq=False, repr=False)
+        def __init__(self, source: FileLineCol, scope: DISubprogram | DILexicalBlock) -> None: ...
+
+    @property
+    def source(self) -> FileLineCol:
+        return FileLineCol(self.filename, self.line, self.column)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"DILoc cannot be changed: '{name}'")
+
+
+def place_in_scope(scope: object, filename: str, line: int, column: int) -> DILoc:
+    """The same as `DILoc(FileLineCol(filename, line, column), scope)`, faster."""
+    key = (DILoc, scope, filename, line, column)
+    if (known := _NODES.get(key)) is not None and (node := known()) is not None:
+        return node  # type: ignore[return-value]  # keyed by this class
+    made: DILoc = object.__new__(DILoc)
+    put = object.__setattr__
+    put(made, "scope", scope)
+    put(made, "filename", filename)
+    put(made, "line", line)
+    put(made, "column", column)
+    return _keep(key, made)  # type: ignore[return-value]  # the same
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallSite(Loc):
     """A place reached by inlining: where the callee's code is and where it was called."""
 
@@ -470,7 +549,7 @@ class CallSite(Loc):
     caller: Loc | None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NameLoc(Loc):
     """A named place. Text only."""
 
@@ -478,7 +557,7 @@ class NameLoc(Loc):
     child: Loc | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FusedLoc(Loc):
     """Several places at once. Text only."""
 

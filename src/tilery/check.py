@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from .attrs import Attr, CallSite, DILoc, FileLineCol
 from .diag import Note, TileError
 from .ir import Op, Value, walk
 from .ops import Module
+from .record import dataclass, field
 from .verifier import MAX_ERRORS, Finding, Hints, verify
 from .version import SUPPORTED, Version
 
 
-@dataclass
+@dataclass()
 class Report:
     """What was found in one input. `module` is None where it could not even be read."""
 
@@ -36,7 +35,7 @@ def check_source(
     hints: Hints = Hints.IGNORE,
 ) -> Report:
     """Read and verify bytecode or text; with `version`, also whether that version can express it."""
-    from .api import read_any
+    from .api import is_text, read_any
 
     report = Report(file)
     try:
@@ -44,7 +43,7 @@ def check_source(
     except TileError as e:
         report.errors.append(e)
         return report
-    findings = verify(report.module, max_errors=max_errors, hints=hints)
+    findings = verify(report.module, max_errors=max_errors, hints=hints, dominance=is_text(data))
     for finding, error in zip(findings, explain(report.module, findings, data, file)):
         (report.warnings if finding.warning else report.errors).append(error)
     if version is not None and report.legal:

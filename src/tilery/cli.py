@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from . import cli_cutile, cli_run
 from .cli_files import Stop, read_input, reason, write_output
 from .diag import Note, TileError
 
@@ -44,6 +44,21 @@ def module_of(data: bytes, name: str, verify: bool = True) -> Module:
         return load(data, verify=verify)
 
 
+def load_documented(name: str) -> tuple[Module, list[TileError]]:
+    """A module from a text as documents write it, and what is illegal in it."""
+    from .documented.parsing import parse_documented
+
+    data = read_input(name)
+    with place(name):
+        if is_bytecode(data):
+            raise TileError("this is bytecode; --input is about text")
+        try:
+            parsed = parse_documented(data.decode("utf-8"), file="<stdin>" if name == "-" else name)
+        except UnicodeDecodeError:
+            raise TileError("this is no text: it is not UTF-8") from None
+    return parsed.module, parsed.problems()
+
+
 def is_bytecode(data: bytes) -> bool:
     from .bytecode.wire import MAGIC
 
@@ -64,7 +79,8 @@ def show_text(module: Module, args: argparse.Namespace) -> str:
     """The text of a module in the style that the options ask for."""
     from . import show
 
-    return show(module, style=getattr(args, "style", "disasm"), locs=getattr(args, "locs", False))
+    style, names = getattr(args, "style", "disasm"), getattr(args, "names", "disasm")
+    return show(module, style=style, locs=getattr(args, "locs", False), names=names)
 
 
 def as_json(data: object, indent: int | None = 2) -> str:
@@ -80,6 +96,8 @@ def dump(args: argparse.Namespace) -> int:
     """Show what every byte of a bytecode file means."""
     from . import dump as annotate
 
+    if args.documented:
+        from .documented import dump_records as annotate  # type: ignore[assignment]  # they take the same
     found = annotate(read_input(args.file))
     for line in found.lines():
         write_output("-", line + "\n")
@@ -124,7 +142,12 @@ def assemble(args: argparse.Namespace) -> int:
     """Turn text into bytecode."""
     from . import dumps
 
-    module = load_any(args.file)
+    if getattr(args, "input", "") == "documented":
+        module, errors = load_documented(args.file)
+        if errors:
+            raise errors[0]
+    else:
+        module = load_any(args.file)
     with place(args.file):
         data = dumps(module, args.version)
     write_output(args.output, data)
@@ -136,7 +159,10 @@ def disassemble(args: argparse.Namespace) -> int:
     from .cli_check import load_unverified
 
     errors: list[TileError] = []
-    if args.no_verify:
+    if args.input == "documented":
+        module, errors = load_documented(args.file)
+        errors = [] if args.no_verify else errors
+    elif args.no_verify:
         module = load_any(args.file, verify=False)
     else:
         module, errors = load_unverified(read_input(args.file), args.file)
@@ -233,10 +259,19 @@ def opt(args: argparse.Namespace) -> int:
         return run(module, passes, args)
 
 
+def debug(args: argparse.Namespace) -> int:
+    """Look into tilery: the source that it generates for an operation."""
+    from .cli_debug import GENERATORS, generated
+    from .version import LATEST
+
+    wanted = [(kind, name) for kind in GENERATORS if (name := getattr(args, kind)) is not None]
+    if not wanted:
+        raise Stop("debug gen needs an operation, such as --decoder addi")
+    write_output("-", "\n".join(generated(kind, name, args.version or LATEST) for kind, name in wanted))
+    return 0
+
+
 # ---------------------------------------------------------------- the parser
-
-
-RAW = argparse.RawDescriptionHelpFormatter
 
 
 def version_option(text: str) -> Version:
@@ -248,22 +283,54 @@ def version_option(text: str) -> Version:
         raise argparse.ArgumentTypeError(error.message) from None
 
 
-class Verbs:
-    """Adds subcommands to the parser; each one is a function, its docstring the summary."""
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Argparse makes a formatter for each option, so finding that out must be quick."""
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    def __init__(self, prog: str) -> None:
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else 0
+        if not width and sys.__stdout__ is not None:
+            with suppress(OSError, ValueError):  # no terminal, or closed
+                width = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        super().__init__(prog, width=(width or 80) - 2)
+
+
+class Ignored(argparse.ArgumentParser):
+    """Takes the options of a verb that was not asked for, and forgets them."""
+
+    def __init__(self) -> None:
+        pass
+
+    def add_argument(self, *_: Any, **__: Any) -> Any:
+        return None
+
+    def add_mutually_exclusive_group(self, **_: Any) -> Any:
+        return self
+
+
+class Verbs:
+    """Adds subcommands to the parser; each one is a function, its docstring the summary.
+
+    With `only`, the others are left out: making them all takes longer than printing a small file.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser, only: str | None) -> None:
+        self.only = only
+        # Without `prog`, argparse would work it out with a help formatter, which is slow to import.
+        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
 
     def add(
         self, name: str, run: Callable[[argparse.Namespace], int], examples: Sequence[str], json_result: bool = False
     ) -> argparse.ArgumentParser:
+        if self.only not in (None, name):
+            return Ignored()
         lines = [f"  tilery {example}" for example in examples]
         added = self.parsers.add_parser(
             name,
             help=run.__doc__,
             description=run.__doc__,
             epilog="examples:\n" + "\n".join(lines) + "\n\n" + EXIT,
-            formatter_class=RAW,
+            formatter_class=Help,
         )
         added.set_defaults(run=run)
         what = "print the result and any error as JSON" if json_result else "print an error as JSON"
@@ -272,7 +339,8 @@ class Verbs:
 
     def add_group(self, name: str, what: str) -> Verbs:
         """A verb with verbs of its own."""
-        return Verbs(self.parsers.add_parser(name, help=what, description=what, epilog=EXIT, formatter_class=RAW))
+        group = self.parsers.add_parser(name, help=what, description=what, epilog=EXIT, formatter_class=Help)
+        return Verbs(group, None)
 
 
 def add_version(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
@@ -288,19 +356,25 @@ def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
         parser.add_argument(name, metavar=name.upper(), help="bytecode or text")
 
 
+def add_spelling(parser: argparse.ArgumentParser) -> None:
+    what = "how text is spelled: as NVIDIA's tools have it (default), or also as documents do"
+    parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=what)
+
+
 def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-g", "--locs", action="store_true", help=help)
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of all verbs, or of only one if there is such a verb."""
     parser = argparse.ArgumentParser(
         prog="tilery",
         description="Read, write and inspect CUDA Tile IR.",
         epilog="`tilery VERB --help` shows the options of a verb, with examples.\n\n" + EXIT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action=PrintVersion)
-    verbs = Verbs(parser)
+    verbs = Verbs(parser, only)
     sub = verbs.add("info", info, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
     add_input(sub)
 
@@ -308,12 +382,16 @@ def make_parser() -> argparse.ArgumentParser:
     add_input(sub)
     add_output(sub)
     add_locs(sub, "print source locations")
-    styles = "as tileirdisasm prints (default), as cuda-tile-opt prints, or MLIR's generic form"
-    sub.add_argument("--style", choices=["disasm", "opt", "generic"], default="disasm", help=styles)
+    styles = "as tileirdisasm prints (default), as cuda-tile-opt prints, MLIR's generic form, or as documents promise"
+    sub.add_argument("--style", choices=["disasm", "opt", "generic", "documented"], default="disasm", help=styles)
+    names = "names of values: those of tileirdisasm (default), or those that documents promise"
+    sub.add_argument("--names", choices=["disasm", "documented"], default="disasm", help=names)
+    add_spelling(sub)
     sub.add_argument("--no-verify", action="store_true", help="do not look whether the module is legal")
 
     sub = verbs.add("asm", assemble, ["asm kernel.mlir -o kernel.tileirbc", "asm --version 13.2 - < kernel.mlir > out"])
     add_input(sub)
+    add_spelling(sub)
     add_output(sub)
     add_version(sub, "the bytecode version; default: the lowest that can express the file")
 
@@ -332,6 +410,8 @@ def make_parser() -> argparse.ArgumentParser:
 
     sub = verbs.add("dump", dump, ["dump kernel.tileirbc", "dump - < kernel.tileirbc | less"])
     sub.add_argument("file", metavar="FILE", help="bytecode; of a broken file everything up to the break is shown")
+    what = "bare records in the layout that documents describe, which no tool writes"
+    sub.add_argument("--documented", action="store_true", help=what)
 
     sub = verbs.add("fmt", fmt, ["fmt kernel.mlir", "fmt -i *.mlir", "fmt --check *.mlir"])
     sub.add_argument("files", metavar="FILE", nargs="+", help="text")
@@ -369,9 +449,21 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
     sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
 
-    cli_run.add_verbs(verbs)
-    cli_cutile.add_verbs(verbs)
-    return parser
+    sub = verbs.add("debug", debug, ["debug gen --decoder negi --version 13.3", "debug gen --encoder addi"])
+    sub.add_argument("what", metavar="WHAT", choices=["gen"], help="gen: print generated source")
+    uses = {"decoder": "reads it from bytecode", "encoder": "writes it to bytecode", "printer": "prints it"}
+    for kind, use in {**uses, "parser": "reads it from text"}.items():
+        sub.add_argument(f"--{kind}", metavar="OP", help=f"what {use}")
+    add_version(sub, "of this bytecode version; default: the latest")
+    if only in (None, "run"):
+        from . import cli_run
+
+        cli_run.add_verbs(verbs)
+    if only in (None, "cutile"):
+        from . import cli_cutile
+
+        cli_cutile.add_verbs(verbs)
+    return parser if verbs.parsers.choices else make_parser()
 
 
 class PrintVersion(argparse.Action):
@@ -446,7 +538,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     prepare_streams()
     try:
-        args = make_parser().parse_args(argv)
+        argv = sys.argv[1:] if argv is None else argv
+        args = make_parser(argv[0] if argv else None).parse_args(argv)
         try:
             status: int = args.run(args)
             sys.stdout.flush()
@@ -472,5 +565,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 70
 
 
+def program() -> int:
+    """The command as a process of its own: it ends soon, so that looking for garbage is hardly ever worth it."""
+    gc.set_threshold(500_000)
+    status = main()
+    gc.freeze()  # what is left goes with the process; taking a large module apart takes as long as printing it
+    return status
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(program())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from typing import TYPE_CHECKING
@@ -53,16 +54,14 @@ def run(args: argparse.Namespace) -> int:
     options = {"engine": args.engine, "capability": (int(major), int(minor or 0)), "seconds": args.seconds}
     if args.record:
         options["record"] = args.record
+    if not os.path.exists(args.script):
+        raise Stop(f"cannot read '{args.script}': no such file or directory")
     try:
         run_script(args.script, args.arguments, **options)
     except SystemExit as stop:
         return exit_status(stop)
     except TileError:
         raise
-    except FileNotFoundError as error:
-        if error.filename != args.script:
-            raise
-        raise Stop(f"cannot read '{args.script}': no such file or directory") from None
     except Exception:
         traceback.print_exc()
         return 1

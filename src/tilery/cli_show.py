@@ -11,6 +11,7 @@ from .ir import difference, walk
 from .version import Version
 
 if TYPE_CHECKING:
+    from .decl import OpDef
     from .ops import Entry, Global, Module
 
 
@@ -126,10 +127,16 @@ def ops_data(version: Version | None) -> list[dict[str, Any]]:
 
 
 def find_op(name: str, version: Version | None) -> dict[str, Any]:
+    """One operation as plain data."""
+    from .docs import describe
+
+    return describe(known_op(name, version), version)
+
+
+def known_op(name: str, version: Version | None) -> OpDef:
     """One operation, by its mnemonic with or without the dialect's name."""
     from .cli_files import Stop
     from .decl import BY_NAME, registered
-    from .docs import describe
 
     registered()
     opdef = BY_NAME.get(name.removeprefix("cuda_tile."))
@@ -139,7 +146,7 @@ def find_op(name: str, version: Version | None) -> dict[str, Any]:
         raise Stop(f"there is no operation '{printable(name)}'{hint}")
     if version is not None and opdef.since > version:
         raise Stop(f"'{opdef.mnemonic}' is new in bytecode {opdef.since}, {version} does not have it")
-    return describe(opdef, version)
+    return opdef
 
 
 def list_ops(found: list[dict[str, Any]]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
 
 from .attrs import TileEnum
 from .ir import Block, Op, Value
+from .record import dataclass, field
 from .types import (
     I4,
     NUMBERS,
@@ -172,6 +172,8 @@ class Trait(Enum):
     ALLOCATION_SCOPE = "ends the life of what is allocated inside"
     NO_REGION_ARGS = "its regions have no arguments"
 
+    __hash__ = object.__hash__  # quicker than Enum's, which hashes the name
+
 
 PURE, NO_EFFECT, REGION_EFFECTS = Trait.PURE, Trait.NO_EFFECT, Trait.REGION_EFFECTS
 ELEMENTWISE, COMMUTATIVE, CONSTANT = Trait.ELEMENTWISE, Trait.COMMUTATIVE, Trait.CONSTANT
@@ -202,12 +204,14 @@ class AttrKind(Enum):
     HINTS = "optimization hints"
     ARRAY = "an array of attributes"
 
+    __hash__ = object.__hash__
+
 
 REQUIRED: Any = object()
 INFER: Any = object()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Field:
     """One operand, attribute, result or region of an operation."""
 
@@ -334,7 +338,7 @@ def state(doc: str, *, default: Any = None) -> Any:
 # ---------------------------------------------------------------- operations
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpDef:
     """All that is known of an operation."""
 
@@ -456,7 +460,8 @@ def op(
         )
         _validate(opdef)
         new.opdef = opdef
-        type.__setattr__(new, "__init__", _constructor(opdef))
+        new.nested = bool(opdef.regions)
+        type.__setattr__(new, "__init__", _first_init)
         _register(opdef)
         return new
 
@@ -496,6 +501,12 @@ def _validate(opdef: OpDef) -> None:
     used = {*re.findall(r"\$(\w+)", opdef.format), *(n for rule in opdef.rules for n in rule.names)}
     if unknown := used - names:
         raise TypeError(f"{where}no field is called {', '.join(sorted(unknown))}")
+
+
+def _first_init(self: Any, **fields: Any) -> None:
+    """Stands in for a constructor until it is needed: compiling all of them would slow down every start."""
+    made = self.__class__.__init__ = _constructor(self.opdef)
+    made(self, **fields)
 
 
 def _constructor(opdef: OpDef) -> Callable[..., None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -17,6 +16,7 @@ from .attrs import Attr, TileEnum
 from .bytecode import debuginfo, typecodec
 from .bytecode.layout import Do, Plan, Step, flag_bits, layout
 from .decl import INFER, REQUIRED, AttrKind, Field, OpDef, Trait, registered
+from .record import fields
 from .text import format
 from .types import F32, I32, SCALARS, PaddingValue, PtrAttr, Scalar, Tile, Type
 from .version import SUPPORTED, Version
@@ -338,10 +338,10 @@ def _attributes_page() -> Iterator[str]:
     # Debug information has tables of its own in bytecode.
     debug = {row.cls.__name__: row for row in debuginfo.ROWS}
     for cls in _subclasses(Attr):
-        if not dataclasses.is_dataclass(cls):
+        if "_specs" not in cls.__dict__:
             continue
         yield from (f"### {cls.__name__}", "", _paragraph(cls), "")
-        if names := [f.name for f in dataclasses.fields(cls)]:
+        if names := fields(cls):
             yield from ("Fields: " + ", ".join(f"`{n}`" for n in names) + ".", "")
         if (row := debug.get(cls.__name__)) is not None:
             parts = ", ".join(f"`{p.attr}`" for p in row.parts)

@@ -58,10 +58,10 @@ def old_problem(value: DictAttr) -> str | None:
 
 def no_dictionary(arch: str, inner: Attr) -> str | None:
     """Every reader demands that an architecture's hints are a dictionary."""
-    from .text.attributes import attr_text
-
     if isinstance(inner, DictAttr):
         return None
+    from .text.attributes import attr_text
+
     return f"expected dictionary attribute for optimization_hints entry `{arch}` got value={attr_text(inner)}"
 
 

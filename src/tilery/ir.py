@@ -33,6 +33,13 @@ class Op:
 
     __slots__ = ("extra", "loc")
     opdef: ClassVar[OpDef]
+    # An operation's own rules, methods where it has some: of itself, of what is around it and inside, of symbols.
+    check: ClassVar[Any] = None
+    check_nested: ClassVar[Any] = None
+    check_regions: ClassVar[Any] = None
+    check_symbols: ClassVar[Any] = None
+    nested: ClassVar[bool] = True
+    """Whether there can be regions, asked of every operation on every walk."""
     loc: Loc | None
     extra: dict[str, Attr] | None
     """Discardable attributes, None when there are none (nearly always)."""
@@ -143,7 +150,7 @@ def walk(root: Op | Block) -> Iterator[Op]:
     while stack:
         for o in stack[-1]:
             yield o
-            if blocks := o.blocks:
+            if o.nested and (blocks := o.blocks):
                 stack += [iter(b.ops) for b in reversed(blocks)]
                 break
         else:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from .decl import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
 from .diag import TileError
 from .hints import warnings
-from .ir import Block, Op, UnknownOp, Value, full_name, walk
+from .ir import Block, Op, UnknownOp, Value, full_name
 from .ops import Module
+from .record import dataclass
+from .signatures import Getter, says_all, signature, values
 from .types import Tile, Type, quoted
 
 MAX_ERRORS = 100
@@ -40,17 +41,24 @@ class Hints(Enum):
 
 
 def verify(
-    module: Module, *, stop: str | None = None, max_errors: int = MAX_ERRORS, hints: Hints = Hints.IGNORE
+    module: Module,
+    *,
+    stop: str | None = None,
+    max_errors: int = MAX_ERRORS,
+    hints: Hints = Hints.IGNORE,
+    dominance: bool = True,
 ) -> list[Finding]:
     """All violations in a module, in the order in which NVIDIA's verifier would find them; none means it is legal.
 
-    `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong.
+    `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong. A module that was just read
+    from bytecode needs no look at `dominance`: there an operand is a number of what is defined.
     """
     found: list[Finding] = []
     limit = 1 if stop == "mlir" else max_errors
     errors = 0
     # MLIR looks at dominance only when everything else is right.
-    for search in (_walk(module, hints), _dominance(module)):
+    searches = (_walk(module, hints), _dominance(module) if dominance else ())
+    for search in searches:
         for finding in search:
             found.append(finding)
             errors += not finding.warning
@@ -73,67 +81,124 @@ def as_error(finding: Finding, file: str = "") -> TileError:
 # ---------------------------------------------------------------- the walk
 
 
+class _Passed(dict[type[Op], tuple[bool, Getter, set[Any]]]):
+    """For each class whether a signature says it all, how to get one, and which are legal; it lives for one search."""
+
+    def __missing__(self, cls: type[Op]) -> tuple[bool, Getter, set[Any]]:
+        found = self[cls] = (says_all(cls), signature(cls), set())
+        return found
+
+
 def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     """Each operation before what it holds, and once more after it, with an explicit stack."""
-    ancestors: list[Op] = []
-    stack: list[tuple[Op, Block | None, bool]] = [(module, None, False)]
-    broken: set[int] = set()
+    scene = _Scene(module, hints)
+    passed = _Passed()
+    stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
     while stack:
-        o, block, done = stack.pop()
-        if done:
-            ancestors.pop()
-            if id(o) not in broken:
-                yield from _after(o, module)
-            continue
-        findings = list(_before(o, block, ancestors)) or list(_hints(o, hints))
+        ops, block = stack[-1]
+        for o in ops:
+            all_said, get, legal = passed[o.__class__]
+            try:
+                mine = get(o)
+                known = mine in legal
+            except (AttributeError, TypeError):
+                mine, known = None, False  # a field that is missing or of a wrong kind
+            if known and all_said:
+                continue
+            findings = scene.before(o, block, known)
+            yield from findings
+            if not findings and mine is not None:
+                legal.add(mine)
+            if o.nested and (blocks := o.blocks):
+                scene.enter(o)
+                stack.append((iter(()), None))  # where it ends, `o` is done
+                stack += [(iter(b.ops), b) for b in reversed(blocks)]
+                break
+        else:
+            stack.pop()
+            if block is None and stack:
+                yield from scene.leave()
+
+
+class _Scene:
+    """Where the walk is: the operations around, which of them are wrong, and those that refer to symbols."""
+
+    def __init__(self, module: Module, hints: Hints) -> None:
+        self.module, self.hints = module, hints
+        self.ancestors: list[Op] = []
+        self.broken: set[Op] = set()
+        self.referring: list[Op] = []
+        self.first_inside: list[int] = []
+
+    def before(self, o: Op, block: Block | None, known: bool) -> list[Finding]:
+        """What can be said of an operation before looking inside; types and attributes are right if `known`."""
+        if o.check_symbols is not None:
+            self.referring.append(o)
+        first = _before(o, block, self.ancestors, known)
+        if first is not None:
+            self.broken.add(o)
+            return [first]
+        findings = [] if self.hints is Hints.IGNORE else list(_hints(o, self.hints))
         if any(not finding.warning for finding in findings):
-            broken.add(id(o))
-        yield from findings
-        blocks = o.blocks
-        if not blocks:
-            continue
-        ancestors.append(o)
-        stack.append((o, block, True))
-        for inner in reversed(blocks):
-            stack += [(x, inner, False) for x in reversed(inner.ops)]
+            self.broken.add(o)
+        return findings
+
+    def enter(self, o: Op) -> None:
+        self.ancestors.append(o)
+        self.first_inside.append(len(self.referring))
+
+    def leave(self) -> list[Finding]:
+        """What can be said of the innermost operation once everything inside is seen."""
+        o, first = self.ancestors.pop(), self.first_inside.pop()
+        if o in self.broken or isinstance(o, UnknownOp):
+            return []
+        if o.opdef.implicit and (found := _terminators(o)) is not None:
+            return [found]
+        findings: list[Finding] = []
+        if SYMBOL_TABLE in o.opdef.traits:
+            findings += [*_symbols(o), *_references(self.referring[first:], self.module)]
+        if o.check_regions is not None and (answer := o.check_regions()) is not None:
+            findings.append(_finding(o, answer))
+        return findings
 
 
 def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
     return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
 
 
-def _before(o: Op, block: Block | None, ancestors: list[Op]) -> Iterator[Finding]:
+def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool) -> Finding | None:
     """What can be said before looking inside: NVIDIA's order is structure, attributes, operands, results, rules."""
     if isinstance(o, UnknownOp):
-        return
+        return None
     opdef = o.opdef
-    first = next(_structure(o, opdef, block, ancestors), None)
-    for check_all in (_attributes, _values, _rules):
-        if first is not None:
-            break
-        first = next(check_all(o, opdef), None)
-    if first is None:
-        first = next(_own(o, ancestors), None)
-    if first is not None:
-        yield first
+    if (first := _structure(o, opdef, block, ancestors)) is not None:
+        return first
+    for check_all in () if known else (_attributes, _values, _rules):
+        if (first := next(check_all(o, opdef), None)) is not None:
+            return first
+    return _own(o, ancestors)
 
 
-def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Iterator[Finding]:
+def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Finding | None:
     if opdef.parents and ancestors and not _in_parents(ancestors[-1], opdef):
         allowed = ", ".join(f"cuda_tile.{name}" for name in opdef.parents)
-        yield op_error(o, f"expects parent op to be one of '{allowed}'")
+        return op_error(o, f"expects parent op to be one of '{allowed}'")
     for index, f in enumerate(opdef.regions):
         inner = getattr(o, f.attr)
-        if inner is None and f.arity == "one":
-            yield op_error(o, f"region #{index} ('{f.name}') failed to verify constraint: region with 1 blocks")
-        elif inner is not None and not inner.ops and not opdef.has(SYMBOL_TABLE):
-            yield op_error(o, "expects a non-empty block")
-        if inner is not None and inner.args and opdef.has(NO_REGION_ARGS):
-            yield op_error(o, f"region #{index} should have no arguments")
-    if opdef.has(TERMINATOR) and block is not None and block.ops[-1] is not o:
-        yield op_error(o, "must be the last operation in the parent block")
-    if opdef.has(SYMBOL) and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
-        yield op_error(o, "symbol's parent must have the SymbolTable trait")
+        if inner is None:
+            if f.arity == "one":
+                problem = f"region #{index} ('{f.name}') failed to verify constraint: region with 1 blocks"
+                return op_error(o, problem)
+            continue
+        if not inner.ops and SYMBOL_TABLE not in opdef.traits:
+            return op_error(o, "expects a non-empty block")
+        if inner.args and NO_REGION_ARGS in opdef.traits:
+            return op_error(o, f"region #{index} should have no arguments")
+    if TERMINATOR in opdef.traits and block is not None and block.ops[-1] is not o:
+        return op_error(o, "must be the last operation in the parent block")
+    if SYMBOL in opdef.traits and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
+        return op_error(o, "symbol's parent must have the SymbolTable trait")
+    return None
 
 
 def _in_parents(parent: Op, opdef: OpDef) -> bool:
@@ -196,17 +261,12 @@ def _aspect(t: Type, what: str) -> object:
     return {"shape": t.shape, "rank": t.rank, "element type": t.element}[what]
 
 
-def _own(o: Op, ancestors: list[Op]) -> Iterator[Finding]:
+def _own(o: Op, ancestors: list[Op]) -> Finding | None:
     """The op's own rules: `check`, then `check_nested`, which also sees what is around it."""
-    for answer in (_call(o, "check"), _call(o, "check_nested", ancestors)):
-        if answer is not None:
-            yield _finding(o, answer)
-
-
-def _call(o: Any, name: str, *args: object) -> str | Problem | None:
-    method = getattr(o, name, None)
-    answer: str | Problem | None = None if method is None else method(*args)
-    return answer
+    answer = None if o.check is None else o.check()
+    if answer is None and o.check_nested is not None:
+        answer = o.check_nested(ancestors)
+    return None if answer is None else _finding(o, answer)
 
 
 def _finding(o: Op, answer: str | Problem) -> Finding:
@@ -218,7 +278,7 @@ def _finding(o: Op, answer: str | Problem) -> Finding:
 
 def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
     """Hints that the compiler ignores, where somebody wants to know."""
-    if mode is Hints.IGNORE or isinstance(o, UnknownOp):
+    if isinstance(o, UnknownOp):
         return
     for f in o.opdef.attrs:
         value = getattr(o, f.attr) if f.kind is AttrKind.HINTS else None
@@ -233,38 +293,35 @@ def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
 # ---------------------------------------------------------------- what needs the inside
 
 
-def _after(o: Op, module: Module) -> Iterator[Finding]:
-    """What can be said once everything inside is right."""
-    if isinstance(o, UnknownOp):
-        return
+def _terminators(o: Op) -> Finding | None:
+    """Each block ends with a terminator, and with one that fits."""
     opdef = o.opdef
-    if opdef.implicit:
-        for block in o.blocks:
-            last = block.ops[-1]
-            if not isinstance(last, UnknownOp) and not last.opdef.has(TERMINATOR):
-                yield Finding(last, f"block with no terminator, has '{full_name(last)}'")
-                return
-            if not _ends(last, opdef):
-                implied = f"cuda_tile.{opdef.implicit}"
-                yield op_error(
-                    o,
-                    f"expects regions to end with '{implied}', found '{full_name(last)}'",
-                    notes=(f"in custom textual format, the absence of terminator implies '{implied}'",),
-                )
-                return
-    if opdef.has(SYMBOL_TABLE):
-        yield from _symbols(o)
-        for inner in walk(o):
-            if (answer := _call(inner, "check_symbols", module)) is not None:
-                yield _finding(inner, answer)
-    if (answer := _call(o, "check_regions")) is not None:
-        yield _finding(o, answer)
+    for block in o.blocks:
+        last = block.ops[-1]
+        if not isinstance(last, UnknownOp):
+            if last.opdef.mnemonic == opdef.implicit:
+                continue
+            if not last.opdef.has(TERMINATOR):
+                return Finding(last, f"block with no terminator, has '{full_name(last)}'")
+        if not _ends(last, opdef):
+            implied = f"cuda_tile.{opdef.implicit}"
+            return op_error(
+                o,
+                f"expects regions to end with '{implied}', found '{full_name(last)}'",
+                notes=(f"in custom textual format, the absence of terminator implies '{implied}'",),
+            )
+    return None
+
+
+def _references(referring: list[Op], module: Module) -> Iterator[Finding]:
+    known = {g.sym_name: g for g in reversed(module.globals)} if referring else {}
+    for inner in referring:
+        if (answer := inner.check_symbols(known)) is not None:
+            yield _finding(inner, answer)
 
 
 def _ends(last: Op, opdef: OpDef) -> bool:
-    """A region ends with its implicit terminator; those of `if` and `loop` may leave earlier too."""
-    if last.name == opdef.implicit:
-        return True
+    """A region ends with its implicit terminator, or if it is one of `if` and `loop`, leaves earlier."""
     return (
         opdef.mnemonic in ("if", "loop")
         and not isinstance(last, UnknownOp)
@@ -290,42 +347,62 @@ def _symbols(o: Op) -> Iterator[Finding]:
 # ---------------------------------------------------------------- dominance
 
 
+class _Getters(dict[type[Op], tuple[Getter, Getter]]):
+    """For each class what gives the operands and the results of an operation."""
+
+    def __missing__(self, cls: type[Op]) -> tuple[Getter, Getter]:
+        found = self[cls] = values(cls, "operands"), values(cls, "results")
+        return found
+
+
 def _dominance(module: Module) -> Iterator[Finding]:
     """Every operand is defined before its use, in the same block or one around it, and not across an isolated op."""
     visible: dict[Value, int] = {}
-    walls: list[int] = [0]
-    stack: list[Any] = [("block", module.body)]
-    while stack:
-        kind, item = stack.pop()
-        if kind == "block":
-            order = list(visible)
-            stack.append(("leave", len(order)))
+    getters = _Getters()
+    level = 0  # how many isolated operations are around
+    # Blocks to enter, blocks in progress with how many values were visible outside, and operations to finish.
+    todo: list[Any] = [(iter([module]), 0)]
+    while todo:
+        item = todo[-1]
+        if isinstance(item, Block):
+            todo[-1] = (iter(item.ops), len(visible))
             for value in item.args:
-                visible[value] = len(walls)
-            stack += [("op", o) for o in reversed(item.ops)]
-        elif kind == "leave":
-            while len(visible) > item:
-                visible.popitem()
-        elif kind == "wall":
-            walls.pop()
-        elif kind == "define":
+                visible[value] = level
+            continue
+        if isinstance(item, Op):
+            todo.pop()
+            level -= _isolated(item)
             for value in item.results:
-                visible[value] = len(walls)
+                visible[value] = level
+            continue
+        ops, outside = item
+        for o in ops:
+            operands, results = getters[o.__class__]
+            for value in operands(o):
+                if visible.get(value) != level:
+                    yield from _operands_visible(o, visible, level)
+                    break
+            if o.nested and (blocks := o.blocks):
+                level += _isolated(o)
+                todo += [o, *reversed(blocks)]
+                break
+            for value in results(o):
+                visible[value] = level
         else:
-            yield from _operands_visible(item, visible, walls)
-            stack.append(("define", item))
-            isolated = not isinstance(item, UnknownOp) and item.opdef.has(ISOLATED)
-            if isolated:
-                walls.append(len(walls))
-                stack.append(("wall", None))
-            stack += [("block", b) for b in reversed(item.blocks)]
+            todo.pop()
+            while len(visible) > outside:
+                visible.popitem()
 
 
-def _operands_visible(o: Op, visible: dict[Value, int], walls: list[int]) -> Iterator[Finding]:
+def _isolated(o: Op) -> bool:
+    return not isinstance(o, UnknownOp) and o.opdef.has(ISOLATED)
+
+
+def _operands_visible(o: Op, visible: dict[Value, int], level: int) -> Iterator[Finding]:
     for index, value in enumerate(o.operands):
-        level = visible.get(value)
-        if level is None:
+        defined = visible.get(value)
+        if defined is None:
             yield op_error(o, f"operand #{index} does not dominate this use")
-        elif level < len(walls):
+        elif defined < level:
             note = "required by region isolation constraints"
             yield op_error(o, "using value defined outside the region", notes=(note,))

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from .diag import TileError
 
 
-class Version(NamedTuple):
+class Version(tuple[int, int]):
     """A bytecode version, ordered and printed as people write it.
 
     >>> Version(13, 3) > Version(13, 1), str(Version(13, 3))
     (True, '13.3')
     """
 
-    major: int
-    minor: int
+    # A NamedTuple would take a millisecond of every start.
+    __slots__ = ()
+
+    def __new__(cls, major: int, minor: int) -> Version:
+        return super().__new__(cls, (major, minor))
+
+    @property
+    def major(self) -> int:
+        return self[0]
+
+    @property
+    def minor(self) -> int:
+        return self[1]
+
+    def __getnewargs__(self) -> tuple[int, int]:
+        return self[0], self[1]
+
+    def __repr__(self) -> str:
+        return f"Version(major={self.major}, minor={self.minor})"
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}"

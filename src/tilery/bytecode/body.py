@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from ..attrs import Attr, Bounded, DivBy, SameElements
 from ..decl import BY_OPCODE, TERMINATOR, AttrKind, Field, OpDef
 from ..diag import TileError
 from ..ir import Block, Op, Value
+from ..record import dataclass
 from ..types import Type
 from .attrcodec import read_array, read_hints, read_integer, read_string, read_tagged, refuse_extremes
 from .layout import Do, Plan, last_opcode, layout
@@ -36,10 +37,12 @@ def read_body(c: Cursor, tables: Tables, block: Block, location_list: int, offse
 
     With `offsets`, where each operation starts is recorded there.
     """
-    _Body(c, tables, block, location_list, offsets).run()
+    Body(c, tables, block, location_list, offsets).run()
 
 
-class _Body:
+class Body:
+    """One function body being read; `marks` of the cursor and `offsets` learn what stands where."""
+
     def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None) -> None:
         self.c, self.tables, self.block, self.location_list = c, tables, block, location_list
         self.offsets = offsets
@@ -363,7 +366,7 @@ class _Body:
     def _attr(self, f: Field, types: list[Type]) -> Any:
         start = self.c.pos
         try:
-            return self._attr_value(f, types)
+            return self.attr_value(f, types)
         except TileError as e:
             e.field = e.field or f.name
             if e.offset is None:
@@ -371,7 +374,8 @@ class _Body:
             optional = "optional " if f.arity == "opt" else ""
             raise enclose(e, f"failed to parse {optional}attribute '{f.name}'") from None
 
-    def _attr_value(self, f: Field, types: list[Type]) -> Any:
+    def attr_value(self, f: Field, types: Sequence[Type]) -> Any:
+        """The value of an attribute at the cursor; `types` are those of the results."""
         c, tables = self.c, self.tables
         start = c.pos
         match f.kind:

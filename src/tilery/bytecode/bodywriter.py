@@ -18,10 +18,12 @@ _REGION = object()
 
 def write_body(entry: Entry, version: Version, indices: Indices) -> bytearray:
     """The operations of an entry."""
-    return _Body(entry, version, indices).run()
+    return Body(entry, version, indices).run()
 
 
-class _Body:
+class Body:
+    """One function body being written."""
+
     def __init__(self, entry: Entry, version: Version, indices: Indices) -> None:
         self.entry, self.version, self.indices = entry, version, indices
         self.out = bytearray()
@@ -183,6 +185,12 @@ class _Body:
                 write_hints(out, value, self.indices)
             case AttrKind.ARRAY:
                 write_array(out, value, self.indices)
+
+    def attr_bytes(self, o: Op, f: Field, value: Any) -> bytes:
+        """An attribute by itself."""
+        self.out = bytearray()
+        self._attr(o, f, value)
+        return bytes(self.out)
 
     # ------------------------------------------------------------ what this version cannot say
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from ..attrs import (
@@ -14,11 +15,13 @@ from ..attrs import (
     DILexicalBlock,
     DILoc,
     DISubprogram,
-    FileLineCol,
     Loc,
+    place_in_scope,
 )
+from ..codegen import build
 from ..diag import TileError
-from .wire import Cursor, enclose, put_varint
+from ..record import dataclass
+from .wire import Cursor, Trip, enclose, put_varint, wide
 
 Scope = (DISubprogram, DILexicalBlock)
 
@@ -86,6 +89,7 @@ ROWS = (
 )
 _BY_TAG = {row.tag: row for row in ROWS}
 _BY_CLASS = {row.cls: row for row in ROWS}
+_GETTERS = {row.cls: [(p.form, attrgetter(p.attr)) for p in row.parts] for row in ROWS}
 
 
 def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor, Any], Any]) -> Attr | None:
@@ -112,18 +116,37 @@ def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor
         shown = values[p.attr]
         c.mark(start, f"{p.attr} {shown!r}" if isinstance(shown, (str, int)) else p.attr)
     if row.cls is DILoc:
-        place = FileLineCol(values["filename"], values["line"], values["column"])
-        return DILoc(place, values["scope"])
+        return place_in_scope(**values)
     return row.cls(**values)
+
+
+Quick = Callable[[bytes, int, dict[int, str], dict[int, Any]], tuple[Any, int]]
+
+
+@cache
+def quick_reader(tag: int) -> Quick:
+    """What reads an entry of a kind, and says where it ends, if all that it refers to is known; else it trips."""
+    row = _BY_TAG[tag]
+    make = place_in_scope if row.cls is DILoc else row.cls
+    names: dict[str, Any] = {"wide": wide, "Trip": Trip, "make": make}
+    lines = ["def bind(data, at, strings, known):"]
+    for p in row.parts:
+        lines += ["    n = data[at]", "    at += 1", "    if n > 127: n, at = wide(data, at - 1)"]
+        if p.form is str:
+            lines.append(f"    {p.attr} = strings[n]")
+        elif p.form is int:
+            lines.append(f"    {p.attr} = n & 0xFFFFFFFF")
+        else:
+            names[f"form_{p.attr}"] = p.form
+            lines += [f"    {p.attr} = known[n]", f"    if not isinstance({p.attr}, form_{p.attr}): raise Trip"]
+    lines += [f"    return make({', '.join(p.attr for p in row.parts)}), at", ""]
+    reader: Quick = build(f"reader of {row.cls.__name__}", "\n".join(lines), names)
+    return reader
 
 
 def entry_parts(node: Attr) -> list[tuple[Any, Any]]:
     """(form, value) of each part of a node, in wire order."""
-    out = []
-    for p in _BY_CLASS[type(node)].parts:
-        holder = node.source if isinstance(node, DILoc) and p in _PLACE else node
-        out.append((p.form, getattr(holder, p.attr)))
-    return out
+    return [(form, get(node)) for form, get in _GETTERS[type(node)]]
 
 
 def write_entry(node: Attr, string: Callable[[str], int], ref: Callable[[Any], int]) -> bytes:

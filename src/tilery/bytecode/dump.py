@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ..diag import TileError
+from ..record import dataclass
 from .profile import find_profile
 from .reader import FileReader, settle
 from .tables import Ranges, Tables

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
 from ..decl import BY_OPCODE, AttrKind, Field, OpDef
+from ..record import dataclass
 from ..version import Version
 
 

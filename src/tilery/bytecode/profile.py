@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from ..diag import TileError
+from ..record import dataclass, field
 from ..version import LATEST, V13_1, Version
 
 

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-import gc
-from dataclasses import dataclass
-
 from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
 from ..diag import TileError
+from ..gcpause import paused
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
+from ..record import dataclass
 from ..types import Function, quoted
 from ..version import SUPPORTED, V13_1, V13_3, V13_4, Version
 from .attrcodec import read_tagged
 from .body import read_body
+from .decoders import TRIPS
+from .fastbody import read_fast
 from .profile import Profile, find_profile
 from .tables import Tables
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclose
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4
+FAST_FROM = 4096
+"""Bytes read so far from which on it pays to make decoders: a small file is walked through sooner."""
+
+
+class _Seen:
+    """How many bytes this process has read."""
+
+    bytes = 0
+
+
+_seen = _Seen()
 
 
 def is_bytecode(data: bytes) -> bool:
@@ -30,15 +42,18 @@ def read(data: bytes, *, file: str = "", reader: str | None = None, marks: list[
 
     With `marks`, what every byte means is recorded there, up to the first error.
     """
-    paused = gc.isenabled()
-    gc.disable()  # building a module makes only objects that stay: collecting meanwhile doubles the time
-    try:
-        return FileReader(bytes(data), find_profile(reader), marks).module()
-    except TileError as e:
-        raise settle(e, file) from None
-    finally:
-        if paused:
-            gc.enable()
+    data, profile = bytes(data), find_profile(reader)
+    with paused:
+        _seen.bytes += len(data)
+        if marks is None and _seen.bytes >= FAST_FROM:
+            try:
+                return FileReader(data, profile, None, fast=True).module()
+            except TRIPS:
+                pass  # the walk finds out why
+        try:
+            return FileReader(data, profile, marks).module()
+        except TileError as e:
+            raise settle(e, file) from None
 
 
 def op_offsets(data: bytes) -> dict[int, int]:
@@ -67,10 +82,10 @@ class _Found:
 
 
 class FileReader:
-    """One file being read."""
+    """One file being read, by generated decoders if it is to be `fast`; these raise `TRIPS` where the walk explains."""
 
-    def __init__(self, data: bytes, profile: Profile, marks: list[Mark] | None) -> None:
-        self.data, self.profile, self.marks = data, profile, marks
+    def __init__(self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False) -> None:
+        self.data, self.profile, self.marks, self.fast = data, profile, marks, fast
         self.version, self.tag = V13_1, 0
         self.tables = Tables(data, V13_1, profile, marks)
         self.order: list[Section] = []
@@ -356,7 +371,10 @@ class FileReader:
             self.offsets.append(info.name_at)
         c = Cursor(self.data, info.start, info.end, self.marks, 1)
         try:
-            read_body(c, tables, block, info.location, self.offsets)
+            if self.fast:
+                read_fast(c, tables, block, info.location)
+            else:
+                read_body(c, tables, block, info.location, self.offsets)
         except TileError as e:
             raise enclose(e, f"failed to parse function body for function '{name}'") from None
         made = Entry(sym_name=name, function_type=signature, optimization_hints=info.hints, body=block)
@@ -389,6 +407,7 @@ class FileReader:
 
     def _layout(self) -> FileLayout:
         tables = self.tables
+        locations = self._location_lists()
         return FileLayout(
             version=self.version,
             tag=self.tag,
@@ -402,8 +421,8 @@ class FileReader:
             debug=tuple(
                 tables.known_debug.get(i + 1) or self.data[slice(*tables.debug.at(i))] for i in range(len(tables.debug))
             ),
-            locations=self._location_lists(),
-            location_list=self.location_list,
+            locations=locations,
+            location_list=self.location_list if locations else {},
         )
 
     def _hint(self, section: Section) -> SectionHint:
@@ -427,6 +446,8 @@ class FileReader:
     def _location_lists(self) -> tuple[tuple[int, ...], ...]:
         starts, locations = self.tables.location_starts, self.tables.locations
         ends = [*starts[1:], len(locations)]
+        if any(a > b for a, b in zip(starts, ends)):
+            return ()  # lists that overlap: nobody writes them, and copies of them could be huge
         return tuple(tuple(locations[a:b]) for a, b in zip(starts, ends))
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from struct import unpack
 from typing import Any
 
 from ..attrs import Attr, Dense, Loc, dense_problem
 from ..diag import TileError
 from ..types import Tile, Type, quoted
 from ..version import Version
-from .debuginfo import read_entry
+from .debuginfo import quick_reader, read_entry
 from .profile import Profile
 from .typecodec import read_count, read_type
-from .wire import Cursor, Mark, decode_text, enclose, silent
+from .wire import Cursor, Mark, Trip, decode_text, enclose, silent
 
 MAX_NESTING = 100
 """How deeply types, attributes and debug entries may refer to one another."""
@@ -54,7 +55,7 @@ class Tables:
         self.known_strings: dict[int, str] = {}
         self.known_types: dict[int, Type] = {}
         self.known_debug: dict[int, Attr | None] = {}
-        self.known_dense: dict[tuple[Type, int], Dense] = {}
+        self.known_dense: dict[tuple[Type, int], tuple[Dense, list[int]]] = {}
         self.constant_uses: dict[tuple[Type, bytes], list[int]] = {}
         self.string_budget = 64 * len(data) + (1 << 20)
         self._busy: list[tuple[str, int]] = []
@@ -157,16 +158,27 @@ class Tables:
             raise TileError(f"constant index {index} out of bounds", offset=start)
         return self.constant(index, t, start)
 
+    def use_constant(self, t: Type, index: int) -> Dense:
+        """Like `constant`, for the fast reader."""
+        found = self.known_dense.get((t, index))
+        if found is None:
+            if index >= len(self.constants):
+                raise TileError(f"constant index {index} out of bounds")
+            return self.constant(index, t, 0)
+        found[1].append(index)
+        return found[0]
+
     def constant(self, index: int, t: Type | None, offset: int) -> Dense:
         """The constant as a value of type `t`."""
         if not isinstance(t, Tile):
             got = "expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'"
             raise TileError("provided type is null" if t is None else got, offset=offset)
-        dense = self.known_dense.get((t, index))
-        if dense is None:
-            dense = self.known_dense[t, index] = self._decode_constant(index, t)
-        self.constant_uses.setdefault((t, dense.data), []).append(index)
-        return dense
+        found = self.known_dense.get((t, index))
+        if found is None:
+            dense = self._decode_constant(index, t)
+            found = self.known_dense[t, index] = dense, self.constant_uses.setdefault((t, dense.data), [])
+        found[1].append(index)
+        return found[0]
 
     def _decode_constant(self, index: int, t: Tile) -> Dense:
         start, end = self.constants.at(index)
@@ -283,6 +295,22 @@ class Tables:
                 self._busy.pop()
         return self.known_debug[index]
 
+    def quick_debug_entry(self, index: int) -> Attr | None:
+        """Like `debug_entry`, for the fast reader: an entry that refers to nothing new is read without a cursor."""
+        data, known, base, starts = self.data, self.known_debug, self.debug.start, self.debug.starts
+        if not index or index in known or index >= len(starts):  # the end of the last one takes more thought
+            return self.debug_entry(index, 0)
+        try:
+            start = base + starts[index - 1]
+            found: Attr
+            found, at = quick_reader(data[start])(data, start + 1, self.known_strings, known)
+            if at <= base + starts[index] <= self.debug.end:
+                known[index] = found
+                return found
+        except (Trip, IndexError, KeyError):
+            pass  # something new or something wrong
+        return self.debug_entry(index, 0)
+
     def _read_debug_ref(self, c: Cursor, form: Any) -> Attr | None:
         start = c.pos
         index = c.varint()
@@ -312,7 +340,7 @@ class Tables:
     def _read_offsets(self, c: Cursor, width: int, count: int, what: str) -> list[int]:
         start = c.pos
         data = c.take(count * width)
-        values = [int.from_bytes(data[i : i + width], "little") for i in range(0, len(data), width)]
+        values = list(unpack(f"<{count}{'I' if width == 4 else 'Q'}", data))
         if c.marks is not None:
             for index, value in enumerate(values):
                 at = start + index * width

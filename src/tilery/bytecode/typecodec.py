@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from ..diag import TileError
+from ..record import dataclass
 from ..types import (
     SCALARS,
     TOKEN,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import NamedTuple
 
 from ..attrs import Attr
 from ..diag import TileError
+from ..record import dataclass, field, replace
 from ..types import Type
 from ..version import Version
 
@@ -52,7 +52,8 @@ DEFAULT_ORDER = (
 )
 
 
-class SectionHint(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SectionHint:
     """How one section was laid out: its alignment, and to what its length was padded at the end."""
 
     id: Section
@@ -198,6 +199,27 @@ class Cursor:
             raise silent("the data ends where padding is expected", start)
         self.take((base - self.pos) % alignment)
         self.mark(start, "padding")
+
+
+# ---------------------------------------------------------------- reading and writing fast
+
+
+class Trip(Exception):
+    """A generated decoder or encoder met something that the walk must look at."""
+
+
+def wide(data: bytes, at: int) -> tuple[int, int]:
+    """A variable-length integer of any length, and the place behind it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value & U64, at
+        shift += 7
+        if shift > 63:
+            raise Trip
 
 
 # ---------------------------------------------------------------- writing

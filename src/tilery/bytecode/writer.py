@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from itertools import islice
+from struct import pack
 from typing import Any
 
 from ..attrs import Attr, CallSite, Dense, DILoc, FileLineCol, Loc, StrAttr, SymbolVisibility
 from ..diag import TileError
+from ..gcpause import paused
 from ..ir import Op, Refused, UnknownOp, full_name, walk
 from ..ops import Entry, Global, Module
+from ..record import replace
 from ..types import Type
 from ..version import SUPPORTED, V13_1, V13_3, Version
-from .attrcodec import write_tagged
+from .attrcodec import Indices, write_tagged
 from .bodywriter import write_body
 from .debuginfo import entry_parts, write_entry
+from .decoders import TRIPS
+from .fastbodywriter import write_fast
 from .typecodec import parts, require, write_type
 from .wire import (
     ALIGNMENT,
@@ -28,11 +33,27 @@ from .wire import (
     put_varint,
 )
 
+WriteBody = Callable[[Entry, Version, Indices], bytes | bytearray]
+FAST_FROM = 1_000
+"""Operations written so far from which on it pays to make encoders: a small module is walked through sooner."""
+
+
+class _Seen:
+    """How many operations this process has written, at least."""
+
+    ops = 0
+
+
+_seen = _Seen()
+
 
 def write(module: Module, version: Version | None = None) -> bytes:
     """The bytes of a module: at `version`, or at the one it was read from, or at the lowest that can express it."""
-    if version is None:
-        version = module.version
+    with paused:
+        return _write(module, module.version if version is None else version)
+
+
+def _write(module: Module, version: Version | None) -> bytes:
     if version is not None:
         return _write_at(module, version)
     # Only a version that was asked for leaves the producer out.
@@ -46,13 +67,24 @@ def write(module: Module, version: Version | None = None) -> bytes:
 
 
 def _write_at(module: Module, version: Version) -> bytes:
+    _seen.ops += sum(1 for _ in islice(walk(module.body), FAST_FROM))
+    if _seen.ops >= FAST_FROM:
+        try:
+            return write_with(module, version, write_fast)
+        except TRIPS:
+            pass  # the walk says what the version cannot hold
+    return write_with(module, version, write_body)
+
+
+def write_with(module: Module, version: Version, body: WriteBody) -> bytes:
+    """The bytes of a module, with the fast or the slow writer of function bodies."""
     seen = module.layout
     if seen is None or (seen.unused and seen.version == version):
-        return _File(module, version, seen).encode()
+        return _File(module, version, seen, body).encode()
     # Once to learn what is used, once more with only that: indices change.
-    first = _File(module, version, replace(seen, locations=(), location_list={}), learning=True)
+    first = _File(module, version, replace(seen, locations=(), location_list={}), body, learning=True)
     first.sections()
-    return _File(module, version, first.used_layout()).encode()
+    return _File(module, version, first.used_layout(), body).encode()
 
 
 class _Table:
@@ -89,15 +121,18 @@ class _Table:
 class _File:
     """One file being written; it hands out the indices of strings, types, constants and debug entries."""
 
-    def __init__(self, module: Module, version: Version, seen: FileLayout | None, learning: bool = False) -> None:
-        self.module, self.version, self.seen, self.learning = module, version, seen, learning
+    def __init__(
+        self, module: Module, version: Version, seen: FileLayout | None, body: WriteBody, learning: bool = False
+    ) -> None:
+        self.module, self.version, self.seen, self.body, self.learning = module, version, seen, body, learning
         self.strings = _Table(seen.strings if seen else ())
         self.types = _Table(seen.types if seen else ())
         self.debug = _Table(seen.debug if seen else ())
         self.constants: list[bytes] = list(seen.constants if seen else ())
         self.constant_used: set[int] = set()
         self.new_constants: dict[Dense, int] = {}
-        self.constant_uses = {key: list(uses) for key, uses in (seen.constant_uses if seen else {}).items()}
+        # Backwards, so that the next one is the last.
+        self.constant_uses = {key: list(uses[::-1]) for key, uses in (seen.constant_uses if seen else {}).items()}
         self.locations: list[tuple[int, ...]] = list(seen.locations if seen else ())
 
     # ------------------------------------------------------------ indices
@@ -114,7 +149,7 @@ class _File:
     def constant(self, value: Dense) -> int:
         uses = self.constant_uses.get((value.type, value.data))
         if uses:
-            number = uses.pop(0) if len(uses) > 1 else uses[0]
+            number = uses.pop() if len(uses) > 1 else uses[0]
         elif value in self.new_constants:
             number = self.new_constants[value]
         else:
@@ -256,12 +291,13 @@ class _File:
             private = _visibility(o)
             out.append(private | 2 | (4 if o.optimization_hints is not None else 0))
             ops = list(walk(o.body))
-            if unknown := next((inner for inner in ops if isinstance(inner, UnknownOp)), None):
+            if UnknownOp in set(map(type, ops)):
+                unknown = next(inner for inner in ops if isinstance(inner, UnknownOp))
                 raise self._invalid(unknown, "only ops from the 'cuda_tile' dialect are allowed")
             put_varint(out, self._location_list(o, ops))
             if o.optimization_hints is not None:
                 write_tagged(out, o.optimization_hints, self)
-            body = write_body(o, self.version, self)
+            body = self.body(o, self.version, self)
             put_varint(out, len(body))
             out += body
         return out
@@ -277,7 +313,11 @@ class _File:
 
     def _location_list(self, o: Entry, ops: list[Op]) -> int:
         """The number of the function's list of locations, or 0 where nothing has one."""
-        wanted = (self._location(o, o.loc), *(self._location(inner, inner.loc) for inner in ops))
+        known: dict[Loc | None, int] = {None: 0}
+        for inner in (o, *ops):
+            if inner.loc not in known:
+                known[inner.loc] = self._location(inner, inner.loc)
+        wanted = tuple([known[inner.loc] for inner in (o, *ops)])
         number = self.seen.location_list.get(o.sym_name) if self.seen else None
         if number is None:
             if not any(wanted):
@@ -303,8 +343,7 @@ class _File:
         put_varint(out, offset)
         pad(out, 8)
         for numbers in self.locations:
-            for number in numbers:
-                out += number.to_bytes(8, "little")
+            out += pack(f"<{len(numbers)}Q", *numbers)
         entries = self._written(self.debug, lambda node: write_entry(node, self.string, self.debug_entry))
         return self._table(entries, 4, out)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import site
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,9 @@ WAITING: list[AfterImport] = []
 @contextmanager
 def cover(**options: object) -> Iterator[None]:
     """Inside, Python processes that import cuTile are `on` with these options."""
-    ours = [str(Path(__file__).parent / "site"), str(Path(__file__).parents[2])]
+    ours = [str(Path(__file__).parent / "site")]
+    if (home := str(Path(__file__).parents[2])) not in site.getsitepackages():
+        ours.append(home)  # a checkout
     old = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join([*ours, *(each for each in old if each and each not in ours)])
     with patch.dict(os.environ, {VARIABLE: json.dumps(options), "PYTHONPATH": path}):

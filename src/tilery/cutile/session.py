@@ -16,6 +16,7 @@ from unittest.mock import patch
 from .. import TileError
 from ..exec.convention import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
 from ..ir import Refused
+from ..ops import Assert
 from ..source import excerpt
 from . import driver, versions
 from .arrays import host_argument
@@ -194,9 +195,11 @@ def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
     launch = make_launch(extension.launch)
     yield extension, "launch", launch
     yield ct, "launch", launch
-    timed = make_timed(session, extension._benchmark, tuner.TileLaunchTimeoutError)
-    yield tuner, "benchmark_with_timeout", timed
-    yield import_module("cuda.tile.tune._tune"), "benchmark_with_timeout", timed
+    timed = make_timed(session, launch, tuner.TileLaunchTimeoutError)
+    search = import_module("cuda.tile.tune._tune")
+    for module in (tuner, search):
+        yield module, "benchmark_with_timeout", timed
+        yield module, "_benchmark", lambda *values: timed(*values[:4], session.seconds)[0]
     # Kernels that are compiled here are of no use elsewhere: they stay out of the cache on disk.
     yield extension.default_tile_context.config, "cache_dir", None
 
@@ -228,20 +231,27 @@ def disassemble(bytecode: bytes | bytearray) -> str:
     return show(load(bytes(bytecode)))
 
 
-def make_timed(session: Session, benchmark: Callable[..., Any], timeout: type[Exception]) -> Callable[..., Any]:
-    """cuTile runs kernels that may hang in a process of their own, which shares memory; here they are stopped."""
+def make_timed(session: Session, launch: Callable[..., Any], timeout: type[Exception]) -> Callable[..., Any]:
+    """How cuTile's tuner times a kernel: here with one launch, which is stopped when it takes too long.
 
-    def benchmark_with_timeout(stream: Any, grid: Any, kernel: Any, values: Any, seconds: float) -> Any:
+    cuTile launches many times in a graph, and kernels that may hang in another process that shares the memory.
+    """
+    known: dict[tuple[Any, Any], float] = {}
+
+    def benchmark_with_timeout(
+        stream: Any, grid: Any, kernel: Any, values: Any, seconds: float | None, *options: Any
+    ) -> Any:
         start = time.perf_counter()
-        driver.take_failure()
         try:
             with patch.object(session, "seconds", seconds):
-                found = benchmark(stream, grid, kernel, values)
-        except RuntimeError:
-            if "stopped after" in str(driver.take_failure()):
-                raise timeout(f"CUDA kernel launch exceeded timeout {seconds}s") from None
-            raise
-        return found, time.perf_counter() - start
+                if (kernel, grid) not in known:
+                    launch(stream, grid, kernel, values)
+        except TileError as error:
+            if seconds is None or "stopped after" not in error.message:
+                raise
+            raise timeout(f"CUDA kernel launch exceeded timeout {seconds}s") from None
+        taken = known.setdefault((kernel, grid), time.perf_counter() - start)
+        return 1e6 * taken, taken
 
     return benchmark_with_timeout
 
@@ -262,8 +272,20 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(cause, TileError):
             cause.with_traceback(None)
             if isinstance(cause, Refused):
-                cause.excerpt = cause.excerpt or excerpt(cause.op.loc)
+                frame = sys._getframe(1)
+                explain(cause, f"launched at {frame.f_code.co_filename}:{frame.f_lineno}")
         raise cause
 
     launch.__doc__ = original.__doc__
     return launch
+
+
+def explain(error: Refused, note: str) -> None:
+    """Show the line of Python; and print the message of an assertion, as a GPU does."""
+    if lines := excerpt(error.op.loc):
+        error.excerpt = lines
+        error.notes = [each for each in error.notes if not each.startswith("from ")]
+    error.notes.append(note)
+    if isinstance(error.op, Assert) and error.op.message:
+        sys.stdout.write(f"{error.op.message}\n")
+        sys.stdout.flush()

@@ -1,7 +1,4 @@
-"""torch without a GPU: tensors asked for on `cuda` are made on the CPU, and `torch.cuda` answers as one idle GPU would.
-
-New memory is filled with ones, which are NaN as floats: what a kernel fails to write is seen.
-"""
+"""torch without a GPU: what is asked for on `cuda` is made on the CPU, and `torch.cuda` answers as an idle GPU does."""
 
 from __future__ import annotations
 
@@ -33,7 +30,8 @@ def enter(stack: ExitStack) -> None:
     """Change torch until the stack is closed."""
     import torch
 
-    mode = mode_class()
+    from .torch_mode import CudaIsCpu as mode
+
     for name, value in cuda_functions().items():
         stack.enter_context(patch.object(torch.cuda, name, value, create=True))
     for name, value in CLASSES.items():
@@ -58,53 +56,6 @@ def refuse_dlpack(original: Any) -> Any:
         return original(*values, **options)
 
     return to_dlpack
-
-
-# ---------------------------------------------------------------- device='cuda'
-
-
-def mode_class() -> Any:
-    """The mode that sees every call of a torch function."""
-    import torch
-    from torch.overrides import TorchFunctionMode
-
-    cpu = torch.device("cpu")
-    is_cuda = torch.Tensor.is_cuda.__get__
-    empty = (torch.empty, torch.empty_like, torch.empty_strided, torch.Tensor.new_empty)
-    products = (torch.mm, torch.bmm, torch.addmm, torch.baddbmm)
-
-    def on_gpu(device: object) -> bool:
-        if isinstance(device, str):
-            return device.partition(":")[0] == "cuda"
-        return isinstance(device, torch.device) and device.type == "cuda"
-
-    def fill(tensor: Any) -> None:
-        with torch._C.DisableTorchFunction():
-            whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
-            whole.fill_(1 if tensor.dtype == torch.bool else 255)
-
-    class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types here
-        def __torch_function__(self, function: Any, types: Any, values: Any = (), options: Any = None) -> Any:
-            options = dict(options or {})
-            if function is torch.device:
-                return function(*values, **options)
-            if function == is_cuda:
-                return True
-            if function is torch.Tensor.cuda:
-                return values[0]
-            if on_gpu(options.get("device")):
-                options["device"] = cpu
-            options.pop("pin_memory", None)
-            if any(on_gpu(value) for value in values):
-                values = tuple(cpu if on_gpu(value) else value for value in values)
-            if function in products and (wanted := options.pop("out_dtype", None)) is not None:  # on GPUs only
-                values = tuple(value.to(wanted) if isinstance(value, torch.Tensor) else value for value in values)
-            result = function(*values, **options)
-            if function in empty and isinstance(result, torch.Tensor):
-                fill(result)
-            return result
-
-    return CudaIsCpu
 
 
 # ---------------------------------------------------------------- torch.cuda

@@ -146,8 +146,8 @@ class Machine:
         if not active:
             return None
         ready = [b for b in active if not self._waits(b)]
-        wanted = not ready or all(b.turn for b in ready)
-        if wanted and self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
+        idle = not ready or all(b.turn for b in ready)
+        if idle and self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
             active.append(fresh)
             ready.append(fresh)
         if not ready:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..attrs import Attr, Dense, OptimizationHints, SymbolVisibility
@@ -194,8 +195,8 @@ class GetGlobal(Op):
     name_: str = attr(AttrKind.SYM_REF, "The variable.")
     result: Value = out(ScalarPtr, "A pointer to its first element.")
 
-    def check_symbols(self, module: Module) -> Answer:
-        target = next((g for g in module.globals if g.sym_name == self.name_), None)
+    def check_symbols(self, known: Mapping[str, Global]) -> Answer:
+        target = known.get(self.name_)
         if target is None:
             return Problem(f"'{self.name_}' does not reference a valid global", "name")
         pointer = tile_type(self.result).element

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
 from ..decl import Problem
-from ..ir import Op
+from ..ir import Op, walk
 from .checks import Answer
+
+LOCATION = attrgetter("loc")
 
 
 def located(loc: Attr | None) -> DILoc | None:
@@ -45,24 +48,32 @@ def function_location(o: Any) -> Answer:
     found = located(o.loc)
     if found is None:
         return None
-    prefix = f"invalid function debug info scope: {_show(found.scope)}"
-    if not isinstance(found.scope, DISubprogram):
+    scope = found.scope
+    if isinstance(scope, DISubprogram) and scope.linkageName == o.sym_name:
+        return None
+    prefix = f"invalid function debug info scope: {_show(scope)}"
+    if not isinstance(scope, DISubprogram):
         return f"{prefix}. Function location must have cuda_tile.di_subprogram debug info scope."
-    if found.scope.linkageName != o.sym_name:
-        return (
-            f'{prefix}. Function name "{o.sym_name}" does not match subprogram scope linkage name '
-            f'"{found.scope.linkageName}".'
-        )
-    return None
+    return (
+        f'{prefix}. Function name "{o.sym_name}" does not match subprogram scope linkage name "{scope.linkageName}".'
+    )
 
 
 def body_locations(o: Any) -> Answer:
     """Everything in a function lies in the function's own subprogram."""
     outer = subprogram(o.loc)
+    scopes: dict[Attr, DISubprogram | None] = {}
     known: dict[Attr | None, DISubprogram | None] = {}
+    for loc in set(map(LOCATION, walk(o))):
+        if isinstance(loc, DILoc):
+            if loc.scope not in scopes:
+                scopes[loc.scope] = subprogram(loc)
+            known[loc] = scopes[loc.scope]
+        else:
+            known[loc] = subprogram(loc)
+    if all(scope is None or scope is outer for scope in known.values()):
+        return None
     for inner in _inner_first(o):
-        if inner.loc not in known:
-            known[inner.loc] = subprogram(inner.loc)
         scope = known[inner.loc]
         if scope is None or scope is outer:
             continue

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..attrs import Attr, DebugAttr, DILoc, DISubprogram
 from ..decl import AttrKind
 from ..diag import TileError
 from ..ir import Op, Refused, UnknownOp, walk
+from ..record import replace
 from ..rewrite import Report
 from . import Option, register
 

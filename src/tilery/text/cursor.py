@@ -36,10 +36,10 @@ def run(task: Task) -> Any:
 class Cursor:
     """The tokens of a text and the index of the next one."""
 
-    def __init__(self, text: str, file: str = "") -> None:
+    def __init__(self, text: str, file: str = "", toks: list[str] | None = None) -> None:
         self.text = text
         self.file = file
-        self.toks = tokens(text)
+        self.toks = tokens(text) if toks is None else toks
         self.i = 0
         self.op = ""
         """the operation whose own syntax is being parsed; messages name it"""

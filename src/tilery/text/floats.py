@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from ..record import dataclass
 from ..types import Scalar
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,13 @@ def scaled(type: Scalar, bits: int) -> tuple[bool, int, int] | None:
 def nearest(type: Scalar, negative: bool, value: Fraction) -> int | None:
     """The bits of the number nearest to a value that is not negative, ties to even; None where it overflows.
 
+    >>> from fractions import Fraction
     >>> from tilery.types import F16
     >>> hex(nearest(F16, True, Fraction("0.1")))
     '0xae66'
     """
+    from fractions import Fraction
+
     form = FORMATS[type.name]
     top, bottom = value.numerator, value.denominator
     last = form.lowest
@@ -120,6 +126,8 @@ def float_text(type: Scalar, bits: int) -> str:
     >>> [float_text(F32, n) for n in (0x3F000000, 0x3DCCCCCE, 0x4CBEBC21, 0x7FC00000)]
     ['5.000000e-01', '0.100000009', '0x4CBEBC21', '0x7FC00000']
     """
+    from fractions import Fraction  # slow to import, and many files have no float to print
+
     parts = scaled(type, bits)
     if parts is not None:
         negative, mantissa, exponent = parts

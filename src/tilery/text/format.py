@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..decl import AttrKind, Field, OpDef
 from ..ir import Op
+from ..record import dataclass
 
 KINDS = {
     "": "the value itself",
@@ -92,9 +92,9 @@ _TOKEN = re.compile(
 class _Reader:
     """Reads one format string, following the rules by which MLIR's generated printers put blanks."""
 
-    def __init__(self, opdef: OpDef) -> None:
+    def __init__(self, opdef: OpDef, text: str) -> None:
         self.opdef = opdef
-        self.tokens = self._split(opdef.format)
+        self.tokens = self._split(text)
         self.space, self.after_mark = True, False
 
     def _split(self, text: str) -> Iterator[re.Match[str]]:
@@ -181,5 +181,10 @@ def pieces_of(cls: type[Op]) -> tuple[Piece, ...]:
     """
     found = _PIECES.get(cls)
     if found is None:
-        found = _PIECES[cls] = _Reader(cls.opdef).read()[0]
+        found = _PIECES[cls] = read_format(cls.opdef, cls.opdef.format)
     return found
+
+
+def read_format(opdef: OpDef, text: str) -> tuple[Piece, ...]:
+    """The pieces of a format for an operation, its own or another."""
+    return _Reader(opdef, text).read()[0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-_SPACE = r"(?:[ \t\r\n\0]++|//[^\n\r]*+)*+"
-_SUFFIX = r"(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)"
+BLANKS = " \t\r\n\0"
+SPACE = rf"(?:[{BLANKS}]++|//[^\n\r]*+)*+"
+SUFFIX = r"(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)"
 _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["\\nt]|[0-9A-Fa-f]{2}))*+"'
 _DIALECT = r"(?:!cuda_tile\.)?"
 _INNER = r"""[^<>"/\n!#]*+"""
@@ -19,13 +20,13 @@ _PLAIN = (
     r"[A-Za-z_][A-Za-z0-9_$.]*+"
     r"|->|\.\.\.|[<>{}?+*|/-]"
     r"|0x[0-9a-fA-F]++|[0-9]++(?:\.[0-9]*+(?:[eE][-+]?[0-9]++)?+)?+"
-    rf"|[#!^]{_SUFFIX}"
+    rf"|[#!^]{SUFFIX}"
     r"|@[A-Za-z_][A-Za-z0-9_$.]*+"
     rf"|@?{_STRING}"
 )
 # The empty token stands for the end, and for a character that starts no token: nothing goes on after either.
-TOKEN = re.compile(rf"{_SPACE}(%{_SUFFIX}|[,:()=\[\]]|{_TYPE}|{_PLAIN}|)")
-PIECE = re.compile(rf"{_SPACE}(%{_SUFFIX}|[,:()=\[\]]|{_PLAIN}|)")
+TOKEN = re.compile(rf"{SPACE}(%{SUFFIX}|[,:()=\[\]]|{_TYPE}|{_PLAIN}|)")
+PIECE = re.compile(rf"{SPACE}(%{SUFFIX}|[,:()=\[\]]|{_PLAIN}|)")
 """Like TOKEN, with a type as the many tokens it consists of."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*+\Z")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from typing import Any
 
 from ..attrs import ArrayAttr
+from ..codegen import build, indent
 from ..decl import REQUIRED, AttrKind, Field
 from ..ir import Op, Value
 from . import attributes, format
@@ -63,12 +63,15 @@ _HELPERS: dict[str, Any] = {
 }
 
 
-class _Maker:
+class Maker:
     """Writes the source of one op's function.
 
     Text gathers in `text` as the inside of an f-string. An op without regions returns it; one with regions gathers
     parts, so that the caller can walk the blocks with its own stack.
     """
+
+    many = "n"
+    """what the function calls the names of values, where it asks for many at once"""
 
     def __init__(self, cls: type[Op], name: str) -> None:
         self.opdef = cls.opdef
@@ -79,20 +82,20 @@ class _Maker:
         self.text = self._head() + name
 
     def make(self, pieces: tuple[format.Piece, ...]) -> Line:
-        whole = self.opdef.regions
+        source = self.source(pieces)
+        made: Line = build(f"text of {self.name}", source, self.env)()
+        return made
+
+    def source(self, pieces: tuple[format.Piece, ...]) -> str:
         for piece in pieces:
-            self._piece(piece)
-        if whole:
+            self.piece(piece)
+        if self.opdef.regions:
             self._flush()
             body = ["    parts = []", *self.lines, "    return parts"]
         else:
             body = [*self.lines, f"    return f{self.text!r}"]
-        source = "\n".join(["def line(o, n, p):", *body, ""])
-        place = f"<text of {self.name}>"
-        exec(compile(source, place, "exec"), self.env)
-        linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
-        made: Line = self.env["line"]
-        return made
+        lines = ["def bind():", "    def line(o, n, p):", *indent(body, 1), "    return line", ""]
+        return "\n".join(lines)
 
     def _head(self) -> str:
         outs = self.opdef.outs
@@ -107,7 +110,7 @@ class _Maker:
             self.lines.append(f"{self.margin}parts.append(f{self.text!r})")
             self.text = ""
 
-    def _piece(self, piece: format.Piece) -> None:
+    def piece(self, piece: format.Piece) -> None:
         match piece:
             case format.Literal(text, space):
                 self.text += " " * space + text.replace("{", "{{").replace("}", "}}")
@@ -131,13 +134,13 @@ class _Maker:
             self.lines.append(f"{self.margin}if {self._present(group.anchor)}:")
             self.margin += "    "
             for piece in group.pieces:
-                self._piece(piece)
+                self.piece(piece)
             self._flush()
             self.margin = self.margin[4:]
             return
         outer, self.text = self.text, ""
         for piece in group.pieces:
-            self._piece(piece)
+            self.piece(piece)
         self.text = outer + self._variable(f"f{self.text!r} if {self._present(group.anchor)} else ''")
 
     def _variable(self, expression: str) -> str:
@@ -152,7 +155,7 @@ class _Maker:
         if f.role != "attr" or f.arity == "opt":
             return f"{value} is not None"
         assert f.default is not REQUIRED
-        return f"{value} != {self._default(f)}"
+        return f"{value} {'is not' if f.kind is AttrKind.ENUM else '!='} {self._default(f)}"
 
     def _default(self, f: Field) -> str:
         self.env[f"default_{f.attr}"] = f.default
@@ -167,7 +170,7 @@ class _Maker:
             case "":
                 self.text += self._plain(f, value)
             case "type":
-                self.text += f"{{n.types({value})}}" if f.arity == "var" else f"{{{value}.type.text}}"
+                self.text += f"{{{self.many}.types({value})}}" if f.arity == "var" else f"{{{value}.type.text}}"
             case "keyword":
                 self.text += f"{{{value}.text}}"
             case "angle":
@@ -181,7 +184,7 @@ class _Maker:
                 shown = f"o.{use.result.attr}.type" if use.result else f"{value}.type"
                 self.text += f"{{dense_text({value}, {shown})}}"
             case "index-types":
-                self.text += f"{{index_types({value}, n)}}"
+                self.text += f"{{index_types({value}, {self.many})}}"
             case "predicate":
                 self.text += f"{{predicate_text({value})}}"
             case "inbounds" | "splat":
@@ -194,7 +197,7 @@ class _Maker:
 
     def _plain(self, f: Field, value: str) -> str:
         if f.role != "attr":
-            return f"{{n.join({value})}}" if f.arity == "var" else f"{{n[{value}]}}"
+            return f"{{{self.many}.join({value})}}" if f.arity == "var" else f"{{n[{value}]}}"
         return f"{{{_PLAIN[f.kind].format(value)}}}"
 
     def _region(self, expression: str) -> None:
@@ -202,11 +205,11 @@ class _Maker:
         self.lines.append(f"{self.margin}parts.append({expression})")
 
 
-def make_line(cls: type[Op], name: str) -> Line:
-    """The function that makes the text of an op called `name`, from its format or its hand-written form."""
+def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -> Line:
+    """The function that makes the text of an op called `name`, from its format, other pieces or its own form."""
     if cls.opdef.format == "custom":
         return _custom(FORMS[cls], name)
-    return _Maker(cls, name).make(format.pieces_of(cls))
+    return Maker(cls, name).make(pieces or format.pieces_of(cls))
 
 
 def _custom(form: type[Form], name: str) -> Line:

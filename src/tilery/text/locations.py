@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from ..attrs import (
     ArrayAttr,
@@ -20,6 +19,7 @@ from ..attrs import (
     Loc,
     NameLoc,
 )
+from ..record import dataclass, field
 from .attributes import attr_text, quote
 from .names import too_long
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from operator import length_hint
 from typing import Any
 
 from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value
 from ..ops import Assume, Constant, For, Reduce
+from ..record import dataclass
 from ..types import I1, Type
 from .attributes import splat_bits
 from .floats import is_nan, whole_number
+
+State = tuple[int, int, int, int]
+"""The numbers of results and of arguments given out, of conflicts met, and of names made from hints."""
+START: State = (0, 0, 0, 0)
 
 
 class Names(dict[Value, str]):
@@ -92,74 +97,87 @@ ARGUMENTS: dict[type[Op], Callable[[Block], list[str]]] = {For: _for_arguments, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
     """How an operation's results are named."""
 
     single: str
     """The field of the only result, empty where there are more or none."""
     results: bool
-    hint: Callable[[_Namer, Any], str] | str
+    hint: Callable[[Namer, Any], str] | str
     """The name of the first result, or what makes it; empty for a number."""
     hinted: bool
     """Whether the operation names its results (NVIDIA's class has MLIR's interface for that), if only with nothing."""
     regions: bool
 
 
-_PLANS: dict[type[Op], _Plan] = {}
+_PLANS: dict[type[Op], Plan] = {}
 
 
-def _plan(cls: type[Op]) -> _Plan:
+def plan_for(cls: type[Op]) -> Plan:
     plan = _PLANS.get(cls)
     if plan is None:
         if issubclass(cls, UnknownOp):
-            plan = _Plan("", True, "", False, True)
+            plan = Plan("", True, "", False, True)
         else:
             outs, regions = cls.opdef.outs, bool(cls.opdef.regions)
             single = outs[0].attr if len(outs) == 1 and outs[0].arity == "one" else ""
             hinted = bool(cls.opdef.hint) or regions or len(outs) > 1
-            plan = _Plan(single, bool(outs), _MADE_HINTS.get(cls, cls.opdef.hint), hinted, regions)
+            plan = Plan(single, bool(outs), _MADE_HINTS.get(cls, cls.opdef.hint), hinted, regions)
         _PLANS[cls] = plan
     return plan
 
 
-class _Namer:
+class Namer:
     """Walks the regions from the outside in. An inner region goes on with the counters and names of the outer one."""
 
     def __init__(self, hints: bool, limit: int) -> None:
         self.names = Names(limit)
+        self.texts: dict[Value, str] = self.names
         self.hints = hints
         self.size = self.hinted = 0
         self.used: set[str] = set()
         self.log: list[str] = []
-        self.values = self.arguments = self.conflicts = 0
+        self.arguments = self.conflicts = self.end = 0
+        self.fresh: Iterator[str] = iter(())
+        """The numbers that are free in this block; no operation takes more than one."""
         self.assumes: dict[Op, str] = {}
 
     def run(self, root: Block) -> Names:
-        todo: list[tuple[Op | None, Block, int, int, int, int]] = [(None, root, 0, 0, 0, 0)]
+        todo: list[tuple[Op | None, Block, State]] = [(None, root, START)]
         while todo:
-            parent, block, self.values, self.arguments, self.conflicts, known = todo.pop()
-            while len(self.log) > known:
-                self.used.discard(self.log.pop())
-            self._arguments(parent, block)
+            parent, block, state = todo.pop()
+            self.enter(parent, block, state)
             inner = self._block(block)
-            state = (self.values, self.arguments, self.conflicts, len(self.log))
-            todo += [(o, b, *state) for o in inner for b in o.blocks]
+            state = self.state()
+            todo += [(o, b, state) for o in inner for b in o.blocks]
         return self.names
+
+    def enter(self, parent: Op | None, block: Block, state: State) -> None:
+        """Go on in a block of `parent` from the end of the block around it; names the block's arguments."""
+        first, self.arguments, self.conflicts, known = state
+        while len(self.log) > known:
+            self.used.discard(self.log.pop())
+        self.end = first + len(block.ops)
+        self.fresh = iter([f"%{number}" for number in range(first, self.end)])
+        self._arguments(parent, block)
+
+    def state(self) -> State:
+        """Where the regions inside the block go on."""
+        return self.end - length_hint(self.fresh), self.arguments, self.conflicts, len(self.log)
 
     def _block(self, block: Block) -> list[Op]:
         """Name the results of all operations; gives those with regions."""
-        names, hints, plan_of = self.names, self.hints, _PLANS.get
+        texts, hints, plan_of, fresh = self.texts, self.hints, _PLANS.get, self.fresh
         inner: list[Op] = []
         for o in block.ops:
-            plan = plan_of(o.__class__) or _plan(o.__class__)
+            plan = plan_of(o.__class__) or plan_for(o.__class__)
             if plan.single:
                 if (hint := plan.hint) and hints:
-                    self._name(getattr(o, plan.single), hint if isinstance(hint, str) else hint(self, o))
+                    self.name(getattr(o, plan.single), hint if isinstance(hint, str) else hint(self, o))
                 else:
-                    names[getattr(o, plan.single)] = f"%{self.values}"
-                    self.values += 1
+                    texts[getattr(o, plan.single)] = next(fresh)
             elif plan.results:
-                self._results(o, plan)
+                self.name_results(o, plan)
             if plan.regions:
                 inner.append(o)
         return inner
@@ -168,13 +186,13 @@ class _Namer:
         make = ARGUMENTS.get(parent.__class__) if self.hints and parent is not None else None
         if make is not None:
             for value, hint in zip(block.args, make(block)):
-                self._name(value, hint)
+                self.name(value, hint)
             return
         for value in block.args:
-            self._name(value, f"arg{self.arguments}")
+            self.name(value, f"arg{self.arguments}")
             self.arguments += 1
 
-    def _results(self, o: Op, plan: _Plan) -> None:
+    def name_results(self, o: Op, plan: Plan) -> None:
         results = o.results
         if not results:
             return
@@ -185,20 +203,19 @@ class _Namer:
         else:
             # Each result is a group of its own. No operation has a variadic result beside others.
             for f, value in zip(o.opdef.outs, results):
-                self._name(value, f.name)
+                self.name(value, f.name)
 
     def _group(self, o: Op, results: list[Value], hint: str) -> None:
         first = results[0]
         if hint:
-            self._name(first, hint)
+            self.name(first, hint)
         else:
-            self.names[first] = f"%{self.values}"
-            self.values += 1
+            self.texts[first] = next(self.fresh)
         if len(results) > 1:
-            name = self.names[first]
+            name = self.texts[first]
             self.names.heads[o] = f"{name}:{len(results)}"
             for number, value in enumerate(results):
-                self.names[value] = f"{name}#{number}"
+                self.texts[value] = f"{name}#{number}"
 
     def assume_hint(self, o: Assume) -> str:
         """`assume` of a value without hints, else `assume_` and the hint of what defines the value."""
@@ -222,7 +239,7 @@ class _Namer:
             return ""
         if isinstance(owner, Assume):
             return "_" + self.assumes[owner]
-        plan = _plan(owner.__class__)
+        plan = plan_for(owner.__class__)
         if not plan.hinted:
             return ""
         if len(owner.opdef.outs) > 1:
@@ -231,7 +248,8 @@ class _Namer:
             return "_"
         return "_" + (plan.hint if isinstance(plan.hint, str) else plan.hint(self, owner))
 
-    def _name(self, value: Value, hint: str) -> None:
+    def name(self, value: Value, hint: str) -> str:
+        """Give a value the name of a hint, or of the hint and a number where it is taken."""
         name = hint
         if name in self.used:
             while True:
@@ -241,19 +259,20 @@ class _Namer:
                     break
         self.used.add(name)
         self.log.append(name)
-        self.names[value] = "%" + name
+        self.texts[value] = text = "%" + name
         # Every name is printed at least once, so that all of them together cannot be longer than the text.
         self.size += len(name)
         if self.size > self.names.limit:
             raise too_long(self.names.limit)
+        return text
 
 
-_MADE_HINTS: dict[type[Op], Callable[[_Namer, Any], str]] = {
-    Assume: _Namer.assume_hint,
+_MADE_HINTS: dict[type[Op], Callable[[Namer, Any], str]] = {
+    Assume: Namer.assume_hint,
     Constant: lambda namer, o: constant_hint(o),
 }
 
 
 def name_values(root: Block, *, hints: bool = True, limit: int) -> Names:
     """Names for everything inside a block. Without hints (the generic form) all are numbers."""
-    return _Namer(hints, limit).run(root)
+    return Namer(hints, limit).run(root)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..attrs import (
@@ -26,6 +25,7 @@ from ..attrs import (
     TypeAttr,
     UnitAttr,
 )
+from ..record import dataclass
 from ..types import F64, I1, I64, PaddingValue, Scalar, Type
 from .attributes import ENUM_NAMES, attr_text, quote
 from .cursor import MAX_DEPTH, Mark, Task, is_float, is_integer, run
@@ -52,8 +52,10 @@ class EnumAttr(OpaqueAttr):
 class AttrCursor(TypeCursor):
     """A cursor that reads attributes."""
 
-    def __init__(self, text: str, file: str = "", allow_unregistered: bool = False) -> None:
-        super().__init__(text, file, allow_unregistered)
+    def __init__(
+        self, text: str, file: str = "", allow_unregistered: bool = False, toks: list[str] | None = None
+    ) -> None:
+        super().__init__(text, file, allow_unregistered, toks)
         self.aliases: dict[str, Attr] = {}
         self._costs: dict[str, tuple[int, int]] = {}
         self._depth = self._height = self._size = 0
@@ -80,9 +82,13 @@ class AttrCursor(TypeCursor):
             self.plain("attribute names with a '.' are reserved for dialect-defined names")
         self.i += 1
         self.expect("=", " in attribute alias definition")
-        self.aliases[name] = self.attribute()
+        self.set_alias(name, self.attribute())
+
+    def set_alias(self, name: str, attr: Attr) -> None:
+        """Define an alias of the attribute that was read last."""
+        self.aliases[name] = attr
         # Debug information is shared and has names of its own in text: it cannot grow without end.
-        self._costs[name] = (0, 1) if isinstance(self.aliases[name], DebugAttr) else (self._height, self._size)
+        self._costs[name] = (0, 1) if isinstance(attr, DebugAttr) else (self._height, self._size)
 
     def location(self) -> Attr:
         """What stands in `loc(…)`, between the brackets."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from functools import cache
 from typing import Any, NoReturn
 
 from ..attrs import Attr
 from ..decl import INFER, REQUIRED, AnyTensorView, Field, OpDef
 from ..diag import TileError
 from ..ir import Block, Op, Value
+from ..record import dataclass
 from ..types import GatherScatterView, PartitionView, StridedView, Type, quoted
 from .custom import FORMS
 from .format import Blank, Group, Literal, Piece, Use, pieces_of
@@ -61,12 +62,16 @@ def _walk(p: Parser, s: State, pieces: tuple[Piece, ...], at: int) -> Generator[
             case Use("arguments", f):
                 s.values[f.attr] = yield Region(p.arguments(), s.opdef.regions.index(f))
             case Group(inner):
-                if starts(inner)(p.tok):
+                if _starts(inner)(p.tok):
                     yield from _walk(p, s, inner, at)
             case _:
-                step = step_of(piece)
+                step = _step_of(piece)
                 assert step is not None
                 step(p, s)
+
+
+_starts = cache(starts)
+_step_of = cache(step_of)
 
 
 # ---------------------------------------------------------------- putting an operation together
@@ -83,7 +88,8 @@ class Typing:
     only: Type | None = None
 
 
-def _typing(opdef: OpDef, f: Field, shown: set[str]) -> Typing:
+def typing_of(opdef: OpDef, f: Field, shown: set[str]) -> Typing:
+    """Where the type of a field comes from, if the text shows the types of those fields."""
     if f.name in shown:
         return Typing(own=True)
     for rule in opdef.rules:
@@ -96,7 +102,7 @@ def _typing(opdef: OpDef, f: Field, shown: set[str]) -> Typing:
     return Typing(only=f.kind.only)
 
 
-def _shown(pieces: tuple[Piece, ...]) -> set[str]:
+def shown_types(pieces: tuple[Piece, ...]) -> set[str]:
     """The values whose types the text shows."""
     out: set[str] = set()
     for piece in pieces:
@@ -106,22 +112,22 @@ def _shown(pieces: tuple[Piece, ...]) -> set[str]:
             case Use("dense", _, _, result) if result is not None:
                 out.add(result.name)
             case Group(inner):
-                out |= _shown(inner)
+                out |= shown_types(inner)
     return out
 
 
 def builder(opdef: OpDef) -> Build:
     """A function that makes the operation from what was read."""
     pieces = () if opdef.cls in FORMS else pieces_of(opdef.cls)
-    shown = _shown(pieces) if pieces else {f.name for f in opdef.operands + opdef.outs}
-    operands = [_operand(f, _typing(opdef, f, shown)) for f in opdef.operands]
-    outs = [_result(f, _typing(opdef, f, shown)) for f in opdef.outs]
+    shown = shown_types(pieces) if pieces else {f.name for f in opdef.operands + opdef.outs}
+    operands = [_operand(f, typing_of(opdef, f, shown)) for f in opdef.operands]
+    outs = [_result(f, typing_of(opdef, f, shown)) for f in opdef.outs]
     defaults = [(f.attr, f.default) for f in opdef.attrs + opdef.regions if f.default not in (REQUIRED, INFER)]
     defaults += [(f.attr, None) for f in opdef.fields if f.role == "state"]
     required = [f for f in opdef.attrs + opdef.regions if f.default is REQUIRED]
     inferred = [f for f in opdef.attrs if f.default is INFER]
     indexed = next((x.field.name for x in pieces if isinstance(x, Use) and x.kind == "index-types"), "")
-    pair = _alike(pieces)
+    pair = alike(pieces)
     cls, new = opdef.cls, object.__new__
 
     def build(p: Parser, s: State, at: int) -> Op:
@@ -158,7 +164,7 @@ def _absent(p: Parser, opdef: OpDef, f: Field, at: int) -> NoReturn:
     p.plain(f"'{DIALECT}{opdef.mnemonic}' op requires attribute '{f.name}'", (at, -1))
 
 
-def _alike(pieces: tuple[Piece, ...]) -> tuple[Field, Field] | None:
+def alike(pieces: tuple[Piece, ...]) -> tuple[Field, Field] | None:
     """Two optional operands that text writes alike: a comma and a value."""
     groups = [g.anchor for g in pieces if isinstance(g, Group) and isinstance(g.pieces[0], Literal)
               and g.pieces[0].text == "," and isinstance(g.pieces[1], Use) and g.pieces[1].kind == ""]  # fmt: skip

@@ -143,15 +143,24 @@ def angle(f: Field) -> Step:
     return step
 
 
-def rounding(f: Field) -> Step:
-    allowed = f.only or IEEE
-    listed = ", ".join(f"'{m.text}'" for m in allowed)
-    # Where modes other than IEEE's are possible, NVIDIA's parser takes every mode and leaves the rest to the verifier.
-    strict = not {RoundingMode.APPROX, RoundingMode.FULL} & set(allowed)
-    taken = {m.text: m for m in RoundingMode}
-    fine = set(allowed if strict else RoundingMode)
+def _strict(f: Field) -> bool:
+    """Where modes other than IEEE's are possible, NVIDIA's parser takes every mode; the verifier does the rest."""
+    return not {RoundingMode.APPROX, RoundingMode.FULL} & set(f.only or IEEE)
+
+
+def rounding_modes(f: Field) -> set[RoundingMode]:
+    """The modes that text may give a field."""
+    fine = {m for m in RoundingMode if not _strict(f) or m in (f.only or IEEE)}
     if not f.only:
         fine.add(RoundingMode.NEAREST_AWAY)  # from 13.4, and not in the older wording of the message
+    return fine
+
+
+def rounding(f: Field) -> Step:
+    listed = ", ".join(f"'{m.text}'" for m in f.only or IEEE)
+    strict = _strict(f)
+    taken = {m.text: m for m in RoundingMode}
+    fine = rounding_modes(f)
 
     def step(p: Parser, s: State) -> None:
         if p.toks[p.i] != "rounding":

@@ -28,8 +28,10 @@ class Scope:
 class NameCursor(AttrCursor):
     """A cursor that reads values."""
 
-    def __init__(self, text: str, file: str = "", allow_unregistered: bool = False) -> None:
-        super().__init__(text, file, allow_unregistered)
+    def __init__(
+        self, text: str, file: str = "", allow_unregistered: bool = False, toks: list[str] | None = None
+    ) -> None:
+        super().__init__(text, file, allow_unregistered, toks)
         self.values: dict[str, Value] = {}
         self.where: dict[str, int] = {}
         """for each name, the token that defined or first used it"""

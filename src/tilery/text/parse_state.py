@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..attrs import Attr
 from ..decl import BY_NAME, TERMINATOR, OpDef
 from ..ir import Block, Op, UnknownOp
+from ..record import dataclass, field
 from ..types import Type
 from .cursor import Mark
 from .format import Piece

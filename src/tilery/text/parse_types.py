@@ -37,23 +37,35 @@ _BUILTIN |= {"f6E2M3FN", "f6E3M2FN"}
 _SHAPED = {"tensor", "vector", "memref", "complex", "tuple"}
 
 
+_KNOWN: dict[str, Type] = {}
+"""Types that are one token, by their text: most texts of a process have the same ones. Bounded, as input is not."""
+_KNOWN_LENGTH, _KNOWN_COUNT = 200, 2000
+
+
 class TypeCursor(Cursor):
     """A cursor that reads types."""
 
-    def __init__(self, text: str, file: str = "", allow_unregistered: bool = False) -> None:
-        super().__init__(text, file)
+    def __init__(
+        self, text: str, file: str = "", allow_unregistered: bool = False, toks: list[str] | None = None
+    ) -> None:
+        super().__init__(text, file, toks)
         self.allow_unregistered = allow_unregistered
         self.type_aliases: dict[str, Type] = {}
-        self._seen: dict[str, Type] = dict(SCALARS)
-        self._seen["token"] = TOKEN
+        self.seen: dict[str, Type] = dict(SCALARS)
+        self.seen["token"] = TOKEN
         self._kept = 0
 
     def type(self) -> Type:
         """The type that must be next; Tile IR's need no prefix."""
         token = self.toks[self.i]
-        found = self._seen.get(token)
+        found = self.seen.get(token)
         if found is not None:
             self.i += 1
+            return found
+        found = _KNOWN.get(token)
+        if found is not None:
+            self.i += 1
+            self.seen[token] = found
             return found
         if token[-1:] == ">" and len(token) > 1 and token != "->":
             self.enter()
@@ -61,7 +73,11 @@ class TypeCursor(Cursor):
             if self.toks[self.i] != "":
                 self.wrong("expected '>'")
             self.leave()
-            self._seen[token] = made
+            self.seen[token] = made
+            if len(token) <= _KNOWN_LENGTH:
+                if len(_KNOWN) >= _KNOWN_COUNT:
+                    _KNOWN.clear()
+                _KNOWN[token] = made
             return made
         made = run(_type(self))
         return made
@@ -112,9 +128,9 @@ def _type(p: TypeCursor) -> Task:
         return (yield _function(p))
     if token[:1] == "!":
         return (yield _prefixed(p))
-    if token in p._seen:
+    if token in p.seen:
         p.i += 1
-        return p._seen[token]
+        return p.seen[token]
     if INT_TYPE.match(token):
         return _integer(p)
     if token in _BUILTIN:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import gc
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import NoReturn
 
 from ..attrs import Attr
 from ..decl import BY_NAME, registered
 from ..diag import Note, TileError
-from ..ir import Block, Op, UnknownOp, Value
+from ..gcpause import paused
+from ..ir import Block, Op, UnknownOp, Value, walk
 from ..ops import Module
+from ..record import dataclass
 from .lexer import is_word, symbol_name
 from .parse_locs import UNKNOWN, as_loc, is_loc
 from .parse_names import NameCursor, Scope
 from .parse_state import Argument, Body
 from .parts import DIALECT, PRODUCER
+from .spelling import explain
 
 MAX_ERRORS = 100
 
@@ -27,8 +28,10 @@ MAX_ERRORS = 100
 class Parser(NameCursor):
     """All that is known while a text is parsed."""
 
-    def __init__(self, text: str, file: str, allow_unregistered: bool, testing: bool) -> None:
-        super().__init__(text, file, allow_unregistered)
+    def __init__(
+        self, text: str, file: str, allow_unregistered: bool, testing: bool, toks: list[str] | None = None
+    ) -> None:
+        super().__init__(text, file, allow_unregistered, toks)
         self.testing = testing
         self.forms = _forms(testing)
         self.later: list[tuple[Op | None, str, int]] = []
@@ -331,6 +334,7 @@ def _replace_result(o: Op, old: Value, new: Value) -> None:
 def _with_example(error: TileError, mnemonic: str) -> TileError:
     """An error about what is expected, with a line that shows how the operation is written."""
     opdef = BY_NAME.get(mnemonic)
+    explain(error)
     if opdef is not None and "expected" in error.message:
         shown = re.compile(rf"(?<![\w$]){re.escape(opdef.mnemonic)}(?![\w$])")
         error.notes += [f"for example: {line.strip()}" for line in opdef.example.splitlines() if shown.search(line)][:1]
@@ -367,7 +371,7 @@ def _forms(testing: bool) -> dict[str, Syntax]:
 # ---------------------------------------------------------------- the whole text
 
 
-@dataclass(slots=True)
+@dataclass()
 class Parsed:
     """A module and where its operations stand in the text."""
 
@@ -376,8 +380,20 @@ class Parsed:
     """whether the text has a `cuda_tile.module`, or its items stand on their own"""
     source: str
     file: str
-    places: dict[Op, tuple[int, int]]
-    """where the name of each operation starts and ends"""
+    allow_unregistered: bool
+    testing: bool
+
+    @cached_property
+    def places(self) -> dict[Op, tuple[int, int]]:
+        """Where the name of each operation starts and ends. Nobody keeps that: the text is read again."""
+        with paused:
+            parser = Parser(self.source, self.file, self.allow_unregistered, self.testing)
+            again = _module(parser.run(), self.source)[0]
+        return {
+            o: parser.span((parser.places[twin], -1))
+            for o, twin in zip(walk(self.module), walk(again))
+            if twin in parser.places
+        }
 
     def error(self, o: Op, message: str, *notes: str) -> TileError:
         """An error about an operation of the text."""
@@ -385,33 +401,30 @@ class Parsed:
         return TileError(message, file=self.file, source=self.source, start=start, end=end, notes=notes)
 
 
-def parse(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Module:
-    """The module that a text describes.
+def parse(
+    text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False, quick: bool = True
+) -> Module:
+    """The module that a text describes. `quick=False` reads it piece by piece even where there is a fast path.
 
     >>> parse("entry @k() {}").entries[0].sym_name
     'k'
     """
-    return _module(_run(text, file, allow_unregistered, testing)[1], text)[0]
+    return _module(_run(text, file, allow_unregistered, testing, quick), text)[0]
 
 
 def parse_with_places(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Parsed:
     """Like `parse`, with the place of every operation, for messages about them."""
-    parser, block = _run(text, file, allow_unregistered, testing)
-    module, wrapped = _module(block, text)
-    places = {o: parser.span((index, -1)) for o, index in parser.places.items()}
-    return Parsed(module, wrapped, text, file, places)
+    module, wrapped = _module(_run(text, file, allow_unregistered, testing, True), text)
+    return Parsed(module, wrapped, text, file, allow_unregistered, testing)
 
 
-def _run(text: str, file: str, allow_unregistered: bool, testing: bool) -> tuple[Parser, Block]:
+def _run(text: str, file: str, allow_unregistered: bool, testing: bool, quick: bool) -> Block:
+    from .quick_parse import quick_parse
+
     _check_unicode(text, file)
-    paused = gc.isenabled()
-    gc.disable()  # building a module makes only objects that stay: collecting meanwhile costs a quarter of the time
-    try:
-        parser = Parser(text, file, allow_unregistered, testing)
-        return parser, parser.run()
-    finally:
-        if paused:
-            gc.enable()
+    with paused:
+        block = quick_parse(text, testing) if quick and not allow_unregistered else None
+        return Parser(text, file, allow_unregistered, testing).run() if block is None else block
 
 
 def _check_unicode(text: str, file: str) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..attrs import Attr
 from ..ir import Block, Op
+from ..record import dataclass
 from ..version import V13_3
 from .attributes import dict_text
 from .locations import Aliases

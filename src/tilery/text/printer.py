@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from ..diag import TileError
+from ..gcpause import paused
 from ..ir import Block, Op, UnknownOp
 from ..ops import Module
+from ..record import dataclass
 from .generic import generic_line
 from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import Names, name_values, too_long
 from .parts import DIALECT, OPT, PRODUCER, Context, Part, Region
+from .quick_print import Shown, quick_show
 
 STYLES = ("disasm", "opt", "generic")
 LIMIT = 256 * 1024 * 1024
@@ -41,10 +43,15 @@ class _Parts:
 _LINES: dict[tuple[str, str], dict[type[Op], Line]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
 """The functions made so far, by style and by what goes before an op's name."""
 
+MORE_STYLES: dict[str, Callable[[type[Op], str], Line]] = {}
+"""Styles that are not here: what makes an op's function, from the op and its name."""
+
 
 def _line(cls: type[Op], style: str, prefix: str) -> Line:
     if issubclass(cls, UnknownOp) or style == "generic":
         made: Line = generic_line
+    elif style in MORE_STYLES:
+        made = MORE_STYLES[style](cls, prefix + cls.opdef.mnemonic)
     else:
         opdef = cls.opdef
         made = make_line(cls, prefix + (opdef.name_in(OPT) if style == "opt" else opdef.mnemonic))
@@ -116,21 +123,35 @@ class _Printer:
         return None
 
 
-def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT) -> str:
+def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT, *, quick: bool = True) -> str:
     """The text of a module, or of a single operation.
 
     `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form.
-    A text of more than `limit` characters is refused.
+    A text of more than `limit` characters is refused. `quick=False` takes the slow path even where there is a fast one.
     """
     if style not in STYLES:
         raise TileError(f"unknown style {style!r}, one of {', '.join(STYLES)}")
     bare = style == "disasm" and isinstance(root, Module)
     block = root.body if bare and isinstance(root, Module) else Block(ops=[root])
+    prefix = "" if bare else DIALECT
+    with paused:
+        made = quick_show(block, prefix, style, locs, limit) if quick and block.ops and style != "generic" else None
+        parts, aliases = made or _slow_show(block, prefix, style, locs, limit)
+    texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts]
+    head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
+    text = "".join([head, *aliases.lines(early=True), *texts, *aliases.lines(early=False)])
+    if len(text) > limit:
+        raise too_long(limit)
+    return text
+
+
+def _slow_show(block: Block, prefix: str, style: str, locs: bool, limit: int) -> Shown:
+    """The text in two passes, names first: for every style, and for what the quick twin leaves alone."""
     names = name_values(block, hints=style != "generic", limit=limit)
     aliases = Aliases(limit)
     context = Context(names, aliases, style, locs)
     printer = _Printer(context, limit)
-    printer.run(block, "" if bare else DIALECT)
+    printer.run(block, prefix)
     if not block.ops:  # an empty module is an empty line, and its own location is all there is
         printer.out.append("\n")
         if locs:
@@ -138,13 +159,8 @@ def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT
     if aliases.finish():
         # Debug information among discardable attributes: only now has it names to be printed with.
         printer = _Printer(context, limit)
-        printer.run(block, "" if bare else DIALECT)
-    body = [part if isinstance(part, str) else f" loc({part.name})\n" for part in printer.out]
-    head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
-    text = "".join([head, *aliases.lines(early=True), *body, *aliases.lines(early=False)])
-    if len(text) > limit:
-        raise too_long(limit)
-    return text
+        printer.run(block, prefix)
+    return printer.out, aliases
 
 
 def show_with_places(module: Module, limit: int = LIMIT) -> tuple[str, dict[Op, int], Names]:

@@ -29,6 +29,7 @@ from .rounding import (
     flushed,
     has_nan,
     in_chunks,
+    least_size,
     mended,
     narrowed,
     shortened,
@@ -129,7 +130,7 @@ def _flushing(ufunc: np.ufunc, a: Array, b: Array, out: Array | None) -> Array:
     def chunk(x: Array, y: Array) -> Array:
         x, y = flushed(x), flushed(y)
         result: Array = ufunc(x, y)
-        if _least(result) > SMALLEST_NORMAL:
+        if least_size(result) > SMALLEST_NORMAL:
             return result
         doubtful = (np.abs(result) <= SMALLEST_NORMAL) & (result != 0)
         if doubtful.any():
@@ -147,7 +148,7 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
     result = total.astype(F32)
     # The last 29 bits of a midpoint are 1 and zeros; shifted to the top they are the least integer.
     ends = total.view(np.int64) << 35
-    if np.minimum.reduce(ends, axis=None, initial=0) != LEAST and _least(result) > SMALLEST_NORMAL:
+    if np.minimum.reduce(ends, axis=None, initial=0) != LEAST and least_size(result) > SMALLEST_NORMAL:
         return result
     # Among subnormals the midpoints are elsewhere.
     doubtful = (ends == LEAST) | ((np.abs(result) <= SMALLEST_NORMAL) & (total != 0))
@@ -173,15 +174,12 @@ def _fma_short(a: Array, b: Array, c: Array) -> Array:
     product = x * y
     total = product + z
     if a.dtype == BF16:
-        ends = total.view(np.int64) << 19
-        if np.minimum.reduce(ends, axis=None, initial=0) == LEAST or not _least(total) > SMALLEST_NORMAL:
-            total = _sum(product, z, NEAREST)
+        doubtful = total.view(np.int64) << 19 == LEAST
+        doubtful |= (np.abs(total) <= SMALLEST_NORMAL) & (total != 0)
+        if doubtful.any():
+            products, addends = _chosen(doubtful, product, z)
+            total[doubtful] = _sum(products, addends, NEAREST)
     return narrowed(total, a.dtype)
-
-
-def _least(x: Array) -> float:
-    """The smallest absolute value; NaN if there is any."""
-    return float(np.minimum.reduce(np.abs(x), axis=None, initial=np.inf))
 
 
 def _chosen(where: Array, *operands: Array) -> list[Array]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 import numpy as np
 
 from ...attrs import ComparisonOrdering, ComparisonPredicate
 from ..tiles import Array, unsigned
-from .rounding import BF16, CANONICAL, F16, F32, F64, flushed, in_chunks, is_nan, mended, shortened, widened
+from .rounding import BF16, CANONICAL, F16, F32, F64, flushed, in_chunks, is_nan, least_size, mended, shortened, widened
 
 COMPARISONS: dict[ComparisonPredicate, np.ufunc] = {
     ComparisonPredicate.EQUAL: np.equal,
@@ -69,10 +71,11 @@ def _extreme(ufunc: np.ufunc, a: Array, b: Array, propagate: bool, ftz: bool, ou
         if ftz:
             a, b = flushed(a), flushed(b)
         result: Array = ufunc(a, b)
-        if not np.minimum.reduce(np.abs(result), axis=None, initial=np.inf) > 0:
+        least = least_size(result)
+        if not least > 0:
             _sign_zeros(result, a, b, ufunc is np.maximum)
-            if not propagate:
-                np.copyto(result, np.where(np.isnan(a), b, a), where=np.isnan(result))
+        if isnan(least) and not propagate:
+            np.copyto(result, np.where(np.isnan(a), b, a), where=np.isnan(result))
         if dtype in (F16, BF16):
             return shortened(result, dtype)
         result = mended(result, b, a)
@@ -85,8 +88,10 @@ def _extreme(ufunc: np.ufunc, a: Array, b: Array, propagate: bool, ftz: bool, ou
 
 def _sign_zeros(result: Array, a: Array, b: Array, largest: bool) -> None:
     """Of two zeros the larger is -0 if both are, the smaller if one is."""
-    x, y = unsigned(a), unsigned(b)
-    np.copyto(unsigned(result), x & y if largest else x | y, where=(a == 0) & (b == 0))
+    both = (a == 0) & (b == 0)
+    if both.any():
+        x, y = unsigned(a), unsigned(b)
+        np.copyto(unsigned(result), x & y if largest else x | y, where=both)
 
 
 # ---------------------------------------------------------------- one operand

@@ -5,7 +5,7 @@ Arguments are finite, and where the function is defined.
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from functools import cache
 
 DIGITS = 160
@@ -102,8 +102,7 @@ def arctan(x: Decimal) -> Decimal:
 @cache
 def pi() -> Decimal:
     """By Machin's formula."""
-    with localcontext() as context:
-        context.prec = DIGITS
+    with localcontext(Context(prec=DIGITS)):
         return 16 * _arctan(ONE / 5) - 4 * _arctan(ONE / 239)
 
 

@@ -179,12 +179,16 @@ def mended(result: Array, *operands: Array) -> Array:
     return result
 
 
-# ---------------------------------------------------------------- flushing
+# ---------------------------------------------------------------- small numbers
+
+
+def least_size(x: Array) -> float:
+    """The smallest absolute value of f32 or f64; NaN if there is any."""
+    return float(np.minimum.reduce(np.abs(x), axis=None, initial=np.inf))
 
 
 def flushed(x: Array) -> Array:
     """f32 with zeros of the same sign for subnormals; the array itself if there is nothing to do."""
-    size = np.abs(x)
-    if np.minimum.reduce(size, axis=None, initial=np.inf) >= SMALLEST_NORMAL:
+    if least_size(x) >= SMALLEST_NORMAL:
         return x
-    return np.where(size < SMALLEST_NORMAL, np.copysign(np.float32(0), x), x)
+    return np.where(np.abs(x) < SMALLEST_NORMAL, np.copysign(np.float32(0), x), x)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any
@@ -97,8 +97,7 @@ def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: l
 def _is_above(function: Function, numbers: tuple[float, ...], low: float, high: float, odd: int) -> bool:
     """Whether the exact value is nearer to the larger of two neighbours; for their middle, if the smaller is odd."""
     middle = (Fraction(low) + Fraction(high)) / 2
-    with localcontext() as context:
-        context.prec = precise.DIGITS
+    with localcontext(Context(prec=precise.DIGITS)):
         exact = Fraction(function.precise(*map(Decimal, numbers)))
     if abs(exact - middle) < abs(middle) / 10**110:
         return bool(odd)

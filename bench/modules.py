@@ -1,0 +1,112 @@
+"""Made-up modules of any size to measure on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilery.attrs import DICompileUnit, DIFile, DILoc, DISubprogram, FileLineCol
+from tilery.ir import Block, Op, Value, walk
+from tilery.ops import AddI, Entry, If, Module, PrintTko, Return, Select, Yield
+from tilery.text.parser import parse
+from tilery.types import I1, I32, Function, Tile
+
+INT, BOOL = Tile((), I32), Tile((), I1)
+
+
+def module_of(body: Callable[[Value, Value, Value], list[Op]]) -> Module:
+    """A module with one entry of an integer and two conditions."""
+    values = [Value(INT), Value(BOOL), Value(BOOL)]
+    block = Block(values, [*body(*values), Return(operands_=())])
+    entry = Entry(sym_name="k", function_type=Function([v.type for v in values]), body=block)
+    return Module(sym_name="kernels", body=Block([], [entry]))
+
+
+def keep(value: Value) -> Op:
+    """A use of a value that is not dead."""
+    return PrintTko(str_="%d", args=(value,))
+
+
+def chain(count: int, every: int = 0) -> Module:
+    """A chain of additions; each op whose number `every` divides is a select that canonicalize replaces."""
+
+    def body(x: Value, c: Value, _: Value) -> list[Op]:
+        ops: list[Op] = []
+        last = before = x
+        for number in range(count):
+            made: Op = AddI(lhs=last, rhs=before)
+            if every and number % every == 0:
+                made = Select(cond=c, val_if_true=last, val_if_false=last)
+            ops.append(made)
+            before, last = last, made.results[0]
+        return [*ops, keep(last)]
+
+    return module_of(body)
+
+
+def chained(count: int) -> Module:
+    """Neighbouring ifs with the same condition, which become one."""
+
+    def body(x: Value, c: Value, _: Value) -> list[Op]:
+        return [
+            If(condition=c, results_=(), thenRegion=Block([], [keep(x), Yield(operands_=())])) for _ in range(count)
+        ]
+
+    return module_of(body)
+
+
+def nested(count: int) -> Module:
+    """Ifs within ifs, which become one."""
+
+    def body(x: Value, c: Value, d: Value) -> list[Op]:
+        inner: list[Op] = [keep(x)]
+        for number in range(count):
+            inner = [If(condition=(c, d)[number % 2], results_=(), thenRegion=Block([], [*inner, Yield(operands_=())]))]
+        return inner
+
+    return module_of(body)
+
+
+# ---------------------------------------------------------------- a bit of everything
+
+TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"
+VIEW = f"partition_view<tile=(8x8), padding_value = zero, {TENSOR}>"
+HEAD = "entry @k(%ptr: tile<ptr<f32>>, %n: tile<i32>) {\n  %zero = constant <i32: 0> : tile<i32>\n"
+UNIT = f"""
+  %c@ = constant <i32: #> : tile<i32>
+  %h@ = constant <f32: 0.5> : tile<8x8xf32>
+  %m@ = muli %c@, %n : tile<i32>
+  %less@ = cmpi less_than %m@, %n, signed : tile<i32> -> tile<i1>
+  %tensor@ = make_tensor_view %ptr, shape = [%n, 64], strides = [64, 1] : tile<i32> -> {TENSOR}
+  %view@ = make_partition_view %tensor@ : {VIEW}
+  %tile@, %t@ = load_view_tko weak %view@[%c@, %zero] : {VIEW}, tile<i32> -> tile<8x8xf32>, token
+  %sum@ = for %i in (%zero to %n, step %c@) : tile<i32> iter_values(%acc = %h@) -> (tile<8x8xf32>) {{
+    %p = mulf %acc, %tile@ : tile<8x8xf32>
+    %q = fma %p, %tile@, %acc : tile<8x8xf32>
+    %e = exp %q : tile<8x8xf32>
+    continue %e : tile<8x8xf32>
+  }}
+  %best@ = if %less@ -> (tile<8x8xf32>) {{
+    %r = negf %sum@ : tile<8x8xf32>
+    yield %r : tile<8x8xf32>
+  }} else {{
+    yield %sum@ : tile<8x8xf32>
+  }}
+  %half@ = ftof %best@ : tile<8x8xf32> -> tile<8x8xf16>
+  %wide@ = ftof %half@ : tile<8x8xf16> -> tile<8x8xf32>
+  %row@ = reshape %wide@ : tile<8x8xf32> -> tile<64xf32>
+  %back@ = reshape %row@ : tile<64xf32> -> tile<8x8xf32>
+  %s@ = store_view_tko weak %back@, %view@[%c@, %zero] token = %t@ : tile<8x8xf32>, {VIEW}, tile<i32> -> token
+"""
+PER_UNIT = 20
+
+
+def mixed(count: int) -> Module:
+    """Loops, branches, views, constants and debug information, about `count` operations."""
+    units = [UNIT.replace("@", str(n)).replace("#", str(n % 1000)) for n in range(max(1, count // PER_UNIT))]
+    module = parse(HEAD + "".join(units) + "}")
+    file = DIFile("kernel.py", "/src")
+    scope = DISubprogram(file, 1, "k", "k", DICompileUnit(file))
+    # In real files four operations share a place.
+    for number, o in enumerate(walk(module.entries[0])):
+        o.loc = DILoc(FileLineCol("kernel.py", 1 + number // 4, 1 + number // 4 % 80), scope)
+    return module

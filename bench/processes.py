@@ -1,0 +1,93 @@
+"""Whole processes: tilery's command against NVIDIA's disassembler, and text parsing against xDSL."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import oracle
+from tilery.bytecode.writer import write
+from tilery.ops import Module
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+XDSL = """
+import sys, time
+from xdsl.context import Context
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin
+from xdsl.parser import Parser
+context = Context()
+context.load_dialect(Arith)
+context.load_dialect(Builtin)
+text = sys.stdin.read()
+start = time.perf_counter()
+Parser(context, text).parse_module()
+print(time.perf_counter() - start)
+"""
+
+
+def environment() -> dict[str, str]:
+    """As installed: compiled files are kept, streams are buffered."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")}
+    return {**env, "PYTHONPATH": str(SOURCE)}
+
+
+def once(command: list[str]) -> tuple[float, float]:
+    """Seconds on the clock and of CPU time."""
+    start, used = time.perf_counter(), _children()
+    subprocess.run(command, stdout=subprocess.DEVNULL, env=environment(), check=True)
+    return time.perf_counter() - start, _children() - used
+
+
+def _children() -> float:
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
+
+
+def compare(commands: dict[str, list[str]], times: int) -> dict[str, tuple[float, float]]:
+    """The shortest times of each command; they take turns, so that a busy machine slows all of them down."""
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    for _ in range(times):
+        for name, command in commands.items():
+            taken[name].append(once(command))
+    return {name: (min(wall for wall, _ in runs), min(cpu for _, cpu in runs)) for name, runs in taken.items()}
+
+
+def dis(file: str, *options: str) -> list[str]:
+    return [sys.executable, "-m", "tilery", "dis", *options, file]
+
+
+def whole(name: str, module: Module, times: int) -> dict[str, Any]:
+    """`tilery dis` of a module, with and without verifying, and `tileirdisasm` where there is one."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder, "in.tileirbc"))
+        Path(file).write_bytes(write(module))
+        commands = {"dis": dis(file), "dis --no-verify": dis(file, "--no-verify")}
+        if (tool := oracle.find_tileirdisasm()) is not None:
+            commands["tileirdisasm"] = [str(tool), file]
+        once(commands["dis"])  # compiles what is not compiled yet
+        return {"case": name, "seconds": compare(commands, times)}
+
+
+def start_up(module: Module, times: int) -> dict[str, tuple[float, float]]:
+    """`tilery dis` of a small file, and Python itself."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = str(Path(folder, "in.tileirbc"))
+        Path(file).write_bytes(write(module))
+        return compare({"dis of a small file": dis(file), "python": [sys.executable, "-c", "pass"]}, times)
+
+
+def xdsl_seconds(count: int) -> float | str:
+    """How long xDSL takes to parse a chain of additions, or why that is not known."""
+    python = os.environ.get("XDSL_PYTHON", sys.executable)
+    lines = ["%0 = arith.constant 1 : i32"] + [f"%{n} = arith.addi %{n - 1}, %{n - 1} : i32" for n in range(1, count)]
+    answer = subprocess.run([python, "-c", XDSL], input="\n".join(lines), capture_output=True, encoding="utf-8")
+    if answer.returncode:
+        return "xDSL is not installed; set XDSL_PYTHON to a Python that has it"
+    return float(answer.stdout)

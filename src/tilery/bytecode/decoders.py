@@ -1,0 +1,253 @@
+"""The fast reader's half of `layout`: a straight-line decoder for each operation and version, made when first met.
+
+A decoder is optimistic. On whatever it does not expect it gives up with an exception of `TRIPS`, and the walk in `body`
+says what is wrong, or reads the unusual but legal encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ..codegen import build, indent
+from ..decl import AttrKind, Field, OpDef
+from ..diag import TileError
+from ..ir import Value
+from ..version import Version
+from .layout import Do, Plan, Step, layout
+from .wire import Trip, wide
+
+TRIPS = (Trip, TileError, IndexError, KeyError, StopIteration)
+"""What giving up looks like: bytes, values, list entries or table entries that are not there."""
+
+
+class Binding:
+    """What the decoders of one function body share.
+
+    `types`, `strings` and `constants` look like tables that hold everything; `loc` gives the next operation's location;
+    `attr` reads an attribute of a rare kind as the walk does, at the place of `cursor`; operations whose regions follow
+    go to `opened`.
+    """
+
+    __slots__ = ("attr", "constants", "cursor", "data", "loc", "opened", "strings", "types", "values")
+    data: bytes
+    values: list[Value]
+    types: dict[int, Any]
+    strings: dict[int, str]
+    constants: Callable[[Any, int], Any]
+    loc: Callable[[], Any]
+    cursor: Any
+    attr: Callable[[Field, Any], Any]
+    opened: list[tuple[Any, Plan]]
+
+
+Decoder = Callable[[int, Callable[[Any], None]], int]
+"""Takes the place behind the opcode and what to do with the operation; gives the place behind the operation."""
+
+
+@cache
+def decoder(opdef: OpDef, version: Version) -> Callable[[Binding], Decoder]:
+    """The decoder of an operation, to be bound to a function body."""
+    plan = layout(opdef, version)
+    bound: Callable[[Binding], Decoder] = build(
+        f"decoder of {opdef.mnemonic} {version}", decoder_source(opdef, version), _names(plan)
+    )
+    return bound
+
+
+def decoder_source(opdef: OpDef, version: Version) -> str:
+    """The source of a decoder."""
+    return "\n".join([*_HEAD, *indent(_Decoder(layout(opdef, version)).lines(), 2), "    return decode", ""])
+
+
+_HEAD = [
+    "def bind(b):",
+    "    data, values, types, strings, constants = b.data, b.values, b.types, b.strings, b.constants",
+    "    loc, cursor, attr, opened = b.loc, b.cursor, b.attr, b.opened",
+    "",
+    "    def decode(at, push):",
+]
+
+
+def _names(plan: Plan) -> dict[str, Any]:
+    names: dict[str, Any] = {
+        "new": object.__new__,
+        "Value": Value,
+        "Trip": Trip,
+        "wide": wide,
+        "plan": plan,
+        plan.opdef.cls.__name__: plan.opdef.cls,
+    }
+    for f in plan.opdef.fields:
+        names[f"field_{f.attr}"] = f
+        if f.enum is not None:
+            names[f"enum_{f.attr}"] = {member.num: member for member in f.enum}
+    return names
+
+
+class _Decoder:
+    """Writes down the steps of one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.counted = any(step.do is Do.OPERAND_COUNT for step in plan.steps)
+        self.out: list[str] = []
+
+    def lines(self) -> list[str]:
+        plan = self.plan
+        self.out = [f"o = new({plan.opdef.cls.__name__})", "o.loc = loc()", "o.extra = None"]
+        for step in plan.steps:
+            self._step(step)
+        for f in plan.absent:
+            self._absent(f)
+        self.out.append("push(o)")
+        if plan.opdef.regions:
+            # What a region defines is numbered before the results.
+            self.out.append("opened.append((o, plan))")
+        else:
+            self.out += [f"values.{'extend' if f.arity == 'var' else 'append'}(o_{f.attr})" for f in plan.results]
+        return [*self.out, "return at"]
+
+    def _number(self, name: str = "n") -> None:
+        """Read a variable-length integer, nearly always of one byte."""
+        self.out += [f"{name} = data[at]", "at += 1", f"if {name} > 127: {name}, at = wide(data, at - 1)"]
+
+    def _value(self) -> None:
+        """Read the number of a value, up to two million without a call; a byte's top bit goes with the next one."""
+        self.out += [
+            "n = data[at]",
+            "at += 1",
+            "if n > 127:",
+            "    m = data[at]",
+            "    at += 1",
+            "    n += (m << 7) - 128",
+            "    if m > 127:",
+            "        m = data[at]",
+            "        at += 1",
+            "        n += (m << 14) - 16384",
+            "        if m > 127: n, at = wide(data, at - 3)",
+        ]
+
+    def _step(self, step: Step) -> None:
+        f: Any = step.field
+        match step.do:
+            case Do.RESULT_COUNT:
+                self._result_count()
+            case Do.RESULT:
+                self._result(f)
+            case Do.RESULTS:
+                self._results(f)
+            case Do.FLAGS:
+                self._number("flags")
+                self.out += [f"o.{g.attr} = flags & {1 << bit} != 0" for g, bit in self.plan.flags]
+            case Do.ATTR if step.bit < 0:
+                self._attr(f)
+            case Do.ATTR:
+                self._when(step.bit, f, self._attr)
+            case Do.OPERAND_COUNT:
+                self._operand_count()
+            case Do.OPERAND:
+                self._operand(f)
+            case Do.OPTIONAL:
+                self._when(step.bit, f, self._operand)
+            case Do.SEGMENT:
+                self._number("count")
+                self._operands(f)
+            case Do.REST:
+                self._rest(f)
+            case Do.REGION_COUNT:
+                self._number()
+                self.out.append(f"if n != {len(self.plan.opdef.regions)}: raise Trip")
+
+    def _when(self, bit: int, f: Field, read: Callable[[Field], None]) -> None:
+        """Read a field if its flag is set."""
+        outer, self.out = self.out, []
+        read(f)
+        inner, self.out = self.out, outer
+        self.out += [f"if flags & {1 << bit}:", *indent(inner, 1), "else:", f"    o.{f.attr} = None"]
+
+    # ------------------------------------------------------------ results
+
+    def _result_count(self) -> None:
+        fixed = sum(f.arity == "one" for f in self.plan.results)
+        variadic = any(f.arity == "var" for f in self.plan.results)
+        self._number("count")
+        if variadic:
+            self.out += [f"count -= {fixed}", "if count < 0: raise Trip"] if fixed else []
+        else:
+            self.out.append(f"if count != {fixed}: raise Trip")
+
+    def _result(self, f: Field) -> None:
+        self._number()
+        name = f"o_{f.attr}"
+        self.out += [f"o.{f.attr} = {name} = new(Value)", f"{name}.type = types[n]", f"{name}.owner = o"]
+
+    def _results(self, f: Field) -> None:
+        self.out += [f"o_{f.attr} = []", "while count:", "    count -= 1"]
+        outer, self.out = self.out, []
+        self._number()
+        self.out += ["r = new(Value)", "r.type = types[n]", "r.owner = o", f"o_{f.attr}.append(r)"]
+        self.out = [*outer, *indent(self.out, 1), f"o.{f.attr} = tuple(o_{f.attr})"]
+
+    # ------------------------------------------------------------ operands
+
+    def _operand_count(self) -> None:
+        fixed = sum(f.arity == "one" for f in self.plan.opdef.operands)
+        self._number("count")
+        self.out += [f"count -= {fixed}", "if count < 0: raise Trip"] if fixed else []
+
+    def _operand(self, f: Field) -> None:
+        self._value()
+        self.out.append(f"o.{f.attr} = values[n]")
+
+    def _operands(self, f: Field) -> None:
+        """As many operands as `count` says."""
+        self.out += ["many = []", "while count:", "    count -= 1"]
+        outer, self.out = self.out, []
+        self._value()
+        self.out.append("many.append(values[n])")
+        self.out = [*outer, *indent(self.out, 1), f"o.{f.attr} = tuple(many)"]
+
+    def _rest(self, f: Field) -> None:
+        if f.arity == "var":
+            self._operands(f)
+            return
+        outer, self.out = self.out, []
+        self._operand(f)
+        inner, self.out = self.out, outer
+        self.out += ["if count > 1: raise Trip", "if count:", *indent(inner, 1), "else:", f"    o.{f.attr} = None"]
+
+    # ------------------------------------------------------------ attributes
+
+    def _attr(self, f: Field) -> None:
+        match f.kind:
+            case AttrKind.ENUM:
+                self._number()
+                self.out.append(f"o.{f.attr} = enum_{f.attr}[n]")
+            case AttrKind.STR | AttrKind.SYM_NAME | AttrKind.SYM_REF:
+                self._number()
+                self.out.append(f"o.{f.attr} = strings[n]")
+                if f.kind is AttrKind.SYM_REF:
+                    self.out.append(f"if not o.{f.attr}: raise Trip")
+            case AttrKind.I64 | AttrKind.I32:
+                top = 1 << (63 if f.kind is AttrKind.I64 else 31)
+                self._number()
+                if f.kind is AttrKind.I32:
+                    self.out.append(f"if n >= {2 * top}: raise Trip")
+                self.out.append(f"o.{f.attr} = n if n < {top} else n - {2 * top}")
+            case AttrKind.BOOL:
+                self.out += [f"o.{f.attr} = data[at] != 0", "at += 1"]
+            case AttrKind.DENSE:
+                self._number()
+                first = self.plan.results[0]
+                self.out.append(f"o.{f.attr} = constants(o_{first.attr}.type, n)")
+            case _:
+                self.out += ["cursor.pos = at", f"o.{f.attr} = attr(field_{f.attr}, ())", "at = cursor.pos"]
+
+    def _absent(self, f: Field) -> None:
+        """What this version does not have."""
+        if f.role == "out":
+            self.out += [f"o.{f.attr} = r = new(Value)", f"r.type = field_{f.attr}.kind.only", "r.owner = o"]
+        else:
+            self.out.append(f"o.{f.attr} = field_{f.attr}.default_of(o)")

@@ -1,0 +1,177 @@
+"""The page that says how every claim of the documents stands, made from `docs/claims`.
+
+`python -m tilery.documented.claims` rewrites it; `--check` says whether it is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+HEADER = "<!-- Made by `python -m tilery.documented.claims` from docs/claims. Do not edit. -->\n"
+PAGE = "documents.md"
+DOCUMENTS = ("reader", "types", "printer", "operations", "folds")
+STATUSES = {
+    "holds": "it is so, and a test fails when it no longer is",
+    "differs": "the tools do otherwise; the answer says what, and what tilery offers instead",
+    "unobservable": "addresses, memory, or what only execution shows: no input makes a difference",
+}
+INTRO = """\
+# Where the documents and the tools differ
+
+Five public documents describe CUDA Tile IR as other software would see it. NVIDIA's tools do not have all that these
+documents promise, and have some of it otherwise. tilery follows the tools. Who comes from the documents finds every
+claim below, with what became of it, and what is only in the documents works on request:
+
+| The documents promise | tilery has |
+|---|---|
+| a record layout | `decode_op`, `decode_type`, `decode_attr` and their inverses; `tilery dump --documented` |
+| names of values | `tilery dis --names documented` |
+| forms of operations, prefixes, labels | `tilery dis --style documented`; `--input documented` reads them |
+| words that do not exist | an error whose note has the real word |
+| cuTe layouts | attributes of text with `--input documented`; bytecode refuses them |
+| a canonicalizer | `tilery opt --passes documented` |
+
+Nothing of this is guessed from the input: the two layouts cannot be told apart.
+
+```python
+>>> from tilery import Value, documented
+>>> from tilery.types import F32, I1, I32, Tile
+>>> tile = Tile((8,), I32)
+>>> values = [Value(tile) for _ in range(6)]
+>>> o = documented.decode_op(bytes.fromhex("03 7f 03 02 04 05 00"), [I1, F32, I32, tile], values)
+>>> o.name, o.lhs is values[4], o.rhs is values[5], o.result.type
+('addi', True, True, tile<8xi32>)
+>>> documented.encode_op(o, [I1, F32, I32, tile], values).hex(" ")
+'03 7f 03 02 04 05 00'
+
+```
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One thing that a document says. `tests` are pytest's names, below tests/."""
+
+    id: str
+    section: str
+    says: str
+    status: str
+    answer: str = ""
+    tests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document under a short name, and all that it claims."""
+
+    name: str
+    title: str
+    about: str
+    claims: tuple[Claim, ...]
+
+
+def load_claims(folder: Path) -> list[Document]:
+    """The documents and their claims, from docs/claims."""
+    return [_document(name, tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))) for name in DOCUMENTS]
+
+
+def _document(name: str, data: dict[str, Any]) -> Document:
+    claims = tuple(Claim(**{**entry, "tests": tuple(entry.get("tests", ()))}) for entry in data["claim"])
+    return Document(name, data["title"], data["about"], claims)
+
+
+def problems(claim: Claim) -> list[str]:
+    """What a claim lacks."""
+    out = []
+    if claim.status not in STATUSES:
+        out.append(f"{claim.id} has no status")
+    if claim.status == "holds" and not claim.tests:
+        out.append(f"{claim.id} holds without a test")
+    if claim.status != "holds" and not claim.answer:
+        out.append(f"{claim.id} has no answer")
+    return out
+
+
+# ---------------------------------------------------------------- the page
+
+
+def page(folder: Path) -> str:
+    """The whole page."""
+    documents = load_claims(folder)
+    choices = tomllib.loads((folder / "choices.toml").read_text("utf-8"))["choice"]
+    return HEADER + "\n" + INTRO + "\n".join([*_summary(documents), *_choices(choices), *_tables(documents)]) + "\n"
+
+
+def _summary(documents: list[Document]) -> Iterator[str]:
+    yield from ("## In numbers", "", "| Document | Claims | " + " | ".join(STATUSES) + " |", "|---|---|---|---|---|")
+    total: Counter[str] = Counter()
+    for document in documents:
+        counts = Counter(claim.status for claim in document.claims)
+        total += counts
+        yield f"| {document.title}: {document.about} | {_row(counts)} |"
+    yield f"| all | {_row(total)} |"
+    yield ""
+    yield from (f"*{status}*: {meaning}." for status, meaning in STATUSES.items())
+    yield ""
+
+
+def _row(counts: Counter[str]) -> str:
+    return " | ".join(str(n) for n in [counts.total(), *(counts[status] for status in STATUSES)])
+
+
+def _choices(choices: list[dict[str, str]]) -> Iterator[str]:
+    yield from ("## Choices", "", "Where a document is silent or contradicts itself:", "")
+    yield from ("| About | Chosen |", "|---|---|")
+    yield from (f"| {_cell(choice['about'])} | {_cell(choice['chosen'])} |" for choice in choices)
+    yield ""
+
+
+def _tables(documents: list[Document]) -> Iterator[str]:
+    for document in documents:
+        yield from (f"## {document.title}", "")
+        for section, claims in groupby(document.claims, key=lambda claim: claim.section):
+            yield from (f"### {section}", "", "| | The document says | | What is so | Tests |", "|---|---|---|---|---|")
+            for claim in claims:
+                tests = ", ".join(map(_link, claim.tests))
+                yield f"| {claim.id} | {_cell(claim.says)} | {claim.status} | {_cell(claim.answer)} | {tests} |"
+            yield ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _link(test: str) -> str:
+    file, _, name = test.partition("::")
+    function, _, case = name.removeprefix("test_").partition("[")
+    shown = f"{function}: {case.removesuffix(']')}" if case else function
+    return f"[{shown}](../tests/{file})"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Rewrite the page, or with --check say whether it is stale."""
+    parser = argparse.ArgumentParser(prog="python -m tilery.documented.claims", description=main.__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs"), help="default: docs")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if the page is stale")
+    args = parser.parse_args(argv)
+    target, made = args.folder / PAGE, page(args.folder / "claims")
+    stale = not target.exists() or target.read_text("utf-8") != made
+    if args.check:
+        if stale:
+            sys.stderr.write(f"stale: {target}\n")
+        return int(stale)
+    target.write_text(made, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,165 @@
+"""The other payloads that the documented layout names: dictionaries, hints, operand segments, shapes, debug entries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from ..attrs import Attr, DictAttr, OptimizationHints
+from ..bytecode import debuginfo
+from ..bytecode.wire import Cursor, put_svarint, put_varint
+from ..decl import registered
+from ..diag import TileError
+from ..text.attributes import ENUM_NAMES
+from ..text.parse_attrs import EnumAttr
+from .enums import ENUMS, Member, encode_enum, read_enum
+from .tables import (
+    Tables,
+    attribute_at,
+    attribute_index,
+    count,
+    ended,
+    put_sizes,
+    put_string,
+    settled,
+    sizes_at,
+    string_at,
+)
+
+T = TypeVar("T")
+
+
+def _whole(data: bytes, what: str, read: Callable[[Cursor], T]) -> T:
+    c = Cursor(data, 0, len(data))
+    try:
+        found = read(c)
+        ended(c, what)
+    except TileError as error:
+        raise settled(error, c.pos) from None
+    return found
+
+
+@cache
+def enum_keys() -> dict[str, str]:
+    """The keys of a dictionary whose values one of the six enumerations reads, from the declarations of operations."""
+    kinds = {cls: name for name, cls in ENUMS.items()}
+    return {f.name: kinds[f.enum] for d in registered() for f in d.attrs if f.enum in kinds}
+
+
+def enum_attr(member: Member) -> EnumAttr:
+    """A keyword as an attribute."""
+    name = ENUM_NAMES.get(type(member), type(member).__name__)  # type: ignore[arg-type]  # two have no name there
+    return EnumAttr(f"#cuda_tile.{name}<{member.text}>", member)  # type: ignore[arg-type]  # Width is no tool's
+
+
+def decode_dict(data: bytes, tables: Tables) -> DictAttr:
+    """Named attributes: a number of entries, each a key and a reference, or an enumeration's number."""
+    return _whole(data, "dictionary", lambda c: _dict(c, tables))
+
+
+def _dict(c: Cursor, tables: Tables) -> DictAttr:
+    items: dict[str, Attr] = {}
+    for _ in range(count(c, "number of entries", 2)):
+        start = c.pos
+        key = string_at(c, tables)
+        if key in items:
+            raise TileError(f"duplicate key '{key}' in dictionary attribute", offset=start)
+        name = enum_keys().get(key)
+        items[key] = attribute_at(c, tables) if name is None else enum_attr(read_enum(c, name))
+    return DictAttr(tuple(items.items()))
+
+
+def encode_dict(attr: DictAttr, tables: Tables) -> bytes:
+    out = bytearray()
+    put_varint(out, len(attr.items))
+    for key, value in attr.items:
+        put_string(out, key, tables)
+        if key in enum_keys() and isinstance(value, EnumAttr):
+            out += encode_enum(value.member)
+        else:
+            put_varint(out, attribute_index(value, tables))
+    return bytes(out)
+
+
+def decode_hints(data: bytes, tables: Tables) -> OptimizationHints:
+    """Optimization hints: a number of entries, each an architecture and a reference to a dictionary."""
+    hints = _whole(data, "hints", lambda c: _dict(c, tables))
+    for key, value in hints.items:
+        if not isinstance(value, DictAttr):
+            raise TileError(f"the hints for '{key}' are no dictionary", offset=0)
+    return OptimizationHints(hints)
+
+
+def encode_hints(hints: OptimizationHints, tables: Tables) -> bytes:
+    return encode_dict(hints.value, tables)
+
+
+def decode_segments(data: bytes) -> tuple[int, ...]:
+    """How many operands each segment has: a rank and zig-zag numbers."""
+    return _whole(data, "segments", lambda c: tuple(c.svarint() for _ in range(count(c, "rank"))))
+
+
+def encode_segments(sizes: Sequence[int]) -> bytes:
+    out = bytearray()
+    put_varint(out, len(sizes))
+    for size in sizes:
+        put_svarint(out, size)
+    return bytes(out)
+
+
+def decode_shape(data: bytes) -> tuple[int, ...]:
+    """A shape that is an attribute by itself."""
+    return _whole(data, "shape", sizes_at)
+
+
+def encode_shape(shape: Sequence[int]) -> bytes:
+    out = bytearray()
+    put_sizes(out, shape)
+    return bytes(out)
+
+
+def decode_debug(data: bytes, tables: Tables, entries: Sequence[Attr | None] = ()) -> Attr | None:
+    """A debug entry, tags 0 to 6; it refers to strings, and from 1 on to entries before it. None is unknown."""
+    if data[:1] and data[0] > max(row.tag for row in debuginfo.ROWS):
+        raise TileError(f"unknown debug tag: {data[0]}", offset=0)
+
+    def string(c: Cursor) -> str:
+        start, index = c.pos, c.varint()
+        if index >= len(tables.strings):
+            raise TileError(f"string index {index} out of bounds", offset=start)
+        return tables.strings[index]
+
+    def entry(c: Cursor, kind: Any) -> Any:
+        start, index = c.pos, c.varint()
+        if index > len(entries):
+            raise TileError(f"debug index {index} out of bounds", offset=start)
+        found = entries[index - 1] if index else None
+        if found is not None and not isinstance(found, kind):
+            raise TileError(f"debug entry {index} is {type(found).__name__}", offset=start)
+        if found is None and not (isinstance(kind, type) and kind.__name__ == "Loc"):
+            raise TileError(f"debug entry {index} is an unknown location", offset=start)
+        return found
+
+    return _whole(data, "debug entry", lambda c: debuginfo.read_entry(c, string, entry))
+
+
+def encode_debug(node: Attr | None, tables: Tables, entries: Sequence[Attr | None] = ()) -> bytes:
+    """The bytes of a debug entry."""
+    if node is None:
+        return b"\x00"
+
+    def string(text: str) -> int:
+        if text not in tables.strings:
+            raise TileError(f"the string table does not have {text!r}")
+        return tables.strings.index(text)
+
+    def place(part: Any) -> int:
+        if part is None:
+            return 0
+        found = next((n for n, known in enumerate(entries, 1) if known is part), 0)
+        if not found:
+            raise TileError(f"the debug entries do not have {part!r}")
+        return found
+
+    return debuginfo.write_entry(node, string, place)

@@ -1,0 +1,83 @@
+"""The six enumerations that the documented layout has a reader for. A reader is a table; the code is the same."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ..attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness, TileEnum
+from ..bytecode.wire import Cursor, enclose, put_varint
+from ..diag import TileError
+from ..types import PaddingValue
+from ..version import V13_1
+from .tables import ended, settled
+
+
+class Width(Enum):
+    """The width of an integer in bits. No tool has this one, and the document does not say its values."""
+
+    W1 = 0
+    W8 = 1
+    W16 = 2
+    W32 = 3
+    W64 = 4
+
+    @property
+    def text(self) -> str:
+        return self.name[1:]
+
+
+Member = TileEnum | PaddingValue | Width
+ENUMS: dict[str, type[TileEnum] | type[PaddingValue] | type[Width]] = {
+    "Comparison": ComparisonPredicate,
+    "Overflow": IntegerOverflow,
+    "PaddingValue": PaddingValue,
+    "Rounding": RoundingMode,
+    "Signedness": Signedness,
+    "Width": Width,
+}
+TABLES: dict[str, dict[int, Member]] = {
+    name: {m.value: m for m in cls if getattr(m, "since", V13_1) == V13_1} for name, cls in ENUMS.items()
+}
+
+
+def read_enum(c: Cursor, name: str) -> Member:
+    """A member of the enumeration of that name."""
+    start = c.pos
+    try:
+        number = c.varint()
+    except TileError as error:
+        raise enclose(error, f"failed to read {name}") from None
+    if number not in TABLES[name]:
+        known = ", ".join(f"{n} {m.text}" for n, m in TABLES[name].items())
+        raise TileError(f"invalid integer value for enum type: {number}", offset=start, notes=(f"{name} has {known}",))
+    return TABLES[name][number]
+
+
+def decode_enum(data: bytes, name: str) -> Member:
+    """
+    >>> decode_enum(b"\\x02", "Comparison").text
+    'less_than'
+    """
+    if name not in ENUMS:
+        raise TileError(f"unknown enumeration '{name}', expected one of {', '.join(ENUMS)}")
+    c = Cursor(data, 0, len(data))
+    try:
+        member = read_enum(c, name)
+        ended(c, "number")
+    except TileError as error:
+        raise settled(error, c.pos) from None
+    return member
+
+
+def name_of(member: object) -> str | None:
+    """Which of the six a member belongs to, None for none."""
+    return next((name for name, table in TABLES.items() if member in table.values()), None)
+
+
+def encode_enum(member: Member) -> bytes:
+    """The bytes of a member of one of the six."""
+    if name_of(member) is None:
+        raise TileError(f"the documented layout has no reader for '{member.text}' of {type(member).__name__}")
+    out = bytearray()
+    put_varint(out, member.value)
+    return bytes(out)

@@ -1,0 +1,220 @@
+"""Text as documents write it: what is unambiguous is read, the rest is answered with the real form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from ..decl import BY_NAME, OpDef
+from ..diag import TileError
+from ..ir import Op
+from ..ops import AtomicRMWTko, CmpF, LoadViewTko, Module, StoreViewTko
+from ..text.cursor import Task
+from ..text.format import Piece, pieces_of, read_format
+from ..text.parse_fields import Step, steps_of
+from ..text.parse_forms import builder
+from ..text.parse_names import Scope
+from ..text.parse_state import Argument, Body, State
+from ..text.parser import Parser, Syntax, _check_unicode, _module
+from ..text.parts import DIALECT
+from ..text.spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
+from ..types import I1, SCALARS, Tile
+from .cute import CuteAttr, parse_cute
+from .forms import FORMATS
+
+NO_MASK = (
+    "a store through a view has no mask: its bounds are those of the tensor; for example: "
+    "store_view_tko weak %tile, %view[%i] : tile<8xf32>, partition_view<...>, tile<i32> -> token"
+)
+
+
+class DocumentedParser(Parser):
+    """A parser that also takes the documents' spellings; everything real is read as ever."""
+
+    def __init__(self, text: str, file: str, allow_unregistered: bool, testing: bool) -> None:
+        super().__init__(text, file, allow_unregistered, testing)
+        self.forms = {**self.forms, **_forms()}
+        _respell(self.toks)
+
+    def _arguments(self, scope: Scope, args: list[Argument]) -> None:
+        """The label of a block whose arguments stand before it says nothing new."""
+        if args and args[0].use is not None and self.tok[:1] == "^" and self.toks[self.i + 1] == ":":
+            self.i += 2
+        super()._arguments(scope, args)
+
+    def any_attribute(self, type: object) -> Task:
+        if self.tok.startswith(CUTE):
+            return _cute(self)
+        return (yield super().any_attribute(type))  # type: ignore[arg-type]  # a Type or None, as there
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A module and where its operations stand in the text."""
+
+    module: Module
+    source: str
+    file: str
+    places: dict[Op, tuple[int, int]]
+
+    def problems(self, max_errors: int = 100) -> list[TileError]:
+        """What is illegal in the module, with the places."""
+        from ..verifier import verify
+
+        out = []
+        for found in verify(self.module, max_errors=max_errors):
+            start, end = self.places.get(found.op, (0, 0))
+            notes = (*found.notes, *(note for _, note in found.related))
+            out.append(TileError(found.message, file=self.file, source=self.source, start=start, end=end, notes=notes))
+        return out
+
+
+def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
+    """A module from text as documents write it, not verified."""
+    _check_unicode(text, file)
+    parser = DocumentedParser(text, file, allow_unregistered, False)
+    module, _ = _module(parser.run(), text)
+    return Parsed(module, text, file, {o: parser.span((index, -1)) for o, index in parser.places.items()})
+
+
+def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
+    """The same, verified."""
+    parsed = parse_documented(text, file=file, allow_unregistered=allow_unregistered)
+    for problem in parsed.problems(max_errors=1) if verify else ():
+        raise problem
+    return parsed.module
+
+
+def _respell(toks: list[str]) -> None:
+    """Put the real word in the place of a document's, where it can be nothing else."""
+    for i, token in enumerate(toks):
+        if token in SCOPES and toks[i - 1] in ORDERINGS:
+            toks[i] = SCOPES[token].text
+        elif token in SCALARS and toks[i - 1] == ":" and toks[i - 2][:1] == "%":
+            toks[i] = f"tile<{token}>"  # no value is a bare scalar
+
+
+def _cute(p: Parser) -> CuteAttr:
+    """`#cute.layout<...>`; its body is not made of MLIR's tokens."""
+    at, name = p.mark(), p.tok[len(CUTE) :]
+    p.i += 1
+    if p.tok != "<":
+        p.wrong(f"expected '<' in #cute.{name}")
+    start = p.span()[0] + 1
+    end = p.text.find(">", start)
+    if end < 0 or "\n" in p.text[start:end]:
+        p.plain("unbalanced '<' character in pretty dialect name")
+    while p.i < len(p.toks) - 1 and p.span()[0] <= end:
+        p.i += 1
+    try:
+        return parse_cute(name, p.text[start:end])
+    except TileError as error:
+        p.plain(error.message, at, *error.notes)
+
+
+# ---------------------------------------------------------------- operations
+
+
+@cache
+def _forms() -> dict[str, Syntax]:
+    out: dict[str, Syntax] = {}
+    makers: dict[type[Op], Callable[[Parser, int], Op | Body]] = {
+        LoadViewTko: _load_view,
+        StoreViewTko: _either(StoreViewTko, _view_first),
+        AtomicRMWTko: _either(AtomicRMWTko, _mode_first),
+        CmpF: _compare,
+    }
+    for cls, parse in makers.items():
+        form = Syntax(cls.opdef.mnemonic, parse)
+        out |= {cls.opdef.mnemonic: form, DIALECT + cls.opdef.mnemonic: form}
+    return out
+
+
+class _Form:
+    """A format of an operation as steps, and what builds the operation."""
+
+    def __init__(self, opdef: OpDef, pieces: tuple[Piece, ...]) -> None:
+        self.opdef = opdef
+        self.steps: list[Step] = steps_of(pieces)
+        self.build = builder(opdef)
+
+    def __call__(self, p: Parser, at: int) -> Op:
+        s = State(self.opdef, self.build, pieces_of(self.opdef.cls))
+        for step in self.steps:
+            step(p, s)
+        _index_types(p, s)
+        return self.build(p, s, at)
+
+
+def _index_types(p: Parser, s: State) -> None:
+    """The documents leave the types of indices out; those of values that are known by then are taken."""
+    uses = s.uses.get("index")
+    if uses and not s.types.get("index"):
+        unknown = next((use for use in uses if use[0] not in p.values), None)
+        if unknown is not None:
+            note = f"{unknown[0]} is defined further on, so that its type must be written"
+            p.fail("index types must be specified when indices are present", (unknown[1], -1), note)
+        s.types["index"] = [p.values[name].type for name, _ in uses]
+
+
+@cache
+def _form(mnemonic: str, documented: bool) -> _Form:
+    opdef = BY_NAME[mnemonic]
+    return _Form(opdef, read_format(opdef, FORMATS[opdef.cls]) if documented else pieces_of(opdef.cls))
+
+
+def _load_view(p: Parser, at: int) -> Op:
+    return _form(LoadViewTko.opdef.mnemonic, False)(p, at)
+
+
+def _either(cls: type[Op], is_documented: Callable[[Parser], bool]) -> Callable[[Parser, int], Op | Body]:
+    def parse(p: Parser, at: int) -> Op:
+        documented = is_documented(p)
+        try:
+            return _form(cls.opdef.mnemonic, documented)(p, at)
+        except TileError as error:
+            if documented and cls is StoreViewTko and p.tok == ",":
+                error.notes.append(NO_MASK)
+            raise
+
+    return parse
+
+
+def _behind_words(p: Parser) -> int:
+    """The first token that is not a keyword of the memory model."""
+    i = p.i
+    while i < len(p.toks) - 1 and i < p.i + 2 and p.toks[i][:1].isalpha():
+        i += 1
+    return i
+
+
+def _view_first(p: Parser) -> bool:
+    i = _behind_words(p)
+    return p.toks[i][:1] == "%" and p.toks[i + 1] == "["
+
+
+def _mode_first(p: Parser) -> bool:
+    return p.toks[_behind_words(p)][:1].isalpha()
+
+
+def _compare(p: Parser, at: int) -> Op:
+    """`cmpf olt, %a, %b : type`, where the type of the result follows."""
+    if p.tok not in COMPARISONS:
+        return _form(CmpF.opdef.mnemonic, False)(p, at)
+    s = State(CmpF.opdef, builder(CmpF.opdef), pieces_of(CmpF))
+    s.values["comparison_predicate"], s.values["comparison_ordering"] = COMPARISONS[p.tok]
+    p.i += 1
+    p.expect(",")
+    s.uses["lhs"] = [p.operand()]
+    p.expect(",")
+    s.uses["rhs"] = [p.operand()]
+    if p.tok == "{":
+        s.attributes(p)
+    p.expect(":")
+    type = p.type()
+    if not isinstance(type, Tile):
+        p.fail(f"expected a tile, got {type}", (at, -1))
+    s.types["lhs"] = s.types["rhs"] = [type]
+    s.types["result"] = [p.type() if p.accept("->") else Tile(type.shape, I1)]
+    return s.build(p, at)

@@ -1,0 +1,117 @@
+"""Text as documents promise it: full names and types, `gpu`, labels of blocks, nothing left out, their names."""
+
+from __future__ import annotations
+
+import re
+
+from ..attrs import MemoryScope
+from ..diag import TileError
+from ..ir import Block, Op
+from ..ops import For, If, Loop, Module, Reduce, Scan
+from ..text.format import read_format
+from ..text.lines import Line, make_line
+from ..text.locations import Aliases
+from ..text.names import Names
+from ..text.names import name_values as real_names
+from ..text.parts import DIALECT, PRODUCER, Context, Part, Region
+from ..text.printer import _LINES, LIMIT, MORE_STYLES, STYLES, _Printer
+from ..text.spelling import SCOPES
+from .forms import FORMATS
+from .names import name_values
+
+NAMES = ("disasm", "documented")
+LABELS: dict[type[Op], tuple[str, ...]] = {
+    If: ("^then:", "^else:"),
+    **dict.fromkeys([For, Loop, Reduce, Scan], ("^body:",)),
+}
+_SCOPE = re.compile(rf"(_tko \w+) {MemoryScope.DEVICE.text}\b")
+_GPU = next(word for word, scope in SCOPES.items() if scope is MemoryScope.DEVICE)
+# Strings and dictionaries are left alone; a type is found by its first word.
+_PLACE = re.compile(
+    r'(?P<string>"(?:\\.|[^"\\])*+")|(?P<dict>\{)'
+    r"|(?<![\w.%@#!$-])(?:(?P<type>(?:tile|ptr|\w+_view)<)|(?P<token>token(?=[\s,)}]|\Z)(?!\s*=)))"
+)
+
+
+def show(root: Op, style: str, locs: bool, names: str, limit: int = LIMIT) -> str:
+    """The text of a module, or of a single operation, with the style or the names of the documents."""
+    for what, given, known in (("style", style, (*STYLES, "documented")), ("names", names, NAMES)):
+        if given not in known:
+            raise TileError(f"unknown {what} {given!r}, one of {', '.join(known)}")
+    bare = style == "disasm" and isinstance(root, Module)
+    block = root.body if isinstance(root, Module) and bare else Block(ops=[root])
+    documented = names == "documented"
+    known_names = name_values(block, limit=limit) if documented else real_names(block, hints=True, limit=limit)
+    aliases = Aliases(limit)
+    context = Context(known_names, aliases, style, locs)
+    printer = _Printer(context, limit)
+    printer.run(block, "" if bare else DIALECT)
+    if aliases.finish():  # there is debug information among attributes, which has its names only now
+        printer = _Printer(context, limit)
+        printer.run(block, "" if bare else DIALECT)
+    body = [part if isinstance(part, str) else f" loc({part.name})\n" for part in printer.out]
+    head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
+    return "".join([head, *aliases.lines(early=True), *body, *aliases.lines(early=False)])
+
+
+def documented_line(cls: type[Op], name: str) -> Line:
+    """The function that makes the text of an op."""
+    plain = make_line(cls, name, read_format(cls.opdef, FORMATS[cls]) if cls in FORMATS else ())
+    labels = LABELS.get(cls, ())
+
+    def line(o: Op, names: Names, context: Context) -> str | list[Part]:
+        made = plain(o, names, context)
+        if isinstance(made, str):
+            return _full(made)
+        left = iter(labels)
+        return [_full(part) if isinstance(part, str) else _shown(part, next(left, "")) for part in made]
+
+    return line
+
+
+def _shown(region: Region, label: str) -> Region:
+    """A region with its label and with its last operation; one in MLIR's generic form stays as it is."""
+    return region if region.header else Region(region.block, header=label, prefix=DIALECT)
+
+
+def _full(text: str) -> str:
+    """The text with `!cuda_tile.` before each type and the document's word for the scope."""
+    text = _SCOPE.sub(rf"\1 {_GPU}", text, count=1)
+    out: list[str] = []
+    at = 0
+    while (found := _PLACE.search(text, at)) is not None:
+        out.append(text[at : found.start()])
+        at = found.end()
+        if found["type"]:
+            at = _close(text, at, "<", ">")
+            out.append(f"!{DIALECT}")
+        elif found["dict"]:
+            at = _close(text, at, "{", "}")
+        elif found["token"] and _is_type(text, found.start()):
+            out.append(f"!{DIALECT}")
+        out.append(text[found.start() : at])
+    return "".join([*out, text[at:]])
+
+
+def _close(text: str, at: int, opening: str, closing: str) -> int:
+    """Behind the bracket that closes the one before `at`."""
+    depth = 1
+    while depth and at < len(text):
+        if text[at] == '"':
+            found = _PLACE.match(text, at)
+            at = found.end() if found else at + 1
+            continue
+        depth += (text[at] == opening) - (text[at] == closing)
+        at += 1
+    return at
+
+
+def _is_type(text: str, at: int) -> bool:
+    """Whether the word `token` at this place is a type: by what stands before it."""
+    while at and text[at - 1] in " \n":
+        at -= 1
+    return at > 0 and text[at - 1] in ":>,("
+
+
+MORE_STYLES["documented"] = documented_line
+_LINES["documented", DIALECT] = {}

@@ -1,0 +1,77 @@
+"""What the verifier asks of every operation, in its shortest form: a signature, its operands, its results.
+
+Two operations with the same class and signature are both legal or both not, as long as nothing but types and attributes
+counts: `check` of an operation without regions looks at nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from .codegen import build
+from .decl import SYMBOL, TERMINATOR, AttrKind, Field
+from .ir import Op, UnknownOp
+
+Getter = Callable[[Any], Any]
+
+
+_KNOWN: dict[type[Op], Getter] = {}
+
+
+def says_all(cls: type[Op]) -> bool:
+    """Whether nothing but types and attributes counts for an operation: not where it stands, or what is inside."""
+    if issubclass(cls, UnknownOp) or cls.check_nested is not None or cls.check_symbols is not None:
+        return False
+    opdef = cls.opdef
+    return not (opdef.regions or opdef.parents or opdef.has(TERMINATOR) or opdef.has(SYMBOL))
+
+
+def signature(cls: type[Op]) -> Getter:
+    """What gives an operation's signature, by which what the table says of types and attributes can be remembered."""
+    if cls not in _KNOWN:
+        _KNOWN[cls] = _signature(cls)
+    return _KNOWN[cls]
+
+
+def _signature(cls: type[Op]) -> Getter:
+    if issubclass(cls, UnknownOp):
+        return _nothing
+    opdef = cls.opdef
+    fields = [f for f in opdef.fields if f.role in ("attr", "operand", "out")]
+    if all(f.role == "attr" or f.arity == "one" for f in fields):
+        return attrgetter(*map(_path, fields)) if fields else _nothing
+    pieces = ", ".join(map(_piece, fields))
+    made: Getter = build(f"signature of {opdef.mnemonic}", f"def bind(o):\n    return ({pieces},)\n", {})
+    return made
+
+
+def _path(f: Field) -> str:
+    # The bytes of a constant were checked when it was made: its type is enough.
+    return f"{f.attr}.type" if f.role != "attr" or f.kind is AttrKind.DENSE else f.attr
+
+
+def _piece(f: Field) -> str:
+    if f.role != "attr" and f.arity == "opt":
+        return f"None if o.{f.attr} is None else o.{f.attr}.type"
+    if f.role != "attr" and f.arity == "var":
+        return f"tuple([v.type for v in o.{f.attr}])"
+    return f"o.{_path(f)}"
+
+
+def _nothing(_: Op) -> tuple[()]:
+    return ()
+
+
+def values(cls: type[Op], which: str) -> Getter:
+    """What gives the `operands` or the `results` of an operation, as a tuple or a list."""
+    if issubclass(cls, UnknownOp):
+        return attrgetter(which)
+    fields = cls.opdef.operands if which == "operands" else cls.opdef.outs
+    if any(f.arity != "one" for f in fields):
+        return attrgetter(which)
+    if not fields:
+        return _nothing
+    get = attrgetter(*(f.attr for f in fields))
+    return get if len(fields) > 1 else lambda o: (get(o),)

@@ -1,0 +1,172 @@
+"""Module -> text in one pass over each block: names and lines are made together, then the lines are put in order.
+
+The regions inside a block get their names after the whole block, as in MLIR, but stand in the middle of its text: a
+block's lines have empty strings where operations with regions go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from ..ir import Block, Op, UnknownOp
+from ..record import dataclass
+from .lines import Line, make_line
+from .locations import Aliases, Node
+from .names import START, Namer, State, too_long
+from .parts import DIALECT, OPT, Context, Part, Region
+from .quick_lines import Bind, QuickLine, Run, SureNames, Unusual, make_bind
+
+STYLES = ("disasm", "opt")
+CHUNK = 64
+"""How many lines are made before their length is looked at."""
+
+_BINDS: dict[tuple[str, str], dict[type[Op], Bind]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
+_LINES: dict[tuple[str, str], dict[type[Op], Line]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
+
+
+def printed_name(cls: type[Op], style: str, prefix: str = "") -> str:
+    """What a style calls an operation."""
+    return prefix + (cls.opdef.name_in(OPT) if style == "opt" else cls.opdef.mnemonic)
+
+
+@dataclass(slots=True)
+class _Printed:
+    """A block's lines, and the operations that belong where they are empty."""
+
+    texts: list[str]
+    holes: list[Op]
+    indent: str
+    prefix: str
+
+
+Task = Generator["Task", None, None]
+
+
+class QuickPrinter:
+    """One run. Raises Unusual where the slow twin must print."""
+
+    def __init__(self, style: str, locs: bool, limit: int) -> None:
+        self.style, self.locs, self.limit = style, locs, limit
+        self.namer = Namer(hints=True, limit=limit)
+        names = SureNames(limit)
+        names.heads = self.namer.names.heads
+        names.texts = self.namer.texts = {}
+        self.aliases = Aliases(limit)
+        self.context = Context(names, self.aliases, style, locs)
+        self.run = Run(self.namer, self.context)
+        self.lines: dict[str, dict[type[Op], QuickLine]] = {"": {}, DIALECT: {}}
+        self.blocks: dict[Block, _Printed] = {}
+        self.out: list[str | Node] = []
+        self.size = 0
+
+    def print(self, root: Block, prefix: str) -> None:
+        """Make every line, then put them in order."""
+        todo: list[tuple[Op | None, Block, str, str, State]] = [(None, root, "", prefix, START)]
+        while todo:
+            parent, block, indent, prefix, state = todo.pop()
+            if block in self.blocks:
+                raise Unusual  # a block that stands in two places
+            self.namer.enter(parent, block, state)
+            printed = self._block(block, indent, prefix)
+            self.blocks[block] = printed
+            if printed.holes:
+                state, deeper = self.namer.state(), indent + "  "
+                todo += [(o, b, deeper, "", state) for o in printed.holes for b in o.blocks]
+        if 16 * len(self.blocks) > len(self.namer.texts):
+            self.context.names.update(self.namer.texts)  # many lines are made by the slow twin's functions
+        self._assemble(root)
+
+    def _block(self, block: Block, indent: str, prefix: str) -> _Printed:
+        ops, lines, fresh = block.ops, self.lines[prefix], self.namer.fresh
+        for cls in {*map(type, ops)}.difference(lines):
+            lines[cls] = self._line(cls, prefix)
+        self.run.holes = []
+        texts: list[str] = []
+        for start in range(0, len(ops), CHUNK):
+            chunk = ops if len(ops) <= CHUNK else ops[start : start + CHUNK]
+            made = [lines[o.__class__](o, fresh, indent) for o in chunk]
+            texts += made
+            self.size += sum(map(len, made))
+            if self.size > self.limit:
+                raise too_long(self.limit)
+        return _Printed(texts, self.run.holes, indent, prefix)
+
+    def _line(self, cls: type[Op], prefix: str) -> QuickLine:
+        binds = _BINDS[self.style, prefix]
+        bind = binds.get(cls)
+        if issubclass(cls, UnknownOp):
+            raise Unusual
+        if bind is None:
+            bind = binds[cls] = make_bind(cls, printed_name(cls, self.style, prefix))
+        return bind(self.run)
+
+    # ------------------------------------------------------------ putting lines in order
+
+    def _assemble(self, root: Block) -> None:
+        stack = [self._text(root, len(root.ops))]
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is not None:
+                stack.append(inner)
+            else:
+                stack.pop()
+
+    def _text(self, block: Block, stop: int) -> Task:
+        """Put the lines of a block up to `stop`; yields the tasks of the regions inside."""
+        printed = self.blocks[block]
+        texts, at = printed.texts, 0
+        for o in printed.holes:
+            end = texts.index("", at)
+            self._put(block.ops, texts, at, end)
+            at = end + 1
+            node = self.aliases.add(o.loc) if self.locs else "\n"
+            self.out.append(printed.indent)
+            for part in self._parts(o, printed):
+                if part.__class__ is not Region:
+                    assert isinstance(part, str)
+                    self.out.append(part)
+                    self.size += len(part)
+                    continue
+                self.out.append("{\n")
+                if part.prefix or part.header:
+                    raise Unusual  # an operation in MLIR's generic form
+                if part.block is not None:
+                    yield self._text(part.block, len(part.block.ops) - part.elided)
+                self.out.append(printed.indent + "}")
+            self.out.append(node)
+            if self.size > self.limit:
+                raise too_long(self.limit)
+        self._put(block.ops, texts, at, stop)
+
+    def _put(self, ops: list[Op], texts: list[str], at: int, end: int) -> None:
+        if at == end:
+            return
+        if self.locs:
+            add = self.aliases.add
+            self.out += [part for o, text in zip(ops[at:end], texts[at:end]) for part in (text[:-1], add(o.loc))]
+        else:
+            self.out += texts[at:end]
+
+    def _parts(self, o: Op, printed: _Printed) -> list[Part]:
+        lines = _LINES[self.style, printed.prefix]
+        line = lines.get(o.__class__)
+        if line is None:
+            line = lines[o.__class__] = make_line(o.__class__, printed_name(o.__class__, self.style, printed.prefix))
+        self.context.indent = printed.indent
+        parts = line(o, self.context.names, self.context)
+        return [parts] if isinstance(parts, str) else parts
+
+
+Shown = tuple[list[str | Node], Aliases]
+"""The parts of a text, nodes where locations go; and what the nodes are called."""
+
+
+def quick_show(root: Block, prefix: str, style: str, locs: bool, limit: int) -> Shown | None:
+    """The parts of a text and its aliases; None where the slow twin must print."""
+    printer = QuickPrinter(style, locs, limit)
+    try:
+        printer.print(root, prefix)
+    except (Unusual, KeyError):
+        return None
+    printer.aliases.finish()
+    return printer.out, printer.aliases

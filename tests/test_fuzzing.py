@@ -1,0 +1,86 @@
+"""The fuzzer: a short campaign, what it found in the past, and that it finds and keeps what is wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fuzzing
+import oracle
+
+FOUND = sorted((Path(__file__).parent / "corpus" / "fuzz").glob("*"))
+COUNTS = {"bytes": 1000, "texts": 400, "smith": 40}
+
+
+def test_every_finding_of_the_past_is_mended() -> None:
+    for path in FOUND:
+        raw = path.read_bytes()
+        given = raw.decode("utf-8", "surrogatepass") if path.suffix == ".mlir" else bytes.fromhex(raw.decode())
+        for seed in range(8):
+            fuzzing.exercise(given, random.Random(seed))
+
+
+@pytest.mark.parametrize("kind", fuzzing.KINDS)
+def test_short_campaign(kind: str) -> None:
+    for number in range(COUNTS[kind] * (20 if oracle.FULL else 1)):
+        fuzzing.exercise(*fuzzing.input_of(kind, oracle.SEED, number))
+
+
+def test_inputs_follow_from_seed_and_number() -> None:
+    assert fuzzing.input_of("bytes", 3, 14)[0] == fuzzing.input_of("bytes", 3, 14)[0]
+    assert fuzzing.input_of("texts", 3, 14)[0] != fuzzing.input_of("texts", 3, 15)[0]
+
+
+def script(root: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("fuzz", root / "scripts" / "fuzz.py")
+    assert spec is not None and spec.loader is not None
+    module = sys.modules["fuzz"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_is_wrong_is_found_made_small_and_kept(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fuzz = script(root)
+
+    def exercise(given: bytes, rng: random.Random) -> fuzzing.Trip:
+        if b"\xff" in given:
+            raise ZeroDivisionError
+        return fuzzing.Trip(rng)
+
+    monkeypatch.setattr(fuzzing, "exercise", exercise)
+    result = fuzz.run_batch("bytes", 1, 0, 300)
+    assert result.inputs == 300 and result.findings
+    (finding,) = fuzz.kept(result.findings, tmp_path)
+    assert finding.what == "ZeroDivisionError"
+    assert (tmp_path / finding.file).read_text() == "ff\n"
+
+
+def test_an_endless_input_is_stopped(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fuzz = script(root)
+    monkeypatch.setattr(fuzz, "SECONDS", 0.05)
+    fuzz.signal.signal(fuzz.signal.SIGVTALRM, fuzz._alarm)
+
+    def exercise(given: object, rng: random.Random) -> fuzzing.Trip:
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzzing, "exercise", exercise)
+    assert isinstance(fuzz.run_one(b"", random.Random())[1], fuzz.TooSlow)
+
+
+def test_campaign_reports(root: Path, tmp_path: Path) -> None:
+    options = ["--count", "10", "--jobs", "1", "--kind", "bytes", "--keep", str(tmp_path / "found")]
+    options += ["--report", str(tmp_path / "report.md"), "--json", str(tmp_path / "numbers.json")]
+    command = [sys.executable, str(root / "scripts" / "fuzz.py"), *options]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "| bytes | 10 |" in ran.stdout
+    assert (tmp_path / "report.md").read_text("utf-8").strip() == ran.stdout.strip()
+    assert not (tmp_path / "found").exists()

@@ -138,7 +138,11 @@ def test_ctrl_c_stops_a_kernel_at_once(tmp_path: Path) -> None:
     path.write_text(FOR_EVER)
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tilery", "run", str(path)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "tilery", "run", str(path)],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what runs in the background ignores it
     )
     time.sleep(2)
     process.send_signal(signal.SIGINT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -220,10 +219,8 @@ def test_large_tiles_around_a_body_are_not_copied_for_each_element() -> None:
 
 def stops(body: str, params: str = "", args: Any = ()) -> None:
     run = kernel(body, params)
-    start = time.monotonic()
     with pytest.raises(ExecutionError, match=r"stopped after 0\.2 seconds"):
         run.launch(1, args, limits=Limits(seconds=0.2))
-    assert time.monotonic() - start < 5
 
 
 def test_an_empty_loop_can_be_stopped() -> None:

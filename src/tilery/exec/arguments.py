@@ -49,21 +49,24 @@ def bind(
     buffers: Buffers = (),
 ) -> list[Array]:
     """One value per parameter, and the memory of the arrays registered; `names` label the arguments in errors."""
-    labels = {id(value): f"argument '{name}'" for value, name in zip(args, names)}
+    # Where one argument becomes several parameters, arrays are known again by their identity.
+    known = {id(value): name for value, name in zip(args, names) if is_array(value)}
     for number, extra in enumerate(buffers):
         _register(memory, extra, f"buffer {number}")
     if convention == "cutile":
-        args = expand(args, memory)
+        args, names = expand(args, memory), ()
     elif convention is not None:
         raise TileError(f"unknown convention '{convention}', expected cutile or none")
     params = entry.function_type.params
     if len(args) != len(params):
         wanted = ", ".join(p.text for p in params) or "none"
         raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {len(args)} arguments were given")
-    return [
-        _argument(labels.get(id(value), f"argument {number}"), param, value, memory)
-        for number, (param, value) in enumerate(zip(params, args))
-    ]
+    values = []
+    for number, (param, value) in enumerate(zip(params, args)):
+        name = names[number] if number < len(names) else known.get(id(value))
+        label = f"argument {number}" if name is None else f"argument '{name}'"
+        values.append(_argument(label, param, value, memory))
+    return values
 
 
 def _register(memory: Memory, extra: Any, label: str) -> None:

@@ -171,14 +171,14 @@ class Machine:
             return False
         o = batch.program.steps[batch.pc].op
         message = f"{o.name}: tile blocks wait for others that do not fit in memory with them"
-        raise ExecutionError(o, f"{message}: the limit is {self.limits.memory} bytes", block=_first_block(batch))
+        raise self.error(batch, o, f"{message}: the limit is {self.limits.memory} bytes")
 
     def _deadlock(self, active: list[Batch]) -> ExecutionError:
         batch = active[0]
         step = batch.program.steps[batch.pc]
         lanes = sum(b.lanes for b in active)
         message = f"{step.op.name}: {lanes} tile blocks wait for ever: nothing that could end their loops will change"
-        return ExecutionError(step.op, message, block=_first_block(batch))
+        return self.error(batch, step.op, message)
 
     def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
         """Run a batch until it ends, splits, waits, or has come to where another one is."""
@@ -383,10 +383,6 @@ def _forget(env: dict[int, Any], frees: Slots, inner: range) -> None:
     # Whichever are fewer: many values may be alive around a small loop, or few around a large one.
     for slot in inner if len(inner) < len(env) else [slot for slot in env if slot in inner]:
         env.pop(slot, None)
-
-
-def _first_block(batch: Batch) -> tuple[int, ...]:
-    return tuple(map(int, batch.blocks[0]))
 
 
 def _spare(slots: Slots, batch: Batch) -> Array | None:

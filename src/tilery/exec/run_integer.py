@@ -100,17 +100,21 @@ def mulhii(o: MulhiI, x: Array, y: Array) -> Array:
     if x.dtype == bool:
         return np.zeros(np.broadcast_shapes(x.shape, y.shape), bool)
     a, b = unsigned(x), unsigned(y)
+    return in_chunks(_upper_half, a.dtype, None, a, b).view(x.dtype)
+
+
+def _upper_half(a: Array, b: Array) -> Array:
     bits = 8 * a.dtype.itemsize
     if bits < 64:
         product: Array = a.astype(np.uint64) * b
-        return (product >> np.uint64(bits)).astype(a.dtype).view(x.dtype)
+        return (product >> np.uint64(bits)).astype(a.dtype)
     # Four products of 32 by 32 bits; no sum below exceeds 64 bits.
     low, high = a & LOW, a >> HALF
     other_low, other_high = b & LOW, b >> HALF
     carried = high * other_low + (low * other_low >> HALF)
     middle = low * other_high + (carried & LOW)
     upper: Array = high * other_high + (carried >> HALF) + (middle >> HALF)
-    return upper.view(x.dtype)
+    return upper
 
 
 @executes(AbsI, reuses=True)

@@ -22,13 +22,11 @@ from ..ops import (
 )
 from ..types import I1, Ptr, Scalar, Tile, Type
 from .batch import Batch
-from .nibbles import load_nibbles, paired_axis, store_nibbles
+from .nibbles import UINT8, load_nibbles, paired_axis, store_nibbles
 from .program import alloca_bytes
 from .registry import executes
 from .runs import load, load_masked, store, store_masked
-from .tiles import Array, carrier
-
-UINT8 = np.dtype(np.uint8)
+from .tiles import Array, carrier, spread
 
 
 def stored(element: Type) -> np.dtype[Any]:
@@ -57,12 +55,6 @@ def _pairs(o: LoadPtrTko | StorePtrTko, pointers: Type, addresses: Array) -> int
     return axis
 
 
-def together(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays with the same lanes: all of them, or the one that they all have."""
-    lanes = max(a.shape[0] for a in arrays)
-    return tuple(np.broadcast_to(a, (lanes, *a.shape[1:])) for a in arrays)
-
-
 # ---------------------------------------------------------------- load and store
 
 
@@ -79,7 +71,7 @@ def load_ptr_tko(
     memory = batch.memory
     if axis is None and (mask is None or mask.all()):
         return loaded(load(memory, source, stored(element)), element), None
-    source, mask = together(source, np.ones(source.shape, bool) if mask is None else mask)
+    source, mask = spread(source, np.ones(source.shape, bool) if mask is None else mask)
     lanes = max(len(source), 1 if padding is None else len(padding))
     out = np.zeros((lanes, *source.shape[1:]), stored(element))
     if padding is not None:
@@ -108,7 +100,7 @@ def store_ptr_tko(
         mask = None
     elif not mask.any():
         return
-    destination, raw = together(destination, raw, *([] if mask is None else [mask]))[:2]
+    destination, raw = spread(destination, raw, *([] if mask is None else [mask]))[:2]
     if mask is not None:
         mask = np.broadcast_to(mask, destination.shape)
     if axis is not None:

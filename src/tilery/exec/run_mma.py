@@ -9,7 +9,7 @@ import numpy as np
 from ..attrs import Signedness
 from ..ops import MmaF, MmaFScaled, MmaI
 from ..types import F32, F64, TF32, Scalar
-from .numerics.convert import to_f32, to_f64
+from .numerics.convert import TF32_BITS, to_f32, to_f64
 from .numerics.rounding import mended
 from .registry import executes
 from .tiles import Array, element_of
@@ -25,7 +25,6 @@ SATURATING = 32
 """How many steps of K tensor cores add up before integers saturate."""
 
 LARGEST = (1 << 31) - 1
-TF32_BITS = np.uint32(0xFFFFE000)
 
 MMAF = (
     "f64, and up to 2**14 multiplications of f32 (or of narrower types, unless batched), is computed as an H200 does "

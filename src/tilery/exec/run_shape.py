@@ -24,7 +24,7 @@ from ..ops import (
 )
 from ..types import I1, Ptr, Scalar, Tile
 from .registry import executes
-from .tiles import Array, carrier, dense_array, pointee_bits, spread
+from .tiles import CACHED, Array, carrier, dense_array, pointee_bits, spread
 
 
 def _shape(o: Any) -> tuple[int, ...]:
@@ -46,7 +46,7 @@ def iota(o: Iota) -> Array:
     """The integers from 0; read-only, the same for all tile blocks."""
     tile = o.result.type
     assert isinstance(tile, Tile) and isinstance(tile.element, Scalar)
-    return _integers(tile.size, tile.element)
+    return (_integers if tile.size <= CACHED else _integers.__wrapped__)(tile.size, tile.element)
 
 
 @lru_cache(maxsize=64)

@@ -39,6 +39,8 @@ _DTYPES = {
 }
 CARRIERS: dict[str, np.dtype[Any]] = {name: np.dtype(t) for name, t in _DTYPES.items()}
 ADDRESS = np.dtype(np.int64)
+CACHED = 1 << 16
+"""Constants of more elements or bytes are made anew each time: they would take memory for ever."""
 _UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
@@ -87,7 +89,6 @@ def pointee_bits(element: Scalar) -> int:
     return 4 if element.bits == 4 else 8 * pointee_bytes(element)
 
 
-@lru_cache(maxsize=1024)
 def dense_array(value: Dense) -> Array:
     """The elements of a constant, in the shape of its tile; read-only, and a splat takes the memory of one element.
 
@@ -96,6 +97,11 @@ def dense_array(value: Dense) -> Array:
     array([[7, 7],
            [7, 7]], dtype=int32)
     """
+    return (_dense_array if len(value.data) <= CACHED else _dense_array.__wrapped__)(value)
+
+
+@lru_cache(maxsize=1024)
+def _dense_array(value: Dense) -> Array:
     element, size = value.element, value.type.size
     flat: Array
     if element is I1:

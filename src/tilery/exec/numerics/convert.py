@@ -16,8 +16,8 @@ from ...attrs import RoundingMode
 from ...text.floats import FORMATS, is_nan, scaled
 from ...types import BF16, F16, F32, F64, SCALARS, TF32, Scalar
 from ..tiles import CARRIERS, Array, unsigned
-from .narrow import from_half, narrow_sizes, to_half
-from .rounding import has_nan, in_chunks, narrowed, narrowed_bf16, odd32
+from .narrow import narrow_sizes, to_half
+from .rounding import has_nan, in_chunks, narrowed, narrowed_bf16, odd32, widened
 
 NEAREST, AWAY, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.NEAREST_AWAY, RoundingMode.ZERO
 UP = RoundingMode.POSITIVE_INF
@@ -52,12 +52,8 @@ def to_f32(x: Array, source: Scalar) -> Array:
     """Every float type but f64 as f32, exactly. NaNs of bf16 and tf32 keep their bits, others are made canonical."""
     if source is F32 or source is TF32:
         return x
-    if source is BF16:
-        bits = x.astype(np.uint32)
-        bits <<= np.uint32(16)
-        return bits.view(np.float32)
-    if source is F16:
-        return from_half(x)
+    if source is BF16 or source is F16:
+        return widened(x)
     return np.take(_table(source), x, mode="clip")
 
 

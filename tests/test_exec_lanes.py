@@ -1,4 +1,4 @@
-"""Operations that may put their result into the memory of an operand give the same bits as without."""
+"""Laws of every operation that only computes: tile blocks do not matter to each other, nor does where results go."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from tilery.smith import smith
 from tilery.types import Ptr, Tile
 
 load_operations()
-REUSING = [cls for cls, run in RUNS.items() if run.reuses]
+COMPUTING = [cls for cls, run in RUNS.items() if not run.batch]
+REUSING = [cls for cls in COMPUTING if RUNS[cls].reuses]
 LANES = 3
 MOST = 1 << 12
 
 
 def found() -> dict[type[Op], list[Op]]:
     """Operations of random modules, with many types and attributes."""
-    ops: dict[type[Op], list[Op]] = {cls: [] for cls in REUSING}
+    ops: dict[type[Op], list[Op]] = {cls: [] for cls in COMPUTING}
     for seed in range(60):
         for o in walk(smith(seed, size=60)):
             if o.__class__ in ops and all(_size(v.type) <= MOST for v in (*o.operands, *o.results)):
@@ -96,3 +97,56 @@ def test_the_result_may_overwrite_an_operand(cls: type[Op]) -> None:
                     assert made.tobytes() == plain.tobytes(), (o.name, uniform)
                     for a, b in zip(copies, kept):
                         assert a is out or a.tobytes() == b.tobytes(), f"{o.name} changes an operand"
+
+
+def arguments(o: Op, operands: list[Array]) -> list[Any]:
+    """The operands as functions take them: a tuple where a field has any number, None where one is absent."""
+    waiting = iter(operands)
+    given: list[Any] = []
+    for f in o.opdef.operands:
+        value = getattr(o, f.attr)
+        given.append(
+            tuple(next(waiting) for _ in value)
+            if isinstance(value, tuple)
+            else None
+            if value is None
+            else next(waiting)
+        )
+    return given
+
+
+TILES = [cls for cls in COMPUTING if OPERATIONS[cls]]
+
+
+@pytest.mark.parametrize("cls", TILES, ids=lambda cls: cls.__name__)
+def test_each_tile_block_gets_what_it_would_get_alone(cls: type[Op]) -> None:
+    rng = np.random.default_rng(2)
+    function = RUNS[cls].function
+    with np.errstate(all="ignore"):
+        for o in OPERATIONS[cls][:25]:
+            for uniform in range(1 << min(len(o.operands), 3)):
+                # Any mix of operands that are the same for all tile blocks and others.
+                operands = [a[:1] if uniform >> i & 1 else a for i, a in enumerate(values(rng, o, LANES))]
+                together = function(o, *arguments(o, operands))
+                for lane in range(LANES):
+                    alone = [a if len(a) == 1 else a[lane : lane + 1] for a in operands]
+                    expected = function(o, *arguments(o, alone))
+                    made = together if len(together) == 1 else together[lane : lane + 1]
+                    assert made.shape == expected.shape == (1, *o.results[0].type.shape), o.name  # type: ignore[attr-defined]  # a tile
+                    assert made.dtype == expected.dtype == carrier(o.results[0].type.element), o.name  # type: ignore[attr-defined]  # a tile
+                    assert made.tobytes() == expected.tobytes(), (o.name, uniform)
+
+
+@pytest.mark.parametrize("cls", TILES, ids=lambda cls: cls.__name__)
+def test_how_operands_lie_in_memory_does_not_matter(cls: type[Op]) -> None:
+    """They may be views that cannot be written, in any order of dimensions."""
+    rng = np.random.default_rng(3)
+    function = RUNS[cls].function
+    with np.errstate(all="ignore"):
+        for o in OPERATIONS[cls][:25]:
+            operands = values(rng, o, LANES)
+            others = [np.asfortranarray(a) for a in operands]
+            for a in others:
+                a.flags.writeable = False
+            expected, made = function(o, *arguments(o, operands)), function(o, *arguments(o, others))
+            assert made.tobytes() == expected.tobytes(), o.name

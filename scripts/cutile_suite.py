@@ -28,7 +28,6 @@ from typing import Any
 
 REPORT = Path(__file__).parents[1] / "docs" / "reports" / "cutile.md"
 LEFT_OUT = {
-    "test_concurrent_launch.py": "19,200 launches from many threads at once, to find races in the dispatcher",
     "test_int64_index_inc1": "arrays of more than 4 GiB, and as many tile blocks",
     "test_add_list_of_int64_index_arrays": "the same",
 }

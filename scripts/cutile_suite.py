@@ -4,7 +4,8 @@
     pip install cuda-tile==1.6.0 torch pytest pytest-xdist pytest-benchmark pytest-env filecheck numpy ml_dtypes .
     python scripts/cutile_suite.py run cutile-python/test --engine none --results none
     python scripts/cutile_suite.py run cutile-python/test --results reference
-    python scripts/cutile_suite.py report reference --baseline none
+    python scripts/cutile_suite.py samples cutile-python/samples --results samples.json
+    python scripts/cutile_suite.py report reference --baseline none --samples samples.json
 
 The run with the engine that does nothing tells which tests pass whatever a kernel computes.
 """
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -48,8 +50,10 @@ def run(args: argparse.Namespace) -> int:
     start = time.time()
     with open(results / "pytest.log", "w") as log:
         done = subprocess.run([*command, "."], cwd=args.tests, env={**os.environ, **own}, stdout=log, stderr=log)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     facts = {
         "engine": args.engine,
+        "cpu_seconds": round(used.ru_utime + used.ru_stime),
         "jobs": args.jobs,
         "seconds": round(time.time() - start),
         "cutile": version("cuda-tile"),
@@ -59,6 +63,48 @@ def run(args: argparse.Namespace) -> int:
     }
     (results / "facts.json").write_text(json.dumps(facts, indent=1))
     return 0
+
+
+SAMPLES = (
+    *("VectorAddition", "Transpose", "MatMul", "BatchMatMul", "LayerNorm", "AttentionFMHA", "FFT", "MoE"),
+    "BlockScaledMatMul",
+)
+"""All that do not need several GPUs or cupy. Each compares its kernels with torch."""
+
+
+def run_samples(args: argparse.Namespace) -> int:
+    """Run NVIDIA's samples as they are, with the comparison that each of them has."""
+    found = json.loads(Path(args.results).read_text()) if Path(args.results).exists() else {}
+    for name in args.only or SAMPLES:
+        command = [sys.executable, "-m", "tilery", "cutile", "run", f"{name}.py", "--correctness-check"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, cwd=args.samples, capture_output=True, text=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found[name] = {
+            "status": done.returncode,
+            "checks": done.stdout.count("Correctness check passed"),
+            "cpu_seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime),
+            "cutile": version("cuda-tile"),
+            "end": (done.stdout + done.stderr)[-300:],
+        }
+        Path(args.results).write_text(json.dumps(found, indent=1))
+    return 0
+
+
+def samples_section(file: str) -> list[str]:
+    found = json.loads(Path(file).read_text())
+    versions = sorted({each["cutile"] for each in found.values()})
+    lines = [
+        f"## Samples, with cuTile {', '.join(versions)}",
+        "",
+        "Unchanged, each with its own comparison with torch.",
+        "",
+    ]
+    lines += ["| sample | comparisons that pass | processor time |", "|---|---|---|"]
+    for name, each in found.items():
+        passed = each["checks"] if each["status"] == 0 else "fails"
+        lines.append(f"| {name} | {passed} | {each['cpu_seconds']} s |")
+    return [*lines, ""]
 
 
 # ---------------------------------------------------------------- results
@@ -96,7 +142,7 @@ def kind(row: dict[str, Any], base: dict[str, Any]) -> str:
 def reason(row: dict[str, Any]) -> str:
     """The first line of an error, without what differs from test to test."""
     lines = [line for line in str(row.get("message", "")).splitlines() if line.strip()] or [""]
-    first = re.sub(r"0x[0-9a-f]+", "0x...", lines[0])
+    first = re.sub(r"(?<![\w.])/[\w./+-]+/", "", re.sub(r"0x[0-9a-f]+", "0x...", lines[0]))
     return f"{row.get('error', '')}: {first}"[:160].replace("|", "\\|")
 
 
@@ -105,6 +151,8 @@ def report(args: argparse.Namespace) -> int:
     lines = ["# NVIDIA's tests of cuTile Python, without a GPU", "", INTRODUCTION, ""]
     for directory in args.results:
         lines += section(directory, args.baseline)
+    if args.samples:
+        lines += samples_section(args.samples)
     Path(args.output).write_text("\n".join(lines).rstrip() + "\n")
     return 0
 
@@ -125,8 +173,8 @@ def section(directory: str, baseline: str) -> list[str]:
     lines = [
         f"## cuTile {facts['cutile']}",
         "",
-        f"{len(tests):,} tests in {facts['seconds'] / 60:.0f} minutes with {facts['jobs']} processes "
-        f"(CPython {facts['python']}, torch {facts['torch']}).",
+        f"{len(tests):,} tests in {facts['seconds'] / 60:.0f} minutes with {facts['jobs']} processes on a busy machine"
+        f"{cpu_time(facts)} (CPython {facts['python']}, torch {facts['torch']}).",
         "",
         "| tests that | number | pass | fail | fail as expected | skipped | pass with nothing executed |",
         "|---|---|---|---|---|---|---|",
@@ -145,6 +193,10 @@ def section(directory: str, baseline: str) -> list[str]:
     lines += failures(tests)
     lines += ["Left out: " + "; ".join(f"`{name}` ({why})" for name, why in LEFT_OUT.items()) + ".", ""]
     return lines
+
+
+def cpu_time(facts: dict[str, Any]) -> str:
+    return f", {facts['cpu_seconds'] / 60:.0f} minutes of processor time" if "cpu_seconds" in facts else ""
 
 
 def failures(tests: dict[str, dict[str, Any]]) -> list[str]:
@@ -167,10 +219,16 @@ def main() -> int:
     verb.add_argument("--engine", default="reference")
     verb.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     verb.add_argument("--all", action="store_true", help="also the tests that are left out for their size")
+    verb = verbs.add_parser("samples", help=run_samples.__doc__)
+    verb.set_defaults(run=run_samples)
+    verb.add_argument("samples", help="the folder `samples` of the checkout")
+    verb.add_argument("--results", required=True, help="a JSON file; samples that are not run again are kept in it")
+    verb.add_argument("--only", nargs="*", metavar="NAME")
     verb = verbs.add_parser("report", help=report.__doc__)
     verb.set_defaults(run=report)
     verb.add_argument("results", nargs="+", help="folders of results")
     verb.add_argument("--baseline", required=True, help="the folder of a run with `--engine none`")
+    verb.add_argument("--samples", help="the JSON file of the samples")
     verb.add_argument("--output", default=str(REPORT))
     args = parser.parse_args()
     status: int = args.run(args)

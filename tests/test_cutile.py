@@ -173,6 +173,21 @@ def test_other_versions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
+def test_other_engines_are_refused() -> None:
+    with (
+        pytest.raises(TileError, match="unknown engine 'gpu', expected one of reference, none"),
+        tilery.cutile.on("gpu"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("option", ["--engine=gpu", "--capability=new", "--seconds=soon"])
+def test_wrong_options(option: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["cutile", "run", option, "script.py"])
+    assert stop.value.code == 2
+
+
 def test_without_cutile(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)

@@ -200,3 +200,11 @@ def test_no_line_takes_long() -> None:
         started = time.process_time()
         same_parse(CHAIN.replace("%s", f"  {line}\n"))
         assert time.process_time() - started < 2
+
+
+def test_many_operations_on_a_line_or_over_many_lines() -> None:
+    text = CHAIN.replace("%s", "".join(f"  %{n} = addi %a, %a : tile<i32>\n" for n in range(2_000)))
+    for between in (" ", "\n", "\n// x\n\n"):
+        started = time.process_time()
+        same_parse(between.join(text.split()))
+        assert time.process_time() - started < 4

@@ -50,8 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Run a Python script with its cuTile kernels on an engine; tensors that it asks for on cuda are on the CPU."""
     from .cutile.scripts import run_script
 
-    major, _, minor = args.capability.partition(".")
-    options = {"engine": args.engine, "capability": (int(major), int(minor or 0)), "seconds": args.seconds}
+    options = {"engine": args.engine, "capability": args.capability, "seconds": args.seconds}
     if args.record:
         options["record"] = args.record
     if not os.path.exists(args.script):
@@ -66,6 +65,14 @@ def run(args: argparse.Namespace) -> int:
         traceback.print_exc()
         return 1
     return 0
+
+
+def capability(text: str) -> tuple[int, int]:
+    """The number of a kind of GPU, as X.Y."""
+    major, _, minor = text.partition(".")
+    if not major.isdecimal() or not minor.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no capability such as 10.0")
+    return int(major), int(minor)
 
 
 def exit_status(stop: SystemExit) -> int:
@@ -93,9 +100,12 @@ def add_verbs(verbs: Verbs) -> None:
     sub.add_argument("--gpu", default="sm_100", metavar="NAME", help="whose hints to take; default: %(default)s")
 
     sub = inner.add("run", run, RUN)
-    sub.add_argument("--engine", default="reference", help="what executes; `none` compiles only; default: %(default)s")
+    engines = ["reference", "none"]
+    sub.add_argument("--engine", default="reference", choices=engines, help="`none` compiles only; default: reference")
     sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
     sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and say where it was")
-    sub.add_argument("--capability", default="10.0", metavar="X.Y", help="of the device; default: %(default)s")
+    sub.add_argument(
+        "--capability", type=capability, default=(10, 0), metavar="X.Y", help="of the device; default: 10.0"
+    )
     sub.add_argument("script", metavar="SCRIPT", help="a Python file")
     sub.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")

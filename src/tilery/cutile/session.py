@@ -110,7 +110,7 @@ def on(
         for target, name, value in replacements(session):
             stack.enter_context(patch.object(target, name, value))
         stack.enter_context(patch.object(driver.STATE, "run", session.run))
-        stack.enter_context(patch.object(driver.STATE, "capability", capability))
+        stack.enter_context(patch.object(driver.STATE, "capability", (capability[0], capability[1])))
         stack.enter_context(torch_on_cpu())
         yield session
 
@@ -137,6 +137,8 @@ def torch_on_cpu() -> Any:
 def engine_named(engine: str | Engine) -> Engine:
     if callable(engine):
         return engine
+    if engine not in ENGINES:
+        raise TileError(f"unknown engine '{engine}', expected one of {', '.join(ENGINES)}")
     if engine == "none":
         return lambda call: None
     kernels: dict[tuple[bytes, str], Any] = {}

@@ -41,6 +41,8 @@ _LINES = 32
 """An operation of more lines, up to its first region, is for the piecewise parser."""
 
 
+_SPARE = 10_000
+"""How many characters more than the text has may be read a second time."""
 _AHEAD = 8
 """How many tokens behind a line with `else` are looked at: as many as an empty region and a location take."""
 
@@ -85,6 +87,7 @@ class QuickParser(Parser):
     def __init__(self, text: str, testing: bool) -> None:
         super().__init__(text, "", False, testing, toks=[])
         self.seen = _Types(self)
+        self.spare = len(text) + _SPARE
 
     def span(self, mark: Mark | None = None) -> NoReturn:
         """Places are looked up for messages, and for texts that are kept as they are."""
@@ -171,7 +174,14 @@ class QuickParser(Parser):
                     raise GiveUp from None
                 lines *= 4
                 continue
-            return end if self.i == count else self._behind(at)
+            if self.i == count:
+                return end
+            behind = self._behind(at)
+            # The rest of the line is cut into tokens again: a long line of many operations must not take for ever.
+            self.spare -= end - behind
+            if self.spare < 0:
+                raise GiveUp
+            return behind
 
     def _behind(self, at: int) -> int:
         """Where the next token starts, if the first stands behind `at`."""

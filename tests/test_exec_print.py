@@ -78,6 +78,11 @@ def test_formats_that_do_not_fit(format: str, value: str, type: str, text: str) 
     assert shown(format, value, type) == text
 
 
+def test_what_the_verifier_takes_for_a_percent_sign_may_end_a_format() -> None:
+    """As for NVIDIA's verifier, the second `%` is both the end of a format and half of `%%`."""
+    assert shown("%z%%3", "7", "i32") == "%z%%3"
+
+
 def test_several_values() -> None:
     body = """
     %a = constant <i32: 7> : tile<i32>

@@ -57,7 +57,7 @@ def add_verbs(verbs: Verbs) -> None:
     sub.add_argument("--batch", type=int, metavar="N", help="tile blocks that run at once; default: by their size")
     sub.add_argument("--max-steps", type=int, metavar="N", help="stop after so many operations on batches")
     sub.add_argument("--max-seconds", type=float, metavar="S", help="stop after so many seconds")
-    sub.add_argument("--max-memory", type=int, default=8 << 30, metavar="BYTES", help="of tiles held at once")
+    sub.add_argument("--max-memory", type=int, default=8 << 30, metavar="BYTES", help="held at once")
 
 
 def run(args: argparse.Namespace) -> int:

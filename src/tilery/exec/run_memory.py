@@ -114,7 +114,7 @@ def store_ptr_tko(
 # ---------------------------------------------------------------- memory by name
 
 
-@executes(Alloca, batch=True, note="The memory is zero at first and lives until the launch ends.")
+@executes(Alloca, batch=True, note="The memory is zero at first and lives until the tile block ends.")
 def alloca(o: Alloca, batch: Batch) -> Array:
     """The address of memory that each tile block has for itself."""
     return batch.arena(o, alloca_bytes(o), o.alignment)

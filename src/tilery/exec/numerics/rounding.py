@@ -32,7 +32,7 @@ CHUNK = 32768
 def in_chunks(compute: Callable[..., Array], dtype: np.dtype[Any], out: Array | None, *operands: Array) -> Array:
     """`compute(*operands)` over some lanes at a time, or parts of one; operands have the same number of lanes, or one.
 
-    The result is not in `out` where that would not be faster.
+    The result may be in `out`, which may be one of the operands.
     """
     shape = np.broadcast_shapes(*(x.shape for x in operands))
     each = prod(shape[1:])

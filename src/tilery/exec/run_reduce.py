@@ -32,6 +32,7 @@ REDUCE_ORDER = (
     "(if the body has several operations: in pairs, then pairs of pairs), then lanes that are 16, 8, 4, 2 and 1 apart "
     "combine, then warps that are 2 and 1 apart. The body's first argument is the one with the lower index. "
     + SAME_BITS
+    + " It shares tiles that were loaded through views otherwise, so that sums of floats end in other bits."
 )
 SCAN_ORDER = (
     "The body's first argument is what comes before; the identities are not used. 32 lanes are shared out to the "

@@ -206,14 +206,15 @@ class _File:
         out[Section.CONSTANT] = self._table(self.constants, 8)
         out[Section.DEBUG] = self._debug()
         out[Section.TYPE] = self._types()
-        if self.module.producer is not None and self.version >= V13_3:
+        stood = {hint.id for hint in self.seen.sections} if self.seen else set()
+        # NVIDIA's reader takes a producer in files of any version, so one that stood there is written back.
+        if self.module.producer is not None and (self.version >= V13_3 or Section.PRODUCER in stood):
             out[Section.PRODUCER] = bytearray()
             put_varint(out[Section.PRODUCER], self.string(self.module.producer))
         out[Section.STRING] = self._table([encode_text(s) for s in self.strings.items], 4)
         # The string and function sections are mandatory; others stand when they hold something or stood before.
         # A producer holds something even as string 0.
-        keep = {hint.id for hint in self.seen.sections} if self.seen else set()
-        keep |= {Section.STRING, Section.FUNC, Section.PRODUCER}
+        keep = stood | {Section.STRING, Section.FUNC, Section.PRODUCER}
         return {s: payload for s, payload in out.items() if s in keep or bytes(payload) not in (b"", b"\0")}
 
     def _entries(self) -> list[Entry]:

@@ -199,9 +199,8 @@ class GetGlobal(Op):
         target = known.get(self.name_)
         if target is None:
             return Problem(f"'{self.name_}' does not reference a valid global", "name")
-        pointer = tile_type(self.result).element
-        assert isinstance(pointer, Ptr)
-        if target.value.element is not pointer.pointee:
+        pointer = self.result.type.element if isinstance(self.result.type, Tile) else None
+        if isinstance(pointer, Ptr) and target.value.element is not pointer.pointee:
             return (
                 f"pointee type of result type {quoted(pointer)} does not match type {quoted(target.value.element)} "
                 f"of the global @{self.name_}"

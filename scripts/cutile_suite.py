@@ -174,6 +174,7 @@ def section(directory: str, baseline: str) -> list[str]:
         "",
         f"{len(tests):,} tests in {facts['seconds'] / 60:.0f} minutes with {facts['jobs']} processes on a busy machine"
         f"{cpu_time(facts)} (CPython {facts['python']}, torch {facts['torch']}).",
+        *([facts["note"]] if "note" in facts else []),
         "",
         "| tests that | number | pass | fail | fail as expected | skipped | pass with nothing executed |",
         "|---|---|---|---|---|---|---|",

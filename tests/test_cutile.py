@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import tilery.cutile
 from oracle import ROOT
 from tilery import TileError
 from tilery.cli import main
+from tilery.cutile import driver
 from tilery.cutile.signatures import parse_signature
 from tilery.exec import record
 from tilery.source import annotate, places
@@ -170,6 +172,12 @@ def test_there_is_no_gpu_afterwards() -> None:
 def test_other_versions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilery.cutile.versions.version", lambda name: "1.8.1")
     with pytest.raises(TileError, match=r"cuTile 1.8.1 is not supported, expected 1.6 or 1.7"), tilery.cutile.on():
+        pass
+
+
+def test_a_driver_that_is_in_use_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, driver.LOADER, ModuleType(driver.LOADER))
+    with pytest.raises(TileError, match="already loaded the driver of a GPU"), tilery.cutile.on():
         pass
 
 

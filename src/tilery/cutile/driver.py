@@ -54,7 +54,6 @@ class State:
     graphs: dict[int, list[Launch]] = field(default_factory=dict)
     memory: dict[int, Any] = field(default_factory=dict)
     last: int = 0x1000
-    resolved: bool = False
     capture: list[Callable[[], None]] | None = None
     """Where launches go while a graph is captured."""
 
@@ -118,7 +117,7 @@ def function(*kinds: Any) -> Callable[[Callable[..., int | None]], Callable[...,
 
 @function(c_uint)
 def cuInit(flags: int) -> None:
-    STATE.resolved = True
+    """There is nothing to set up."""
 
 
 @function(c_void_p)

@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import tilery
@@ -24,12 +25,16 @@ SAME_BITS = "block by block"
 DEFAULT = "canonicalize,cse"
 
 
-def variants() -> list[str]:
-    """What is done to a module before it runs again. Renaming symbols needs their names and changes no code."""
-    return [SAME_BITS, DEFAULT, *(name for name in HOMES if name != "rename-symbol")]
+def variants(seed: int, share: int) -> list[str]:
+    """What is done to a module before it runs again: the default passes, and one in `share` of all others in turn.
+
+    Renaming symbols needs their names and changes no code.
+    """
+    others = [name for name in HOMES if name != "rename-symbol"]
+    return [SAME_BITS, DEFAULT, *(name for number, name in enumerate(others) if (seed + number) % share == 0)]
 
 
-def try_seed(seed: int) -> list[tuple[str, str]]:
+def try_seed(seed: int, share: int = 1) -> list[tuple[str, str]]:
     """For one module what became of each variant: "" if memory is the same, else what is wrong."""
     versions = tilery.SUPPORTED
     module, contract = observed(*smith_with_contract(seed, version=versions[seed % len(versions)], size=40))
@@ -38,7 +43,7 @@ def try_seed(seed: int) -> list[tuple[str, str]]:
     except Exception as error:  # a fault of ours is what this script is there to find
         return [("run", f"{type(error).__name__}: {error}".splitlines()[0])]
     found = [("run", "")]
-    for name in variants():
+    for name in variants(seed, share):
         try:
             if name == SAME_BITS:
                 got = run_contract(module, contract, batch=1)
@@ -59,6 +64,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--share", type=int, default=1, help="give each module one in so many passes")
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.count)
@@ -66,7 +72,7 @@ def main() -> int:
     failures = []
     start = time.perf_counter()
     with ProcessPoolExecutor(args.jobs) as pool, progress(len(seeds), "modules") as step:
-        for seed, found in zip(seeds, pool.map(try_seed, seeds, chunksize=10)):
+        for seed, found in zip(seeds, pool.map(partial(try_seed, share=args.share), seeds, chunksize=10)):
             for name, outcome in found:
                 kind = outcome if outcome in ("", "unchanged") else "wrong"
                 outcomes[name][kind] += 1

@@ -123,14 +123,21 @@ def _begin(b: Binding, at: int, frames: list[Frame], o: Any, plan: Plan, index: 
     while index < len(regions):
         f = regions[index]
         if data[at] == 1:
-            count, at = wide(data, at + 1)
+            count, at = data[at + 1], at + 2
+            if count > 127:
+                count, at = wide(data, at - 1)
             outer = len(values)
-            for _ in repeat(None, count):
-                number, at = wide(data, at)
+            while count:
+                count -= 1
+                number, at = data[at], at + 1
+                if number > 127:
+                    number, at = wide(data, at - 1)
                 values.append(Value(b.types[number]))
             block = Block(values[outer:])
             setattr(o, f.attr, block)
-            count, at = wide(data, at)
+            count, at = data[at], at + 1
+            if count > 127:
+                count, at = wide(data, at - 1)
             frames.append((o, plan, index, block, count, outer))
             return at
         if data[at] or f.arity == "one":

@@ -164,7 +164,7 @@ def _with_parts(cls: type[Op], made: Line) -> Bind:
                 run.holes.append(o)
                 return ""
             parts = made(o, context.names, context)
-            return f"{i}{parts if isinstance(parts, str) else ''.join(parts)}\n"
+            return f"{i}{parts if isinstance(parts, str) else ''.join(map(str, parts))}\n"
 
         return line
 

@@ -94,16 +94,18 @@ class QuickPrinter:
 
     def _block(self, block: Block, indent: str, prefix: str) -> _Printed:
         ops, lines, fresh = block.ops, self.lines[prefix], self.namer.fresh
-        self.run.holes = []
+        holes: list[Op] = []
+        self.run.holes = holes
         texts: list[str] = []
-        for start in range(0, len(ops), CHUNK):
-            chunk = ops if len(ops) <= CHUNK else ops[start : start + CHUNK]
-            made = [lines[o.__class__](o, fresh, indent) for o in chunk]
+        rest = ops
+        while rest:
+            made = [lines[o.__class__](o, fresh, indent) for o in rest[:CHUNK]]
             texts += made
             self.size += sum(map(len, made))
             if self.size > self.limit:
                 raise too_long(self.limit)
-        return _Printed(texts, self.run.holes, indent, prefix)
+            rest = ops[len(texts) : len(texts) + CHUNK]
+        return _Printed(texts, holes, indent, prefix)
 
     # ------------------------------------------------------------ putting lines in order
 

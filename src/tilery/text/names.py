@@ -167,8 +167,8 @@ class Namer:
             self.used.difference_update(self.log[known:])
             del self.log[known:]
         self.end = first + len(block.ops)
-        while self.end > len(self.numbers):
-            self.numbers += [f"%{number}" for number in range(len(self.numbers), 2 * len(self.numbers))]
+        if self.end > (known := len(self.numbers)):
+            self.numbers += [f"%{number}" for number in range(known, max(self.end, 2 * known))]
         self.fresh = iter(self.numbers[first : self.end])
         if block.args:
             self._arguments(parent, block)

@@ -32,8 +32,8 @@ def load(source: Source, *, reader: str | None = None, verify: bool = True) -> M
     return module
 
 
-def read_any(data: bytes, *, file: str = "", reader: str | None = None) -> Module:
-    """A module from bytecode or text, not verified."""
+def read_any(data: bytes, *, file: str = "", reader: str | None = None, places: bool = True) -> Module:
+    """A module from bytecode or text, not verified; without `places`, to be read faster, as it says in `read`."""
     # Only what is needed is imported: a command on a small file spends most of its time on that.
     if is_text(data):
         from .text.parser import parse as parse_text
@@ -41,7 +41,7 @@ def read_any(data: bytes, *, file: str = "", reader: str | None = None) -> Modul
         return parse_text(data.decode("utf-8"), file=file)
     from .bytecode.reader import read
 
-    return read(data, file=file, reader=reader)
+    return read(data, file=file, reader=reader, places=places)
 
 
 def _require_legal(module: Module, data: bytes, file: str) -> None:

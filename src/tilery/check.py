@@ -33,17 +33,23 @@ def check_source(
     version: Version | None = None,
     max_errors: int = MAX_ERRORS,
     hints: Hints = Hints.IGNORE,
+    places: bool = True,
 ) -> Report:
-    """Read and verify bytecode or text; with `version`, also whether that version can express it."""
+    """Read and verify bytecode or text; with `version`, also whether that version can express it.
+
+    Without `places`, the locations of a legal module may be others in the same scope.
+    """
     from .api import is_text, read_any
 
     report = Report(file)
     try:
-        report.module = read_any(data, file=file, reader=reader)
+        report.module = read_any(data, file=file, reader=reader, places=places)
     except TileError as e:
         report.errors.append(e)
         return report
     findings = verify(report.module, max_errors=max_errors, hints=hints, dominance=is_text(data))
+    if findings and not places:
+        return check_source(data, file=file, reader=reader, version=version, max_errors=max_errors, hints=hints)
     for finding, error in zip(findings, explain(report.module, findings, data, file)):
         (report.warnings if finding.warning else report.errors).append(error)
     if version is not None and report.legal:

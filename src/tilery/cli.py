@@ -156,16 +156,20 @@ def assemble(args: argparse.Namespace) -> int:
 
 def disassemble(args: argparse.Namespace) -> int:
     """Print a file, bytecode or text, as text; an illegal module too, with what is wrong with it on stderr."""
+    from .api import read_any
     from .cli_check import load_unverified
 
     errors: list[TileError] = []
+    places = args.locs or "documented" in (args.style, args.names)
     if args.input == "documented":
         module, errors = load_documented(args.file)
         errors = [] if args.no_verify else errors
     elif args.no_verify:
-        module = load_any(args.file, verify=False)
+        data = read_input(args.file)
+        with place(args.file):
+            module = read_any(data, places=places)
     else:
-        module, errors = load_unverified(read_input(args.file), args.file)
+        module, errors = load_unverified(read_input(args.file), args.file, places)
     write_output(args.output, show_text(module, args))
     for error in errors:
         report(error, args.json)

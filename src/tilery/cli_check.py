@@ -40,11 +40,11 @@ def report_data(report: Report) -> dict[str, object]:
     }
 
 
-def load_unverified(data: bytes, name: str) -> tuple[Module, list[TileError]]:
+def load_unverified(data: bytes, name: str, places: bool) -> tuple[Module, list[TileError]]:
     """A module to look at, legal or not, and what is illegal in it. What cannot be read at all is raised."""
     from .check import check_source
 
-    report = check_source(data, file="<stdin>" if name == "-" else name)
+    report = check_source(data, file="<stdin>" if name == "-" else name, places=places)
     if report.module is None:
         raise report.errors[0]
     return report.module, report.errors

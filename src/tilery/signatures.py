@@ -28,6 +28,14 @@ def says_all(cls: type[Op]) -> bool:
     return not (opdef.regions or opdef.parents or opdef.has(TERMINATOR) or opdef.has(SYMBOL))
 
 
+def ends(cls: type[Op]) -> bool:
+    """Whether it also counts that an operation ends a block, and of what parent, but nothing else."""
+    if issubclass(cls, UnknownOp) or cls.check_nested is not None or cls.check_symbols is not None:
+        return False
+    opdef = cls.opdef
+    return opdef.has(TERMINATOR) and not (opdef.regions or opdef.has(SYMBOL))
+
+
 def signature(cls: type[Op]) -> Getter:
     """What gives an operation's signature, by which what the table says of types and attributes can be remembered."""
     if cls not in _KNOWN:

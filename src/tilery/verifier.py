@@ -12,7 +12,7 @@ from .hints import warnings
 from .ir import Block, Op, UnknownOp, Value, full_name
 from .ops import Module
 from .record import dataclass
-from .signatures import Getter, says_all, signature, values
+from .signatures import Getter, ends, says_all, signature, values
 from .types import Tile, Type, quoted
 
 MAX_ERRORS = 100
@@ -81,11 +81,12 @@ def as_error(finding: Finding, file: str = "") -> TileError:
 # ---------------------------------------------------------------- the walk
 
 
-class _Passed(dict[type[Op], tuple[bool, Getter, set[Any]]]):
-    """For each class whether a signature says it all, how to get one, and which are legal; it lives for one search."""
+class _Passed(dict[type[Op], tuple[bool, bool, Getter, set[Any]]]):
+    """For each class whether a signature says it all, or with the parent's name all of a block's last operation, how
+    to get one, and which are legal; it lives for one search."""
 
-    def __missing__(self, cls: type[Op]) -> tuple[bool, Getter, set[Any]]:
-        found = self[cls] = (says_all(cls), signature(cls), set())
+    def __missing__(self, cls: type[Op]) -> tuple[bool, bool, Getter, set[Any]]:
+        found = self[cls] = (says_all(cls), ends(cls), signature(cls), set())
         return found
 
 
@@ -97,9 +98,11 @@ def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     while stack:
         ops, block = stack[-1]
         for o in ops:
-            all_said, get, legal = passed[o.__class__]
+            all_said, last, get, legal = passed[o.__class__]
             try:
                 mine = get(o)
+                if last and block is not None and block.ops[-1] is o and scene.ancestors:
+                    mine, all_said = (mine, scene.ancestors[-1].name), True
                 known = mine in legal
             except (AttributeError, TypeError):
                 mine, known = None, False  # a field that is missing or of a wrong kind

@@ -114,7 +114,8 @@ class _Decoder:
         self.out += [f"{name} = data[at]", "at += 1", f"if {name} > 127: {name}, at = wide(data, at - 1)"]
 
     def _value(self) -> None:
-        """Read the number of a value, up to two million without a call; a byte's top bit goes with the next one."""
+        """Read the number of a value or constant, up to two million without a call; a byte's top bit goes with the
+        next one."""
         self.out += [
             "n = data[at]",
             "at += 1",
@@ -239,7 +240,7 @@ class _Decoder:
             case AttrKind.BOOL:
                 self.out += [f"o.{f.attr} = data[at] != 0", "at += 1"]
             case AttrKind.DENSE:
-                self._number()
+                self._value()
                 first = self.plan.results[0]
                 self.out.append(f"o.{f.attr} = constants(o_{first.attr}.type, n)")
             case _:

@@ -50,7 +50,7 @@ class _Decoders(dict[int, Decoder]):
         return self._bind(opcode)(at, push)
 
 
-def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int) -> None:
+def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, places: bool = True) -> None:
     """Fill `block`, whose arguments are set, with the operations up to the cursor's end, or raise one of `TRIPS`."""
     b = Binding()
     b.data, b.values, b.opened, b.cursor = c.data, list(block.args), [], c
@@ -58,7 +58,7 @@ def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int) -> No
     b.strings = _Filled(tables.known_strings, tables.string)
     b.constants = tables.use_constant
     b.attr = Body(c, tables, block, location_list, None).attr_value
-    b.loc = _locations(tables, location_list)
+    b.loc = _locations(tables, location_list, places)
     at = _run(_Decoders(b, tables), b, c.pos, c.end, block)
     # A decoder may have read beyond the function: then the file is broken.
     if at != c.end:
@@ -66,20 +66,21 @@ def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int) -> No
     c.pos = at
 
 
-def _locations(tables: Tables, index: int) -> Callable[[], Any]:
+def _locations(tables: Tables, index: int, places: bool) -> Callable[[], Any]:
     """What gives the location of each operation in turn; entry 0 of the list is the function itself."""
     if index == 0:
         return repeat(None).__next__
     first = tables.location_starts[index - 1] + 1
-    places = map(tables.locations.__getitem__, range(first, len(tables.locations)))
+    entries = iter(tables.locations[first:])
+    read = tables.quick_debug_entry if places else tables.scoped_entry
 
     def decode(entry: int, _: int) -> Any:
-        found = tables.quick_debug_entry(entry)
+        found = read(entry)
         if found is not None and not isinstance(found, Loc):
             raise Trip
         return found
 
-    return map(_Filled({}, decode).__getitem__, places).__next__
+    return map(_Filled({}, decode).__getitem__, entries).__next__
 
 
 Frame = tuple[Any, Plan, int, Block, int, int]
@@ -122,14 +123,21 @@ def _begin(b: Binding, at: int, frames: list[Frame], o: Any, plan: Plan, index: 
     while index < len(regions):
         f = regions[index]
         if data[at] == 1:
-            count, at = wide(data, at + 1)
+            count, at = data[at + 1], at + 2
+            if count > 127:
+                count, at = wide(data, at - 1)
             outer = len(values)
-            for _ in repeat(None, count):
-                number, at = wide(data, at)
+            while count:
+                count -= 1
+                number, at = data[at], at + 1
+                if number > 127:
+                    number, at = wide(data, at - 1)
                 values.append(Value(b.types[number]))
             block = Block(values[outer:])
             setattr(o, f.attr, block)
-            count, at = wide(data, at)
+            count, at = data[at], at + 1
+            if count > 127:
+                count, at = wide(data, at - 1)
             frames.append((o, plan, index, block, count, outer))
             return at
         if data[at] or f.arity == "one":

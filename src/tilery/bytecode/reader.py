@@ -37,17 +37,25 @@ def is_bytecode(data: bytes) -> bool:
     return data.startswith(MAGIC)
 
 
-def read(data: bytes, *, file: str = "", reader: str | None = None, marks: list[Mark] | None = None) -> Module:
+def read(
+    data: bytes,
+    *,
+    file: str = "",
+    reader: str | None = None,
+    marks: list[Mark] | None = None,
+    places: bool = True,
+) -> Module:
     """The module in `data`. `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does.
 
-    With `marks`, what every byte means is recorded there, up to the first error.
+    With `marks`, what every byte means is recorded there, up to the first error. Without `places`, a location may be
+    another one in the same scope, and the module cannot be written back unchanged.
     """
     data, profile = bytes(data), find_profile(reader)
     with paused:
         _seen.bytes += len(data)
         if marks is None and _seen.bytes >= FAST_FROM:
             try:
-                return FileReader(data, profile, None, fast=True).module()
+                return FileReader(data, profile, None, fast=True, places=places).module()
             except TRIPS:
                 pass  # the walk finds out why
         try:
@@ -84,8 +92,10 @@ class _Found:
 class FileReader:
     """One file being read, by generated decoders if it is to be `fast`; these raise `TRIPS` where the walk explains."""
 
-    def __init__(self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False) -> None:
-        self.data, self.profile, self.marks, self.fast = data, profile, marks, fast
+    def __init__(
+        self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False, places: bool = True
+    ) -> None:
+        self.data, self.profile, self.marks, self.fast, self.places = data, profile, marks, fast, places
         self.version, self.tag = V13_1, 0
         self.tables = Tables(data, V13_1, profile, marks)
         self.order: list[Section] = []
@@ -120,7 +130,8 @@ class FileReader:
                 ops.append(self._entry(info))
             except TileError as e:
                 raise enclose(e, "failed to create function from bytecode") from None
-        return Module(producer=producer, body=Block([], ops), version=self.version, layout=self._layout())
+        layout = self._layout() if self.places else None
+        return Module(producer=producer, body=Block([], ops), version=self.version, layout=layout)
 
     # ------------------------------------------------------------ container
 
@@ -372,7 +383,7 @@ class FileReader:
         c = Cursor(self.data, info.start, info.end, self.marks, 1)
         try:
             if self.fast:
-                read_fast(c, tables, block, info.location)
+                read_fast(c, tables, block, info.location, self.places)
             else:
                 read_body(c, tables, block, info.location, self.offsets)
         except TileError as e:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from struct import unpack
 from typing import Any
 
@@ -16,6 +17,10 @@ from .wire import Cursor, Mark, Trip, decode_text, enclose, silent
 
 MAX_NESTING = 100
 """How deeply types, attributes and debug entries may refer to one another."""
+
+
+PLACE = re.compile(rb"\x04((?:[\x80-\xff]{0,4}[\0-\x7f]){2})(?:[\x80-\xff]{0,4}[\0-\x7f]){2}")
+"""The entry of a place: its scope and file, line and column."""
 
 
 class Ranges:
@@ -55,6 +60,7 @@ class Tables:
         self.known_strings: dict[int, str] = {}
         self.known_types: dict[int, Type] = {}
         self.known_debug: dict[int, Attr | None] = {}
+        self.known_scopes: dict[bytes, Attr | None] = {}
         self.known_dense: dict[tuple[Type, int], tuple[Dense, list[int]]] = {}
         self.constant_uses: dict[tuple[Type, bytes], list[int]] = {}
         self.string_budget = 64 * len(data) + (1 << 20)
@@ -310,6 +316,17 @@ class Tables:
         except (Trip, IndexError, KeyError):
             pass  # something new or something wrong
         return self.debug_entry(index, 0)
+
+    def scoped_entry(self, index: int) -> Attr | None:
+        """Like `quick_debug_entry`, but for a place any other in the same scope and file will do."""
+        base, starts = self.debug.start, self.debug.starts
+        if 0 < index < len(starts) and (end := base + starts[index]) <= self.debug.end:
+            entry = PLACE.match(self.data, base + starts[index - 1], end)
+            if entry is not None:
+                if entry[1] not in self.known_scopes:
+                    self.known_scopes[entry[1]] = self.quick_debug_entry(index)
+                return self.known_scopes[entry[1]]
+        return self.quick_debug_entry(index)
 
     def _read_debug_ref(self, c: Cursor, form: Any) -> Attr | None:
         start = c.pos

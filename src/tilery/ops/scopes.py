@@ -7,10 +7,10 @@ from typing import Any
 
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
 from ..decl import Problem
-from ..ir import Op, walk
+from ..ir import Op
 from .checks import Answer
 
-LOCATION = attrgetter("loc")
+LOCATION, NESTED = attrgetter("loc"), attrgetter("nested")
 
 
 def located(loc: Attr | None) -> DILoc | None:
@@ -64,7 +64,7 @@ def body_locations(o: Any) -> Answer:
     outer = subprogram(o.loc)
     scopes: dict[Attr, DISubprogram | None] = {}
     known: dict[Attr | None, DISubprogram | None] = {}
-    for loc in set(map(LOCATION, walk(o))):
+    for loc in _locations(o):
         if isinstance(loc, DILoc):
             if loc.scope not in scopes:
                 scopes[loc.scope] = subprogram(loc)
@@ -88,6 +88,18 @@ def body_locations(o: Any) -> Answer:
             bare=True,
         )
     return None
+
+
+def _locations(o: Op) -> set[Attr | None]:
+    """The locations of an operation and of everything inside."""
+    found: set[Attr | None] = {o.loc}
+    todo = list(o.blocks)
+    while todo:
+        ops = todo.pop().ops
+        found.update(map(LOCATION, ops))
+        for inner in filter(NESTED, ops):
+            todo += inner.blocks
+    return found
 
 
 def _inner_first(o: Op) -> list[Op]:

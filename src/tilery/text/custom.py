@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..attrs import Attr, DictAttr, StrAttr
@@ -244,19 +245,15 @@ class MakeTensorViewForm:
             return None
         if view.shape.count(DYNAMIC) != len(o.dynamicShape) or view.strides.count(DYNAMIC) != len(o.dynamicStrides):
             return None
-
-        def mixed(sizes: tuple[int, ...], values: tuple[Any, ...]) -> str:
-            rest = iter(values)
-            texts = [n[next(rest)] if size == DYNAMIC else str(size) for size in sizes]
-            n.check(texts)
-            return ", ".join(texts)
-
-        head = f" {n[o.base]}, shape = [{mixed(view.shape, o.dynamicShape)}]"
-        head += f", strides = [{mixed(view.strides, o.dynamicStrides)}]{p.attr_dict(o)} : "
+        dynamic = (*o.dynamicShape, *o.dynamicStrides)
+        texts = tuple([n[v] for v in dynamic])
+        n.check(texts)
+        sizes = _sizes(view.shape, view.strides) % texts
         pointer = o.base.type
         plain = isinstance(pointer, Tile) and isinstance(pointer.element, Ptr) and pointer.element.ptr_attr is None
-        shown = (*(() if plain else (o.base,)), *(*o.dynamicShape, *o.dynamicStrides)[:1])
-        return [head + (n.types(shown) + " -> " if shown else "") + view.text]
+        shown = dynamic[:1] if plain else (o.base, *dynamic[:1])
+        types = n.types(shown) + " -> " if shown else ""
+        return [f" {n[o.base]}, {sizes}{p.attr_dict(o)} : {types}{view.text}"]
 
     @staticmethod
     def parse(s: State, p: Parser, at: int) -> Op:
@@ -291,6 +288,13 @@ class MakeTensorViewForm:
         s.types["dynamicShape"] = types[:1] * len(shape.uses)
         s.types["dynamicStrides"] = types[:1] * len(strides.uses)
         return s.build(p, at)
+
+
+@lru_cache(maxsize=256)
+def _sizes(shape: tuple[int, ...], strides: tuple[int, ...]) -> str:
+    """`shape = [%s, 64], strides = [64, 1]`, with `%s` where a value goes."""
+    texts = [", ".join(["%s" if size == DYNAMIC else str(size) for size in sizes]) for sizes in (shape, strides)]
+    return f"shape = [{texts[0]}], strides = [{texts[1]}]"
 
 
 class _Mixed:

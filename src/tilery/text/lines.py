@@ -27,9 +27,13 @@ def _inbounds(values: tuple[bool, ...]) -> str:
 
 
 def _index_types(values: tuple[Value, ...], names: Names) -> str:
-    if values and all(v.type is values[0].type for v in values):
-        values = values[:1]
-    return ", " + names.types(values) if values else ""
+    if not values:
+        return ""
+    first = values[0].type
+    for v in values:
+        if v.type is not first:
+            return ", " + names.types(values)
+    return ", " + first.text
 
 
 def _splat(values: tuple[Value, ...]) -> str:

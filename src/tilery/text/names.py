@@ -17,6 +17,8 @@ from .floats import is_nan, whole_number
 State = tuple[int, int, int, int]
 """The numbers of results and of arguments given out, of conflicts met, and of names made from hints."""
 START: State = (0, 0, 0, 0)
+FEW = 4
+"""So many texts are joined without a look at their length."""
 
 
 class Names(dict[Value, str]):
@@ -36,13 +38,17 @@ class Names(dict[Value, str]):
     def join(self, values: Sequence[Value]) -> str:
         """Uses, separated by commas."""
         texts = [self[v] for v in values]
-        self.check(texts)
+        if len(texts) > FEW:
+            self.check(texts)
         return ", ".join(texts)
 
     def types(self, values: Sequence[Value]) -> str:
         """Types, separated by commas."""
+        if len(values) == 1:
+            return values[0].type.text
         texts = [v.type.text for v in values]
-        self.check(texts)
+        if len(texts) > FEW:
+            self.check(texts)
         return ", ".join(texts)
 
     def typed(self, values: Sequence[Value], spell: Callable[[Type], str]) -> list[str]:
@@ -52,8 +58,9 @@ class Names(dict[Value, str]):
 
     def pairs(self, left: Sequence[str], between: str, right: Sequence[str]) -> str:
         """`a between b`, separated by commas."""
-        self.check(left)
-        self.check(right)
+        if len(left) > FEW:
+            self.check(left)
+            self.check(right)
         return ", ".join([f"{a}{between}{b}" for a, b in zip(left, right)])
 
     def check(self, texts: Sequence[str]) -> None:
@@ -133,11 +140,12 @@ class Namer:
     def __init__(self, hints: bool, limit: int) -> None:
         self.names = Names(limit)
         self.texts: dict[Value, str] = self.names
-        self.hints = hints
+        self.hints, self.limit = hints, limit
         self.size = self.hinted = 0
         self.used: set[str] = set()
         self.log: list[str] = []
         self.arguments = self.conflicts = self.end = 0
+        self.numbers = ["%0"]
         self.fresh: Iterator[str] = iter(())
         """The numbers that are free in this block; no operation takes more than one."""
         self.assumes: dict[Op, str] = {}
@@ -155,11 +163,15 @@ class Namer:
     def enter(self, parent: Op | None, block: Block, state: State) -> None:
         """Go on in a block of `parent` from the end of the block around it; names the block's arguments."""
         first, self.arguments, self.conflicts, known = state
-        while len(self.log) > known:
-            self.used.discard(self.log.pop())
+        if len(self.log) > known:
+            self.used.difference_update(self.log[known:])
+            del self.log[known:]
         self.end = first + len(block.ops)
-        self.fresh = iter([f"%{number}" for number in range(first, self.end)])
-        self._arguments(parent, block)
+        if self.end > (known := len(self.numbers)):
+            self.numbers += [f"%{number}" for number in range(known, max(self.end, 2 * known))]
+        self.fresh = iter(self.numbers[first : self.end])
+        if block.args:
+            self._arguments(parent, block)
 
     def state(self) -> State:
         """Where the regions inside the block go on."""
@@ -250,20 +262,17 @@ class Namer:
 
     def name(self, value: Value, hint: str) -> str:
         """Give a value the name of a hint, or of the hint and a number where it is taken."""
-        name = hint
-        if name in self.used:
-            while True:
-                name = f"{hint}_{self.conflicts}"
-                self.conflicts += 1
-                if name not in self.used:
-                    break
-        self.used.add(name)
-        self.log.append(name)
-        self.texts[value] = text = "%" + name
+        text, used = "%" + hint, self.used
+        while text in used:
+            text = f"%{hint}_{self.conflicts}"
+            self.conflicts += 1
+        used.add(text)
+        self.log.append(text)
+        self.texts[value] = text
         # Every name is printed at least once, so that all of them together cannot be longer than the text.
-        self.size += len(name)
-        if self.size > self.names.limit:
-            raise too_long(self.names.limit)
+        self.size += len(text)
+        if self.size > self.limit:
+            raise too_long(self.limit)
         return text
 
 

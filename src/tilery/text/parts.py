@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..attrs import Attr
 from ..ir import Block, Op
-from ..record import dataclass
 from ..version import V13_3
 from .attributes import dict_text
 from .locations import Aliases
@@ -17,15 +16,14 @@ OPT = V13_3
 """The version of cuda-tile-opt that the styles `opt` and `generic` follow."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Region:
     """A region inside an op's text. `header` is the line of a block with its arguments; `prefix` goes before the
     names of the ops inside; `elided` leaves out the last one."""
 
-    block: Block | None
-    elided: bool = False
-    header: str = ""
-    prefix: str = ""
+    __slots__ = ("block", "elided", "header", "prefix")
+
+    def __init__(self, block: Block | None, elided: bool = False, header: str = "", prefix: str = "") -> None:
+        self.block, self.elided, self.header, self.prefix = block, elided, header, prefix
 
 
 Part = str | Region
@@ -51,7 +49,7 @@ class Context:
         """What stands left of the operation's name."""
         head = self.names.heads.get(o)
         if head is None:
-            head = ", ".join([self.names[v] for v in o.results])
+            head = self.names.join(o.results)
         return head + " = " if head else ""
 
     def arguments(self, block: Block) -> str:
@@ -61,6 +59,7 @@ class Context:
 
     def region(self, o: Op, block: Block | None, *, elide: bool) -> Region:
         """A region whose last op is left out where it is the implicit terminator and says nothing."""
-        last = block.ops[-1] if block is not None and block.ops else None
-        implied = elide and last is not None and last.name == o.opdef.implicit and not last.operands
-        return Region(block, elided=implied)
+        if not elide or block is None or not block.ops:
+            return Region(block)
+        last = block.ops[-1]
+        return Region(block, last.name == o.opdef.implicit and not last.operands)

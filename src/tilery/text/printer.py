@@ -137,7 +137,7 @@ def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT
     with paused:
         made = quick_show(block, prefix, style, locs, limit) if quick and block.ops and style != "generic" else None
         parts, aliases = made or _slow_show(block, prefix, style, locs, limit)
-    texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts]
+    texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts] if locs else parts
     head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
     text = "".join([head, *aliases.lines(early=True), *texts, *aliases.lines(early=False)])
     if len(text) > limit:

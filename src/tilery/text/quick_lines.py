@@ -16,7 +16,7 @@ from . import format
 from .attributes import dense_text
 from .custom import FORMS
 from .lines import Line, Maker, make_line
-from .names import Namer, Names, constant_hint, plan_for
+from .names import FEW, Namer, Names, constant_hint, plan_for
 from .parts import Context
 
 QuickLine = Callable[[Any, Iterator[str], str], str]
@@ -42,8 +42,11 @@ class SureNames(Names):
         return self.texts[value]
 
     def join(self, values: Any) -> str:
+        if len(values) == 1:
+            return self.texts[values[0]]
         texts = [self.texts[v] for v in values]
-        self.check(texts)
+        if len(texts) > FEW:
+            self.check(texts)
         return ", ".join(texts)
 
 
@@ -56,28 +59,26 @@ class Run:
         self.texts = namer.texts
         self.holes: list[Op] = []
         """ops with regions, whose lines are made when everything inside has names"""
-        self._constants: dict[tuple[Type, bytes, Type], str] = {}
-        self._hints: dict[tuple[Type, bytes], str] = {}
+        # By the identity of the constant, which lives as long as the module: the reader makes equal ones once.
+        self._constants: dict[int, str] = {}
+        self._hints: dict[int, str] = {}
 
     def dense(self, value: Dense, shown: Type) -> str:
         """The text of a constant; most are small and not new."""
-        key = (value.type, value.data, shown)
-        text = self._constants.get(key)
-        if text is None:
+        text = self._constants.get(id(value))
+        if text is None or value.type is not shown:
             text = dense_text(value, shown)
-            if len(value.data) <= SMALL:
-                self._constants[key] = text
+            if len(value.data) <= SMALL and value.type is shown:
+                self._constants[id(value)] = text
         return text
 
     def constant_hint(self, o: Any) -> str:
         """The name of a constant; most have been met before."""
-        value: Dense = o.value
-        key = (value.type, value.data)
-        text = self._hints.get(key)
+        text = self._hints.get(id(o.value))
         if text is None:
             text = constant_hint(o)
-            if len(value.data) <= SMALL:
-                self._hints[key] = text
+            if len(o.value.data) <= SMALL:
+                self._hints[id(o.value)] = text
         return text
 
 
@@ -142,8 +143,10 @@ class _QuickMaker(Maker):
         return "\n".join(["def bind(run):", *body, ""])
 
 
-def _with_parts(made: Line, single: bool) -> Bind:
+def _with_parts(cls: type[Op], made: Line) -> Bind:
     """For hand-written forms and ops with regions, whose lines the slow twin makes."""
+    plan, nested = plan_for(cls), bool(cls.opdef.regions)
+    single, hint = plan.single, plan.hint if isinstance(plan.hint, str) else ""
 
     def bind(run: Run) -> QuickLine:
         namer, context = run.namer, run.context
@@ -151,14 +154,13 @@ def _with_parts(made: Line, single: bool) -> Bind:
         def line(o: Any, f: Iterator[str], i: str) -> str:
             if o.extra:
                 raise Unusual
-            plan = plan_for(o.__class__)
-            if plan.single and isinstance(plan.hint, str) and plan.hint:
-                namer.name(getattr(o, plan.single), plan.hint)
-            elif plan.single:
-                namer.texts[getattr(o, plan.single)] = next(f)
+            if single and hint:
+                namer.name(getattr(o, single), hint)
+            elif single:
+                namer.texts[getattr(o, single)] = next(f)
             elif plan.results:
                 namer.name_results(o, plan)
-            if not single:
+            if nested:
                 run.holes.append(o)
                 return ""
             parts = made(o, context.names, context)
@@ -172,7 +174,7 @@ def _with_parts(made: Line, single: bool) -> Bind:
 def make_bind(cls: type[Op], name: str) -> Bind:
     """What makes the function of an op called `name`, from its format, for each run."""
     if cls.opdef.regions or cls.opdef.format == "custom":
-        return _with_parts(make_line(cls, name), not cls.opdef.regions)
+        return _with_parts(cls, make_line(cls, name))
     maker = _QuickMaker(cls, name)
     source = maker.source(format.pieces_of(cls))
     made: Bind = build(f"printer of {name}", source, maker.env)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from ..ir import Block, Op, UnknownOp
-from ..record import dataclass
 from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import START, Namer, State, too_long
@@ -29,14 +28,31 @@ def printed_name(cls: type[Op], style: str, prefix: str = "") -> str:
     return prefix + (cls.opdef.name_in(OPT) if style == "opt" else cls.opdef.mnemonic)
 
 
-@dataclass(slots=True)
 class _Printed:
     """A block's lines, and the operations that belong where they are empty."""
 
-    texts: list[str]
-    holes: list[Op]
-    indent: str
-    prefix: str
+    __slots__ = ("close", "holes", "indent", "prefix", "texts")
+
+    def __init__(self, texts: list[str], holes: list[Op], indent: str, prefix: str) -> None:
+        self.texts, self.holes, self.indent, self.prefix = texts, holes, indent, prefix
+        self.close = indent + "}" if holes else ""
+
+
+class _QuickLines(dict[type[Op], QuickLine]):
+    """The functions of one run by class, bound when first needed."""
+
+    def __init__(self, run: Run, style: str, prefix: str) -> None:
+        self.run, self.style, self.prefix = run, style, prefix
+
+    def __missing__(self, cls: type[Op]) -> QuickLine:
+        if issubclass(cls, UnknownOp):
+            raise Unusual
+        binds = _BINDS[self.style, self.prefix]
+        bind = binds.get(cls)
+        if bind is None:
+            bind = binds[cls] = make_bind(cls, printed_name(cls, self.style, self.prefix))
+        line = self[cls] = bind(self.run)
+        return line
 
 
 Task = Generator["Task", None, None]
@@ -54,7 +70,7 @@ class QuickPrinter:
         self.aliases = Aliases(limit)
         self.context = Context(names, self.aliases, style, locs)
         self.run = Run(self.namer, self.context)
-        self.lines: dict[str, dict[type[Op], QuickLine]] = {"": {}, DIALECT: {}}
+        self.lines = {p: _QuickLines(self.run, style, p) for p in ("", DIALECT)}
         self.blocks: dict[Block, _Printed] = {}
         self.out: list[str | Node] = []
         self.size = 0
@@ -78,27 +94,18 @@ class QuickPrinter:
 
     def _block(self, block: Block, indent: str, prefix: str) -> _Printed:
         ops, lines, fresh = block.ops, self.lines[prefix], self.namer.fresh
-        for cls in {*map(type, ops)}.difference(lines):
-            lines[cls] = self._line(cls, prefix)
-        self.run.holes = []
+        holes: list[Op] = []
+        self.run.holes = holes
         texts: list[str] = []
-        for start in range(0, len(ops), CHUNK):
-            chunk = ops if len(ops) <= CHUNK else ops[start : start + CHUNK]
-            made = [lines[o.__class__](o, fresh, indent) for o in chunk]
+        rest = ops
+        while rest:
+            made = [lines[o.__class__](o, fresh, indent) for o in rest[:CHUNK]]
             texts += made
             self.size += sum(map(len, made))
             if self.size > self.limit:
                 raise too_long(self.limit)
-        return _Printed(texts, self.run.holes, indent, prefix)
-
-    def _line(self, cls: type[Op], prefix: str) -> QuickLine:
-        binds = _BINDS[self.style, prefix]
-        bind = binds.get(cls)
-        if issubclass(cls, UnknownOp):
-            raise Unusual
-        if bind is None:
-            bind = binds[cls] = make_bind(cls, printed_name(cls, self.style, prefix))
-        return bind(self.run)
+            rest = ops[len(texts) : len(texts) + CHUNK]
+        return _Printed(texts, holes, indent, prefix)
 
     # ------------------------------------------------------------ putting lines in order
 
@@ -130,9 +137,13 @@ class QuickPrinter:
                 self.out.append("{\n")
                 if part.prefix or part.header:
                     raise Unusual  # an operation in MLIR's generic form
-                if part.block is not None:
-                    yield self._text(part.block, len(part.block.ops) - part.elided)
-                self.out.append(printed.indent + "}")
+                if (inner := part.block) is not None:
+                    end = len(inner.ops) - part.elided
+                    if self.blocks[inner].holes:
+                        yield self._text(inner, end)
+                    else:
+                        self._put(inner.ops, self.blocks[inner].texts, 0, end)
+                self.out.append(printed.close)
             self.out.append(node)
             if self.size > self.limit:
                 raise too_long(self.limit)

@@ -437,3 +437,22 @@ def test_threads_do_not_change_the_result(threads: int) -> None:
 def test_an_error_in_one_thread_stops_the_launch() -> None:
     with pytest.raises(ExecutionError, match="outside every buffer"):
         kernel(STORE.format(value="%x")).launch(50, [np.zeros(40, np.int32)], threads=3, batch=4)
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_a_loop_that_is_entered_again_is_not_waiting(batch: int | None) -> None:
+    """Its one jump back carries the same value each time, and nothing is written in between."""
+    body = """
+  for %i in (%zero to %three, step %one) : tile<i32> {
+    loop iter_values(%n = %zero) : tile<i32> {
+      %done = cmpi greater_than_or_equal %n, %one, signed : tile<i32> -> tile<i1>
+      if %done {
+        %v, %t = load_ptr_tko acquire device %out : tile<ptr<i32>> -> tile<i32>, token
+        break
+      }
+      %next = addi %n, %one : tile<i32>
+      continue %next : tile<i32>
+    }
+    continue
+  }""" + STORE.format(value="%x")
+    assert results(body, 5, batch) == [0, 1, 2, 3, 4]

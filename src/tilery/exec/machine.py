@@ -16,7 +16,7 @@ import numpy as np
 
 from ..check import source_place
 from ..ir import Op, Refused
-from ..ops import Return
+from ..ops import Loop, Return
 from .batch import Batch, join, merge
 from .memory import AssertFailed, Fault, Memory
 from .program import Advance, Branch, Compute, Finish, Jump, Leave, Program, Slots, Test
@@ -202,7 +202,9 @@ class Machine:
                 if step.target.pc <= batch.pc:
                     self._count(step.op, batch)
                 batch.pc = step.target.pc
-                if step.polls and self._is_waiting(batch, step.moves[1]):
+                if isinstance(step.op, Loop):
+                    batch.seen = None  # a loop that is entered again is not going round
+                elif step.polls and self._is_waiting(batch, step.moves[1]):
                     active.append(batch)
                     return False
             case Branch():
@@ -325,10 +327,7 @@ class Machine:
         values = tuple([batch.env[slot] for slot in carried])
         changes, seen = self.memory.changes, batch.seen
         batch.seen = (batch.pc, changes, values)
-        if seen is None or seen[0] != batch.pc:
-            batch.waits = 0
-            return False
-        if seen[1] == changes and _unchanged(seen[2], values):
+        if seen is not None and seen[:2] == (batch.pc, changes) and _unchanged(seen[2], values):
             batch.stuck = changes
             return True
         batch.waits += 1

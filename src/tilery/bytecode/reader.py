@@ -310,6 +310,7 @@ class FileReader:
             raise enclose(e, "provided type is null") from None
         if self.offsets is not None:
             self.offsets.append(at)
+        alignment -= alignment >> 63 << 64
         made = Global(sym_name=text, value=tables.constant(constant, t, value_at), alignment=alignment)
         if len(row) > 4:
             (at, visibility), (_, flag) = row[4:]

@@ -25,6 +25,7 @@ from .wire import (
     ALIGNMENT,
     DEFAULT_ORDER,
     MAGIC,
+    U64,
     FileLayout,
     Section,
     SectionHint,
@@ -263,7 +264,7 @@ class _File:
             put_varint(out, self.string(o.sym_name))
             put_varint(out, self.type(o.value.type))
             put_varint(out, self.constant(o.value))
-            put_varint(out, o.alignment)
+            put_varint(out, o.alignment & U64)
             if self.version >= V13_3:
                 put_varint(out, o.symbol_visibility.num)
                 put_varint(out, int(o.constant))

@@ -1,0 +1,1 @@
+global@m alignment=-8<f8E8M0FNU:[1.,8.]>:tile<2xf8E8M0FNU>entry@l()optimization_hints=<s={}>{%cst_3_i64=constant<i64:3>:tile<2x128x2xi64>%0=divi%cst_3_i64,%cst_3_i64 unsigned:tile<2x128x2xi64>%1=get_global@m:tile<ptr<f8E8M0FNU>>return}

@@ -219,8 +219,8 @@ def test_large_tiles_around_a_body_are_not_copied_for_each_element() -> None:
 
 def stops(body: str, params: str = "", args: Any = ()) -> None:
     run = kernel(body, params)
-    with pytest.raises(ExecutionError, match=r"stopped after 0\.2 seconds"):
-        run.launch(1, args, limits=Limits(seconds=0.2))
+    with pytest.raises(ExecutionError, match=r"stopped after 0\.01 seconds"):
+        run.launch(1, args, limits=Limits(seconds=0.01))
 
 
 def test_an_empty_loop_can_be_stopped() -> None:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, TypeVar, dataclass_transform
 
 from .attrs import TileEnum
-from .ir import Block, Op, Value
+from .ir import Block, Op, Value, gathered
 from .record import dataclass, field
 from .types import (
     I4,
@@ -461,6 +461,9 @@ def op(
         _validate(opdef)
         new.opdef = opdef
         new.nested = bool(opdef.regions)
+        setattr(new, "name", mnemonic)  # noqa: B010
+        for name, of in (("operands", opdef.operands), ("results", opdef.outs), ("blocks", opdef.regions)):
+            setattr(new, name, gathered(of))
         type.__setattr__(new, "__init__", _first_init)
         _register(opdef)
         return new

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import threading
+from _thread import allocate_lock  # `threading` takes long to import
 from types import TracebackType
 
 
@@ -14,7 +14,7 @@ class _Pause:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = allocate_lock()
         self.inside = 0
         self.was_on = False
 

@@ -7,18 +7,10 @@ from functools import reduce
 from operator import and_, or_, xor
 
 from ..attrs import ComparisonPredicate, Signedness
+from ..comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
 from ..types import I1
 from .simplify_tree import MAX_ARGS, Node, Tree, law
 
-EQ, NE = ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL
-LT, LE = ComparisonPredicate.LESS_THAN, ComparisonPredicate.LESS_THAN_OR_EQUAL
-GT, GE = ComparisonPredicate.GREATER_THAN, ComparisonPredicate.GREATER_THAN_OR_EQUAL
-INVERSE = {EQ: NE, NE: EQ, LT: GE, GE: LT, GT: LE, LE: GT}
-MIRROR = {EQ: EQ, NE: NE, LT: GT, GT: LT, LE: GE, GE: LE}
-HOLDS: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
-    EQ: lambda a, b: a == b, NE: lambda a, b: a != b, LT: lambda a, b: a < b,
-    LE: lambda a, b: a <= b, GT: lambda a, b: a > b, GE: lambda a, b: a >= b,
-}  # fmt: skip
 AT_LOW: dict[ComparisonPredicate, bool | ComparisonPredicate] = {LT: False, GE: True, GT: NE, LE: EQ}
 AT_HIGH: dict[ComparisonPredicate, bool | ComparisonPredicate] = {GT: False, LE: True, LT: NE, GE: EQ}
 BITWISE: dict[str, Callable[[int, int], int]] = {"and": and_, "or": or_, "xor": xor}

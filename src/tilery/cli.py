@@ -561,7 +561,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except Exception:
+    except Exception:  # no input may lead here, so whatever it is, the fault is ours
         import traceback
 
         traceback.print_exc()

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         return exit_status(stop)
     except TileError:
         raise
-    except Exception:
+    except Exception:  # of the script: shown as the interpreter would show it
         traceback.print_exc()
         return 1
     return 0

@@ -16,7 +16,6 @@ T = TypeVar("T")
 LEAF = SCALARS["f8E8M0FNU"]
 """The type of tag 18: an element of tiles and views, and nothing else."""
 LEAF_RULE = "f8E8M0FNU, type tag 18, can only be the element of a tile or a view"
-I64_MIN = -(1 << 63)
 FIRST, LAST = (13, 1, 0), (13, 1, (1 << 32) - 1)
 """The versions that the documented reader accepts, both included."""
 

@@ -181,7 +181,7 @@ def locate(value: Any) -> Place:
         return _from_dlpack(value)
     try:
         array = np.asarray(value)
-    except Exception as error:
+    except Exception as error:  # code of another library runs here, which may raise anything
         raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
     low, high = np.lib.array_utils.byte_bounds(array)
     if not array.size:
@@ -231,11 +231,11 @@ _DL_NAMES = {
 
 def _from_dlpack(value: Any) -> Place:
     """DLPack's own structure, because NumPy does not take bf16 and narrower from it."""
-    if hasattr(value, "detach"):
-        value = value.detach()
     try:
+        if hasattr(value, "detach"):  # torch does not give the memory of what has a gradient
+            value = value.detach()
         capsule = value.__dlpack__()
-    except Exception as error:
+    except Exception as error:  # as above: code of another library
         raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)

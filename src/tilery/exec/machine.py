@@ -349,23 +349,21 @@ class Machine:
         self._printed.append((rank, text))
 
     def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
-        known = self._arenas.setdefault(o, {})
-        for rank in ranks.tolist():
-            if rank not in known:
-                known[rank] = self.memory.allocate(size, alignment, f"alloca of tile block {rank}")
-        return np.array([known[rank] for rank in ranks.tolist()], np.int64)
+        known, numbers = self._arenas.setdefault(o, {}), ranks.tolist()
+        if new := [rank for rank in numbers if rank not in known]:
+            labels = [f"alloca of tile block {rank}" for rank in new]
+            known.update(zip(new, self.memory.allocate_each(size, alignment, labels)))
+        return np.array([known[rank] for rank in numbers], np.int64)
 
     def _clean_up(self) -> None:
         """When no tile block is under way: print what they wrote, block by block, and free what they had."""
-        if self.output is not None:
-            for _, text in sorted(self._printed, key=lambda item: item[0]):
-                self.output(text)
+        if self.output is not None and self._printed:
+            self.output("".join(text for _, text in sorted(self._printed, key=lambda item: item[0])))
         self._printed.clear()
         self._printed_bytes = 0
-        for addresses in self._arenas.values():
-            for address in addresses.values():
-                self.memory.free(address)
-        self._arenas.clear()
+        if self._arenas:
+            self.memory.free({address for known in self._arenas.values() for address in known.values()})
+            self._arenas.clear()
 
 
 def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:

@@ -104,11 +104,11 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def placed_in(module: Any, data: bytes) -> Iterator[None]:
     """Show the operation at fault in the file that it is from."""
-    from .exec.machine import ExecutionError
+    from .ir import Refused
 
     try:
         yield
-    except ExecutionError as error:
+    except Refused as error:
         from .check import explain
         from .verifier import Finding
 
@@ -284,23 +284,30 @@ def make_elements(kind: str, element: Any, shape: tuple[int, ...], rng: Any) -> 
     from .types import F64
 
     dtype = carrier(element)
+    if element.is_int and kind == "rand":
+        bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
+        return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
+    same = kind in ("zeros", "ones")  # one element will do, and zeros take no memory until they are used
+    values = float_values(kind, (1,) if same else shape, rng)
     if element.is_int:
-        if kind == "rand":
-            bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
-            return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
-        values = rng.standard_normal(shape) if kind == "randn" else plain_values(kind, shape)
-        return values.astype(np.int64).astype(dtype)
-    values = rng.random(shape) if kind == "rand" else plain_values(kind, shape)
-    if kind == "randn":
-        values = rng.standard_normal(shape)
-    return float_to_float(values, F64, element, RoundingMode.NEAREST_EVEN)
+        elements = values.astype(np.int64).astype(dtype)
+    else:
+        elements = float_to_float(values, F64, element, RoundingMode.NEAREST_EVEN)
+    if not same:
+        return elements
+    return np.full(shape, elements[0]) if kind == "ones" else np.zeros(shape, dtype)
 
 
-def plain_values(kind: str, shape: tuple[int, ...]) -> Any:
+def float_values(kind: str, shape: tuple[int, ...], rng: Any) -> Any:
     import numpy as np
 
-    if kind == "arange":
-        return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
+    match kind:
+        case "rand":
+            return rng.random(shape)
+        case "randn":
+            return rng.standard_normal(shape)
+        case "arange":
+            return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
     return np.full(shape, float(kind == "ones"))
 
 

@@ -61,7 +61,9 @@ class Loaded:
     def kernel(self, entry: str | None = None) -> Kernel:
         """The kernel of that name; without a name, the only one."""
         entries = {o.sym_name: o for o in self.module.entries}
-        names = ", ".join(entries) or "none"
+        if not entries:
+            raise TileError("the module has no kernel")
+        names = ", ".join(entries)
         if entry is None and len(entries) != 1:
             raise TileError(f"the module has {len(entries)} kernels, name one of: {names}")
         found = next(iter(entries.values())) if entry is None else entries.get(entry)
@@ -100,8 +102,8 @@ class Kernel:
         `convention="cutile"` an array is its pointer, shape and strides, as cuTile Python passes it. `names` label the
         arguments in errors. `buffers` are more memory that the kernel may touch: arrays, or pairs of address and size.
 
-        `batch` is how many tile blocks run at once; the result does not depend on it. `threads` helps kernels whose
-        tile blocks do not look at each other's work.
+        `batch` is how many tile blocks run at once; unless they race, the result does not depend on it. `threads` helps
+        kernels whose tile blocks do not look at each other's work.
         """
         shape = checked_grid(grid)
         memory = Memory(self.loaded.memory)

@@ -200,9 +200,7 @@ def test_a_fault_is_an_error_with_its_place(scale: str, capsys: pytest.CaptureFi
     assert "in tile block (3, 0, 0)" in message
 
 
-def test_what_cannot_be_executed_is_an_error_with_its_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_executed_is_an_error_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k.mlir"
     path.write_text(f"entry @k() {{\n  %v = constant <f32: 1.5> : tile<{'1x' * 40}f32>\n  return }}")
     assert main(["run", str(path)]) == 1

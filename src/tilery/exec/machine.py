@@ -203,7 +203,7 @@ class Machine:
                     self._count(step.op, batch)
                 batch.pc = step.target.pc
                 if isinstance(step.op, Loop):
-                    batch.seen = None  # a loop that is entered again is not going round
+                    batch.seen.pop(batch.pc, None)  # a loop that is entered again is not going round
                 elif step.polls and self._is_waiting(batch, step.moves[1]):
                     active.append(batch)
                     return False
@@ -218,6 +218,8 @@ class Machine:
             case Leave():
                 _move(batch, step.moves, ())
                 _forget(batch.env, step.frees, step.inner)
+                if step.head is not None:
+                    batch.seen.pop(step.head.pc, None)
                 batch.pc += 1
             case Finish():
                 if isinstance(step.op, Return):
@@ -325,9 +327,9 @@ class Machine:
     def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
         """At a jump back: whether the batch only waits, or has gone round so often that others should have a turn."""
         values = tuple([batch.env[slot] for slot in carried])
-        changes, seen = self.memory.changes, batch.seen
-        batch.seen = (batch.pc, changes, values)
-        if seen is not None and seen[:2] == (batch.pc, changes) and _unchanged(seen[2], values):
+        changes, seen = self.memory.changes, batch.seen.get(batch.pc)
+        batch.seen[batch.pc] = (changes, values)
+        if seen is not None and seen[0] == changes and _unchanged(seen[1], values):
             batch.stuck = changes
             return True
         batch.waits += 1

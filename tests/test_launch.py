@@ -117,6 +117,13 @@ class NoMemory:
         raise BufferError("none")
 
 
+class Negative(NoMemory):
+    """What torch has for the imaginary part of a conjugate."""
+
+    def is_neg(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize(
     "args, message",
     [
@@ -129,6 +136,7 @@ class NoMemory:
         ([np.zeros(1, np.float64), np.zeros(1, np.float32)], r"argument 0: an array of float64 cannot be passed"),
         ([np.zeros(1, np.float32), 1 << 64], r"argument 1: 0x10000000000000000 is no address"),
         ([np.zeros(1, np.float32), NoMemory()], r"argument 1: this NoMemory does not give its memory"),
+        ([np.zeros(1, np.float32), Negative()], r"argument 1: this tensor has its numbers with the other sign"),
         (np.zeros(2, np.float32), r"arguments come in a list, one per parameter, not in a ndarray"),
     ],
 )
@@ -192,8 +200,22 @@ def test_cutile_passes_shape_and_strides() -> None:
       return
     }}"""
     array = np.zeros((3, 8), np.int32)[:, :5]
-    kernel(text).launch(1, [array, 1000], convention="cutile")
+    kernel(text).launch(1, [array, np.int64(1000)], convention="cutile")
     assert array[0, 0] == 3 * 5 + 8 * 1 + 1000
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ([np.zeros(3, np.int32), 1.5], "argument 'n': expected a whole number for i32, got 1.5"),
+        ([np.zeros(3, np.int8), 1], "argument 'x': an array of int8 cannot be passed"),
+        ([np.zeros((3, 1), np.int32), 1], "2 arguments were given, which are 6 with shapes and strides"),
+    ],
+)
+def test_errors_of_cutile_s_convention_count_its_arguments(args: list[Any], message: str) -> None:
+    text = "entry @k(%p: tile<ptr<i32>>, %s: tile<i32>, %t: tile<i32>, %n: tile<i32>) { return }"
+    with pytest.raises(tilery.TileError, match=message):
+        kernel(text).launch(1, args, convention="cutile", names=["x", "n"])
 
 
 # ---------------------------------------------------------------- faults

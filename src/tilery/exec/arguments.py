@@ -51,24 +51,22 @@ def bind(
     """One value per parameter, and the memory of the arrays registered; `names` label the arguments in errors."""
     if not isinstance(args, Sequence) or isinstance(args, str):
         raise TileError(f"arguments come in a list, one per parameter, not in a {type(args).__name__}")
-    # Where one argument becomes several parameters, arrays are known again by their identity.
-    known = {id(value): name for value, name in zip(args, names) if is_array(value)}
+    labels = [f"argument '{names[n]}'" if n < len(names) else f"argument {n}" for n in range(len(args))]
+    given = f"{len(args)} arguments were given"
     for number, extra in enumerate(buffers):
         _register(memory, extra, f"buffer {number}")
     if convention == "cutile":
-        args, names = expand(args, memory), ()
+        parts = [expand([value], memory) for value in args]
+        labels = [label for label, part in zip(labels, parts) for _ in part]
+        args = [value for part in parts for value in part]
+        given += f", which are {len(args)} with shapes and strides"
     elif convention is not None:
         raise TileError(f"unknown convention '{convention}', expected cutile or none")
     params = entry.function_type.params
     if len(args) != len(params):
         wanted = ", ".join(p.text for p in params) or "none"
-        raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {len(args)} arguments were given")
-    values = []
-    for number, (param, value) in enumerate(zip(params, args)):
-        name = names[number] if number < len(names) else known.get(id(value))
-        label = f"argument {number}" if name is None else f"argument '{name}'"
-        values.append(_argument(label, param, value, memory))
-    return values
+        raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {given}")
+    return [_argument(label, param, value, memory) for label, param, value in zip(labels, params, args)]
 
 
 def _register(memory: Memory, extra: Any, label: str) -> None:
@@ -240,6 +238,8 @@ def _from_dlpack(value: Any) -> Place:
     """DLPack's own structure, because NumPy does not take bf16 and narrower from it."""
     if hasattr(value, "detach"):
         value = value.detach()
+    if hasattr(value, "is_neg") and value.is_neg():
+        raise TileError("this tensor has its numbers with the other sign in memory; pass its resolve_neg()")
     try:
         capsule = value.__dlpack__()
     except Exception as error:

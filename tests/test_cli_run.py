@@ -111,6 +111,22 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
         (["--save", "y"], "expected NAME=FILE"),
         (["--grid", "a,b"], "expected X, X,Y or X,Y,Z"),
         (["--recorded", "launch.zip"], "needs a FILE or --recorded"),
+        (["--arg", "x=zeros:f32"], "expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE"),
+        (["--arg", "x=zeros:f32:99999999999999"], "there is no room"),
+        (["--arg", "x=zeros:f32:9999999999999999999999"], "there is no room"),
+        (["--arg", "x=zeros:f32:" + "1x" * 70 + "1"], "there is no room"),
+        (["--arg", "x=zeros:f4E2M1FN:3"], "two elements of f4E2M1FN are in a byte"),
+        (["--arg", "x=ones:f32:3", "--save", "x="], "expected NAME=FILE"),
+        (["--arg", "x=ones:f32:3", "--save", "x=no/such/x.npy"], "there is no such directory"),
+        (["--grid", "0"], "an extent of a grid lies between 1 and 16777215, got 0"),
+        (["--grid", "16777216"], "got 16777216"),
+        (["--entry", "nope"], "the module has no kernel 'nope'"),
+        (["--arg", "x=ones:f32:3"], "has 2 parameters"),
+        (["--arg", "x=ones:f16:3", "--arg", "f32:1"], "'x' is of f16, the kernel takes ptr<f32>"),
+        (["--arg", "x=ones:f32:3", "--arg", "n=f64:1"], "'n' is of f64, the kernel takes f32"),
+        (["--arg", "x=ones:f32:3", "--arg", "n=i32:1"], "'n' is of i32, the kernel takes f32"),
+        (["--arg", "x=f32:3", "--arg", "f32:1"], "argument 'x': expected an array"),
+        (["--arg", "x=i64:0x10000000000000000", "--arg", "f32:1"], "0x10000000000000000 is no address"),
     ],
 )
 def test_a_wrong_command_line(scale: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,11 +134,77 @@ def test_a_wrong_command_line(scale: str, options: list[str], message: str, caps
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "option", ["--seed=-1", "--threads=0", "--batch=0", "--max-steps=0", "--max-seconds=nan", "--max-memory=-1"]
+)
+def test_a_number_that_makes_no_sense(scale: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", scale, option])
+    assert "expected at least" in capsys.readouterr().err
+
+
+HUGE = (
+    b"\x93NUMPY\x01\0\x76\0"
+    + b"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000000,), }".ljust(117)
+    + b"\n"
+)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\x93NUMPY", HUGE, b"PK\x05\x06" + bytes(18)], ids=["empty", "cut", "huge", "npz"]
+)
+def test_a_file_that_is_no_array(
+    scale: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.npy"
+    path.write_bytes(content)
+    assert main(["run", scale, "--arg", f"x=@{path}", "--arg", "f32:1"]) == 2
+    assert "cannot read" in capsys.readouterr().err
+
+
+def test_numpy_saves_types_that_it_lacks_as_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, array = tmp_path / "k.mlir", tmp_path / "x.npy"
+    path.write_text(NOTHING)
+    np.save(array, np.array([0x3F80, 0x4000], "<u2").view("V2"))
+    assert main(["run", str(path), "--arg", f"x=@{array}", "--print", "x"]) == 0
+    assert capsys.readouterr().out == "x = [1. 2.]\n"
+
+
+def test_two_elements_of_four_bits_are_in_a_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "k.mlir", tmp_path / "x.npy"
+    path.write_text("entry @k(%p: tile<ptr<f4E2M1FN>>) { return }")
+    assert main(["run", str(path), "--arg", "x=arange:f4E2M1FN:2x2", "--print", "x", "--save", f"x={out}"]) == 0
+    assert capsys.readouterr().out == "x = [[0. 1.]\n     [2. 3.]]\n"
+    assert np.load(out).tolist() == [[0x20], [0x54]]
+
+
+def test_json_has_neither_nan_nor_infinities(scale: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    array = tmp_path / "x.npy"
+    np.save(array, np.array([1, np.nan, np.inf, -np.inf], np.float32))
+    assert main(["run", scale, "--arg", f"x=@{array}", "--arg", "f32:1", "--print", "x", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["arguments"] == {"x": [1.0, "NaN", "Infinity", "-Infinity"]}
+
+
+def test_what_a_kernel_prints_is_part_of_the_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text('entry @k() { print_tko "hello\\n" -> token  return }')
+    assert main(["run", str(path), "--grid", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["printed"] == "hello\nhello\n"
+
+
 def test_a_fault_is_an_error_with_its_place(scale: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", scale, "--grid", "4", "--arg", "x=ones:f32:3", "--arg", "f32:1"]) == 1
     message = capsys.readouterr().err
     assert "0 bytes after the end of argument 'x' (12 bytes)" in message
     assert "in tile block (3, 0, 0)" in message
+
+
+def test_what_cannot_be_executed_is_an_error_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(f"entry @k() {{\n  %v = constant <f32: 1.5> : tile<{'1x' * 40}f32>\n  return }}")
+    assert main(["run", str(path)]) == 1
+    assert "k.mlir:2:8: error: constant: tile<1x1x" in capsys.readouterr().err
 
 
 def test_limits_stop_a_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,5 +229,5 @@ def test_ctrl_c_stops_a_kernel_at_once(tmp_path: Path) -> None:
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
-    assert process.returncode != 0
-    assert b"Traceback" not in errors
+    assert process.returncode == 130
+    assert errors == b""

@@ -14,8 +14,9 @@ import tilery
 from tilery.attrs import AtomicRMWMode as Mode
 from tilery.exec.memory import Fault, Memory
 from tilery.exec.numerics.arithmetic import add
+from tilery.exec.numerics.sums import add_floats, running_sums
 from tilery.exec.places import TensorRef
-from tilery.exec.run_atomics import add_floats, atomic_cas_tko, atomic_red_view_tko, atomic_rmw_tko
+from tilery.exec.run_atomics import atomic_cas_tko, atomic_red_view_tko, atomic_rmw_tko
 from tilery.exec.tiles import Array, carrier
 from tilery.ir import walk
 from tilery.ops import AtomicRedViewTko
@@ -215,6 +216,23 @@ def test_sums_of_f64_keep_nans(old: int, arg: int, total: int) -> None:
     """Patterns that an H200 gave."""
     a, b = (np.array([n], np.uint64).view(np.float64) for n in (old, arg))
     assert int(add_floats(a, b).view(np.uint64)[0]) == total
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.uint16, np.float32, np.float64])
+@pytest.mark.parametrize("power", [None, -45, -38, 0, 38])
+def test_running_sums_are_many_sums(dtype: Any, power: int | None) -> None:
+    """Of any bits, and of numbers of about a size: around the smallest and largest ones, too."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        bits = rng.integers(0, 256, 40 * np.dtype(dtype).itemsize, np.uint8)
+        terms = bits.view(dtype)
+        if power is not None:
+            wide = (rng.standard_normal(40) * 10.0**power).astype(np.float32)
+            terms = wide.view(np.uint16)[1::2] if dtype == np.uint16 else wide.astype(dtype)
+        wanted = [terms[:1]]
+        for n in range(1, len(terms)):
+            wanted.append(add_floats(wanted[-1], terms[n : n + 1]))
+        assert running_sums(terms).tobytes() == np.concatenate(wanted).tobytes()
 
 
 def test_f16_sums_round_once() -> None:

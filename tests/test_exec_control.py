@@ -269,6 +269,30 @@ def test_waiting_for_ever_is_found() -> None:
 
 
 @pytest.mark.parametrize("batch", BATCHES)
+def test_waiting_is_found_in_a_loop_with_a_loop_inside(batch: int | None) -> None:
+    body = """
+  loop {
+    loop iter_values(%n = %zero) : tile<i32> {
+      %a, %t1 = load_ptr_tko relaxed device %out : tile<ptr<i32>> -> tile<i32>, token
+      %over = cmpi equal %n, %three, signed : tile<i32> -> tile<i1>
+      if %over {
+        break
+      }
+      %m = addi %n, %one : tile<i32>
+      continue %m : tile<i32>
+    }
+    %f, %t0 = load_ptr_tko acquire device %out : tile<ptr<i32>> -> tile<i32>, token
+    %set = cmpi not_equal %f, %zero, signed : tile<i32> -> tile<i1>
+    if %set {
+      break
+    }
+    continue
+  }"""
+    with pytest.raises(ExecutionError, match="5 tile blocks wait for ever"):
+        kernel(body).launch(5, [np.zeros(1, np.int32)], batch=batch, limits=Limits(steps=10_000))
+
+
+@pytest.mark.parametrize("batch", BATCHES)
 def test_a_loop_that_counts_while_it_waits_lets_others_go(batch: int | None) -> None:
     body = """
   %first = cmpi equal %x, %zero, signed : tile<i32> -> tile<i1>

@@ -238,6 +238,16 @@ def test_a_long_product_can_be_stopped() -> None:
     stops(f"%a = constant <f64: 1.5> : {tile}\n  %c = mmaf %a, %a, %a : {tile}, {tile}, {tile}")
 
 
+def test_a_long_atomic_sum_can_be_stopped() -> None:
+    tile = "tile<4194304x{}>"
+    f, p = (tile.format(t) for t in ("bf16", "ptr<bf16>"))
+    stops(f"""%a = alloca num_elem = 1, alignment = 16 : tile<ptr<bf16>>
+  %r = reshape %a : tile<ptr<bf16>> -> tile<1xptr<bf16>>
+  %p = broadcast %r : tile<1xptr<bf16>> -> {p}
+  %v = constant <bf16: 1.0> : {f}
+  %o, %t = atomic_rmw_tko relaxed device %p, addf, %v : {p}, {f} -> {f}, token""")
+
+
 def test_a_long_text_can_be_stopped() -> None:
     tile = "tile<4194304xi32>"
     stops(f'%a = iota : {tile}\n  print_tko "%d", %a : {tile} -> token')

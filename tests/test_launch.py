@@ -83,6 +83,9 @@ def test_an_array_of_every_type_is_its_pointer(element: str) -> None:
         ("f32", 1, 0x3F800000),
         ("f64", np.float32(0.5), 0x3FE0000000000000),
         ("f32", np.array(0.25), 0x3E800000),
+        ("f32", ml_dtypes.bfloat16(0.25), 0x3E800000),
+        ("f32", np.longdouble("1e4000"), 0x7F800000),
+        ("i8", ml_dtypes.int4(-3), 0xFD),
     ],
 )
 def test_a_number_is_a_scalar(element: str, value: Any, bits: int) -> None:
@@ -107,6 +110,20 @@ def test_a_wrong_scalar_is_refused(element: str, value: Any, message: str) -> No
         kernel(PUT.format(t=element)).launch(1, [out, value])
 
 
+class NoMemory:
+    """An array, or so it says."""
+
+    def __dlpack__(self) -> object:
+        raise BufferError("none")
+
+
+class Negative(NoMemory):
+    """What torch has for the imaginary part of a conjugate."""
+
+    def is_neg(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize(
     "args, message",
     [
@@ -117,6 +134,10 @@ def test_a_wrong_scalar_is_refused(element: str, value: Any, message: str) -> No
         ),
         ([np.zeros(1, np.float32), 1.5], r"argument 1: expected an array \(or an address\) for ptr<f32>, got float"),
         ([np.zeros(1, np.float64), np.zeros(1, np.float32)], r"argument 0: an array of float64 cannot be passed"),
+        ([np.zeros(1, np.float32), 1 << 64], r"argument 1: 0x10000000000000000 is no address"),
+        ([np.zeros(1, np.float32), NoMemory()], r"argument 1: this NoMemory does not give its memory"),
+        ([np.zeros(1, np.float32), Negative()], r"argument 1: this tensor has its numbers with the other sign"),
+        (np.zeros(2, np.float32), r"arguments come in a list, one per parameter, not in a ndarray"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_runs(args: list[Any], message: str) -> None:
@@ -179,8 +200,22 @@ def test_cutile_passes_shape_and_strides() -> None:
       return
     }}"""
     array = np.zeros((3, 8), np.int32)[:, :5]
-    kernel(text).launch(1, [array, 1000], convention="cutile")
+    kernel(text).launch(1, [array, np.int64(1000)], convention="cutile")
     assert array[0, 0] == 3 * 5 + 8 * 1 + 1000
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ([np.zeros(3, np.int32), 1.5], "argument 'n': expected a whole number for i32, got 1.5"),
+        ([np.zeros(3, np.int8), 1], "argument 'x': an array of int8 cannot be passed"),
+        ([np.zeros((3, 1), np.int32), 1], "2 arguments were given, which are 6 with shapes and strides"),
+    ],
+)
+def test_errors_of_cutile_s_convention_count_its_arguments(args: list[Any], message: str) -> None:
+    text = "entry @k(%p: tile<ptr<i32>>, %s: tile<i32>, %t: tile<i32>, %n: tile<i32>) { return }"
+    with pytest.raises(tilery.TileError, match=message):
+        kernel(text).launch(1, args, convention="cutile", names=["x", "n"])
 
 
 # ---------------------------------------------------------------- faults
@@ -195,6 +230,46 @@ def test_a_fault_names_the_place() -> None:
     assert (error.block, error.element, error.address) == ((4, 0, 0), (), data.ctypes.data + 16)
     assert "0 bytes after the end of argument 'data' (16 bytes)" in error.message
     assert not out.any(), "nothing is stored by the batch that fails"
+
+
+VIEW = "partition_view<tile=(16), tensor_view<60xf32, strides=[1]>>"
+MASKED = f"""entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {{
+  %t = make_tensor_view %p, shape = [60], strides = [1] : tensor_view<60xf32, strides=[1]>
+  %v = make_partition_view %t : {VIEW}
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %n = constant <i32: 60> : tile<16xi32>
+  %b = constant <i32: 16> : tile<i32>
+  %s = muli %x, %b : tile<i32>
+  %s1 = reshape %s : tile<i32> -> tile<1xi32>
+  %s2 = broadcast %s1 : tile<1xi32> -> tile<16xi32>
+  %i = iota : tile<16xi32>
+  %j = addi %s2, %i : tile<16xi32>
+  %m = cmpi less_than %j, %n, signed : tile<16xi32> -> tile<16xi1>
+  %q1 = reshape %q : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %q2 = broadcast %q1 : tile<1xptr<f32>> -> tile<16xptr<f32>>
+  %w = offset %q2, %j : tile<16xptr<f32>>, tile<16xi32> -> tile<16xptr<f32>>
+  %a, %t0 = load_view_tko weak %v[%x] : {VIEW}, tile<i32> -> tile<16xf32>, token
+  %c, %t1 = load_ptr_tko weak %w, %m : tile<16xptr<f32>>, tile<16xi1> -> tile<16xf32>, token
+  %t2 = store_ptr_tko weak %w, %c, %m : tile<16xptr<f32>>, tile<16xf32>, tile<16xi1> -> token
+  return
+}}"""
+
+
+@pytest.mark.parametrize("batch", [None, 1, 3])
+@pytest.mark.parametrize("sizes", [(20, 60), (60, 20)], ids=["view", "pointers"])
+def test_a_fault_names_the_first_element_that_is_at_fault(sizes: tuple[int, int], batch: int | None) -> None:
+    """Also where the last tile block has another part masked than the others."""
+    with pytest.raises(ExecutionError) as raised:
+        kernel(MASKED).launch(4, [np.zeros(n, np.float32) for n in sizes], batch=batch)
+    assert (raised.value.block, raised.value.element) == ((1, 0, 0), (4,))
+
+
+def test_a_store_names_the_first_element_that_cannot_be_written() -> None:
+    arrays = [np.zeros(60, np.float32), np.zeros(60, np.float32)]
+    arrays[1].flags.writeable = False
+    with pytest.raises(ExecutionError, match="cannot be written") as raised:
+        kernel(MASKED).launch(4, arrays)
+    assert (raised.value.block, raised.value.element) == ((0, 0, 0), (0,))
 
 
 def test_a_fault_names_the_element_and_the_source_line() -> None:
@@ -293,6 +368,18 @@ def test_a_launch_says_what_it_did() -> None:
     a, b, c = (np.ones(4096, np.float32) for _ in range(3))
     stats = vadd.launch(4, [a, b, c], convention="cutile")
     assert (stats.blocks, stats.flops, stats.bytes_read, stats.bytes_written) == (4, 4096, 32768, 16384)
+
+
+def test_at_least_one_thread_runs() -> None:
+    with pytest.raises(tilery.TileError, match="at least one thread, not 0"):
+        kernel("entry @k() { return }").launch(1, threads=0)
+
+
+def test_text_comes_among_what_python_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    print("before")
+    kernel('entry @k() { print_tko "within\\n" -> token  return }').launch(1)
+    print("after")
+    assert capsys.readouterr().out == "before\nwithin\nafter\n"
 
 
 def test_progress_counts_tile_blocks() -> None:

@@ -20,6 +20,7 @@ exit status:
   1  the input is at fault (or differs, or is not formatted)
   2  the command line is at fault, or a file cannot be read or written
   70 tilery is at fault
+  130 it was interrupted
 
 `-` is stdin or stdout. Colours are used on a terminal only, and never if NO_COLOR is set.
 """

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,14 +27,15 @@ An argument is NAME=SPEC or SPEC; names only label arguments, which are position
   KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits) or randn,
                      TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
   TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
-With --convention cutile an array stands for its pointer, shape and strides, as cuTile passes it.
+Two elements of four bits are in a byte, in files and in arrays that are saved, too. With --convention cutile an array
+stands for its pointer, shape and strides, as cuTile passes it.
 """
 KINDS = ("zeros", "ones", "arange", "rand", "randn")
 
 
 @dataclass
 class Argument:
-    """An argument and its label; `element` is its type where the command line names one."""
+    """An argument and its label; `element` is its type, where the command line or the kernel names it."""
 
     name: str
     value: Any
@@ -45,19 +47,33 @@ def add_verbs(verbs: Verbs) -> None:
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
-    sub.add_argument("--grid", metavar="X[,Y[,Z]]", default="1", help="how many tile blocks; default: 1")
+    sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
     sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as their pointers")
     sub.add_argument("--recorded", metavar="FILE", help="a launch that was recorded, instead of FILE and arguments")
     sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
     sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
-    sub.add_argument("--seed", type=int, default=0, metavar="N", help="for rand and randn; default: 0")
+    seed, count = at_least(int, 0), at_least(int, 1)
+    sub.add_argument("--seed", type=seed, default=0, metavar="N", help="for rand and randn; default: 0")
     sub.add_argument("--stats", action="store_true", help="print what was executed, to stderr")
-    sub.add_argument("--threads", type=int, default=1, metavar="N", help="default: 1")
-    sub.add_argument("--batch", type=int, metavar="N", help="tile blocks that run at once; default: by their size")
-    sub.add_argument("--max-steps", type=int, metavar="N", help="stop after so many operations on batches")
-    sub.add_argument("--max-seconds", type=float, metavar="S", help="stop after so many seconds")
-    sub.add_argument("--max-memory", type=int, default=8 << 30, metavar="BYTES", help="held at once")
+    sub.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
+    sub.add_argument("--batch", type=count, metavar="N", help="tile blocks that run at once; default: by their size")
+    sub.add_argument("--max-steps", type=count, metavar="N", help="stop after so many operations on batches")
+    sub.add_argument("--max-seconds", type=at_least(float, 0), metavar="S", help="stop after so many seconds")
+    sub.add_argument("--max-memory", type=count, default=8 << 30, metavar="BYTES", help="held at once")
+
+
+def at_least(kind: type[int] | type[float], least: int) -> Callable[[str], int | float]:
+    """The type of an option that is a number."""
+
+    def number(text: str) -> int | float:
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"expected at least {least}, got '{text}'")
+        return value
+
+    number.__name__ = kind.__name__  # for the message about what is no number
+    return number
 
 
 def run(args: argparse.Namespace) -> int:
@@ -70,15 +86,14 @@ def run(args: argparse.Namespace) -> int:
 
     data = read_input(args.file)
     module = module_of(data, args.file)
-    grid = parse_grid(args.grid)
+    grid = parse_grid(args.grid or "1")
     arguments = make_arguments(args.arg, args.seed)
     saved = [split_save(text, arguments) for text in args.save]
     shown = [find(arguments, name, "--print") for name in args.print]
     with place(args.file), placed_in(module, data):
-        stats = launch(module, grid, arguments, args)
+        facts = launch(module, grid, arguments, args)
     if args.json:
-        facts: dict[str, object] = {"stats": stats, "arguments": {a.name: as_data(a) for a in shown}}
-        write_output("-", as_json(facts))
+        write_output("-", as_json({**facts, "arguments": {a.name: as_data(a) for a in shown}}))
     for argument in [] if args.json else shown:
         write_output("-", f"{argument.name} = {as_text(argument)}\n")
     for argument, file in saved:
@@ -89,11 +104,11 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def placed_in(module: Any, data: bytes) -> Iterator[None]:
     """Show the operation at fault in the file that it is from."""
-    from .exec.machine import ExecutionError
+    from .ir import Refused
 
     try:
         yield
-    except ExecutionError as error:
+    except Refused as error:
         from .check import explain
         from .verifier import Finding
 
@@ -102,11 +117,18 @@ def placed_in(module: Any, data: bytes) -> Iterator[None]:
 
 def launch(module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace) -> dict[str, object]:
     from . import compile
+    from .ir import Refused
 
-    kernel = compile(module, args.entry)
     values = [argument.value for argument in arguments]
     names = [argument.name for argument in arguments]
-    return execute(kernel, grid, values, args, names=names, convention=args.convention)
+    try:
+        kernel = compile(module, args.entry)
+        check_types(arguments, kernel.params, args.convention)
+        return execute(kernel, grid, values, args, names=names, convention=args.convention)
+    except Refused:
+        raise
+    except TileError as error:  # it names no operation: what the kernel was given is at fault
+        raise Stop(error.message) from None
 
 
 def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, **options: Any) -> dict[str, object]:
@@ -118,6 +140,9 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
     from .progress import progress
 
     limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
+    printed: list[str] = []
+    if args.json:
+        options["output"] = printed.append
     with progress(prod(grid), "tile blocks") as step:
         stats = kernel.launch(
             grid, values, batch=args.batch, threads=args.threads, limits=limits, progress=step, **options
@@ -127,15 +152,15 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
         width = max(map(len, facts))
         lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
         sys.stderr.write("\n".join(lines) + "\n")
-    return facts
+    return {"stats": facts, "printed": "".join(printed)}
 
 
 def replay(args: argparse.Namespace) -> int:
     from .cli import as_json, place
     from .exec.record import load
 
-    if args.arg or args.entry or args.print or args.save:
-        raise Stop("a recorded launch has its own kernel and arguments")
+    if args.arg or args.entry or args.grid or args.convention or args.print or args.save:
+        raise Stop("a recorded launch has its own kernel, grid and arguments")
     with place(args.recorded):
         try:
             recorded = load(args.recorded)
@@ -146,9 +171,9 @@ def replay(args: argparse.Namespace) -> int:
 
         placed = recorded.place()
         kernel = compile(load_module(recorded.bytecode), recorded.entry)
-        stats = execute(kernel, recorded.grid, placed.arguments, args, buffers=placed.buffers)
+        facts = execute(kernel, recorded.grid, placed.arguments, args, buffers=placed.buffers)
     if args.json:
-        write_output("-", as_json({"stats": stats}))
+        write_output("-", as_json(facts))
     return 0
 
 
@@ -182,9 +207,12 @@ def make_argument(name: str, spec: str, rng: Any) -> Argument:
         return Argument(name, read_array(spec[1:]))
     parts = spec.split(":")
     if len(parts) == 3 and parts[0] in KINDS:
-        element = element_type(parts[1])
-        return Argument(name, make_array(parts[0], element, shape_of(parts[2]), rng), element)
-    if len(parts) == 2:
+        element, shape = element_type(parts[1]), shape_of(parts[2])
+        try:
+            return Argument(name, make_array(parts[0], element, shape, rng), element)
+        except (MemoryError, ValueError):  # NumPy's limits are ValueError
+            raise Stop(f"--arg: there is no room for an array such as '{spec}'") from None
+    if len(parts) == 2 and parts[0] not in KINDS:
         element = element_type(parts[0])
         return Argument(name, number_of(parts[1], element), element)
     raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE, got '{spec}'")
@@ -220,15 +248,34 @@ def read_array(file: str) -> Any:
     import numpy as np
 
     try:
-        return np.load(file, allow_pickle=False)
+        array = np.load(file, allow_pickle=False)
     except OSError as error:
         raise Stop(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
-    except ValueError:
-        raise Stop(f"cannot read '{file}': it is no .npy file of numbers") from None
+    except MemoryError:
+        raise Stop(f"cannot read '{file}': it does not fit in memory") from None
+    except (ValueError, EOFError):
+        array = None
+    if not isinstance(array, np.ndarray):  # an .npz file is several arrays
+        raise Stop(f"cannot read '{file}': it is no .npy file of numbers")
+    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize in (1, 2, 4, 8):
+        return array.view(f"u{array.dtype.itemsize}")  # NumPy saves bf16 and narrower types as bytes without a type
+    return array
 
 
 def make_array(kind: str, element: Any, shape: tuple[int, ...], rng: Any) -> Any:
     """A new array as memory holds it: types that NumPy does not have as their bits."""
+    from .exec.nibbles import packed
+
+    if element.bits != 4:
+        return make_elements(kind, element, shape, rng)
+    if not shape or shape[-1] % 2:
+        raise Stop(f"--arg: two elements of {element} are in a byte, so that the last extent must be even")
+    elements = make_elements(kind, element, shape, rng)
+    return packed(elements.reshape(-1)).reshape(*shape[:-1], shape[-1] // 2)
+
+
+def make_elements(kind: str, element: Any, shape: tuple[int, ...], rng: Any) -> Any:
+    """New elements, each by itself."""
     import numpy as np
 
     from .attrs import RoundingMode
@@ -237,24 +284,51 @@ def make_array(kind: str, element: Any, shape: tuple[int, ...], rng: Any) -> Any
     from .types import F64
 
     dtype = carrier(element)
+    if element.is_int and kind == "rand":
+        bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
+        return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
+    same = kind in ("zeros", "ones")  # one element will do, and zeros take no memory until they are used
+    values = float_values(kind, (1,) if same else shape, rng)
     if element.is_int:
-        if kind == "rand":
-            bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
-            return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
-        values = rng.standard_normal(shape) if kind == "randn" else plain_values(kind, shape)
-        return values.astype(np.int64).astype(dtype)
-    values = rng.random(shape) if kind == "rand" else plain_values(kind, shape)
-    if kind == "randn":
-        values = rng.standard_normal(shape)
-    return float_to_float(values, F64, element, RoundingMode.NEAREST_EVEN)
+        elements = values.astype(np.int64).astype(dtype)
+    else:
+        elements = float_to_float(values, F64, element, RoundingMode.NEAREST_EVEN)
+    if not same:
+        return elements
+    return np.full(shape, elements[0]) if kind == "ones" else np.zeros(shape, dtype)
 
 
-def plain_values(kind: str, shape: tuple[int, ...]) -> Any:
+def float_values(kind: str, shape: tuple[int, ...], rng: Any) -> Any:
     import numpy as np
 
-    if kind == "arange":
-        return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
+    match kind:
+        case "rand":
+            return rng.random(shape)
+        case "randn":
+            return rng.standard_normal(shape)
+        case "arange":
+            return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
     return np.full(shape, float(kind == "ones"))
+
+
+def check_types(arguments: list[Argument], params: Sequence[Any], convention: str | None) -> None:
+    """Compare the types that the command line names with the kernel's, and note the kernel's where it names none."""
+    from .types import Ptr
+
+    at = 0
+    for a in arguments:
+        is_array = hasattr(a.value, "ndim")
+        if at >= len(params):
+            return  # there are too many, which is an error of its own
+        param = params[at].element
+        at += 1 if convention is None or not is_array else 1 + 2 * a.value.ndim
+        if isinstance(param, Ptr) != is_array:
+            continue  # an address, or no argument for that parameter, which is an error of its own
+        wanted = param.pointee if is_array else param
+        if a.element is None:
+            a.element = wanted
+        elif a.element is not wanted:
+            raise Stop(f"--arg: '{a.name}' is of {a.element}, the kernel takes {param}")
 
 
 # ---------------------------------------------------------------- results
@@ -269,8 +343,10 @@ def find(arguments: list[Argument], name: str, option: str) -> Argument:
 
 def split_save(text: str, arguments: list[Argument]) -> tuple[Argument, str]:
     name, given, file = text.partition("=")
-    if not given:
+    if not given or not file:
         raise Stop(f"--save: expected NAME=FILE, got '{text}'")
+    if not os.path.isdir(os.path.dirname(file) or "."):  # found out now, and not after hours
+        raise Stop(f"cannot write '{file}': there is no such directory")
     return find(arguments, name, "--save"), file
 
 
@@ -288,13 +364,17 @@ def numbers(argument: Argument) -> Any:
     """An argument as numbers that NumPy can show."""
     import numpy as np
 
+    from .exec.nibbles import unpacked
     from .exec.numerics.convert import to_f64
+    from .exec.tiles import carrier
 
     value = np.asarray(argument.value)
     element = argument.element
-    if element is None or element.is_int or value.dtype.kind == "f" or not value.ndim:
+    if element is None or value.dtype.kind != "u" or not value.ndim:
         return value
-    return to_f64(value, element)
+    if element.bits == 4:
+        value = unpacked(value)
+    return to_f64(value.view(carrier(element)), element) if element.is_float else value
 
 
 def as_text(argument: Argument) -> str:
@@ -304,4 +384,13 @@ def as_text(argument: Argument) -> str:
 
 
 def as_data(argument: Argument) -> object:
-    return numbers(argument).tolist()
+    """An argument for JSON, which has no infinities and no NaN: they are strings."""
+    import numpy as np
+
+    value = numbers(argument)
+    if value.dtype.kind != "f" or np.isfinite(value).all():
+        return value.tolist()
+    words = value.astype(object)
+    for word, where in (("NaN", np.isnan(value)), ("Infinity", value == np.inf), ("-Infinity", value == -np.inf)):
+        words[where] = word
+    return words.tolist()

@@ -415,8 +415,8 @@ def _execution_page() -> Iterator[str]:
         "The reference engine is exact: integers wrap around, floats are rounded once in the mode that the operation",
         "names, a NaN that arithmetic makes has NVIDIA's bits. The table says for each operation what is not exact but",
         "within a bound, what the specification leaves open, and what the engine does then. The same inputs give the",
-        "same bits whatever the size of the batch and the number of threads; only the last bits of transcendental",
-        "functions and of matrix products can depend on the libraries behind NumPy.",
+        "same bits whatever the size of the batch and the number of threads, unless tile blocks race for memory; only",
+        "the last bits of transcendental functions and of matrix products can depend on the libraries behind NumPy.",
         "",
     )
     for group, opdefs in groups().items():

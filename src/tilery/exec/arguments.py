@@ -49,24 +49,24 @@ def bind(
     buffers: Buffers = (),
 ) -> list[Array]:
     """One value per parameter, and the memory of the arrays registered; `names` label the arguments in errors."""
-    # Where one argument becomes several parameters, arrays are known again by their identity.
-    known = {id(value): name for value, name in zip(args, names) if is_array(value)}
+    if not isinstance(args, Sequence) or isinstance(args, str):
+        raise TileError(f"arguments come in a list, one per parameter, not in a {type(args).__name__}")
+    labels = [f"argument '{names[n]}'" if n < len(names) else f"argument {n}" for n in range(len(args))]
+    given = f"{len(args)} arguments were given"
     for number, extra in enumerate(buffers):
         _register(memory, extra, f"buffer {number}")
     if convention == "cutile":
-        args, names = expand(args, memory), ()
+        parts = [expand([value], memory) for value in args]
+        labels = [label for label, part in zip(labels, parts) for _ in part]
+        args = [value for part in parts for value in part]
+        given += f", which are {len(args)} with shapes and strides"
     elif convention is not None:
         raise TileError(f"unknown convention '{convention}', expected cutile or none")
     params = entry.function_type.params
     if len(args) != len(params):
         wanted = ", ".join(p.text for p in params) or "none"
-        raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {len(args)} arguments were given")
-    values = []
-    for number, (param, value) in enumerate(zip(params, args)):
-        name = names[number] if number < len(names) else known.get(id(value))
-        label = f"argument {number}" if name is None else f"argument '{name}'"
-        values.append(_argument(label, param, value, memory))
-    return values
+        raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {given}")
+    return [_argument(label, param, value, memory) for label, param, value in zip(labels, params, args)]
 
 
 def _register(memory: Memory, extra: Any, label: str) -> None:
@@ -96,11 +96,16 @@ def _argument(what: str, param: Type, value: Any, memory: Memory) -> Array:
 
 def _address(what: str, pointee: Scalar, value: Any, memory: Memory) -> int:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        address = int(value) & (1 << 64) - 1
-        return address - (address >> 63 << 64)
+        address = int(value)
+        if not -(1 << 63) <= address < 1 << 64:
+            raise TileError(f"{what}: {address:#x} is no address")
+        return address - (1 << 64) if address >> 63 > 0 else address
     if not is_array(value):
         raise TileError(f"{what}: expected an array (or an address) for ptr<{pointee}>, got {type(value).__name__}")
-    place = locate(value)
+    try:
+        place = locate(value)
+    except TileError as error:
+        raise TileError(f"{what}: {error.message}") from None
     if not fits(pointee, place):
         raise TileError(f"{what}: an array of {place.dtype} cannot be passed as ptr<{pointee}>")
     if place.address % place.item:
@@ -137,11 +142,11 @@ _FLOAT_NAMES = {
 
 def scalar(what: str, element: Scalar, value: Any) -> Array:
     """A number as the scalar of a type, in one lane."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
+    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
+        value = value.item()  # a number of Python, also from types that are not NumPy's own
     dtype = carrier(element)
     if element.is_int:
-        if not isinstance(value, (int, np.integer, np.bool_)):
+        if not isinstance(value, int):
             raise TileError(f"{what}: expected a whole number for {element}, got {value!r}")
         number = int(value)
         if not -(1 << element.bits) // 2 <= number < 1 << element.bits:
@@ -151,10 +156,10 @@ def scalar(what: str, element: Scalar, value: Any) -> Array:
         if element is I1:
             return np.array([bool(bits)])
         return np.frombuffer(raw, dtype)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.longdouble)):
         raise TileError(f"{what}: expected a number for {element}, got {value!r}")
     try:
-        wide = np.array([value], np.float64)
+        wide = np.array([float(value)])
     except OverflowError:
         wide = np.array([np.inf if value > 0 else -np.inf])
     with np.errstate(all="ignore"):
@@ -234,9 +239,12 @@ def _from_dlpack(value: Any) -> Place:
     try:
         if hasattr(value, "detach"):  # torch does not give the memory of what has a gradient
             value = value.detach()
-        capsule = value.__dlpack__()
+        negated = hasattr(value, "is_neg") and value.is_neg()
+        capsule = None if negated else value.__dlpack__()
     except Exception as error:  # as above: code of another library
         raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
+    if capsule is None:
+        raise TileError("this tensor has its numbers with the other sign in memory; pass its resolve_neg()")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     try:

@@ -15,7 +15,8 @@ from .tiles import Array
 if TYPE_CHECKING:
     from .machine import Machine
 
-Seen = tuple[int, int, tuple[Any, ...]]
+Seen = tuple[int, tuple[Any, ...]]
+"""A state of memory, and the values that a loop carries."""
 BODY_BYTES = 1 << 26
 """So much may the values of a body take, over the elements that it is executed on at once."""
 SMALL = 64
@@ -36,8 +37,8 @@ class Batch:
         """How often the batch has let others go first, and its jumps back in one loop since."""
         self.stuck = -1
         """The state of memory in which the batch went round a loop without any change, so that it waits for another."""
-        self.seen: Seen | None = None
-        """Position, state of memory and values at the last jump back."""
+        self.seen: dict[int, Seen] = {}
+        """For each loop around, by the position of its head, what there was at the last jump back."""
 
     # ------------------------------------------------------------ what operations ask for
 
@@ -109,7 +110,7 @@ class Batch:
         env = {slot: _take(value, lanes) for slot, value in self.env.items()}
         part = Batch(self.machine, self.program, self.ranks[lanes], self.blocks[lanes], env)
         part.pc, part.turn, part.waits = self.pc, self.turn, self.waits
-        part.seen = self.seen and (*self.seen[:2], _take(self.seen[2], lanes))
+        part.seen = {head: (changes, _take(values, lanes)) for head, (changes, values) in self.seen.items()}
         return part
 
 
@@ -129,18 +130,15 @@ def merge(batches: list[Batch]) -> Batch:
     blocks = np.concatenate([b.blocks for b in batches])[order]
     whole = Batch(first.machine, first.program, ranks[order], blocks, env)
     whole.pc, whole.turn, whole.waits = first.pc, min(b.turn for b in batches), max(b.waits for b in batches)
-    whole.seen = _join_seen([b.seen for b in batches], places)
+    heads = [head for head in first.seen if all(head in b.seen for b in batches)]
+    whole.seen = {head: _join_seen([b.seen[head] for b in batches], places) for head in heads}
     return whole
 
 
-def _join_seen(seen: list[Seen | None], places: list[Array]) -> Seen | None:
+def _join_seen(seen: list[Seen], places: list[Array]) -> Seen:
     """What all have seen at the same jump back, so that tile blocks that part and meet in each round can wait."""
-    first = seen[0]
-    if first is None or any(s is None or s[0] != first[0] for s in seen):
-        return None
-    changes = {s[1] for s in seen if s is not None}
-    values = join([s[2] for s in seen if s is not None], places)
-    return first[0], changes.pop() if len(changes) == 1 else -1, values
+    changes = {at for at, _ in seen}
+    return changes.pop() if len(changes) == 1 else -1, join([values for _, values in seen], places)
 
 
 def join(values: list[Any], places: list[Array]) -> Any:

@@ -40,7 +40,7 @@ def expand(args: Iterable[Any], memory: Memory) -> list[Any]:
                 work += items[::-1]
             case list() as arrays:
                 values += stage(arrays, memory)
-            case bool() | int() | float() as number:
+            case bool() | int() | float() | np.generic() as number:
                 values.append(number)
             case array if is_array(array):
                 values += [array, *layout(array)]

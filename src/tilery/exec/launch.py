@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -62,7 +62,9 @@ class Loaded:
     def kernel(self, entry: str | None = None) -> Kernel:
         """The kernel of that name; without a name, the only one."""
         entries = {o.sym_name: o for o in self.module.entries}
-        names = ", ".join(entries) or "none"
+        if not entries:
+            raise TileError("the module has no kernel")
+        names = ", ".join(entries)
         if entry is None and len(entries) != 1:
             raise TileError(f"the module has {len(entries)} kernels, name one of: {names}")
         found = next(iter(entries.values())) if entry is None else entries.get(entry)
@@ -101,8 +103,8 @@ class Kernel:
         `convention="cutile"` an array is its pointer, shape and strides, as cuTile Python passes it. `names` label the
         arguments in errors. `buffers` are more memory that the kernel may touch: arrays, or pairs of address and size.
 
-        `batch` is how many tile blocks run at once; the result does not depend on it. `threads` helps kernels whose
-        tile blocks do not look at each other's work.
+        `batch` is how many tile blocks run at once; unless they race, the result does not depend on it. `threads` helps
+        kernels whose tile blocks do not look at each other's work.
         """
         shape = checked_grid(grid)
         memory = Memory(self.loaded.memory)
@@ -111,7 +113,9 @@ class Kernel:
         limits = limits or Limits()
         lanes = self._lanes(batch, limits)
         chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
-        workers = min(max(1, threads), chunks) if self._parallel else 1
+        if threads < 1:
+            raise TileError(f"a launch has at least one thread, not {threads}")
+        workers = min(threads, chunks) if self._parallel else 1
         facts: dict[str, Any] = {"limits": limits, "output": output or _print, "progress": progress}
         machines = [Machine(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
         self._run(machines, env, lanes)
@@ -162,7 +166,9 @@ class _Shared(Iterator[int]):
 
 def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
     """The grid as three extents."""
-    extents = list(grid) if isinstance(grid, (Sequence, np.ndarray)) else [grid]
+    if isinstance(grid, np.ndarray):
+        grid = grid.reshape(-1).tolist()
+    extents = list(grid) if isinstance(grid, Sequence) else [grid]
     if not 1 <= len(extents) <= 3 or any(not isinstance(n, (int, np.integer)) for n in extents):
         raise TileError(f"a grid has one to three whole numbers, not {grid!r}")
     if any(not 1 <= n <= MAX_GRID for n in extents):
@@ -172,6 +178,8 @@ def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 def _print(text: str) -> None:
-    data = text.encode("utf-8", "surrogateescape")
-    while data:
-        data = data[os.write(1, data) :]
+    """To stdout, among what Python prints."""
+    if sys.stdout is not None:
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        sys.stdout.flush()

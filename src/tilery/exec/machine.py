@@ -203,7 +203,7 @@ class Machine:
                     self._count(step.op, batch)
                 batch.pc = step.target.pc
                 if isinstance(step.op, Loop):
-                    batch.seen = None  # a loop that is entered again is not going round
+                    batch.seen.pop(batch.pc, None)  # a loop that is entered again is not going round
                 elif step.polls and self._is_waiting(batch, step.moves[1]):
                     active.append(batch)
                     return False
@@ -218,6 +218,8 @@ class Machine:
             case Leave():
                 _move(batch, step.moves, ())
                 _forget(batch.env, step.frees, step.inner)
+                if step.head is not None:
+                    batch.seen.pop(step.head.pc, None)
                 batch.pc += 1
             case Finish():
                 if isinstance(step.op, Return):
@@ -325,9 +327,9 @@ class Machine:
     def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
         """At a jump back: whether the batch only waits, or has gone round so often that others should have a turn."""
         values = tuple([batch.env[slot] for slot in carried])
-        changes, seen = self.memory.changes, batch.seen
-        batch.seen = (batch.pc, changes, values)
-        if seen is not None and seen[:2] == (batch.pc, changes) and _unchanged(seen[2], values):
+        changes, seen = self.memory.changes, batch.seen.get(batch.pc)
+        batch.seen[batch.pc] = (changes, values)
+        if seen is not None and seen[0] == changes and _unchanged(seen[1], values):
             batch.stuck = changes
             return True
         batch.waits += 1
@@ -349,23 +351,21 @@ class Machine:
         self._printed.append((rank, text))
 
     def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
-        known = self._arenas.setdefault(o, {})
-        for rank in ranks.tolist():
-            if rank not in known:
-                known[rank] = self.memory.allocate(size, alignment, f"alloca of tile block {rank}")
-        return np.array([known[rank] for rank in ranks.tolist()], np.int64)
+        known, numbers = self._arenas.setdefault(o, {}), ranks.tolist()
+        if new := [rank for rank in numbers if rank not in known]:
+            labels = [f"alloca of tile block {rank}" for rank in new]
+            known.update(zip(new, self.memory.allocate_each(size, alignment, labels)))
+        return np.array([known[rank] for rank in numbers], np.int64)
 
     def _clean_up(self) -> None:
         """When no tile block is under way: print what they wrote, block by block, and free what they had."""
-        if self.output is not None:
-            for _, text in sorted(self._printed, key=lambda item: item[0]):
-                self.output(text)
+        if self.output is not None and self._printed:
+            self.output("".join(text for _, text in sorted(self._printed, key=lambda item: item[0])))
         self._printed.clear()
         self._printed_bytes = 0
-        for addresses in self._arenas.values():
-            for address in addresses.values():
-                self.memory.free(address)
-        self._arenas.clear()
+        if self._arenas:
+            self.memory.free({address for known in self._arenas.values() for address in known.values()})
+            self._arenas.clear()
 
 
 def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:

@@ -34,6 +34,21 @@ class Fault(Exception):
         self.reason, self.where, self.address = reason, where, address
 
 
+class FirstFault:
+    """Of the faults of an access that is made in parts, in any order, the one of the first element."""
+
+    def __init__(self) -> None:
+        self.fault: Fault | None = None
+
+    def add(self, fault: Fault) -> None:
+        if self.fault is None or fault.where < self.fault.where:
+            self.fault = fault
+
+    def check(self) -> None:
+        if self.fault is not None:
+            raise self.fault
+
+
 @dataclass(slots=True)
 class Buffer:
     """Some bytes of memory that a kernel may use."""
@@ -44,6 +59,8 @@ class Buffer:
     writable: bool
     owner: object
     """What keeps the memory alive."""
+    whole: Buffer | None = None
+    """What it is a part of, if it is: accesses to all the parts are made together."""
     _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
 
     @property
@@ -106,11 +123,23 @@ class Memory:
         self.add(address, size, label, writable=writable, owner=raw)
         return address
 
-    def free(self, address: int) -> None:
-        """Forget memory that `allocate` gave."""
-        index = bisect_right(self._starts, address) - 1
-        assert index >= 0 and self.buffers[index].address == address
-        del self.buffers[index], self._starts[index]
+    def allocate_each(self, size: int, alignment: int, labels: list[str]) -> list[int]:
+        """New memory of this size for each label, zeroed; their addresses."""
+        alignment = max(alignment, 16)
+        step = size + GUARD + -(size + GUARD) % alignment
+        raw = np.zeros(step * len(labels) + alignment, np.uint8)
+        start = raw.ctypes.data + (-raw.ctypes.data) % alignment
+        whole = Buffer(start, step * len(labels), "", True, raw)
+        addresses = list(range(start, start + whole.size, step))
+        at = bisect_right(self._starts, start)
+        self.buffers[at:at] = [Buffer(a, size, label, True, raw, whole) for a, label in zip(addresses, labels)]
+        self._starts[at:at] = addresses
+        return addresses
+
+    def free(self, addresses: set[int]) -> None:
+        """Forget memory that was allocated."""
+        self.buffers = [b for b in self.buffers if b.address not in addresses]
+        self._starts = [b.address for b in self.buffers]
 
     def at(self, address: int) -> Buffer | None:
         """The buffer that holds an address."""
@@ -128,10 +157,10 @@ class Memory:
         if found is not None:
             buffer, index = found
             return buffer.typed(dtype)[1].take(index)
-        out = np.empty(addresses.shape, dtype)
+        out = np.empty(addresses.size, dtype)
         for buffer, chosen, index in self._parts(addresses, dtype):
             out[chosen] = buffer.typed(dtype)[1][index]
-        return out
+        return out.reshape(addresses.shape)
 
     def store(self, addresses: Array, values: Array) -> None:
         """Write elements at addresses; of several to one address the last in order stays. Raises Fault."""
@@ -145,11 +174,10 @@ class Memory:
             buffer.typed(values.dtype)[1][index.ravel()] = values.ravel()
             return
         parts = self._parts(addresses, values.dtype)
-        for buffer, chosen, _ in parts:
-            if not buffer.writable:
-                raise self._fault(_read_only(buffer), chosen, addresses)
+        self.check_writable(addresses)
+        flat = values.ravel()
         for buffer, chosen, index in parts:
-            buffer.typed(values.dtype)[1][index] = values[chosen]
+            buffer.typed(values.dtype)[1][index] = flat[chosen]
 
     def text(self, address: int) -> bytes:
         """The bytes from an address up to the first zero. Raises Fault."""
@@ -182,7 +210,7 @@ class Memory:
         return buffer, index
 
     def _parts(self, addresses: Array, dtype: np.dtype[Any]) -> list[tuple[Buffer, Array, Array]]:
-        """For each buffer: which of the elements are in it, and where."""
+        """For each buffer: which of the elements (counted row by row) are in it, in their order, and where."""
         item = dtype.itemsize
         odd = (addresses & (item - 1)) != 0
         if odd.any():
@@ -195,10 +223,15 @@ class Memory:
             outside |= addresses > ends[np.maximum(number, 0)] - item
         if outside.any():
             raise self._fault("is outside every buffer", outside, addresses)
+        wholes = [b.whole or b for b in self.buffers]
+        firsts = {id(b): n for n, b in reversed(list(enumerate(wholes)))}
+        number = np.array([firsts[id(b)] for b in wholes], np.intp)[number.ravel()]
+        flat = addresses.ravel()
+        order = np.argsort(number, kind="stable")
         parts = []
-        for n in np.unique(number):
-            buffer, chosen = self.buffers[n], number == n
-            parts.append((buffer, chosen, (addresses[chosen] - buffer.typed(dtype)[0]) // item))
+        for chosen in np.split(order, np.flatnonzero(np.diff(number[order])) + 1) if len(order) else ():
+            buffer = wholes[number[chosen[0]]]
+            parts.append((buffer, chosen, (flat[chosen] - buffer.typed(dtype)[0]) // item))
         return parts
 
     def require_writable(self, buffer: Buffer, addresses: Array) -> None:
@@ -210,10 +243,11 @@ class Memory:
         """Raise Fault if some of the addresses, which lie in buffers, cannot be written."""
         if all(b.writable for b in self.buffers):
             return
-        for buffer in self.buffers:
-            inside = (addresses >= buffer.address) & (addresses < buffer.end)
-            if not buffer.writable and inside.any():
-                raise self._fault(_read_only(buffer), inside, addresses)
+        number = np.searchsorted(np.array(self._starts, np.int64), addresses, "right") - 1
+        fixed = ~np.array([b.writable for b in self.buffers])[number]
+        if fixed.any():
+            buffer = self.buffers[number[fixed][0]]
+            raise self._fault(_read_only(buffer), fixed, addresses)
 
     def _fault(self, reason: str, bad: Array, addresses: Array) -> Fault:
         where = tuple(int(i) for i in np.argwhere(bad)[0])

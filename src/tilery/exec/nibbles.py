@@ -23,6 +23,15 @@ def packed(elements: Array) -> Array:
     return pairs[::2] | pairs[1::2] << 4
 
 
+def unpacked(memory: Array) -> Array:
+    """The opposite of `packed`, along the last dimension; of integers as well as of floats the bits.
+
+    >>> unpacked(np.array([33, 3], np.uint8)).tolist()
+    [1, 2, 3, 0]
+    """
+    return np.stack([memory & 15, memory >> 4], axis=-1).reshape(*memory.shape[:-1], -1)
+
+
 def load_boxes_of_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     """As `load_boxes`, with addresses and strides that count halves of bytes."""
     halves = box_addresses(starts, shape, strides)

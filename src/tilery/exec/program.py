@@ -110,6 +110,8 @@ class Leave:
     moves: Moves
     frees: Slots
     inner: range
+    head: Label | None = None
+    """Where a `loop` begins."""
 
 
 @dataclass(slots=True)
@@ -400,7 +402,7 @@ class _Builder:
         loop = _Loop(o, carried, results, polls=o in self.uses.polls)
         self.steps.append(Jump(o, (self.uses_of(o.initValues), carried), loop.head))
         self.here(loop.head)
-        self.push(o.region, lambda: self.leave(o, loop.exit, NO_MOVES, first, held), loop)
+        self.push(o.region, lambda: self.leave(o, loop.exit, NO_MOVES, first, held, loop.head), loop)
 
     def go_on(self, o: Continue, work: _Work) -> None:
         loop = work.loop
@@ -412,10 +414,10 @@ class _Builder:
         else:
             self.steps.append(Jump(o, moves, loop.head, self.die(o), loop.polls))
 
-    def leave(self, o: Op, label: Label, moves: Moves, first: int, held: int) -> None:
+    def leave(self, o: Op, label: Label, moves: Moves, first: int, held: int, head: Label | None = None) -> None:
         self.here(label)
         self.held = held
-        self.steps.append(Leave(o, moves, self.die(o, *o.results), range(first, self.count)))
+        self.steps.append(Leave(o, moves, self.die(o, *o.results), range(first, self.count), head))
 
 
 def alloca_bytes(o: Alloca) -> int:

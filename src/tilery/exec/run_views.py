@@ -30,7 +30,7 @@ from ..types import (
 )
 from .batch import Batch
 from .boxes import apart, load_boxes, store_boxes
-from .memory import Fault, Memory
+from .memory import Fault, FirstFault, Memory
 from .nibbles import load_boxes_of_nibbles, store_boxes_of_nibbles
 from .places import Number, Place, TensorRef, alike, among, layout, limited, place, simple
 from .registry import executes
@@ -122,18 +122,20 @@ def load_view_tko(
     """A tile of a view."""
     type = o.view.type
     assert isinstance(type, TileView)
-    out = None
+    out, first = None, FirstFault()
     for lanes, tensor, some in alike(view, index):
         try:
             tile = _load(batch.memory, place(type, tensor, some, o.inbounds))
         except Fault as fault:
-            raise among(lanes, fault) from None
+            first.add(among(lanes, fault))
+            continue
         if lanes is None:
             return tile, None
         if out is None:
             count = max(n.shape[0] for n in view.strides if not isinstance(n, int))
             out = np.empty((count, *tile.shape[1:]), tile.dtype)
         out[lanes] = tile
+    first.check()
     assert out is not None
     return out, None
 
@@ -141,7 +143,7 @@ def load_view_tko(
 def _load(memory: Memory, where: Place) -> Array:
     element = where.view.tensor_view.element
     dtype = stored(element)
-    out = None
+    out, first = None, FirstFault()
     for chosen, starts, inner in where.groups(ordered=False):
         extents = tuple(part.stop - part.start for part in inner)
         whole = extents == where.shape and len(starts) == len(where.starts)
@@ -156,10 +158,12 @@ def _load(memory: Memory, where: Place) -> Array:
                 load_boxes(memory, starts, extents, where.strides, dtype, out[(chosen, *inner)])
                 continue
         except Fault as fault:
-            raise where.fault(fault, chosen, inner) from None
+            first.add(where.fault(fault, chosen, inner))
+            continue
         if out is None:
             return where.tile(loaded(boxes, element))
         out[(chosen, *inner)] = boxes
+    first.check()
     if out is None:
         out = np.full(where.full_shape, padding(where.view), dtype)
     return where.tile(loaded(out, element))
@@ -202,12 +206,14 @@ def store_view_tko(
 def _store(memory: Memory, where: Place, values: Array, disjoint: bool) -> None:
     boxes = where.boxes(np.broadcast_to(values, (where.lanes, *values.shape[1:])))
     narrow = where.view.tensor_view.element.bits == 4
+    first = FirstFault()
     for chosen, starts, inner in where.groups(ordered=not disjoint):
         some = boxes[(chosen, *inner)]
         try:
             (store_boxes_of_nibbles if narrow else store_boxes)(memory, starts, some.shape[1:], where.strides, some)
         except Fault as fault:
-            raise where.fault(fault, chosen, inner) from None
+            first.add(where.fault(fault, chosen, inner))
+    first.check()
 
 
 def _disjoint(view: TileView, tensor: TensorRef) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .boxes import as_slice, load_boxes, store_boxes
-from .memory import Fault, Memory
+from .memory import Fault, FirstFault, Memory
 from .tiles import Array
 
 SHORT = 8
@@ -91,7 +91,7 @@ def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> No
         except Fault as fault:
             raise among_masked(fault, mask) from None
         return
-    rows = out.reshape(-1, shape[-1])
+    rows, first = out.reshape(-1, shape[-1]), FirstFault()
     for chosen, low, high in parts:
         where = starts[chosen] + low * item
         try:
@@ -100,7 +100,8 @@ def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> No
             else:
                 rows[chosen, low:high] = load_boxes(memory, where, (high - low,), (item,), out.dtype)
         except Fault as fault:
-            raise _in_row(fault, chosen, low, shape) from None
+            first.add(_in_row(fault, chosen, low, shape))
+    first.check()
 
 
 def store(memory: Memory, addresses: Array, values: Array) -> None:
@@ -129,12 +130,13 @@ def store_masked(memory: Memory, addresses: Array, values: Array, mask: Array) -
         except Fault as fault:
             raise among_masked(fault, mask) from None
         return
-    rows = values.reshape(-1, shape[-1])
+    rows, first = values.reshape(-1, shape[-1]), FirstFault()
     for chosen, low, high in parts:
         try:
             store_boxes(memory, starts[chosen] + low * item, (high - low,), (item,), rows[chosen, low:high])
         except Fault as fault:
-            raise _in_row(fault, chosen, low, shape) from None
+            first.add(_in_row(fault, chosen, low, shape))
+    first.check()
 
 
 def _in_row(fault: Fault, chosen: Array | slice, low: int, shape: tuple[int, ...]) -> Fault:

@@ -6,12 +6,13 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .cli_files import Stop, read_input, reason, write_output
+from .cli_files import Stop, read_input, write_output
+from .diag import TileError
 
 if TYPE_CHECKING:
-    from .cli_arguments import Argument
     from .cli_options import Verbs
 
 EXAMPLES = [
@@ -27,6 +28,16 @@ An argument is NAME=SPEC or SPEC; names only label arguments, which are position
   TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
 With --convention cutile an array stands for its pointer, shape and strides, as cuTile passes it.
 """
+KINDS = ("zeros", "ones", "arange", "rand", "randn")
+
+
+@dataclass
+class Argument:
+    """An argument and its label; `element` is its type where the command line names one."""
+
+    name: str
+    value: Any
+    element: Any = None
 
 
 def add_verbs(verbs: Verbs) -> None:
@@ -56,7 +67,6 @@ def run(args: argparse.Namespace) -> int:
     if args.recorded is not None:
         return replay(args)
     from .cli import as_json, module_of, place
-    from .cli_arguments import as_data, as_text, find, make_arguments, save, split_save
 
     data = read_input(args.file)
     module = module_of(data, args.file)
@@ -130,7 +140,7 @@ def replay(args: argparse.Namespace) -> int:
         try:
             recorded = load(args.recorded)
         except OSError as error:
-            raise Stop(f"cannot read '{args.recorded}': {reason(error)}") from None
+            raise Stop(f"cannot read '{args.recorded}': {(error.strerror or str(error)).lower()}") from None
         from . import compile
         from . import load as load_module
 
@@ -142,8 +152,156 @@ def replay(args: argparse.Namespace) -> int:
     return 0
 
 
+# ---------------------------------------------------------------- arguments
+
+
 def parse_grid(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise Stop(f"--grid: expected X, X,Y or X,Y,Z, got '{text}'") from None
+
+
+def make_arguments(specs: list[str], seed: int) -> list[Argument]:
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    arguments: list[Argument] = []
+    for number, text in enumerate(specs):
+        name, given, spec = text.partition("=")
+        if not given or ":" in name or name.startswith("@"):
+            name, spec = str(number), text
+        if any(a.name == name for a in arguments):
+            raise Stop(f"--arg: '{name}' is given twice")
+        arguments.append(make_argument(name, spec, rng))
+    return arguments
+
+
+def make_argument(name: str, spec: str, rng: Any) -> Argument:
+    if spec.startswith("@"):
+        return Argument(name, read_array(spec[1:]))
+    parts = spec.split(":")
+    if len(parts) == 3 and parts[0] in KINDS:
+        element = element_type(parts[1])
+        return Argument(name, make_array(parts[0], element, shape_of(parts[2]), rng), element)
+    if len(parts) == 2:
+        element = element_type(parts[0])
+        return Argument(name, number_of(parts[1], element), element)
+    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE, got '{spec}'")
+
+
+def element_type(name: str) -> Any:
+    from .types import Scalar
+
+    try:
+        return Scalar(name)
+    except TileError as error:
+        raise Stop(f"--arg: {error.message}") from None
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(part) for part in text.split("x"))
+    except ValueError:
+        shape = (-1,)
+    if any(extent < 0 for extent in shape):
+        raise Stop(f"--arg: expected a shape such as 64x64, got '{text}'")
+    return shape
+
+
+def number_of(text: str, element: Any) -> int | float:
+    try:
+        return int(text, 0) if element.is_int else float(text)
+    except ValueError:
+        raise Stop(f"--arg: '{text}' is no value of {element}") from None
+
+
+def read_array(file: str) -> Any:
+    import numpy as np
+
+    try:
+        return np.load(file, allow_pickle=False)
+    except OSError as error:
+        raise Stop(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
+    except ValueError:
+        raise Stop(f"cannot read '{file}': it is no .npy file of numbers") from None
+
+
+def make_array(kind: str, element: Any, shape: tuple[int, ...], rng: Any) -> Any:
+    """A new array as memory holds it: types that NumPy does not have as their bits."""
+    import numpy as np
+
+    from .attrs import RoundingMode
+    from .exec.numerics.convert import float_to_float
+    from .exec.tiles import carrier
+    from .types import F64
+
+    dtype = carrier(element)
+    if element.is_int:
+        if kind == "rand":
+            bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
+            return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
+        values = rng.standard_normal(shape) if kind == "randn" else plain_values(kind, shape)
+        return values.astype(np.int64).astype(dtype)
+    values = rng.random(shape) if kind == "rand" else plain_values(kind, shape)
+    if kind == "randn":
+        values = rng.standard_normal(shape)
+    return float_to_float(values, F64, element, RoundingMode.NEAREST_EVEN)
+
+
+def plain_values(kind: str, shape: tuple[int, ...]) -> Any:
+    import numpy as np
+
+    if kind == "arange":
+        return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
+    return np.full(shape, float(kind == "ones"))
+
+
+# ---------------------------------------------------------------- results
+
+
+def find(arguments: list[Argument], name: str, option: str) -> Argument:
+    found = next((a for a in arguments if a.name == name), None)
+    if found is None:
+        raise Stop(f"{option}: there is no argument '{name}', only {', '.join(a.name for a in arguments) or 'none'}")
+    return found
+
+
+def split_save(text: str, arguments: list[Argument]) -> tuple[Argument, str]:
+    name, given, file = text.partition("=")
+    if not given:
+        raise Stop(f"--save: expected NAME=FILE, got '{text}'")
+    return find(arguments, name, "--save"), file
+
+
+def save(argument: Argument, file: str) -> None:
+    import io
+
+    import numpy as np
+
+    data = io.BytesIO()
+    np.save(data, argument.value)
+    write_output(file, data.getvalue())
+
+
+def numbers(argument: Argument) -> Any:
+    """An argument as numbers that NumPy can show."""
+    import numpy as np
+
+    from .exec.numerics.convert import to_f64
+
+    value = np.asarray(argument.value)
+    element = argument.element
+    if element is None or element.is_int or value.dtype.kind == "f" or not value.ndim:
+        return value
+    return to_f64(value, element)
+
+
+def as_text(argument: Argument) -> str:
+    import numpy as np
+
+    return np.array2string(numbers(argument), threshold=100, prefix=f"{argument.name} = ")
+
+
+def as_data(argument: Argument) -> object:
+    return numbers(argument).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import random
 import struct
 import zipfile
 from pathlib import Path
@@ -193,6 +194,8 @@ def test_other_files_are_no_launches(tmp_path: Path, content: bytes) -> None:
         ('"remainder": ', '"remainder": -1'),
         ('"grid": [', '"grid": [7, '),
         ('"entry"', '"no entry"'),
+        ('"grid": [', '"grid": [1e999, '),
+        ("{", "[" * 100_000 + "{"),
     ],
 )
 def test_broken_launches_are_refused(tmp_path: Path, old: str, new: str) -> None:
@@ -207,3 +210,19 @@ def test_broken_launches_are_refused(tmp_path: Path, old: str, new: str) -> None
             file.writestr(name, data)
     with pytest.raises(TileError, match="no recorded launch"):
         record.load(tmp_path / "b.zip")
+
+
+def test_damaged_launches_are_refused(tmp_path: Path) -> None:
+    file, dice = tmp_path / "a.zip", random.Random(1)
+    record.save(file, recorded())
+    good = file.read_bytes()
+    refused = 0
+    for _ in range(500):
+        data = bytearray(good)
+        data[dice.randrange(len(data))] = dice.randrange(256)
+        file.write_bytes(data)
+        try:
+            record.load(file).place()
+        except TileError:
+            refused += 1
+    assert refused > 100

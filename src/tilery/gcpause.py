@@ -1,4 +1,4 @@
-"""The garbage collector off while a module is built: everything made then stays, so looking for garbage is waste."""
+"""The garbage collector off while a module is built or changed: what is made then stays, so looking is waste."""
 
 from __future__ import annotations
 

@@ -157,23 +157,26 @@ def save(path: str | PathLike[str], launch: Recorded) -> None:
 
 def load(path: str | PathLike[str]) -> Recorded:
     """Read a launch from a file; a TileError where it is none."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            if sum(info.file_size for info in file.infolist()) > LIMIT:
-                raise ValueError("it is too large")
-            facts = json.loads(file.read("launch.json"))
-            if facts["format"] != FORMAT:
-                raise ValueError(f"its format is {facts['format']}, expected {FORMAT}")
-            buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
-            x, y, z = map(int, facts["grid"])
-            arguments = [
-                Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]
-            ]
-            found = Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
-        check(found)
-        return found
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, NotImplementedError) as error:
-        raise TileError(f"this is no recorded launch: {error}", file=fspath(path)) from None
+    with open(path, "rb") as opened:
+        try:
+            with zipfile.ZipFile(opened) as file:
+                found = _read(file)
+            check(found)
+        except Exception as error:  # of archives, compression, JSON and the facts in it: broken ones have no one error
+            raise TileError(f"this is no recorded launch: {error}", file=fspath(path)) from None
+    return found
+
+
+def _read(file: zipfile.ZipFile) -> Recorded:
+    if sum(info.file_size for info in file.infolist()) > LIMIT:
+        raise ValueError("it is too large")
+    facts = json.loads(file.read("launch.json"))
+    if facts["format"] != FORMAT:
+        raise ValueError(f"its format is {facts['format']}, expected {FORMAT}")
+    buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
+    x, y, z = map(int, facts["grid"])
+    arguments = [Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]]
+    return Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
 
 
 def read_buffer(data: bytes, facts: dict[str, Any]) -> Buffer:

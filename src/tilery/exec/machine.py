@@ -62,7 +62,11 @@ class Limits:
 
 @dataclass(slots=True)
 class Stats:
-    """What was done: blocks finished, operations summed over tile blocks, steps taken, splits and merges of batches."""
+    """What was done: blocks finished, operations summed over tile blocks, steps taken, splits and merges of batches.
+
+    Steps, splits and merges depend on the batch. Flops and bytes are what the tile blocks ask for, also where what all
+    of them ask for is done once.
+    """
 
     blocks: int = 0
     operations: int = 0
@@ -124,7 +128,10 @@ class Machine:
     def evaluate(self, batch: Batch) -> tuple[Array, ...]:
         """Execute the program of a body and give what it yields."""
         finished: list[tuple[Batch, Slots]] = []
+        stats = self.stats
+        counted = stats.operations, stats.flops
         self._run([batch], iter(()), finished)
+        stats.operations, stats.flops = counted  # the operation with the body counts for it
         if len(finished) == 1:
             part, slots = finished[0]
             return tuple(part.env[slot] for slot in slots)

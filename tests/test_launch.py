@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import ml_dtypes
@@ -410,6 +411,12 @@ def test_figures_count_what_a_body_does(factor: str, batch: int | None) -> None:
     }}"""
     stats = kernel(text).launch(6, batch=batch)
     assert (stats.operations, stats.flops) == (18, 6 * 30)
+
+
+def test_masked_elements_do_not_count() -> None:
+    stats = kernel(MASKED).launch(4, [np.zeros(60, np.float32), np.zeros(60, np.float32)])
+    assert asdict(stats) == {**asdict(stats), "bytes_read": 480, "bytes_written": 240}
+    assert {type(figure) for figure in asdict(stats).values()} == {int}
 
 
 def test_at_least_one_thread_runs() -> None:

@@ -61,7 +61,7 @@ def unmasked_bytes(batch: Batch, type: Type, mask: Array | None) -> int:
     if mask is None:
         count = type.size * batch.lanes
     else:
-        count = np.count_nonzero(mask) * (batch.lanes // mask.shape[0])
+        count = int(np.count_nonzero(mask)) * (batch.lanes // mask.shape[0])
     return count * pointee_bits(pointee(type)) // 8
 
 

@@ -45,7 +45,7 @@ def test_each_block_has_its_own_trip_count(batch: int | None) -> None:
     %next = addi %acc, %i : tile<i32>
     continue %next : tile<i32>
   }""" + STORE.format(value="%sum")
-    assert results(body, 20, batch) == [x % 3 + sum(range(x)) for x in range(20)]
+    assert results(body, 100, batch) == [x % 3 + sum(range(x)) for x in range(100)]
 
 
 @pytest.mark.parametrize("batch", BATCHES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import ml_dtypes
@@ -368,6 +369,54 @@ def test_a_launch_says_what_it_did() -> None:
     a, b, c = (np.ones(4096, np.float32) for _ in range(3))
     stats = vadd.launch(4, [a, b, c], convention="cutile")
     assert (stats.blocks, stats.flops, stats.bytes_read, stats.bytes_written) == (4, 4096, 32768, 16384)
+
+
+SAME_PLACE = """entry @k(%p: tile<ptr<f32>>, %n: tile<ptr<i32>>) {
+  %t = make_tensor_view %p, shape = [12], strides = [1] : tensor_view<12xf32, strides=[1]>
+  %v = make_partition_view %t : partition_view<tile=(8), tensor_view<12xf32, strides=[1]>>
+  %one = constant <i32: 1> : tile<i32>
+  %a, %t0 = load_view_tko weak %v[%one] : partition_view<tile=(8), tensor_view<12xf32, strides=[1]>>, tile<i32>
+    -> tile<8xf32>, token
+  %t1 = store_view_tko weak %a, %v[%one] : tile<8xf32>, partition_view<tile=(8), tensor_view<12xf32, strides=[1]>>,
+    tile<i32> -> token
+  %r = reshape %n : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %b = broadcast %r : tile<1xptr<i32>> -> tile<4xptr<i32>>
+  %c, %t2 = load_ptr_tko weak %b : tile<4xptr<i32>> -> tile<4xi32>, token
+  %t3 = store_ptr_tko weak %b, %c : tile<4xptr<i32>>, tile<4xi32> -> token
+  %o, %t4 = atomic_rmw_tko relaxed device %b, add, %c : tile<4xptr<i32>>, tile<4xi32> -> tile<4xi32>, token
+  return
+}"""
+
+
+@pytest.mark.parametrize("batch", [None, 1, 4])
+def test_figures_do_not_depend_on_the_batch(batch: int | None) -> None:
+    """Although what all tile blocks do in one place is done once."""
+    stats = kernel(SAME_PLACE).launch(6, [np.zeros(12, np.float32), np.zeros(1, np.int32)], batch=batch)
+    assert (stats.operations, stats.bytes_read, stats.bytes_written) == (60, 6 * 48, 6 * 48)
+
+
+@pytest.mark.parametrize("batch", [None, 1, 4])
+@pytest.mark.parametrize("factor", ["%a", "%c"], ids=["directly", "by the machine"])
+def test_figures_count_what_a_body_does(factor: str, batch: int | None) -> None:
+    """However it is executed: 15 additions and multiplications for each tile block."""
+    text = f"""entry @k() {{
+      %c = constant <f32: 1.0> : tile<f32>
+      %v = constant <f32: 2.0> : tile<16xf32>
+      %r = reduce %v dim=0 identities=[0.0 : f32] : tile<16xf32> -> tile<f32> (%a: tile<f32>, %b: tile<f32>) {{
+        %m = mulf {factor}, %b : tile<f32>
+        %s = addf %a, %m : tile<f32>
+        yield %s : tile<f32>
+      }}
+      return
+    }}"""
+    stats = kernel(text).launch(6, batch=batch)
+    assert (stats.operations, stats.flops) == (18, 6 * 30)
+
+
+def test_masked_elements_do_not_count() -> None:
+    stats = kernel(MASKED).launch(4, [np.zeros(60, np.float32), np.zeros(60, np.float32)])
+    assert asdict(stats) == {**asdict(stats), "bytes_read": 480, "bytes_written": 240}
+    assert {type(figure) for figure in asdict(stats).values()} == {int}
 
 
 def test_at_least_one_thread_runs() -> None:

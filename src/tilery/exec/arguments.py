@@ -143,8 +143,8 @@ _FLOAT_NAMES = {
 
 def scalar(what: str, element: Scalar, value: Any) -> Array:
     """A number as the scalar of a type, in one lane."""
-    if isinstance(value, (np.generic, np.ndarray)) and value.ndim == 0:
-        value = value.item()  # a number of Python, also from types that are not NumPy's own
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()  # a number of Python from one of NumPy, ml_dtypes, torch or JAX
     dtype = carrier(element)
     if element.is_int:
         if not isinstance(value, int):

@@ -118,13 +118,10 @@ def load_boxes(
     """
     found = _window(memory, starts, shape, strides, dtype)
     if found is not None and out is None:
-        out = found.array.copy() if found.index is None else found.array[found.index]
-        memory.bytes_read += out.nbytes
-        return out
+        return found.array.copy() if found.index is None else found.array[found.index]
     if out is None:
         out = np.empty((len(starts), *shape), dtype)
     if found is not None:
-        memory.bytes_read += out.nbytes
         if found.index is None:
             out[...] = found.array
         else:
@@ -149,7 +146,6 @@ def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: 
     if found is not None:
         _require_writable(memory, found, starts, values.ndim)
         memory.changes += 1
-        memory.bytes_written += values.nbytes
         if found.index is not None:
             found.array[found.index] = values
         elif apart((len(starts), *shape), (found.step, *strides), item):
@@ -169,7 +165,6 @@ def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: 
         assert window is not None
         _require_writable(memory, window, starts[lane:], values.ndim, lane)
     memory.changes += 1
-    memory.bytes_written += values.nbytes
     for window, value in zip(each, values):
         assert window is not None
         window.array[0] = value

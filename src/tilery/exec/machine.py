@@ -25,6 +25,8 @@ from .watch import Late, watched
 
 PATIENCE = 1000
 """After so many rounds of a loop that touches memory, others go first."""
+MANY = 32
+"""Looking for the next one among more batches than this takes longer than merging them."""
 
 
 class ExecutionError(Refused):
@@ -62,7 +64,11 @@ class Limits:
 
 @dataclass(slots=True)
 class Stats:
-    """What was done: blocks finished, operations summed over tile blocks, steps taken, splits and merges of batches."""
+    """What was done: blocks finished, operations summed over tile blocks, steps taken, splits and merges of batches.
+
+    Steps, splits and merges depend on the batch. Flops and bytes are what the tile blocks ask for, also where what all
+    of them ask for is done once.
+    """
 
     blocks: int = 0
     operations: int = 0
@@ -124,7 +130,10 @@ class Machine:
     def evaluate(self, batch: Batch) -> tuple[Array, ...]:
         """Execute the program of a body and give what it yields."""
         finished: list[tuple[Batch, Slots]] = []
+        stats = self.stats
+        counted = stats.operations, stats.flops
         self._run([batch], iter(()), finished)
+        stats.operations, stats.flops = counted  # the operation with the body counts for it
         if len(finished) == 1:
             part, slots = finished[0]
             return tuple(part.env[slot] for slot in slots)
@@ -237,8 +246,17 @@ class Machine:
         self.stats.splits += 1
         ahead, aside = batch.split(condition)
         ahead.pc, aside.pc = yes, no
-        active += [ahead, aside]
+        self._put(ahead, active)
+        self._put(aside, active)
         return False
+
+    def _put(self, batch: Batch, active: list[Batch]) -> None:
+        """Add a batch; where there are many, it becomes one with those at its position that are not larger."""
+        while len(active) > MANY and (other := next((b for b in active if _can_join(b, batch)), None)) is not None:
+            active.remove(other)
+            batch = merge([other, batch])
+            self.stats.merges += 1
+        active.append(batch)
 
     def _advance(self, step: Advance, batch: Batch, active: list[Batch]) -> bool:
         env = batch.env
@@ -366,6 +384,11 @@ class Machine:
         if self._arenas:
             self.memory.free({address for known in self._arenas.values() for address in known.values()})
             self._arenas.clear()
+
+
+def _can_join(other: Batch, batch: Batch) -> bool:
+    same = other.pc == batch.pc and other.turn == batch.turn and other.stuck == batch.stuck == -1
+    return same and other.lanes <= batch.lanes
 
 
 def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:

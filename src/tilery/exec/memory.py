@@ -93,6 +93,7 @@ class Memory:
         self.changes = 0
         """How often something was written: who waits for memory looks at it."""
         self.bytes_read = 0
+        """What tile blocks asked for; the same whether it is read for all of them at once or not."""
         self.bytes_written = 0
 
     # ------------------------------------------------------------ buffers
@@ -152,7 +153,6 @@ class Memory:
 
     def load(self, addresses: Array, dtype: np.dtype[Any]) -> Array:
         """The elements at addresses, in an array of the same shape. Raises Fault."""
-        self.bytes_read += addresses.size * dtype.itemsize
         found = self.whole(addresses, dtype)
         if found is not None:
             buffer, index = found
@@ -164,7 +164,6 @@ class Memory:
 
     def store(self, addresses: Array, values: Array) -> None:
         """Write elements at addresses; of several to one address the last in order stays. Raises Fault."""
-        self.bytes_written += values.nbytes
         self.changes += 1
         found = self.whole(addresses, values.dtype)
         if found is not None:

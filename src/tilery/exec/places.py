@@ -14,7 +14,7 @@ import numpy as np
 from ..types import GatherScatterView, PartitionView, StridedView, TileView
 from .boxes import as_slice, wrapped
 from .memory import Fault
-from .tiles import Array, pointee_bytes, unsigned
+from .tiles import Array, pointee_bits, pointee_bytes, unsigned
 
 Number = int | Array
 """An integer that is the same for all tile blocks, or one for each."""
@@ -78,6 +78,16 @@ class Place(NamedTuple):
     @property
     def full_shape(self) -> tuple[int, ...]:
         return (len(self.starts), *self.shape)
+
+    def bytes_of(self, lanes: int) -> int:
+        """The bytes in memory of the elements that so many tile blocks access."""
+        sizes: Number = 1
+        for extent in self.extents:
+            sizes = sizes * extent
+        if self.present is not None:
+            sizes = sizes * self.present
+        count = sizes * len(self.starts) if isinstance(sizes, int) else int(sizes.sum())
+        return count * (lanes // self.lanes) * pointee_bits(self.view.tensor_view.element) // 8
 
     def boxes(self, tile: Array) -> Array:
         """A tile with its lanes, in the order of the boxes."""

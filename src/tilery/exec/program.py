@@ -12,7 +12,7 @@ from math import prod
 
 from ..attrs import MemoryOrderingSemantics
 from ..ir import Block, Op, Refused, Value
-from ..ops import Alloca, Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Return, Yield
+from ..ops import Alloca, Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Reduce, Return, Scan, Yield
 from ..ops.floating import GROUP as FLOATING_POINT
 from ..types import Ptr, TensorView, Tile, Type
 from .registry import RUNS, Run
@@ -433,7 +433,13 @@ def tile_bytes(type: Type) -> int:
 
 
 def _flops(o: Op) -> int:
-    """One per element of the result for arithmetic on floats; for a product of matrices two per multiplication."""
+    """One per element of the result for arithmetic on floats; for a product of matrices two per multiplication.
+
+    A body counts for each time that it combines two elements.
+    """
+    if isinstance(o, (Reduce, Scan)):
+        shape = _shape(o.operands_[0].type)
+        return sum(map(_flops, o.body.ops)) * (prod(shape) - prod(shape) // shape[o.dim])
     if isinstance(o, (MmaF, MmaFScaled)):
         return 2 * _size(o.lhs.type) * _shape(o.rhs.type)[-1]
     if o.opdef.group != FLOATING_POINT or not o.results:

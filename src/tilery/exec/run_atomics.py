@@ -142,8 +142,14 @@ def _update(memory: Memory, addresses: Array, before: Array, after: Array) -> No
         memory.store(addresses[changed], after[changed])
 
 
+def _count(memory: Memory, args: Array) -> None:
+    memory.bytes_read += args.nbytes
+    memory.bytes_written += args.nbytes
+
+
 def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addresses: Array, args: Array) -> Array:
     """Combine flat arrays with memory in their order; what was there before. Raises Fault."""
+    _count(memory, args)
     before = memory.load(addresses, stored(element))
     memory.check_writable(addresses)
     turns = _turns(addresses)
@@ -162,6 +168,7 @@ def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addr
 
 def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: Array, args: Array) -> Array:
     """Replace, in order, what has the wanted bits; what was there before. Raises Fault."""
+    _count(memory, args)
     before = unsigned(memory.load(addresses, stored(element)))
     memory.check_writable(addresses)
     wanted, args = unsigned(wanted), unsigned(args)

@@ -26,7 +26,7 @@ from .nibbles import UINT8, load_nibbles, paired_axis, store_nibbles
 from .program import alloca_bytes
 from .registry import executes
 from .runs import load, load_masked, store, store_masked
-from .tiles import Array, carrier, spread
+from .tiles import Array, carrier, pointee_bits, spread
 
 
 def stored(element: Type) -> np.dtype[Any]:
@@ -55,6 +55,16 @@ def _pairs(o: LoadPtrTko | StorePtrTko, pointers: Type, addresses: Array) -> int
     return axis
 
 
+def unmasked_bytes(batch: Batch, type: Type, mask: Array | None) -> int:
+    """The bytes in memory of the elements that all tile blocks access through tiles of pointers."""
+    assert isinstance(type, Tile)
+    if mask is None:
+        count = type.size * batch.lanes
+    else:
+        count = int(np.count_nonzero(mask)) * (batch.lanes // mask.shape[0])
+    return count * pointee_bits(pointee(type)) // 8
+
+
 # ---------------------------------------------------------------- load and store
 
 
@@ -69,6 +79,7 @@ def load_ptr_tko(
     """The elements at a tile of addresses."""
     element, axis = pointee(o.source.type), _pairs(o, o.source.type, source)
     memory = batch.memory
+    memory.bytes_read += unmasked_bytes(batch, o.source.type, mask)
     if axis is None and (mask is None or mask.all()):
         return loaded(load(memory, source, stored(element)), element), None
     source, mask = spread(source, np.ones(source.shape, bool) if mask is None else mask)
@@ -94,6 +105,7 @@ def store_ptr_tko(
     axis = _pairs(o, o.destination.type, destination)
     raw = value.view(UINT8) if value.dtype == np.bool_ else value
     memory = batch.memory
+    memory.bytes_written += unmasked_bytes(batch, o.destination.type, mask)
     if mask is None or mask.all():
         if destination.shape[0] == 1:
             raw = raw[-1:]  # all tile blocks write to the same place

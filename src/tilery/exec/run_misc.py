@@ -57,13 +57,14 @@ class Repeated(NamedTuple):
         """`[[x, x], [x, x]]` for a tile of 2x2."""
         # After so many elements a bracket closes and the next one opens, from the outer dimension to the inner one.
         spans = [prod(self.shape[dim:]) for dim in range(len(self.shape))]
-        position, count = 0, prod(self.shape)
+        position, count, row = 0, prod(self.shape), spans[-1] if spans else 1
         for number in range(count):
-            yield b"[" * sum(number % span == 0 for span in spans)
             text, position = self.format.show(value, position, memory.text)
-            yield text
-            yield b"]" * sum((number + 1) % span == 0 for span in spans)
-            yield b", " if number + 1 < count else b""
+            if number % row == 0:
+                text = b"[" * sum(number % span == 0 for span in spans) + text
+            if (number + 1) % row == 0:
+                text += b"]" * sum((number + 1) % span == 0 for span in spans)
+            yield text + b", " if number + 1 < count else text
 
 
 def _pieces(text: str, types: list[Type]) -> list[bytes | Repeated]:

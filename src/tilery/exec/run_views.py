@@ -125,7 +125,9 @@ def load_view_tko(
     out, first = None, FirstFault()
     for lanes, tensor, some in alike(view, index):
         try:
-            tile = _load(batch.memory, place(type, tensor, some, o.inbounds))
+            where = place(type, tensor, some, o.inbounds)
+            batch.memory.bytes_read += where.bytes_of(batch.lanes if lanes is None else len(lanes))
+            tile = _load(batch.memory, where)
         except Fault as fault:
             first.add(among(lanes, fault))
             continue
@@ -197,6 +199,7 @@ def store_view_tko(
         part = values if lanes is None or len(values) == 1 else values[lanes]
         try:
             where = place(type, tensor, some, o.inbounds)
+            batch.memory.bytes_written += where.bytes_of(batch.lanes if lanes is None else len(lanes))
             # With one place for all tile blocks, the last one decides.
             _store(batch.memory, where, part[-1:] if where.lanes == 1 else part, _disjoint(type, view))
         except Fault as fault:

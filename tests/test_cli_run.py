@@ -186,6 +186,16 @@ def test_json_has_neither_nan_nor_infinities(scale: str, tmp_path: Path, capsys:
     assert found["arguments"] == {"x": [1.0, "NaN", "Infinity", "-Infinity"]}
 
 
+def test_an_error_as_json_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(SCALE.replace("%v, %t0", 'print_tko "%d", %x : tile<i32> -> token\n  %v, %t0'))
+    assert main(["run", str(path), "--grid", "4", "--arg", "x=ones:f32:3", "--arg", "f32:1", "--json"]) == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert (error["operation"], error["block"], error["element"]) == ("load_ptr_tko", [3, 0, 0], [])
+    assert hex(error["address"]) in error["message"]
+    assert (error["line"], error["printed"]) == (5, "0123")
+
+
 def test_what_a_kernel_prints_is_part_of_the_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k.mlir"
     path.write_text('entry @k() { print_tko "hello\\n" -> token  return }')

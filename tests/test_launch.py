@@ -18,6 +18,7 @@ from tilery.exec.launch import LOADED, Loaded
 from tilery.exec.machine import ExecutionError, Limits
 from tilery.exec.program import CONTROL
 from tilery.exec.registry import RUNS
+from tilery.ir import Refused
 
 COPY = """entry @copy(%from: tile<ptr<{t}>>, %to: tile<ptr<{t}>>) {{
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -144,6 +145,13 @@ class Negative(NoMemory):
 def test_wrong_arguments_are_refused_before_anything_runs(args: list[Any], message: str) -> None:
     with pytest.raises(tilery.TileError, match=message):
         kernel(COPY.format(t="f32")).launch(1, args)
+
+
+@pytest.mark.parametrize("type", ["token", "tensor_view<4xf32, strides=[1]>"])
+def test_a_parameter_that_no_argument_fits_is_refused(type: str) -> None:
+    """Verifiers let them pass."""
+    with pytest.raises(Refused, match="nothing to pass for a parameter of"):
+        kernel(f"entry @k(%p: {type}) {{ return }}")
 
 
 def test_an_array_that_is_not_aligned_is_refused() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..diag import TileError
 from ..ir import Refused, walk
 from ..ops import Entry, Global, Module, PrintTko
+from ..types import Tile
 from . import load_operations
 from .arguments import Buffers, bind
 from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
@@ -78,6 +79,9 @@ class Kernel:
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
         self.name, self.params = entry.sym_name, entry.function_type.params
+        for param in self.params:
+            if not isinstance(param, Tile) or param.rank:
+                raise Refused(entry, f"entry: a launch has nothing to pass for a parameter of {param}")
         self._program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self._program.steady and not prints

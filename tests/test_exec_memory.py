@@ -261,7 +261,7 @@ def test_running_over_memory_of_its_own_is_not_in_that_of_another_tile_block(ele
       %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
       return
     }}"""
-    with pytest.raises(ExecutionError, match="is outside every buffer: .* alloca of tile block") as raised:
+    with pytest.raises(ExecutionError, match=r"is outside every buffer: .* alloca of tile block") as raised:
         tilery.compile(tilery.parse(text)).launch(40, batch=batch)
     assert raised.value.block == (0, 0, 0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from dataclasses import asdict
 from typing import Any
 
@@ -437,6 +439,19 @@ def test_text_comes_among_what_python_prints(capsys: pytest.CaptureFixture[str])
     kernel('entry @k() { print_tko "within\\n" -> token  return }').launch(1)
     print("after")
     assert capsys.readouterr().out == "before\nwithin\nafter\n"
+
+
+def test_any_bytes_are_printed(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    kernel(
+        'entry @k() { %c = constant <i32: 200> : tile<i32>  print_tko "%c\\80!" , %c : tile<i32> -> token  return }'
+    ).launch(1)
+    assert capfdbinary.readouterr().out == b"\xc8\x80!"
+
+
+def test_text_goes_where_stdout_is_redirected() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        kernel('entry @k() { print_tko "within\\80" -> token  return }').launch(1)
+    assert out.getvalue() == "within\ufffd"
 
 
 def test_progress_counts_tile_blocks() -> None:

@@ -189,8 +189,13 @@ def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 def _print(text: str) -> None:
-    """To stdout, among what Python prints."""
-    if sys.stdout is not None:
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-        sys.stdout.flush()
+    """To stdout, among what Python prints; any bytes, as C does it, where it takes bytes."""
+    stream, data = sys.stdout, text.encode("utf-8", "surrogateescape")
+    if stream is None:
+        return
+    stream.flush()
+    if (raw := getattr(stream, "buffer", None)) is not None:
+        raw.write(data)
+        raw.flush()
+    else:
+        stream.write(data.decode("utf-8", "replace"))

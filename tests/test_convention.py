@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import struct
 import zipfile
@@ -193,6 +194,8 @@ def test_other_files_are_no_launches(tmp_path: Path, content: bytes) -> None:
         ('"remainder": ', '"remainder": -1'),
         ('"grid": [', '"grid": [7, '),
         ('"entry"', '"no entry"'),
+        ('"grid": [', '"grid": [Infinity, 1, 1], "more": ['),
+        ('"grid": [', '"grid": ' + "[" * 100_000),
     ],
 )
 def test_broken_launches_are_refused(tmp_path: Path, old: str, new: str) -> None:
@@ -207,3 +210,12 @@ def test_broken_launches_are_refused(tmp_path: Path, old: str, new: str) -> None
             file.writestr(name, data)
     with pytest.raises(TileError, match="no recorded launch"):
         record.load(tmp_path / "b.zip")
+
+
+def test_a_launch_whose_bytes_have_changed_is_refused(tmp_path: Path) -> None:
+    record.save(tmp_path / "a.zip", recorded())
+    whole = (tmp_path / "a.zip").read_bytes()
+    for at in range(0, len(whole), 7):
+        (tmp_path / "b.zip").write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        with contextlib.suppress(TileError):
+            record.load(tmp_path / "b.zip")

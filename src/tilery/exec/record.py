@@ -9,6 +9,7 @@ import ctypes
 import json
 import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -24,6 +25,10 @@ ALIGNMENT = 256
 """What kernels are told of addresses is about smaller powers of two; memory is placed again with the same remainder."""
 LIMIT = 1 << 34
 """Bytes that a file may ask for; a larger size is a broken file."""
+
+
+# What zipfile, zlib and json make of broken files; RuntimeError is for encrypted ones and for JSON that is too deep.
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ArithmeticError, KeyError, TypeError, ValueError)
 
 
 class Pointer(NamedTuple):
@@ -172,7 +177,7 @@ def load(path: str | PathLike[str]) -> Recorded:
             found = Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
         check(found)
         return found
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, NotImplementedError) as error:
+    except BROKEN as error:
         raise TileError(f"this is no recorded launch: {error}", file=fspath(path)) from None
 
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ..diag import TileError
 from ..ops import Module
@@ -27,8 +27,10 @@ LIMIT = 1 << 34
 """Bytes that a file may ask for; a larger size is a broken file."""
 
 
-# What zipfile, zlib and json make of broken files; RuntimeError is for encrypted ones and for JSON that is too deep.
-BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ArithmeticError, KeyError, TypeError, ValueError)
+# What zipfile, zlib and json make of broken files: RuntimeError of encrypted ones and of JSON that is too deep, OSError
+# of places that are not in the file.
+ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError)
+BROKEN = (*ZIP, ArithmeticError, KeyError, TypeError, ValueError)
 
 
 class Pointer(NamedTuple):
@@ -162,23 +164,28 @@ def save(path: str | PathLike[str], launch: Recorded) -> None:
 
 def load(path: str | PathLike[str]) -> Recorded:
     """Read a launch from a file; a TileError where it is none."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            if sum(info.file_size for info in file.infolist()) > LIMIT:
-                raise ValueError("it is too large")
-            facts = json.loads(file.read("launch.json"))
-            if facts["format"] != FORMAT:
-                raise ValueError(f"its format is {facts['format']}, expected {FORMAT}")
-            buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
-            x, y, z = map(int, facts["grid"])
-            arguments = [
-                Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]
-            ]
-            found = Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
-        check(found)
-        return found
-    except BROKEN as error:
-        raise TileError(f"this is no recorded launch: {error}", file=fspath(path)) from None
+    with open(path, "rb") as raw:
+        try:
+            found = read(raw)
+            check(found)
+            return found
+        except BROKEN as error:
+            raise TileError(f"this is no recorded launch: {error}", file=fspath(path)) from None
+
+
+def read(raw: BinaryIO) -> Recorded:
+    with zipfile.ZipFile(raw) as file:
+        if sum(info.file_size for info in file.infolist()) > LIMIT:
+            raise ValueError("it is too large")
+        facts = json.loads(file.read("launch.json"))
+        if facts["format"] != FORMAT:
+            raise ValueError(f"its format is {facts['format']}, expected {FORMAT}")
+        buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
+        x, y, z = map(int, facts["grid"])
+        arguments = [
+            Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]
+        ]
+        return Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
 
 
 def read_buffer(data: bytes, facts: dict[str, Any]) -> Buffer:

@@ -96,6 +96,9 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
     arrays = ["--arg", "a=arange:f32:2048", "--arg", "b=ones:f32:2048", "--arg", "c=zeros:f32:2048"]
     assert main(["run", ADD, "--grid", "2", *arrays, "--convention", "cutile", "--print", "c"]) == 0
     assert capsys.readouterr().out.startswith("c = [1.000e+00 2.000e+00")
+    arrays[3] = "b=ones:bf16:2048"
+    assert main(["run", ADD, "--grid", "2", *arrays, "--convention", "cutile"]) == 2
+    assert "'b' is of bf16, the kernel takes ptr<f32>" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ import numpy as np
 import tilery
 
 HERE = Path(__file__).parent
-ROW_KERNELS = ("vadd", "gelu", "softmax", "layernorm")
 
 
 @dataclass

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 
 import oracle
 
+# A module of kernels, not of tests.
+collect_ignore = [] if importlib.util.find_spec("cuda") else ["cutile_kernels.py"]
 MARKERS = {
     "corpus": "needs the corpus of real files in ../shared/conformance",
     "oracle": "needs NVIDIA's tileirdisasm (pip install 'tilery[nvidia]')",

@@ -52,18 +52,6 @@ def find_tileirdisasm() -> Path | None:
     return found
 
 
-@cache
-def find_tileiras(version: str) -> Path | None:
-    """NVIDIA's compiler of one version: for "13.2" TILEIRAS_13_2, then the installed package if it is that version."""
-    if found := _named("TILEIRAS_" + version.replace(".", "_")):
-        return found
-    try:
-        installed = importlib.metadata.version("nvidia-cuda-tileiras")
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    return _installed("tileiras") if installed.startswith(version + ".") else None
-
-
 def disassemble(data: bytes, *options: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
     """What tileirdisasm says of bytecode: text on stdout, errors on stderr. Call it from tests marked `oracle`."""
     tool = find_tileirdisasm()

@@ -12,8 +12,10 @@ import oracle
 import tilery
 from broken import mutate_bytes
 from tilery import TileError, Version
+from tilery.attrs import DICompileUnit, DIFile, DILoc, DISubprogram, FileLineCol
 from tilery.bytecode.reader import read
 from tilery.bytecode.writer import write
+from tilery.record import replace
 from tilery.smith import smith
 from tilery.version import SUPPORTED
 
@@ -113,3 +115,21 @@ def test_a_producer_survives_as_the_first_string() -> None:
     module = tilery.parse("")
     module.producer = "alone"
     assert tilery.load(tilery.dumps(module)).producer == "alone"
+
+
+def test_functions_that_share_a_list_of_locations_keep_their_own() -> None:
+    """Files may do that; when one of the functions changes, it gets a list of its own."""
+    module = tilery.load(tilery.dumps(tilery.parse("entry @a() { return } entry @b() { return }")))
+    file = DIFile("k.py", "/src")
+    scope = DISubprogram(file, 1, "k", "k", DICompileUnit(file))
+    one, other = (DILoc(FileLineCol("k.py", line, 1), scope) for line in (1, 2))
+    for entry in module.entries:
+        entry.body.ops[0].loc = one
+    module = read(tilery.dumps(module))
+    assert module.layout is not None
+    module.layout = replace(module.layout, locations=module.layout.locations[:1], location_list={"a": 0, "b": 0})
+    shared = read(tilery.dumps(module))
+    assert shared.layout is not None and len(shared.layout.locations) == 1
+    shared.entries[1].body.ops[0].loc = other
+    again = read(tilery.dumps(shared))
+    assert [entry.body.ops[0].loc for entry in again.entries] == [one, other]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
+import random
 import struct
 import zipfile
 from pathlib import Path
@@ -194,8 +194,8 @@ def test_other_files_are_no_launches(tmp_path: Path, content: bytes) -> None:
         ('"remainder": ', '"remainder": -1'),
         ('"grid": [', '"grid": [7, '),
         ('"entry"', '"no entry"'),
-        ('"grid": [', '"grid": [Infinity, 1, 1], "more": ['),
-        ('"grid": [', '"grid": ' + "[" * 100_000),
+        ('"grid": [', '"grid": [1e999, '),
+        ("{", "[" * 100_000 + "{"),
     ],
 )
 def test_broken_launches_are_refused(tmp_path: Path, old: str, new: str) -> None:
@@ -212,10 +212,17 @@ def test_broken_launches_are_refused(tmp_path: Path, old: str, new: str) -> None
         record.load(tmp_path / "b.zip")
 
 
-def test_a_launch_whose_bytes_have_changed_is_refused(tmp_path: Path) -> None:
-    record.save(tmp_path / "a.zip", recorded())
-    whole = (tmp_path / "a.zip").read_bytes()
-    for at in range(0, len(whole), 7):
-        (tmp_path / "b.zip").write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
-        with contextlib.suppress(TileError):
-            record.load(tmp_path / "b.zip")
+def test_damaged_launches_are_refused(tmp_path: Path) -> None:
+    file, dice = tmp_path / "a.zip", random.Random(1)
+    record.save(file, recorded())
+    good = file.read_bytes()
+    refused = 0
+    for _ in range(500):
+        data = bytearray(good)
+        data[dice.randrange(len(data))] = dice.randrange(256)
+        file.write_bytes(data)
+        try:
+            record.load(file).place()
+        except TileError:
+            refused += 1
+    assert refused > 100

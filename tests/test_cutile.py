@@ -282,6 +282,7 @@ def test_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     [
         ([f"{KERNELS}::nothing"], 1, "has no kernel 'nothing'"),
         (["nowhere.py::add"], 1, "there is no file 'nowhere.py'"),
+        ([f"{ROOT / 'README.md'}::add"], 1, "SyntaxError"),
         ([f"{KERNELS}::add", "--sig", "f33[1]"], 2, "'f33' is no element type"),
         ([f"{KERNELS}::add", "--sig", "1"], 1, "Kernel expects 4 arguments but 1 was given"),
         (

@@ -26,7 +26,6 @@ OPS = {d.mnemonic: d for d in registered()}
 INTEGERS = "i1 i8 i16 i32 i64"
 FLOATS = "f16 bf16 f32 f64"
 NUMBERS = f"{INTEGERS} {FLOATS} tf32 f8E4M3FN f8E5M2"
-FACTORS = f"{FLOATS} tf32 f8E4M3FN f8E5M2"
 ANY = f"{NUMBERS} ptr"
 # Parameters in order, then results; `=` names the elements that a tile may have.
 SIGNATURES = {

@@ -142,19 +142,30 @@ def test_a_step_that_is_not_positive_is_an_error() -> None:
         kernel(body).launch(1, [np.zeros(1, np.int32)])
 
 
-LOCK = """
-  loop {
-    %old, %t0 = atomic_cas_tko acq_rel device %lock, %zero, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-    %mine = cmpi equal %old, %zero, signed : tile<i32> -> tile<i1>
-    if %mine {
+def spin(attempt: str, until: str) -> str:
+    """A loop that does the same over and over until a comparison holds."""
+    return f"""
+  loop {{
+    {attempt}
+    %done = cmpi {until}, signed : tile<i32> -> tile<i1>
+    if %done {{
       break
-    }
+    }}
     continue
-  }
-  %v, %t1 = load_ptr_tko relaxed device %out : tile<ptr<i32>> -> tile<i32>, token
-  %double = muli %v, %three : tile<i32>
-  %w = addi %double, %x : tile<i32>
-  %t2 = store_ptr_tko relaxed device %out, %w token=%t1 : tile<ptr<i32>>, tile<i32> -> token
+  }}"""
+
+
+def fold(place: str, factor: str, term: str) -> str:
+    """Multiply what is in memory and add to it, in steps that another tile block could come between."""
+    return f"""
+  %v, %t1 = load_ptr_tko relaxed device {place} : tile<ptr<i32>> -> tile<i32>, token
+  %times = muli %v, {factor} : tile<i32>
+  %w = addi %times, {term} : tile<i32>
+  %t2 = store_ptr_tko relaxed device {place}, %w token=%t1 : tile<ptr<i32>>, tile<i32> -> token"""
+
+
+TAKE = "%old, %t0 = atomic_cas_tko acq_rel device %lock, %zero, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"
+LOCK = f"""{spin(TAKE, "equal %old, %zero")}{fold("%out", "%three", "%x")}
   %o, %t3 = atomic_rmw_tko release device %lock, xchg, %zero token=%t2 \
 : tile<ptr<i32>>, tile<i32> -> tile<i32>, token"""
 
@@ -252,17 +263,9 @@ def test_blocks_that_wait_for_more_than_memory_holds_are_an_error() -> None:
 
 
 def test_waiting_for_ever_is_found() -> None:
-    body = """
-  loop {
-    %f, %t0 = load_ptr_tko acquire device %out : tile<ptr<i32>> -> tile<i32>, token
-    %set = cmpi not_equal %f, %zero, signed : tile<i32> -> tile<i1>
-    if %set {
-      break
-    }
-    continue
-  }"""
+    look = "%f, %t0 = load_ptr_tko acquire device %out : tile<ptr<i32>> -> tile<i32>, token"
     with pytest.raises(ExecutionError, match="5 tile blocks wait for ever"):
-        kernel(body).launch(5, [np.zeros(1, np.int32)], batch=2)
+        kernel(spin(look, "not_equal %f, %zero")).launch(5, [np.zeros(1, np.int32)], batch=2)
 
 
 @pytest.mark.parametrize("batch", BATCHES)
@@ -311,25 +314,15 @@ def test_a_loop_that_counts_while_it_waits_lets_others_go(batch: int | None) -> 
     assert int(out[0]) == 3
 
 
-STREAM_K = """
+LOOK = "%t, %t0 = load_ptr_tko acquire device %turn : tile<ptr<i32>> -> tile<i32>, token"
+STREAM_K = f"""
   %k = constant <i32: 5> : tile<i32>
   %tile = divi %x, %k signed : tile<i32>
   %part = remi %x, %k signed : tile<i32>
   %square = muli %x, %x : tile<i32>
   %sum = offset %sums, %tile : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
   %turn = offset %turns, %tile : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
-  loop {
-    %t, %t0 = load_ptr_tko acquire device %turn : tile<ptr<i32>> -> tile<i32>, token
-    %mine = cmpi equal %t, %part, signed : tile<i32> -> tile<i1>
-    if %mine {
-      break
-    }
-    continue
-  }
-  %v, %t1 = load_ptr_tko relaxed device %sum : tile<ptr<i32>> -> tile<i32>, token
-  %twice = muli %v, %two : tile<i32>
-  %w = addi %twice, %square : tile<i32>
-  %t2 = store_ptr_tko relaxed device %sum, %w token=%t1 : tile<ptr<i32>>, tile<i32> -> token
+  {spin(LOOK, "equal %t, %part")}{fold("%sum", "%two", "%square")}
   %next = addi %part, %one : tile<i32>
   %t3 = store_ptr_tko release device %turn, %next token=%t2 : tile<ptr<i32>>, tile<i32> -> token"""
 

@@ -16,6 +16,7 @@ import oracle
 import tilery
 from broken import mutate_bytes
 from tilery import TileError, Version
+from tilery.attrs import Attr, DILoc
 from tilery.bytecode import reader, writer
 from tilery.bytecode.bodywriter import write_body
 from tilery.bytecode.decoders import decoder, decoder_source
@@ -24,6 +25,7 @@ from tilery.bytecode.fastbodywriter import write_fast
 from tilery.bytecode.profile import find_profile
 from tilery.bytecode.reader import FileReader
 from tilery.bytecode.writer import write_with
+from tilery.check import check_source
 from tilery.cli import main
 from tilery.decl import OpDef, registered
 from tilery.gcpause import paused
@@ -153,6 +155,41 @@ def test_broken_real_files_give_the_same_errors(corpus: list[Path], monkeypatch:
     rng = random.Random(oracle.SEED + 2)
     for _ in range(20_000 if oracle.FULL else 600):
         same_outcome(mutate_bytes(rng.choice(corpus).read_bytes(), rng), None, monkeypatch)
+
+
+# ---------------------------------------------------------------- without places
+
+
+def rough(loc: Attr | None) -> object:
+    """What a reader without places keeps of a location."""
+    return (loc.scope, loc.filename) if isinstance(loc, DILoc) else loc
+
+
+def same_without_places(data: bytes) -> int:
+    """How many operations have another place in the same scope, after comparing all else, errors included."""
+    exact, other = outcome(lambda: reader.read(data)), outcome(lambda: reader.read(data, places=False))
+    if not isinstance(exact, Module):
+        assert other == exact
+        return 0
+    assert isinstance(other, Module)
+    found, expected = check_source(data, places=False), check_source(data)
+    assert [e.as_dict() for e in found.errors] == [e.as_dict() for e in expected.errors]
+    moved = 0
+    for a, b in zip(tilery.walk(exact), tilery.walk(other)):
+        assert rough(a.loc) == rough(b.loc)
+        moved += a.loc is not b.loc
+        a.loc = b.loc = None
+    assert tilery.difference(other, exact) is None
+    return moved
+
+
+def test_without_places_only_places_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "FAST_FROM", 0)
+    rng = random.Random(oracle.SEED)
+    files = [tilery.dumps(smith(seed)) for seed in range(20)]
+    assert sum(map(same_without_places, files)) > 20
+    for _ in range(300):
+        same_without_places(mutate_bytes(rng.choice(files), rng))
 
 
 # ---------------------------------------------------------------- the machinery

@@ -33,7 +33,7 @@ def load(source: Source, *, reader: str | None = None, verify: bool = True) -> M
 
 
 def read_any(data: bytes, *, file: str = "", reader: str | None = None, places: bool = True) -> Module:
-    """A module from bytecode or text, not verified; without `places`, to be read faster, as it says in `read`."""
+    """A module from bytecode or text, not verified. Without `places` it takes less time, see `bytecode.reader.read`."""
     # Only what is needed is imported: a command on a small file spends most of its time on that.
     if is_text(data):
         from .text.parser import parse as parse_text

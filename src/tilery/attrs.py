@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock  # `threading` takes long to import
 from collections.abc import Iterator
 from enum import Enum
 from functools import cached_property
@@ -386,7 +386,7 @@ class _Ref(ref["DebugAttr"]):
 
 # A WeakValueDictionary by hand: a file of debug information makes a node for every few operations.
 _NODES: dict[tuple[object, ...], _Ref] = {}
-_LOCK = threading.RLock()
+_LOCK = RLock()
 
 
 def _forget(gone: _Ref) -> None:

@@ -12,7 +12,7 @@ from .cli_files import Stop, write_output
 from .diag import TileError
 
 if TYPE_CHECKING:
-    from .cli import Verbs
+    from .cli_options import Verbs
 
 SHOW = ["cutile show add.py::add --sig 'f32[1024], f32[1024], f32[1024], 16'", "cutile show ... -o add.tileirbc"]
 RUN = ["cutile run script.py", "cutile run --record launches script.py --size 64"]
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         return exit_status(stop)
     except TileError:
         raise
-    except Exception:
+    except Exception:  # of the script: shown as the interpreter would show it
         traceback.print_exc()
         return 1
     return 0

@@ -68,7 +68,7 @@ def replace_file(name: str, data: bytes) -> None:
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException:  # an interrupt too leaves nothing behind
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise

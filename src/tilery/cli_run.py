@@ -14,7 +14,7 @@ from .cli_files import Stop, read_input, write_output
 from .diag import TileError
 
 if TYPE_CHECKING:
-    from .cli import Verbs
+    from .cli_options import Verbs
 
 EXAMPLES = [
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg b=@b.npy --arg out=zeros:f32:4096 --print out",

@@ -1,9 +1,9 @@
-"""The garbage collector off while a module is built: everything made then stays, so looking for garbage is waste."""
+"""The garbage collector off while a module is built or changed: what is made then stays, so looking is waste."""
 
 from __future__ import annotations
 
 import gc
-import threading
+from _thread import allocate_lock  # `threading` takes long to import
 from types import TracebackType
 
 
@@ -14,7 +14,7 @@ class _Pause:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = allocate_lock()
         self.inside = 0
         self.was_on = False
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .attrs import Attr, Loc
@@ -10,7 +11,7 @@ from .diag import TileError
 from .types import Type
 
 if TYPE_CHECKING:
-    from .decl import OpDef
+    from .decl import Field, OpDef
 
 
 class Value:
@@ -49,38 +50,49 @@ class Op:
         """The mnemonic, without the dialect's name."""
         return self.opdef.mnemonic
 
+    # These three are made for each class by `gathered`.
+
     @property
     def operands(self) -> list[Value]:
         """All operands in order; absent optional ones are left out."""
-        out: list[Value] = []
-        for f in self.opdef.operands:
-            value = getattr(self, f.attr)
+        raise NotImplementedError
+
+    @property
+    def results(self) -> list[Value]:
+        """All results in order."""
+        raise NotImplementedError
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks of all regions in order; an absent region has none."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{self.name} op>"
+
+
+def gathered(fields: Sequence[Field]) -> property:
+    """Lists what fields of an operation hold, tuples item by item, without what is absent."""
+    if not fields:
+        return property(lambda o: [])
+    get = attrgetter(*(f.attr for f in fields))
+    if len(fields) == 1:
+        if fields[0].arity == "var":
+            return property(lambda o: list(get(o)))
+        return property(lambda o: [] if (value := get(o)) is None else [value])
+    if all(f.arity != "var" for f in fields):
+        return property(lambda o: [value for value in get(o) if value is not None])
+
+    def flat(o: Op) -> list[Any]:
+        out: list[Any] = []
+        for value in get(o):
             if value.__class__ is tuple:
                 out += value
             elif value is not None:
                 out.append(value)
         return out
 
-    @property
-    def results(self) -> list[Value]:
-        """All results in order."""
-        out: list[Value] = []
-        for f in self.opdef.outs:
-            value = getattr(self, f.attr)
-            if value.__class__ is tuple:
-                out += value
-            else:
-                out.append(value)
-        return out
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The blocks of all regions in order; an absent region has none."""
-        regions = self.opdef.regions
-        return [b for f in regions if (b := getattr(self, f.attr)) is not None] if regions else []
-
-    def __repr__(self) -> str:
-        return f"<{self.name} op>"
+    return property(flat)
 
 
 class Refused(TileError):

@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import isqrt
 
 from .attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode, Signedness
+from .comparison import HOLDS
 from .text.floats import FORMATS, is_nan, nearest, scaled, split
 from .types import I1, Scalar
 
@@ -235,18 +236,8 @@ def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, type: 
     if is_nan(type, a) or is_nan(type, b):
         return ordering is ComparisonOrdering.UNORDERED
     x, y = (_key(type, bits) if split(type, bits)[1] else 0 for bits in (a, b))
-    match predicate:
-        case ComparisonPredicate.EQUAL:
-            return x == y
-        case ComparisonPredicate.NOT_EQUAL:
-            return x != y
-        case ComparisonPredicate.LESS_THAN:
-            return x < y
-        case ComparisonPredicate.LESS_THAN_OR_EQUAL:
-            return x <= y
-        case ComparisonPredicate.GREATER_THAN:
-            return x > y
-    return x >= y
+    holds: bool = HOLDS[predicate](x, y)
+    return holds
 
 
 # ---------------------------------------------------------------- conversions

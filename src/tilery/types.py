@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import RLock  # `threading` takes long to import
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ DYNAMIC = -(1 << 63)
 """A tensor view's size or stride that is only known at run time; `?` in text."""
 
 _POOL: WeakValueDictionary[tuple[Any, ...], Type] = WeakValueDictionary()
-_LOCK = threading.RLock()
+_LOCK = RLock()
 
 
 class PaddingValue(Enum):

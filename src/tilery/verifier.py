@@ -81,12 +81,13 @@ def as_error(finding: Finding, file: str = "") -> TileError:
 # ---------------------------------------------------------------- the walk
 
 
-class _Passed(dict[type[Op], tuple[bool, bool, Getter, set[Any]]]):
-    """For each class whether a signature says it all, or with the parent's name all of a block's last operation, how
-    to get one, and which are legal; it lives for one search."""
+class _Passed(dict[type[Op], tuple[Getter, set[Any], set[Any], bool]]):
+    """For each class how to get an operation's signature, which are legal, which of them say it all, and whether they
+    do for a block's last operation together with the parent's name. It lives for one search."""
 
-    def __missing__(self, cls: type[Op]) -> tuple[bool, bool, Getter, set[Any]]:
-        found = self[cls] = (says_all(cls), ends(cls), signature(cls), set())
+    def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any], set[Any], bool]:
+        legal: set[Any] = set()
+        found = self[cls] = (signature(cls), legal, legal if says_all(cls) else set(), ends(cls))
         return found
 
 
@@ -98,16 +99,18 @@ def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     while stack:
         ops, block = stack[-1]
         for o in ops:
-            all_said, last, get, legal = passed[o.__class__]
+            get, legal, enough, last = passed[o.__class__]
             try:
                 mine = get(o)
+                if mine in enough:
+                    continue
                 if last and block is not None and block.ops[-1] is o and scene.ancestors:
-                    mine, all_said = (mine, scene.ancestors[-1].name), True
+                    mine = (mine, scene.ancestors[-1].name)
+                    if mine in legal:
+                        continue
                 known = mine in legal
             except (AttributeError, TypeError):
                 mine, known = None, False  # a field that is missing or of a wrong kind
-            if known and all_said:
-                continue
             findings = scene.before(o, block, known)
             yield from findings
             if not findings and mine is not None:

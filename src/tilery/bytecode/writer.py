@@ -135,6 +135,8 @@ class _File:
         # Backwards, so that the next one is the last.
         self.constant_uses = {key: list(uses[::-1]) for key, uses in (seen.constant_uses if seen else {}).items()}
         self.locations: list[tuple[int, ...]] = list(seen.locations if seen else ())
+        self.taken: set[int] = set()
+        """the lists that functions have been given"""
 
     # ------------------------------------------------------------ indices
 
@@ -321,14 +323,16 @@ class _File:
                 known[inner.loc] = self._location(inner, inner.loc)
         wanted = tuple([known[inner.loc] for inner in (o, *ops)])
         number = self.seen.location_list.get(o.sym_name) if self.seen else None
+        if number is not None and number in self.taken and self.locations[number][: len(wanted)] != wanted:
+            number = None  # another function has it
         if number is None:
             if not any(wanted):
                 return 0
             number = len(self.locations)
             self.locations.append(())
+        self.taken.add(number)
         # What stands behind the function's own locations belongs to nobody, but may stay.
-        old = self.locations[number]
-        self.locations[number] = wanted + old[len(wanted) :] if len(old) > len(wanted) else wanted
+        self.locations[number] = wanted + self.locations[number][len(wanted) :]
         return number + 1
 
     def _debug(self) -> bytearray:

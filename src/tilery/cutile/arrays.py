@@ -5,38 +5,13 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 from collections.abc import Sequence
-from ctypes import c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+from ctypes import c_int64, c_void_p
 from typing import Any
 
-CUDA = 2
+from ..exec.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
 
-# Codes of DLPack for element types, by NumPy's kind or the name of an ml_dtypes type.
-_KINDS = {"i": 0, "u": 1, "f": 2, "b": 6}
-NAMES = {
-    "bfloat16": (4, 16),
-    "float8_e4m3fn": (10, 8),
-    "float8_e5m2": (12, 8),
-    "float8_e8m0fnu": (14, 8),
-}
-
-
-class Tensor(ctypes.Structure):
-    """DLManagedTensor"""
-
-    _fields_ = [
-        ("data", c_void_p),
-        ("device_type", c_int32),
-        ("device_id", c_int32),
-        ("rank", c_int32),
-        ("code", c_uint8),
-        ("bits", c_uint8),
-        ("lanes", c_uint16),
-        ("shape", c_void_p),
-        ("strides", c_void_p),
-        ("byte_offset", c_uint64),
-        ("context", c_void_p),
-        ("deleter", c_void_p),
-    ]
+_KINDS = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}
+"""DLPack's codes by NumPy's kinds."""
 
 
 # Called when cuTile has read the tensor; the memory belongs to the array.
@@ -57,9 +32,10 @@ class HostArray:
     ) -> None:
         rank = len(shape)
         sizes = (c_int64 * (2 * rank))(*shape, *strides)
-        start = ctypes.addressof(sizes)
-        gone = ctypes.cast(forget, c_void_p).value
-        self.tensor = Tensor(address, CUDA, 0, rank, code, bits, 1, start, start + 8 * rank, 0, None, gone)
+        shape_at = ctypes.cast(sizes, ctypes.POINTER(c_int64))
+        strides_at = ctypes.cast(ctypes.addressof(sizes) + 8 * rank, ctypes.POINTER(c_int64))
+        tensor = Tensor(address, CUDA, 0, rank, code, bits, 1, shape_at, strides_at, 0)
+        self.tensor = Managed(tensor, None, ctypes.cast(forget, c_void_p).value)
         self.kept = sizes, owner
 
     def __dlpack__(self, stream: object = None) -> Any:
@@ -71,7 +47,7 @@ class HostArray:
 
 def host_array(array: Any) -> HostArray:
     """A NumPy array for cuTile; it shares the memory."""
-    code, bits = NAMES.get(array.dtype.name) or (_KINDS.get(array.dtype.kind, -1), 8 * array.itemsize)
+    code, bits = NARROW.get(array.dtype.name) or (_KINDS.get(array.dtype.kind, -1), 8 * array.itemsize)
     if code < 0:
         raise TypeError(f"cuTile has no arrays of {array.dtype}")
     strides = [stride // array.itemsize for stride in array.strides]
@@ -80,7 +56,7 @@ def host_array(array: Any) -> HostArray:
 
 def host_argument(value: Any) -> Any:
     """An argument of a launch with its arrays as host arrays. torch's tensors stay: cuTile reads them by itself."""
-    if isinstance(value, tuple) and type(value) is tuple:
+    if type(value) is tuple:
         return tuple(host_argument(item) for item in value)
     if type(value) is list:
         return [host_argument(item) for item in value]
@@ -89,7 +65,7 @@ def host_argument(value: Any) -> Any:
         return dataclasses.replace(value, **changed)
     if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
         return host_array(value)
-    if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr") and value.__dlpack_device__()[0] == 1:
+    if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr") and value.__dlpack_device__()[0] == CPU:
         import numpy as np
 
         return host_array(np.from_dlpack(value))

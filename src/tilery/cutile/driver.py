@@ -89,10 +89,6 @@ def image(bytecode: bytes) -> bytes:
     return MAGIC + struct.pack("<Q", len(bytecode)) + bytecode
 
 
-def bytecode_of(image: bytes) -> bytes:
-    return image[16:]
-
-
 def function(*kinds: Any) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """A function of the driver under its own name; None is success, an exception a failed launch."""
 

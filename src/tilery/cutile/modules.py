@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +67,12 @@ def find_kernel(place: str) -> Any:
     if not path.is_file():
         raise TileError(f"there is no file '{file}'", notes=("a kernel is named as FILE.py::kernel",))
     sys.path.insert(0, str(path.parent.resolve()))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None, "a path that is a file has a spec"
-    loaded = importlib.util.module_from_spec(spec)
+    loader = SourceFileLoader(path.stem, str(path))  # whatever the file is called
+    spec = spec_from_loader(path.stem, loader)
+    assert spec is not None, "a loader has a spec"
+    loaded = module_from_spec(spec)
     sys.modules[path.stem] = loaded
-    spec.loader.exec_module(loaded)
+    loader.exec_module(loaded)
     kinds = import_module("cuda.tile").kernel
     kernels = {key: value for key, value in vars(loaded).items() if isinstance(value, kinds)}
     if not name and len(kernels) == 1:

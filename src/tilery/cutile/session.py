@@ -144,7 +144,7 @@ def engine_named(engine: str | Engine) -> Engine:
     kernels: dict[tuple[bytes, str], Any] = {}
 
     def execute(call: Call) -> None:
-        from .. import compile  # the engines need NumPy
+        from .. import compile  # the engine needs NumPy
         from ..exec.machine import Limits
 
         key = call.bytecode, call.entry

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..diag import TileError
 from ..exec.convention import Array, List, Number, Parameter
-from .arrays import NAMES, HostArray
+from ..exec.dlpack import BOOL, FLOAT, INT, NARROW, UINT
+from .arrays import HostArray
 
 
 def parameters_of(constraints: Sequence[Any], names: Sequence[str]) -> list[Parameter]:
@@ -47,15 +48,15 @@ def width(dtype: Any) -> int:
 # Element types by the names of Tile IR and of cuTile: DLPack's code and the width.
 _WIDTHS = (8, 16, 32, 64)
 ELEMENTS: dict[str, tuple[int, int]] = {
-    **{f"{name}{bits}": (0, bits) for name in ("i", "int") for bits in _WIDTHS},
-    **{f"{name}{bits}": (1, bits) for name in ("u", "uint") for bits in _WIDTHS},
-    **{f"{name}{bits}": (2, bits) for name in ("f", "float") for bits in _WIDTHS[1:]},
-    **dict.fromkeys(("i1", "bool"), (6, 8)),
-    **NAMES,
-    "bf16": NAMES["bfloat16"],
-    "f8E4M3FN": NAMES["float8_e4m3fn"],
-    "f8E5M2": NAMES["float8_e5m2"],
-    "f8E8M0FNU": NAMES["float8_e8m0fnu"],
+    **{f"{name}{bits}": (INT, bits) for name in ("i", "int") for bits in _WIDTHS},
+    **{f"{name}{bits}": (UINT, bits) for name in ("u", "uint") for bits in _WIDTHS},
+    **{f"{name}{bits}": (FLOAT, bits) for name in ("f", "float") for bits in _WIDTHS[1:]},
+    **dict.fromkeys(("i1", "bool"), (BOOL, 8)),
+    **NARROW,
+    "bf16": NARROW["bfloat16"],
+    "f8E4M3FN": NARROW["float8_e4m3fn"],
+    "f8E5M2": NARROW["float8_e5m2"],
+    "f8E8M0FNU": NARROW["float8_e8m0fnu"],
 }
 EXAMPLE = "f32[64, 128], f16[64, 128](1, 64), [i32[8], i32[9]], 16, 1.5, True"
 

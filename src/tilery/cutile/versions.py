@@ -1,4 +1,4 @@
-"""Which releases of cuTile (pip `cuda-tile`) are supported, and what differs between them."""
+"""Which releases of cuTile (pip `cuda-tile`) are supported."""
 
 from __future__ import annotations
 

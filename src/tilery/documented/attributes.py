@@ -18,11 +18,11 @@ from .tables import (
     put_sizes,
     put_string,
     put_type,
-    settled,
     signed,
     sizes_at,
     string_at,
     type_at,
+    whole,
 )
 
 STRING, FLOAT, TYPE, DENSE, STRINGS, DIV_BY, ARRAY, POOLED, SAME, LOWER, UPPER, BOTH, ASSUME = range(1, 14)
@@ -71,13 +71,7 @@ def decode_attr(data: bytes, tables: Tables) -> Attr:
     >>> decode_attr(b"\\x01\\x04hi", Tables())
     StrAttr(value='hi')
     """
-    c = Cursor(data, 0, len(data))
-    try:
-        found = read_attr(c, tables)
-        ended(c, "attribute")
-    except TileError as error:
-        raise settled(error, c.pos) from None
-    return found
+    return whole(data, "attribute", lambda c: read_attr(c, tables))
 
 
 def read_attr(c: Cursor, tables: Tables) -> Attr:

@@ -21,7 +21,7 @@ DOCUMENTS = ("reader", "types", "printer", "operations", "folds")
 STATUSES = {
     "holds": "it is so, and a test fails when it no longer is",
     "differs": "the tools do otherwise; the answer says what, and what tilery offers instead",
-    "unobservable": "addresses, memory, or what only execution shows: no input makes a difference",
+    "unobservable": "the inside of a binary, or what a compiler or a driver does: no input makes a difference",
 }
 INTRO = """\
 # Where the documents and the tools differ

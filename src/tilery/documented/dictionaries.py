@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from ..attrs import Attr, DictAttr, OptimizationHints
 from ..bytecode import debuginfo
@@ -19,25 +19,12 @@ from .tables import (
     attribute_at,
     attribute_index,
     count,
-    ended,
     put_sizes,
     put_string,
-    settled,
     sizes_at,
     string_at,
+    whole,
 )
-
-T = TypeVar("T")
-
-
-def _whole(data: bytes, what: str, read: Callable[[Cursor], T]) -> T:
-    c = Cursor(data, 0, len(data))
-    try:
-        found = read(c)
-        ended(c, what)
-    except TileError as error:
-        raise settled(error, c.pos) from None
-    return found
 
 
 @cache
@@ -55,7 +42,7 @@ def enum_attr(member: Member) -> EnumAttr:
 
 def decode_dict(data: bytes, tables: Tables) -> DictAttr:
     """Named attributes: a number of entries, each a key and a reference, or an enumeration's number."""
-    return _whole(data, "dictionary", lambda c: _dict(c, tables))
+    return whole(data, "dictionary", lambda c: _dict(c, tables))
 
 
 def _dict(c: Cursor, tables: Tables) -> DictAttr:
@@ -84,7 +71,7 @@ def encode_dict(attr: DictAttr, tables: Tables) -> bytes:
 
 def decode_hints(data: bytes, tables: Tables) -> OptimizationHints:
     """Optimization hints: a number of entries, each an architecture and a reference to a dictionary."""
-    hints = _whole(data, "hints", lambda c: _dict(c, tables))
+    hints = whole(data, "hints", lambda c: _dict(c, tables))
     for key, value in hints.items:
         if not isinstance(value, DictAttr):
             raise TileError(f"the hints for '{key}' are no dictionary", offset=0)
@@ -97,7 +84,7 @@ def encode_hints(hints: OptimizationHints, tables: Tables) -> bytes:
 
 def decode_segments(data: bytes) -> tuple[int, ...]:
     """How many operands each segment has: a rank and zig-zag numbers."""
-    return _whole(data, "segments", lambda c: tuple(c.svarint() for _ in range(count(c, "rank"))))
+    return whole(data, "segments", lambda c: tuple(c.svarint() for _ in range(count(c, "rank"))))
 
 
 def encode_segments(sizes: Sequence[int]) -> bytes:
@@ -110,7 +97,7 @@ def encode_segments(sizes: Sequence[int]) -> bytes:
 
 def decode_shape(data: bytes) -> tuple[int, ...]:
     """A shape that is an attribute by itself."""
-    return _whole(data, "shape", sizes_at)
+    return whole(data, "shape", sizes_at)
 
 
 def encode_shape(shape: Sequence[int]) -> bytes:
@@ -141,7 +128,7 @@ def decode_debug(data: bytes, tables: Tables, entries: Sequence[Attr | None] = (
             raise TileError(f"debug entry {index} is an unknown location", offset=start)
         return found
 
-    return _whole(data, "debug entry", lambda c: debuginfo.read_entry(c, string, entry))
+    return whole(data, "debug entry", lambda c: debuginfo.read_entry(c, string, entry))
 
 
 def encode_debug(node: Attr | None, tables: Tables, entries: Sequence[Attr | None] = ()) -> bytes:

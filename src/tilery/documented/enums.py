@@ -9,7 +9,7 @@ from ..bytecode.wire import Cursor, enclose, put_varint
 from ..diag import TileError
 from ..types import PaddingValue
 from ..version import V13_1
-from .tables import ended, settled
+from .tables import whole
 
 
 class Width(Enum):
@@ -60,13 +60,7 @@ def decode_enum(data: bytes, name: str) -> Member:
     """
     if name not in ENUMS:
         raise TileError(f"unknown enumeration '{name}', expected one of {', '.join(ENUMS)}")
-    c = Cursor(data, 0, len(data))
-    try:
-        member = read_enum(c, name)
-        ended(c, "number")
-    except TileError as error:
-        raise settled(error, c.pos) from None
-    return member
+    return whole(data, "number", lambda c: read_enum(c, name))
 
 
 def name_of(member: object) -> str | None:

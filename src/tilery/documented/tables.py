@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..attrs import Attr, DictAttr, Loc
 from ..bytecode.wire import U64, Cursor, decode_text, enclose, encode_text, put_varint
 from ..diag import TileError
 from ..types import SCALARS, Type
 
+T = TypeVar("T")
+
 LEAF = SCALARS["f8E8M0FNU"]
 """The type of tag 18: an element of tiles and views, and nothing else."""
 LEAF_RULE = "f8E8M0FNU, type tag 18, can only be the element of a tile or a view"
-I64_MIN = -(1 << 63)
 FIRST, LAST = (13, 1, 0), (13, 1, (1 << 32) - 1)
 """The versions that the documented reader accepts, both included."""
 
@@ -43,6 +45,17 @@ def settled(error: TileError, end: int) -> TileError:
         enclose(error, str(error.notes.pop(0)))
     error.offset = end if error.offset is None else error.offset
     return error
+
+
+def whole(data: bytes, what: str, read: Callable[[Cursor], T]) -> T:
+    """The one thing that the bytes hold."""
+    c = Cursor(data, 0, len(data))
+    try:
+        found = read(c)
+        ended(c, what)
+    except TileError as error:
+        raise settled(error, c.pos) from None
+    return found
 
 
 def ended(c: Cursor, what: str) -> None:

@@ -21,7 +21,7 @@ from ..types import (
     Token,
     Type,
 )
-from .tables import LEAF, Tables, count, ended, put_sizes, put_type, settled, sizes_at, type_at
+from .tables import LEAF, Tables, count, put_sizes, put_type, sizes_at, type_at, whole
 
 LAST_TAG = LEAF.tag
 _TAGS = {row.cls: row.tag for row in ROWS}
@@ -35,13 +35,7 @@ def decode_type(data: bytes, types: Sequence[Type] = ()) -> Type:
     >>> decode_type(bytes.fromhex("0d 00 02 08 10"), [SCALARS["i32"]])
     tile<8x16xi32>
     """
-    c = Cursor(data, 0, len(data))
-    try:
-        found = read_type(c, Tables(types))
-        ended(c, "type")
-    except TileError as error:
-        raise settled(error, c.pos) from None
-    return found
+    return whole(data, "type", lambda c: read_type(c, Tables(types)))
 
 
 def read_type(c: Cursor, tables: Tables) -> Type:

@@ -1,4 +1,4 @@
-"""Execution: numerics, memory and the engines. NumPy is imported in here and nowhere above."""
+"""The reference engine: numerics, memory, control flow and launches. It needs NumPy, which nothing below it does."""
 
 from __future__ import annotations
 

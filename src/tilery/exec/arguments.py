@@ -13,6 +13,7 @@ from ..attrs import RoundingMode
 from ..diag import TileError
 from ..ops import Entry
 from ..types import F64, I1, Ptr, Scalar, Tile, Type
+from . import dlpack
 from .convention import Extent, expand
 from .memory import Memory
 from .numerics.convert import float_to_float
@@ -186,7 +187,7 @@ def locate(value: Any) -> Place:
         return _from_dlpack(value)
     try:
         array = np.asarray(value)
-    except Exception as error:
+    except Exception as error:  # code of another library runs here, which may raise anything
         raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
     low, high = np.lib.array_utils.byte_bounds(array)
     if not array.size:
@@ -204,63 +205,44 @@ def locate(value: Any) -> Place:
     return Place(array.ctypes.data, low, high, name, item, array.shape, strides, writable, array)
 
 
-class _DLTensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("vector", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("offset", ctypes.c_uint64),
-    )
-
-
-_DL_CPU = (1, 3)
-"""Memory of the host, pinned or not."""
-_DL_NAMES = {
-    0: "int{bits}",
-    1: "uint{bits}",
-    2: "float{bits}",
-    4: "bfloat16",
-    6: "bool",
-    10: "float8_e4m3fn",
-    12: "float8_e5m2",
-    14: "float8_e8m0fnu",
-    17: "float4_e2m1fn",
+_DLPACK_NAMES = {
+    dlpack.INT: "int{bits}",
+    dlpack.UINT: "uint{bits}",
+    dlpack.FLOAT: "float{bits}",
+    dlpack.BOOL: "bool",
+    **{code: name for name, (code, _) in dlpack.NARROW.items()},
+    dlpack.FLOAT4: "float4_e2m1fn",
 }
 
 
 def _from_dlpack(value: Any) -> Place:
     """DLPack's own structure, because NumPy does not take bf16 and narrower from it."""
-    if hasattr(value, "detach"):
-        value = value.detach()
-    if hasattr(value, "is_neg") and value.is_neg():
-        raise TileError("this tensor has its numbers with the other sign in memory; pass its resolve_neg()")
     try:
-        capsule = value.__dlpack__()
-    except Exception as error:
+        if hasattr(value, "detach"):  # torch does not give the memory of what has a gradient
+            value = value.detach()
+        negated = hasattr(value, "is_neg") and value.is_neg()
+        capsule = None if negated else value.__dlpack__()
+    except Exception as error:  # as above: code of another library
         raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
+    if capsule is None:
+        raise TileError("this tensor has its numbers with the other sign in memory; pass its resolve_neg()")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     try:
-        tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+        tensor = dlpack.Tensor.from_address(pointer(capsule, b"dltensor"))
     except (TypeError, ValueError) as error:
         raise TileError(f"this {type(value).__name__} does not give its memory: {error}") from None
-    if tensor.device_type not in _DL_CPU:
+    if tensor.device_type not in (dlpack.CPU, dlpack.CUDA_HOST):
         raise TileError(f"this {type(value).__name__} is not in the memory of the host")
-    shape = tuple(tensor.shape[: tensor.ndim])
-    strides = tuple(tensor.strides[: tensor.ndim]) if tensor.strides else _row_major(shape)
-    item = (tensor.bits * tensor.vector + 7) // 8
+    shape = tuple(tensor.shape[: tensor.rank])
+    strides = tuple(tensor.strides[: tensor.rank]) if tensor.strides else _row_major(shape)
+    item = (tensor.bits * tensor.lanes + 7) // 8
     address = (tensor.data or 0) + tensor.offset
     steps = [(n - 1) * s * item for n, s in zip(shape, strides)]
     empty = 0 in shape
     low = address + sum(s for s in steps if s < 0)
     high = low if empty else address + sum(s for s in steps if s > 0) + item
-    name = _DL_NAMES.get(tensor.code, f"DLPack type {tensor.code}").format(bits=tensor.bits)
+    name = _DLPACK_NAMES.get(tensor.code, f"DLPack type {tensor.code}").format(bits=tensor.bits)
     return Place(address, low, high, name, item, shape, strides, True, (value, capsule))
 
 

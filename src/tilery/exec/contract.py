@@ -12,8 +12,9 @@ from ..attrs import Dense, IntAttr
 from ..attrs import MemoryOrderingSemantics as Ordering
 from ..ir import Block, Value, clone, walk
 from ..ops import Entry, Module
-from ..smith import Buffer, Contract, Launch
+from ..smith import Buffer, Contract, Launch, smith_with_contract
 from ..types import I4, I32, Function, Ptr, Scalar, Tile
+from ..version import SUPPORTED
 from .launch import Loaded
 from .machine import Limits
 from .numerics.convert import to_f64
@@ -65,6 +66,25 @@ def arguments(launch: Launch, seed: int) -> list[Any]:
 
 
 # ---------------------------------------------------------------- letting every value be seen
+
+BRANCHING = {
+    "for": 3,
+    "Control Flow": 2,
+    "Integer": 3,
+    "Core": 2,
+    "Floating Point": 2,
+    "Memory": 2,
+    "Views": 1,
+    "Conversions": 1,
+}
+"""A mix in which loops and branches nest, so that passes on them have something to do."""
+
+
+def drawn(seed: int) -> tuple[Module, Contract]:
+    """A random module to execute, with all its values seen: versions take turns, every other module branches a lot."""
+    version = SUPPORTED[seed % len(SUPPORTED)]
+    mix = BRANCHING if seed // len(SUPPORTED) % 2 else None
+    return observed(*smith_with_contract(seed, version=version, size=40, mix=mix))
 
 
 def observed(module: Module, contract: Contract) -> tuple[Module, Contract]:

@@ -6,7 +6,8 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -141,26 +142,18 @@ class Kernel:
             return
 
         def work(machine: Machine) -> None:
-            try:
+            with suppress(Stopped):  # for what happened in another thread, which tells of it
                 machine.run(grid_batches(machine, self._program, env, lanes, chunks))
-            except Stopped:
-                pass
-            except BaseException:
-                stop()
-                raise
-
-        def stop() -> None:
-            for machine in machines:
-                machine.stop = True
 
         with ThreadPoolExecutor(len(machines)) as pool:
-            futures = [pool.submit(work, machine) for machine in machines]
             try:
-                for future in futures:
-                    future.result()
-            except BaseException:
-                stop()
-                raise
+                futures = [pool.submit(work, machine) for machine in machines]
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:  # an error or an interrupt ends the other threads too
+                for machine in machines:
+                    machine.stop = True
+            for future in futures:
+                future.result()
 
 
 class _Shared(Iterator[int]):

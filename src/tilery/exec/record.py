@@ -9,11 +9,10 @@ import ctypes
 import json
 import struct
 import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from ..diag import TileError
 from ..ops import Module
@@ -25,12 +24,6 @@ ALIGNMENT = 256
 """What kernels are told of addresses is about smaller powers of two; memory is placed again with the same remainder."""
 LIMIT = 1 << 34
 """Bytes that a file may ask for; a larger size is a broken file."""
-
-
-# What zipfile, zlib and json make of broken files: RuntimeError of encrypted ones and of JSON that is too deep, OSError
-# of places that are not in the file.
-ZIP = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError)
-BROKEN = (*ZIP, ArithmeticError, KeyError, TypeError, ValueError)
 
 
 class Pointer(NamedTuple):
@@ -164,28 +157,26 @@ def save(path: str | PathLike[str], launch: Recorded) -> None:
 
 def load(path: str | PathLike[str]) -> Recorded:
     """Read a launch from a file; a TileError where it is none."""
-    with open(path, "rb") as raw:
+    with open(path, "rb") as opened:
         try:
-            found = read(raw)
+            with zipfile.ZipFile(opened) as file:
+                found = _read(file)
             check(found)
-            return found
-        except BROKEN as error:
+        except Exception as error:  # of archives, compression, JSON and the facts in it: broken ones have no one error
             raise TileError(f"this is no recorded launch: {error}", file=fspath(path)) from None
+    return found
 
 
-def read(raw: BinaryIO) -> Recorded:
-    with zipfile.ZipFile(raw) as file:
-        if sum(info.file_size for info in file.infolist()) > LIMIT:
-            raise ValueError("it is too large")
-        facts = json.loads(file.read("launch.json"))
-        if facts["format"] != FORMAT:
-            raise ValueError(f"its format is {facts['format']}, expected {FORMAT}")
-        buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
-        x, y, z = map(int, facts["grid"])
-        arguments = [
-            Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]
-        ]
-        return Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
+def _read(file: zipfile.ZipFile) -> Recorded:
+    if sum(info.file_size for info in file.infolist()) > LIMIT:
+        raise ValueError("it is too large")
+    facts = json.loads(file.read("launch.json"))
+    if facts["format"] != FORMAT:
+        raise ValueError(f"its format is {facts['format']}, expected {FORMAT}")
+    buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
+    x, y, z = map(int, facts["grid"])
+    arguments = [Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]]
+    return Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
 
 
 def read_buffer(data: bytes, facts: dict[str, Any]) -> Buffer:

@@ -7,7 +7,10 @@ hundreds of millions of f32 arguments of the functions of one operand and millio
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..attrs import RoundingMode
+from ..ir import Op
 from ..ops import (
     AbsF,
     AddF,
@@ -141,86 +144,36 @@ def remf(o: RemF, lhs: Array, rhs: Array) -> Array:
     return order.remainder(lhs, rhs)
 
 
-@executes(Exp, note=within(2, 1, " `approx` differs by up to 53."))
-def exp(o: Exp, source: Array) -> Array:
-    """e to this power."""
-    return functions.apply(functions.EXP, source)
+FUNCTIONS: dict[type[Op], tuple[functions.Function, str]] = {
+    Exp: (functions.EXP, within(2, 1, " `approx` differs by up to 53.")),
+    Exp2: (functions.EXP2, within(2, 1)),
+    Log: (functions.LOG, within(1, 1)),
+    Log2: (functions.LOG2, within(1, 1)),
+    Sin: (functions.SIN, within(1, 1)),
+    Cos: (functions.COS, within(2, 1)),
+    Tan: (functions.TAN, within(3, 2)),
+    SinH: (functions.SINH, within(3, 1)),
+    CosH: (functions.COSH, within(2, 1)),
+    TanH: (functions.TANH, within(2, 2, " `approx` differs by up to 134.")),
+    Atan2: (functions.ATAN2, within(2, 2)),  # of x / y, in the quadrant of the two signs
+    FPowF: (functions.POW, within(1, 1)),
+    Rsqrt: (functions.RSQRT, within(2, 1)),
+}
 
 
-@executes(Exp2, note=within(2, 1))
-def exp2(o: Exp2, source: Array) -> Array:
-    """Two to this power."""
-    if o.flush_to_zero:
-        return flushed(functions.apply(functions.EXP2, flushed(source)))
-    return functions.apply(functions.EXP2, source)
+def applied(function: functions.Function) -> Callable[..., Array]:
+    """What executes an operation that is this function, of one operand or two."""
+
+    def run(o: Op, *operands: Array) -> Array:
+        if getattr(o, "flush_to_zero", False):  # few of them have it
+            return flushed(functions.apply(function, *map(flushed, operands)))
+        return functions.apply(function, *operands)
+
+    return run
 
 
-@executes(Log, note=within(1, 1))
-def log(o: Log, source: Array) -> Array:
-    """The natural logarithm."""
-    return functions.apply(functions.LOG, source)
-
-
-@executes(Log2, note=within(1, 1))
-def log2(o: Log2, source: Array) -> Array:
-    """The logarithm to base two."""
-    return functions.apply(functions.LOG2, source)
-
-
-@executes(Sin, note=within(1, 1))
-def sin(o: Sin, source: Array) -> Array:
-    """The sine."""
-    return functions.apply(functions.SIN, source)
-
-
-@executes(Cos, note=within(2, 1))
-def cos(o: Cos, source: Array) -> Array:
-    """The cosine."""
-    return functions.apply(functions.COS, source)
-
-
-@executes(Tan, note=within(3, 2))
-def tan(o: Tan, source: Array) -> Array:
-    """The tangent."""
-    return functions.apply(functions.TAN, source)
-
-
-@executes(SinH, note=within(3, 1))
-def sinh(o: SinH, source: Array) -> Array:
-    """The hyperbolic sine."""
-    return functions.apply(functions.SINH, source)
-
-
-@executes(CosH, note=within(2, 1))
-def cosh(o: CosH, source: Array) -> Array:
-    """The hyperbolic cosine."""
-    return functions.apply(functions.COSH, source)
-
-
-@executes(TanH, note=within(2, 2, " `approx` differs by up to 134."))
-def tanh(o: TanH, source: Array) -> Array:
-    """The hyperbolic tangent."""
-    return functions.apply(functions.TANH, source)
-
-
-@executes(Atan2, note=within(2, 2))
-def atan2(o: Atan2, x: Array, y: Array) -> Array:
-    """The angle whose tangent is x / y, in the quadrant of the two signs."""
-    return functions.apply(functions.ATAN2, x, y)
-
-
-@executes(FPowF, note=within(1, 1))
-def fpowf(o: FPowF, source: Array, exponent: Array) -> Array:
-    """The power."""
-    return functions.apply(functions.POW, source, exponent)
-
-
-@executes(Rsqrt, note=within(2, 1))
-def rsqrt(o: Rsqrt, source: Array) -> Array:
-    """One over the square root."""
-    if o.flush_to_zero:
-        return flushed(functions.apply(functions.RSQRT, flushed(source)))
-    return functions.apply(functions.RSQRT, source)
+for _cls, (_function, _note) in FUNCTIONS.items():
+    executes(_cls, note=_note)(applied(_function))
 
 
 @executes(FPowI, note="Squared and multiplied in f32 or f64, bit for bit as an H200 does it. A set i1 counts as -1.")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..attrs import ComparisonPredicate, RoundingMode, Signedness
+from ..attrs import RoundingMode, Signedness
+from ..comparison import HOLDS
 from ..ops import (
     AbsI,
     AddI,
@@ -33,14 +34,6 @@ from .tiles import Array, unsigned
 SIGNED = Signedness.SIGNED
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
-COMPARE: dict[ComparisonPredicate, np.ufunc] = {
-    ComparisonPredicate.EQUAL: np.equal,
-    ComparisonPredicate.NOT_EQUAL: np.not_equal,
-    ComparisonPredicate.LESS_THAN: np.less,
-    ComparisonPredicate.LESS_THAN_OR_EQUAL: np.less_equal,
-    ComparisonPredicate.GREATER_THAN: np.greater,
-    ComparisonPredicate.GREATER_THAN_OR_EQUAL: np.greater_equal,
-}
 OVERSHIFT = "A shift by the width of the type or more moves every bit out"
 BY_ZERO = (
     "by zero gives all bits set, as on an H200 (of 64 bits only the lower half, where the upper half of the dividend "
@@ -186,7 +179,7 @@ def _by_zero(a: Array) -> Array:
 def cmpi(o: CmpI, lhs: Array, rhs: Array) -> Array:
     """Whether the comparison holds."""
     a, b = read(lhs, o.signedness), read(rhs, o.signedness)
-    holds: Array = COMPARE[o.comparison_predicate](a, b)
+    holds: Array = HOLDS[o.comparison_predicate](a, b)
     return holds
 
 

@@ -7,6 +7,7 @@ repeated for every element, within brackets. Any text ends at its first zero byt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
@@ -72,7 +73,7 @@ def _pieces(text: str, types: list[Type]) -> list[bytes | Repeated]:
     position, waiting = 0, iter(types)
     while (found := text.find("%", position)) >= 0:
         out.append(_raw(text[position:found]))
-        match = CONVERSION.match(text, found)
+        match = re.compile(CONVERSION).match(text, found)
         if match is None:
             # As in `%z%%3`: what the verifier takes for `%%` is partly of an earlier conversion.
             return [*out, _raw(text[found:])]

@@ -26,7 +26,7 @@ from .checks import Answer
 from .common import TOKEN_IN, TOKEN_OUT
 
 GROUP = "Miscellaneous"
-CONVERSION = re.compile(r"%[^diuoxXeEfFgGaAcsSpn%]*[diuoxXeEfFgGaAcsSpn%]", re.S)
+CONVERSION = r"(?s)%[^diuoxXeEfFgGaAcsSpn%]*[diuoxXeEfFgGaAcsSpn%]"
 MAX_DIVISOR = 1 << 62
 
 
@@ -122,9 +122,10 @@ class PrintTko(Op):
 
     def check(self) -> Answer:
         """The text has a format for each value: `%`, anything, and a letter of C's printf."""
+        conversion = re.compile(CONVERSION)
         wanted, position = 0, 0
         while (position := self.str_.find("%", position)) >= 0:
-            found = CONVERSION.match(self.str_, position)
+            found = conversion.match(self.str_, position)
             if found is None:
                 return Problem("found unterminated format expression", "str")
             wanted += found[0] != "%%"

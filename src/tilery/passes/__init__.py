@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from ..diag import TileError
+from ..gcpause import paused
 from ..ir import Op
 from ..ops import Module
 from ..rewrite import Report, isolated
@@ -184,26 +184,17 @@ def _options(found: Pass, tokens: list[str], at: int) -> tuple[dict[str, OptionV
 
 def run_pipeline(module: Module, pipeline: Pipeline, after: Callable[[Step, Report], None] | None = None) -> Report:
     """Run passes on a module, in place; `after` is called after each one with its own report."""
-    paused = gc.isenabled()
-    gc.disable()  # passes make little garbage that is cyclic: collecting meanwhile costs a third of the time
-    try:
-        return _run(module, pipeline, after)
-    finally:
-        if paused:
-            gc.enable()
-
-
-def _run(module: Module, pipeline: Pipeline, after: Callable[[Step, Report], None] | None) -> Report:
     total = Report()
-    for step in pipeline.steps:
-        report = Report()
-        for root in _roots(module, step):
-            step.run.run(root, report, **step.options)
-        if report.changed and module.layout is not None:
-            module.layout = module.layout.changed()
-        total.add(report)
-        if after is not None:
-            after(step, report)
+    with paused:  # passes make little garbage that is cyclic: collecting meanwhile costs a third of the time
+        for step in pipeline.steps:
+            report = Report()
+            for root in _roots(module, step):
+                step.run.run(root, report, **step.options)
+            if report.changed and module.layout is not None:
+                module.layout = module.layout.changed()
+            total.add(report)
+            if after is not None:
+                after(step, report)
     return total
 
 

@@ -7,9 +7,10 @@ do signed operations on i1 whose sign would matter.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import and_, eq, ge, gt, le, lt, ne, or_, xor
+from operator import and_, or_, xor
 
-from ..attrs import ComparisonPredicate, Dense, IntegerOverflow, RoundingMode, Signedness
+from ..attrs import Dense, IntegerOverflow, RoundingMode, Signedness
+from ..comparison import EQ, HOLDS, NE
 from ..ir import Op, Value
 from ..ops import (
     AbsI,
@@ -197,26 +198,17 @@ def fold_shift_right(o: ShRI) -> Op | None:
 
 # ---------------------------------------------------------------- comparison and conversion
 
-COMPARE: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
-    ComparisonPredicate.EQUAL: eq,
-    ComparisonPredicate.NOT_EQUAL: ne,
-    ComparisonPredicate.LESS_THAN: lt,
-    ComparisonPredicate.LESS_THAN_OR_EQUAL: le,
-    ComparisonPredicate.GREATER_THAN: gt,
-    ComparisonPredicate.GREATER_THAN_OR_EQUAL: ge,
-}
-
 
 @rule(CmpI)
 def fold_comparison(o: CmpI) -> Op | None:
     """cmpi of constants is whether it holds"""
-    ordered = o.comparison_predicate not in (ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL)
+    ordered = o.comparison_predicate not in (EQ, NE)
     if ordered and sign_unclear(o.lhs, o.signedness):
         return None
-    kind, compare = Integers(o.lhs), COMPARE[o.comparison_predicate]
+    kind, holds = Integers(o.lhs), HOLDS[o.comparison_predicate]
 
     def one(a: int, b: int) -> int:
-        return int(compare(kind.read(a, o.signedness), kind.read(b, o.signedness)))
+        return int(holds(kind.read(a, o.signedness), kind.read(b, o.signedness)))
 
     return fold_elements(o.result, one, o.lhs, o.rhs)
 

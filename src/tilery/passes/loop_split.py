@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..attrs import ComparisonPredicate, IntAttr, Signedness
+from ..comparison import EQ, GE, GT, MIRROR, NE
 from ..ir import Block, Op, Value, clone, walk
 from ..ops import (
     CmpI,
@@ -35,13 +36,7 @@ HEAVY = (LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko, MmaF, MmaI, Reduce,
 GROWTH = 16
 """How many times as large a module may become: nested loops that all split would double it at every level."""
 
-MIRRORED = {
-    ComparisonPredicate.LESS_THAN: ComparisonPredicate.GREATER_THAN,
-    ComparisonPredicate.LESS_THAN_OR_EQUAL: ComparisonPredicate.GREATER_THAN_OR_EQUAL,
-    ComparisonPredicate.GREATER_THAN: ComparisonPredicate.LESS_THAN,
-    ComparisonPredicate.GREATER_THAN_OR_EQUAL: ComparisonPredicate.LESS_THAN_OR_EQUAL,
-}
-LATER = (ComparisonPredicate.GREATER_THAN, ComparisonPredicate.GREATER_THAN_OR_EQUAL)
+LATER = (GT, GE)
 """The comparisons that are false first and true later."""
 
 
@@ -142,10 +137,10 @@ def _splittable(loop: For, branch: If, inside: set[Op | Block]) -> tuple[CmpI, C
     if compare.lhs is counter:
         bound = compare.rhs
     elif compare.rhs is counter:
-        bound, predicate = compare.lhs, MIRRORED.get(predicate, predicate)
+        bound, predicate = compare.lhs, MIRROR[predicate]
     else:
         return None
-    if predicate not in MIRRORED or bound.owner in inside:
+    if predicate in (EQ, NE) or bound.owner in inside:
         return None
     return compare, predicate, bound
 

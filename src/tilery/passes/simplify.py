@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..attrs import ComparisonPredicate, Signedness
+from ..attrs import Signedness
+from ..comparison import EQ, NE
 from ..ir import Block, Op, Value
 from ..ops import AddI, AndI, CmpI, Constant, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI
 from ..rewrite import Report, erase_dead, isolated, map_operands, uses
@@ -24,7 +25,7 @@ assert simplify_laws  # importing them declares them
 ROUNDS = 16
 LOWERED = (AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI)
 """The operations that trees are made of; everything else is a leaf."""
-EQUALITY = (ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL)
+EQUALITY = (EQ, NE)
 CONE = 64
 """How many operations are looked at to find out what a rewrite makes superfluous."""
 

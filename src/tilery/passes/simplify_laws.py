@@ -7,22 +7,14 @@ from functools import reduce
 from operator import and_, or_, xor
 
 from ..attrs import ComparisonPredicate, Signedness
+from ..comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
 from ..types import I1
 from .simplify_tree import MAX_ARGS, Node, Tree, law
 
-EQ, NE = ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL
-LT, LE = ComparisonPredicate.LESS_THAN, ComparisonPredicate.LESS_THAN_OR_EQUAL
-GT, GE = ComparisonPredicate.GREATER_THAN, ComparisonPredicate.GREATER_THAN_OR_EQUAL
-INVERSE = {EQ: NE, NE: EQ, LT: GE, GE: LT, GT: LE, LE: GT}
-MIRROR = {EQ: EQ, NE: NE, LT: GT, GT: LT, LE: GE, GE: LE}
-HOLDS: dict[ComparisonPredicate, Callable[[int, int], bool]] = {
-    EQ: lambda a, b: a == b, NE: lambda a, b: a != b, LT: lambda a, b: a < b,
-    LE: lambda a, b: a <= b, GT: lambda a, b: a > b, GE: lambda a, b: a >= b,
-}  # fmt: skip
 AT_LOW: dict[ComparisonPredicate, bool | ComparisonPredicate] = {LT: False, GE: True, GT: NE, LE: EQ}
 AT_HIGH: dict[ComparisonPredicate, bool | ComparisonPredicate] = {GT: False, LE: True, LT: NE, GE: EQ}
 BITWISE: dict[str, Callable[[int, int], int]] = {"and": and_, "or": or_, "xor": xor}
-DUAL = {"and": "or", "or": "and"}
+DUAL = {"and": "or", "or": "and", "min": "max", "max": "min"}
 SIGNED, UNSIGNED = Signedness.SIGNED, Signedness.UNSIGNED
 
 
@@ -36,9 +28,9 @@ def extremes(node: Node, signedness: Signedness) -> tuple[int, int]:
     return (half, half - 1) if signedness is SIGNED else (0, node.ones)
 
 
-def neutral(node: Node) -> int:
-    """The bits that change nothing in a variadic operation."""
-    match node.kind:
+def neutral(node: Node, kind: str | None = None) -> int:
+    """The bits that change nothing in a variadic operation, or in one of another kind on the same numbers."""
+    match kind or node.kind:
         case "and":
             return node.ones
         case "min":
@@ -49,15 +41,8 @@ def neutral(node: Node) -> int:
 
 
 def absorbing(node: Node) -> int:
-    """The bits that decide an `and`, `or`, `min` or `max` alone."""
-    match node.kind:
-        case "or":
-            return node.ones
-        case "min":
-            return extremes(node, node.data)[0]
-        case "max":
-            return extremes(node, node.data)[1]
-    return 0
+    """The bits that decide an `and`, `or`, `min` or `max` alone: those that change nothing in its dual."""
+    return neutral(node, DUAL[node.kind])
 
 
 # ---------------------------------------------------------------- negation

@@ -58,7 +58,7 @@ def _may_return(k: Kernel) -> bool:
 
 
 def _if(k: Kernel, leave: bool, returning: bool = False) -> bool:
-    condition = get(k, Tile((), I1))
+    condition = _condition(k)
     effects = k.effects and k.chance(0.6)
     given: tuple[Value, ...] = ()
     with k.region(effects=effects) as then:
@@ -92,6 +92,17 @@ def _if(k: Kernel, leave: bool, returning: bool = False) -> bool:
     if token:
         k.wrote(results[-1])
     return True
+
+
+def _condition(k: Kernel) -> Value:
+    """Any condition; in a `for` often whether its counter has passed a bound from outside: there it can be split."""
+    passed = k.frames[-1].passed if k.frames else None
+    if passed is None or k.chance(0.3):
+        return get(k, Tile((), I1))
+    counter, bound, signedness = passed
+    lhs, rhs = k.rng.choice(((counter, bound), (bound, counter)))
+    predicate = k.rng.choice(list(ComparisonPredicate))
+    return k.emit(ops.CmpI(comparison_predicate=predicate, lhs=lhs, rhs=rhs, signedness=signedness)).result
 
 
 def _leave(k: Kernel, returning: bool) -> bool:
@@ -136,6 +147,8 @@ def for_loop(k: Kernel, opdef: OpDef) -> bool:
     start, step, trips = k.rng.choice((0, 0, 0, 1, 5, -3)), k.rng.choice((1, 1, 2, 7)), k.rng.randrange(5)
     unsigned = k.has(ops.For, "unsignedCmp") and start >= 0 and k.chance(0.3)
     low, by = number(k, counter, start), number(k, counter, step)
+    near = k.rng.randrange(start - 1, start + trips * step + 2)
+    bound = number(k, counter, near if k.chance(0.9) else k.rng.choice(limits(counter.element)))  # type: ignore[arg-type]  # an integer
     if start == 0 and step == 1 and k.chance(0.3):
         high = index(k, 4, (), counter.element)  # type: ignore[arg-type]  # an integer
         last = k.facts.range(high)[1] - 1
@@ -148,10 +161,13 @@ def for_loop(k: Kernel, opdef: OpDef) -> bool:
     carried = inits + k.carried_token(effects)
     args = [Value(counter), *(Value(v.type) for v in carried)]
     k.facts.ranges[args[0]] = (start, max(start, last))
-    frame = Frame(ops.For, types, types, effects)
+    passed = (args[0], bound, Signedness.UNSIGNED if unsigned else Signedness.SIGNED)
+    frame = Frame(ops.For, types, types, effects, passed=passed)
     with k.region(args, effects) as body:
         _enter(k, frame, args)
         k.fill(block_size(k))
+        if k.depth < DEEPEST and k.chance(0.4):
+            _if(k, leave=k.chance(0.15))
         go_on(k, frame)
         k.frames.pop()
     o = ops.For(lowerBound=low, upperBound=high, step=by, initValues=carried, unsignedCmp=unsigned, region=body)

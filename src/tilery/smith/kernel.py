@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from .. import ops
-from ..attrs import Dense, FloatAttr, IntAttr
+from ..attrs import Dense, FloatAttr, IntAttr, Signedness
 from ..decl import OpDef
 from ..ir import Block, Op, Value
 from ..types import I32, TOKEN, Ptr, PtrAttr, Scalar, Tile, Type
@@ -65,6 +65,8 @@ class Frame:
     token: bool
     counter: Value | None = None
     """What `continue` in a `loop` passes first, so that it ends; without one there is no `continue`."""
+    passed: tuple[Value, Value, Signedness] | None = None
+    """The counter of a `for`, a bound from outside it, and how the loop compares them."""
 
 
 def create(opdef: OpDef, **fields: Any) -> Any:

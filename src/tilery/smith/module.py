@@ -48,7 +48,8 @@ def smith_with_contract(
     # Bytecode keeps no order between globals and entries; readers put the globals first.
     module = ops.Module(body=Block([], [*unit.globals, *(o for o, _ in made)]))
     if ops.Module.opdef.field("producer").since <= version and rng.random() < 0.3:
-        module.producer = draw.text(rng) or None
+        # Text shows it as a line of its own, so one with line breaks would not come back.
+        module.producer = " ".join(draw.text(rng).splitlines()) or None
     return module, Contract(tuple(launch for _, launch in made))
 
 

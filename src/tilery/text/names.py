@@ -140,10 +140,11 @@ class Namer:
     def __init__(self, hints: bool, limit: int) -> None:
         self.names = Names(limit)
         self.texts: dict[Value, str] = self.names
-        self.hints, self.limit = hints, limit
-        self.size = self.hinted = 0
-        self.used: set[str] = set()
-        self.log: list[str] = []
+        self.hints = hints
+        self.hinted = 0
+        """the length of all hints that grow with what they are made from; other names are short"""
+        self.used: dict[str, None] = {}
+        """the names made from hints, the latest last"""
         self.arguments = self.conflicts = self.end = 0
         self.numbers = ["%0"]
         self.fresh: Iterator[str] = iter(())
@@ -163,9 +164,10 @@ class Namer:
     def enter(self, parent: Op | None, block: Block, state: State) -> None:
         """Go on in a block of `parent` from the end of the block around it; names the block's arguments."""
         first, self.arguments, self.conflicts, known = state
-        if len(self.log) > known:
-            self.used.difference_update(self.log[known:])
-            del self.log[known:]
+        if (count := len(self.used) - known) > 0:
+            forget = self.used.popitem
+            for _ in range(count):
+                forget()
         self.end = first + len(block.ops)
         if self.end > (known := len(self.numbers)):
             self.numbers += [f"%{number}" for number in range(known, max(self.end, 2 * known))]
@@ -175,7 +177,7 @@ class Namer:
 
     def state(self) -> State:
         """Where the regions inside the block go on."""
-        return self.end - length_hint(self.fresh), self.arguments, self.conflicts, len(self.log)
+        return self.end - length_hint(self.fresh), self.arguments, self.conflicts, len(self.used)
 
     def _block(self, block: Block) -> list[Op]:
         """Name the results of all operations; gives those with regions."""
@@ -266,13 +268,8 @@ class Namer:
         while text in used:
             text = f"%{hint}_{self.conflicts}"
             self.conflicts += 1
-        used.add(text)
-        self.log.append(text)
+        used[text] = None
         self.texts[value] = text
-        # Every name is printed at least once, so that all of them together cannot be longer than the text.
-        self.size += len(text)
-        if self.size > self.limit:
-            raise too_long(self.limit)
         return text
 
 

@@ -10,10 +10,10 @@ from ..decl import BY_NAME, TERMINATOR, OpDef
 from ..ir import Block, Op, UnknownOp
 from ..record import dataclass, field
 from ..types import Type
-from .cursor import Mark
 from .format import Piece
 
 if TYPE_CHECKING:
+    from .cursor import Mark
     from .parser import Parser
 
 Operand = tuple[str, int]

@@ -12,7 +12,7 @@ from ..ir import Block, Op, UnknownOp
 from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import START, Namer, State, too_long
-from .parts import DIALECT, OPT, Context, Part, Region
+from .parts import DIALECT, OPT, Context, Part
 from .quick_lines import Bind, QuickLine, Run, SureNames, Unusual, make_bind
 
 STYLES = ("disasm", "opt")
@@ -97,14 +97,12 @@ class QuickPrinter:
         holes: list[Op] = []
         self.run.holes = holes
         texts: list[str] = []
-        rest = ops
-        while rest:
-            made = [lines[o.__class__](o, fresh, indent) for o in rest[:CHUNK]]
+        for at in range(0, len(ops), CHUNK):
+            made = [lines[o.__class__](o, fresh, indent) for o in ops[at : at + CHUNK]]
             texts += made
             self.size += sum(map(len, made))
             if self.size > self.limit:
                 raise too_long(self.limit)
-            rest = ops[len(texts) : len(texts) + CHUNK]
         return _Printed(texts, holes, indent, prefix)
 
     # ------------------------------------------------------------ putting lines in order
@@ -121,30 +119,30 @@ class QuickPrinter:
     def _text(self, block: Block, stop: int) -> Task:
         """Put the lines of a block up to `stop`; yields the tasks of the regions inside."""
         printed = self.blocks[block]
-        texts, at = printed.texts, 0
+        texts, at, put = printed.texts, 0, self.out.append
         for o in printed.holes:
             end = texts.index("", at)
             self._put(block.ops, texts, at, end)
             at = end + 1
             node = self.aliases.add(o.loc) if self.locs else "\n"
-            self.out.append(printed.indent)
+            put(printed.indent)
             for part in self._parts(o, printed):
-                if part.__class__ is not Region:
-                    assert isinstance(part, str)
-                    self.out.append(part)
+                if isinstance(part, str):
+                    put(part)
                     self.size += len(part)
                     continue
-                self.out.append("{\n")
+                put("{\n")
                 if part.prefix or part.header:
                     raise Unusual  # an operation in MLIR's generic form
                 if (inner := part.block) is not None:
                     end = len(inner.ops) - part.elided
-                    if self.blocks[inner].holes:
+                    made = self.blocks[inner]
+                    if made.holes:
                         yield self._text(inner, end)
                     else:
-                        self._put(inner.ops, self.blocks[inner].texts, 0, end)
-                self.out.append(printed.close)
-            self.out.append(node)
+                        self._put(inner.ops, made.texts, 0, end)
+                put(printed.close)
+            put(node)
             if self.size > self.limit:
                 raise too_long(self.limit)
         self._put(block.ops, texts, at, stop)

@@ -7,22 +7,10 @@ from math import isnan
 import numpy as np
 
 from ...attrs import ComparisonOrdering, ComparisonPredicate
+from ...comparison import HOLDS, INVERSE
 from ..tiles import Array, unsigned
 from .rounding import BF16, CANONICAL, F16, F32, F64, flushed, in_chunks, is_nan, least_size, mended, shortened, widened
 
-COMPARISONS: dict[ComparisonPredicate, np.ufunc] = {
-    ComparisonPredicate.EQUAL: np.equal,
-    ComparisonPredicate.LESS_THAN: np.less,
-    ComparisonPredicate.LESS_THAN_OR_EQUAL: np.less_equal,
-    ComparisonPredicate.GREATER_THAN: np.greater,
-    ComparisonPredicate.GREATER_THAN_OR_EQUAL: np.greater_equal,
-}
-OPPOSITES: dict[ComparisonPredicate, np.ufunc] = {
-    ComparisonPredicate.LESS_THAN: np.greater_equal,
-    ComparisonPredicate.LESS_THAN_OR_EQUAL: np.greater,
-    ComparisonPredicate.GREATER_THAN: np.less_equal,
-    ComparisonPredicate.GREATER_THAN_OR_EQUAL: np.less,
-}
 SIGNS = {F16: 0x8000, BF16: 0x8000, F32: 0x8000_0000, F64: 0x8000_0000_0000_0000}
 PROPAGATED64 = 0x7FF8_0000_0000_0000
 """The NaN that f64 extremes with `propagate_nan` give, whatever the payload."""
@@ -42,9 +30,9 @@ def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, a: Arr
         case ComparisonPredicate.NOT_EQUAL:
             result = a != b
         case _ if ordered:
-            result = COMPARISONS[predicate](a, b)
+            result = HOLDS[predicate](a, b)
         case _:
-            result = ~OPPOSITES[predicate](a, b)
+            result = ~HOLDS[INVERSE[predicate]](a, b)
     return result
 
 

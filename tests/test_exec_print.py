@@ -71,7 +71,7 @@ def test_values_of_the_type_of_the_format(format: str, value: str, type: str, te
         ("%f", "[0xffc0, 0xff81]", "2xbf16", "[-nan, -nan]"),
         ("%zu", "[0, 1]", "2xi32", "[%zu, %zu]"),
         ("ab\\00cd %d", "[1, 2]", "2xi32", "ab[1, 2]"),
-        ("\\C3\\A9\\FF%c", "[200]", "1xi32", "\u00e9\udcff[\udcc8]"),
+        ("\\C3\\A9\\FF%c", "[200]", "1xi32", "\u00e9\ufffd[\ufffd]"),
     ],
 )
 def test_formats_that_do_not_fit(format: str, value: str, type: str, text: str) -> None:

@@ -120,7 +120,8 @@ class Kernel:
         if threads < 1:
             raise TileError(f"a launch has at least one thread, not {threads}")
         workers = min(threads, chunks) if self._parallel else 1
-        facts: dict[str, Any] = {"limits": limits, "output": output or _print, "progress": progress}
+        say = _print if output is None else lambda text: output(_readable(text))
+        facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
         machines = [Machine(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
         self._run(machines, env, lanes)
         return total(machines)
@@ -183,12 +184,17 @@ def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
 
 def _print(text: str) -> None:
     """To stdout, among what Python prints; any bytes, as C does it, where it takes bytes."""
-    stream, data = sys.stdout, text.encode("utf-8", "surrogateescape")
+    stream = sys.stdout
     if stream is None:
         return
     stream.flush()
     if (raw := getattr(stream, "buffer", None)) is not None:
-        raw.write(data)
+        raw.write(text.encode("utf-8", "surrogateescape"))
         raw.flush()
     else:
-        stream.write(data.decode("utf-8", "replace"))
+        stream.write(_readable(text))
+
+
+def _readable(text: str) -> str:
+    """The text with a sign for bytes that are none."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -96,6 +96,9 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
     arrays = ["--arg", "a=arange:f32:2048", "--arg", "b=ones:f32:2048", "--arg", "c=zeros:f32:2048"]
     assert main(["run", ADD, "--grid", "2", *arrays, "--convention", "cutile", "--print", "c"]) == 0
     assert capsys.readouterr().out.startswith("c = [1.000e+00 2.000e+00")
+    arrays[3] = "b=ones:bf16:2048"
+    assert main(["run", ADD, "--grid", "2", *arrays, "--convention", "cutile"]) == 2
+    assert "'b' is of bf16, the kernel takes ptr<f32>" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -184,6 +187,16 @@ def test_json_has_neither_nan_nor_infinities(scale: str, tmp_path: Path, capsys:
     assert main(["run", scale, "--arg", f"x=@{array}", "--arg", "f32:1", "--print", "x", "--json"]) == 0
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert found["arguments"] == {"x": [1.0, "NaN", "Infinity", "-Infinity"]}
+
+
+def test_an_error_as_json_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(SCALE.replace("%v, %t0", 'print_tko "%d", %x : tile<i32> -> token\n  %v, %t0'))
+    assert main(["run", str(path), "--grid", "4", "--arg", "x=ones:f32:3", "--arg", "f32:1", "--json"]) == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert (error["operation"], error["block"], error["element"]) == ("load_ptr_tko", [3, 0, 0], [])
+    assert hex(error["address"]) in error["message"]
+    assert (error["line"], error["printed"]) == (5, "0123")
 
 
 def test_what_a_kernel_prints_is_part_of_the_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -251,6 +251,21 @@ def test_each_tile_block_has_memory_of_its_own(batch: int | None) -> None:
     assert out.tolist() == list(range(7))
 
 
+@pytest.mark.parametrize("batch", [None, 1])
+@pytest.mark.parametrize("elements", [4, 20, 250, -1, -200])
+def test_running_over_memory_of_its_own_is_not_in_that_of_another_tile_block(elements: int, batch: int | None) -> None:
+    text = f"""entry @k() {{
+      %p = alloca num_elem = 4, alignment = 4 : tile<ptr<i32>>
+      %n = constant <i32: {elements}> : tile<i32>
+      %q = offset %p, %n : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+      %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
+      return
+    }}"""
+    with pytest.raises(ExecutionError, match=r"is outside every buffer: .* alloca of tile block") as raised:
+        tilery.compile(tilery.parse(text)).launch(40, batch=batch)
+    assert raised.value.block == (0, 0, 0)
+
+
 def test_globals_keep_what_is_written() -> None:
     text = """
     global @counter <i32: [5, 6]> : tile<2xi32>

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +20,7 @@ from tilery.exec.launch import LOADED, Loaded
 from tilery.exec.machine import ExecutionError, Limits
 from tilery.exec.program import CONTROL
 from tilery.exec.registry import RUNS
+from tilery.ir import Refused
 
 COPY = """entry @copy(%from: tile<ptr<{t}>>, %to: tile<ptr<{t}>>) {{
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -144,6 +147,13 @@ class Negative(NoMemory):
 def test_wrong_arguments_are_refused_before_anything_runs(args: list[Any], message: str) -> None:
     with pytest.raises(tilery.TileError, match=message):
         kernel(COPY.format(t="f32")).launch(1, args)
+
+
+@pytest.mark.parametrize("type", ["token", "tensor_view<4xf32, strides=[1]>"])
+def test_a_parameter_that_no_argument_fits_is_refused(type: str) -> None:
+    """Verifiers let them pass."""
+    with pytest.raises(Refused, match="nothing to pass for a parameter of"):
+        kernel(f"entry @k(%p: {type}) {{ return }}")
 
 
 def test_an_array_that_is_not_aligned_is_refused() -> None:
@@ -429,6 +439,19 @@ def test_text_comes_among_what_python_prints(capsys: pytest.CaptureFixture[str])
     kernel('entry @k() { print_tko "within\\n" -> token  return }').launch(1)
     print("after")
     assert capsys.readouterr().out == "before\nwithin\nafter\n"
+
+
+def test_any_bytes_are_printed(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    kernel(
+        'entry @k() { %c = constant <i32: 200> : tile<i32>  print_tko "%c\\80!" , %c : tile<i32> -> token  return }'
+    ).launch(1)
+    assert capfdbinary.readouterr().out == b"\xc8\x80!"
+
+
+def test_text_goes_where_stdout_is_redirected() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        kernel('entry @k() { print_tko "within\\80" -> token  return }').launch(1)
+    assert out.getvalue() == "within\ufffd"
 
 
 def test_progress_counts_tile_blocks() -> None:

@@ -112,7 +112,9 @@ def placed_in(module: Any, data: bytes) -> Iterator[None]:
         from .check import explain
         from .verifier import Finding
 
-        raise explain(module, [Finding(error.op, error.message, notes=tuple(error.notes[:1]))], data)[0] from None
+        (shown,) = explain(module, [Finding(error.op, error.message, notes=tuple(error.notes[:1]))], data)
+        shown.facts = error.facts
+        raise shown from None
 
 
 def launch(module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace) -> dict[str, object]:
@@ -144,9 +146,13 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
     if args.json:
         options["output"] = printed.append
     with progress(prod(grid), "tile blocks") as step:
-        stats = kernel.launch(
-            grid, values, batch=args.batch, threads=args.threads, limits=limits, progress=step, **options
-        )
+        try:
+            stats = kernel.launch(
+                grid, values, batch=args.batch, threads=args.threads, limits=limits, progress=step, **options
+            )
+        except TileError as error:
+            error.facts["printed"] = "".join(printed)
+            raise
     facts = asdict(stats)
     if args.stats:
         width = max(map(len, facts))

@@ -49,6 +49,8 @@ class TileError(Exception):
         self.notes = list(notes)
         self.excerpt: tuple[str, ...] = ()
         """Lines to show where there is no text to take them from."""
+        self.facts: dict[str, object] = {}
+        """What else `--json` shows."""
 
     def __str__(self) -> str:
         return self.render()
@@ -71,7 +73,7 @@ class TileError(Exception):
         place: dict[str, object] = {"offset": self.offset, "field": self.field or None}
         if self.source is not None:
             place = {"line": self.line, "column": self.column}
-        return {"message": self.message, "file": self.file or None, **place, "notes": list(self.notes)}
+        return {"message": self.message, "file": self.file or None, **place, "notes": list(self.notes), **self.facts}
 
     def render(self, color: bool = False) -> str:
         """Several lines for people: place, message, the source line with a caret, notes."""

@@ -15,6 +15,7 @@ import numpy as np
 from ..diag import TileError
 from ..ir import Refused, walk
 from ..ops import Entry, Global, Module, PrintTko
+from ..types import Tile
 from . import load_operations
 from .arguments import Buffers, bind
 from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
@@ -79,6 +80,9 @@ class Kernel:
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
         self.name, self.params = entry.sym_name, entry.function_type.params
+        for param in self.params:
+            if not isinstance(param, Tile) or param.rank:
+                raise Refused(entry, f"entry: a launch has nothing to pass for a parameter of {param}")
         self._program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self._program.steady and not prints
@@ -116,7 +120,8 @@ class Kernel:
         if threads < 1:
             raise TileError(f"a launch has at least one thread, not {threads}")
         workers = min(threads, chunks) if self._parallel else 1
-        facts: dict[str, Any] = {"limits": limits, "output": output or _print, "progress": progress}
+        say = _print if output is None else lambda text: output(_readable(text))
+        facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
         machines = [Machine(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
         self._run(machines, env, lanes)
         return total(machines)
@@ -178,8 +183,18 @@ def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 def _print(text: str) -> None:
-    """To stdout, among what Python prints."""
-    if sys.stdout is not None:
-        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-        sys.stdout.flush()
+    """To stdout, among what Python prints; any bytes, as C does it, where it takes bytes."""
+    stream = sys.stdout
+    if stream is None:
+        return
+    stream.flush()
+    if (raw := getattr(stream, "buffer", None)) is not None:
+        raw.write(text.encode("utf-8", "surrogateescape"))
+        raw.flush()
+    else:
+        stream.write(_readable(text))
+
+
+def _readable(text: str) -> str:
+    """The text with a sign for bytes that are none."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -43,6 +43,7 @@ class ExecutionError(Refused):
     ) -> None:
         super().__init__(o, message)
         self.block, self.element, self.address = block, element, address
+        self.facts = {"operation": o.name, "block": block, "element": element, "address": address}
         if block is not None:
             at = "" if not element else f", element [{', '.join(map(str, element))}] of the tile"
             self.notes.append(f"in tile block ({', '.join(map(str, block))}){at}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from .tiles import Array
 
-GUARD = 64
+GUARD = 1024
 """Memory of our own is kept this many bytes apart, so that running over the end of one is not inside the next."""
 
 PIECE = 1 << 12

@@ -122,7 +122,7 @@ def _printed(pieces: list[bytes | Repeated], values: list[bytes], batch: Batch) 
             out += part
             check()
             batch.require_room(len(out))
-    return out.decode("utf-8", "replace")
+    return out.decode("utf-8", "surrogateescape")
 
 
 @executes(Assert, batch=True)

@@ -117,6 +117,7 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
         (["--arg", "x=zeros:f32"], "expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE"),
         (["--arg", "x=zeros:f32:99999999999999"], "there is no room"),
         (["--arg", "x=zeros:f32:9999999999999999999999"], "there is no room"),
+        (["--arg", "x=arange:f32:9999999999999999999999"], "there is no room"),
         (["--arg", "x=zeros:f32:" + "1x" * 70 + "1"], "there is no room"),
         (["--arg", "x=zeros:f4E2M1FN:3"], "two elements of f4E2M1FN are in a byte"),
         (["--arg", "x=ones:f32:3", "--save", "x="], "expected NAME=FILE"),
@@ -154,7 +155,9 @@ HUGE = (
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x93NUMPY", HUGE, b"PK\x05\x06" + bytes(18)], ids=["empty", "cut", "huge", "npz"]
+    "content",
+    [b"", b"\x93NUMPY", HUGE, b"PK\x05\x06" + bytes(18), b"PK\x03\x04junk", b"\x93NUMPY\x01\0\x02\0{("],
+    ids=["empty", "cut", "huge", "npz", "zip", "header"],
 )
 def test_a_file_that_is_no_array(
     scale: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]

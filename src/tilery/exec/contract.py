@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..attrs import Dense, IntAttr
 from ..attrs import MemoryOrderingSemantics as Ordering
-from ..ir import Block, Value, clone, walk
+from ..ir import Block, Op, Value, clone, walk
 from ..ops import Entry, Module
 from ..smith import Buffer, Contract, Launch
 from ..types import I4, I32, Function, Ptr, Scalar, Tile
@@ -67,26 +67,30 @@ def arguments(launch: Launch, seed: int) -> list[Any]:
 # ---------------------------------------------------------------- letting every value be seen
 
 
-def observed(module: Module, contract: Contract) -> tuple[Module, Contract]:
-    """A copy of a random module that also stores every value that it computes and does not use, and its contract."""
+def observed(module: Module, contract: Contract, every: bool = False) -> tuple[Module, Contract]:
+    """A copy of a random module that also stores every value that it computes and does not use, and its contract.
+
+    With `every`, it stores those that it uses, too, if they are defined: where results first differ is the operation to
+    look at.
+    """
     copy: Module = clone(module)
     launches = []
     for launch in contract.launches:
         entry = copy.entry(launch.entry)
         blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        buffers = _store_unused(entry, blocks)
+        buffers = _store_values(entry, blocks, every)
         launches.append(replace(launch, args=(*launch.args, *buffers)))
     return copy, Contract(tuple(launches))
 
 
-def _store_unused(entry: Entry, blocks: int) -> list[Buffer]:
-    """Add a parameter and a store for each unused tile of an entry's own block."""
+def _store_values(entry: Entry, blocks: int, every: bool) -> list[Buffer]:
+    """Add a parameter and a store for each tile of an entry's own block that is not used, or for each one."""
     body = entry.body
     used = {v for o in walk(body) for v in o.operands}
     last = body.ops.pop()
     index = _linear_index(body)
     buffers = []
-    for value in [v for o in body.ops for v in o.results if v not in used]:
+    for value in [v for o in body.ops for v in o.results if v not in used or (every and _defined(o))]:
         t = value.type
         if isinstance(t, Tile) and isinstance(t.element, Scalar) and t.element is not I4 and t.size * blocks <= MOST:
             base = Value(Tile((), Ptr(t.element)), body)
@@ -96,6 +100,14 @@ def _store_unused(entry: Entry, blocks: int) -> list[Buffer]:
     body.ops.append(last)
     entry.function_type = Function([v.type for v in body.args])
     return buffers
+
+
+def _defined(o: Op) -> bool:
+    """Whether the results are the same everywhere: addresses are not, nor is what a mask leaves out."""
+    if isinstance(o, ops.LoadPtrTko):
+        return o.mask is None or o.paddingValue is not None
+    masked = isinstance(o, (ops.AtomicCASTko, ops.AtomicRMWTko)) and o.mask is not None
+    return not masked and not isinstance(o, ops.PtrToInt)
 
 
 def _add(body: Block, o: Any) -> Value:

@@ -7,7 +7,10 @@ hundreds of millions of f32 arguments of the functions of one operand and millio
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..attrs import RoundingMode
+from ..ir import Op
 from ..ops import (
     AbsF,
     AddF,
@@ -41,18 +44,25 @@ from ..ops import (
 from .numerics import arithmetic, order
 from .numerics import transcendental as functions
 from .numerics.rounding import NEAREST, flushed
-from .registry import executes
+from .registry import F, always, executes
 from .tiles import Array
 
+APPROXIMATE = (RoundingMode.APPROX, RoundingMode.FULL)
 
-def within(f32: int, f64: int, more: str = "") -> str:
-    """The note of a function that is not exact: the largest distance seen between an H200 and here."""
-    return f"Not exact in f64. An H200 differs by at most {f32} ULP in f32, {f64} in f64, 1 in f16 and bf16.{more}"
+
+def within(cls: type[Op], f32: int, f64: int, more: str = "") -> Callable[[F], F]:
+    """Declare a function that is not exact, with the largest distance seen between an H200 and here."""
+    note = f"Not exact in f64. An H200 differs by at most {f32} ULP in f32, {f64} in f64, 1 in f16 and bf16.{more}"
+    return executes(cls, note=note, loose=always)
 
 
 def ieee(mode: RoundingMode) -> RoundingMode:
     """The mode to compute in: what is only approximate on hardware is rounded to nearest here."""
-    return NEAREST if mode in (RoundingMode.APPROX, RoundingMode.FULL) else mode
+    return NEAREST if mode in APPROXIMATE else mode
+
+
+def approximate(o: DivF | Sqrt) -> bool:
+    return o.rounding_mode in APPROXIMATE
 
 
 @executes(AddF, reuses=True)
@@ -73,7 +83,9 @@ def mulf(o: MulF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     return arithmetic.mul(lhs, rhs, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(DivF, reuses=True, note="`approx` and `full` round to nearest. An H200 differs by at most 2 ULP.")
+@executes(
+    DivF, reuses=True, note="`approx` and `full` round to nearest. An H200 differs by at most 2 ULP.", loose=approximate
+)
 def divf(o: DivF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     """The quotient."""
     if o.rounding_mode is RoundingMode.APPROX:
@@ -87,7 +99,7 @@ def fma(o: Fma, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) ->
     return arithmetic.fma(lhs, rhs, acc, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(Sqrt, note="`approx` rounds to nearest. An H200 differs by at most 1 ULP.")
+@executes(Sqrt, note="`approx` rounds to nearest. An H200 differs by at most 1 ULP.", loose=approximate)
 def sqrt(o: Sqrt, source: Array) -> Array:
     """The square root."""
     return arithmetic.sqrt(source, ieee(o.rounding_mode), o.flush_to_zero)
@@ -141,13 +153,13 @@ def remf(o: RemF, lhs: Array, rhs: Array) -> Array:
     return order.remainder(lhs, rhs)
 
 
-@executes(Exp, note=within(2, 1, " `approx` differs by up to 53."))
+@within(Exp, 2, 1, " `approx` differs by up to 53.")
 def exp(o: Exp, source: Array) -> Array:
     """e to this power."""
     return functions.apply(functions.EXP, source)
 
 
-@executes(Exp2, note=within(2, 1))
+@within(Exp2, 2, 1)
 def exp2(o: Exp2, source: Array) -> Array:
     """Two to this power."""
     if o.flush_to_zero:
@@ -155,67 +167,67 @@ def exp2(o: Exp2, source: Array) -> Array:
     return functions.apply(functions.EXP2, source)
 
 
-@executes(Log, note=within(1, 1))
+@within(Log, 1, 1)
 def log(o: Log, source: Array) -> Array:
     """The natural logarithm."""
     return functions.apply(functions.LOG, source)
 
 
-@executes(Log2, note=within(1, 1))
+@within(Log2, 1, 1)
 def log2(o: Log2, source: Array) -> Array:
     """The logarithm to base two."""
     return functions.apply(functions.LOG2, source)
 
 
-@executes(Sin, note=within(1, 1))
+@within(Sin, 1, 1)
 def sin(o: Sin, source: Array) -> Array:
     """The sine."""
     return functions.apply(functions.SIN, source)
 
 
-@executes(Cos, note=within(2, 1))
+@within(Cos, 2, 1)
 def cos(o: Cos, source: Array) -> Array:
     """The cosine."""
     return functions.apply(functions.COS, source)
 
 
-@executes(Tan, note=within(3, 2))
+@within(Tan, 3, 2)
 def tan(o: Tan, source: Array) -> Array:
     """The tangent."""
     return functions.apply(functions.TAN, source)
 
 
-@executes(SinH, note=within(3, 1))
+@within(SinH, 3, 1)
 def sinh(o: SinH, source: Array) -> Array:
     """The hyperbolic sine."""
     return functions.apply(functions.SINH, source)
 
 
-@executes(CosH, note=within(2, 1))
+@within(CosH, 2, 1)
 def cosh(o: CosH, source: Array) -> Array:
     """The hyperbolic cosine."""
     return functions.apply(functions.COSH, source)
 
 
-@executes(TanH, note=within(2, 2, " `approx` differs by up to 134."))
+@within(TanH, 2, 2, " `approx` differs by up to 134.")
 def tanh(o: TanH, source: Array) -> Array:
     """The hyperbolic tangent."""
     return functions.apply(functions.TANH, source)
 
 
-@executes(Atan2, note=within(2, 2))
+@within(Atan2, 2, 2)
 def atan2(o: Atan2, x: Array, y: Array) -> Array:
     """The angle whose tangent is x / y, in the quadrant of the two signs."""
     return functions.apply(functions.ATAN2, x, y)
 
 
-@executes(FPowF, note=within(1, 1))
+@within(FPowF, 1, 1)
 def fpowf(o: FPowF, source: Array, exponent: Array) -> Array:
     """The power."""
     return functions.apply(functions.POW, source, exponent)
 
 
-@executes(Rsqrt, note=within(2, 1))
+@within(Rsqrt, 2, 1)
 def rsqrt(o: Rsqrt, source: Array) -> Array:
     """One over the square root."""
     if o.flush_to_zero:

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..attrs import Signedness
 from ..ops import MmaF, MmaFScaled, MmaI
-from ..types import F32, F64, TF32, Scalar
+from ..types import F32, F64, TF32, Scalar, Tile
 from .numerics.convert import TF32_BITS, to_f32, to_f64
 from .numerics.rounding import mended
-from .registry import executes
+from .registry import always, executes
 from .tiles import Array, element_of
 from .watch import check
 
@@ -40,20 +40,26 @@ MMAI = (
 )
 
 
-@executes(MmaF, reuses=True, note=MMAF)
+def tensor_cores(o: MmaF) -> bool:
+    """Whether a GPU uses its tensor cores, which do not round as IEEE 754 does."""
+    element, lhs, rhs = element_of(o.lhs.type), o.lhs.type, o.rhs.type
+    assert isinstance(lhs, Tile) and isinstance(rhs, Tile)
+    small = (lhs.rank == 2 or element is F32) and lhs.size * rhs.shape[-1] <= SMALL
+    return element is not F64 and not small
+
+
+@executes(MmaF, reuses=True, note=MMAF, loose=tensor_cores)
 def mmaf(o: MmaF, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) -> Array:
     """The matrix product plus the accumulator."""
     element = element_of(o.lhs.type)
     if element is F64:
         return _step_by_step(lhs, rhs, acc)
-    if lhs.ndim == 3 or element is F32:
-        size = prod(lhs.shape[1:]) * rhs.shape[-1]
-        if size <= SMALL:
-            return _step_by_step(_widened(lhs, element), _widened(rhs, element), acc)
+    if not tensor_cores(o):
+        return _step_by_step(_widened(lhs, element), _widened(rhs, element), acc)
     return _rounded(_Factor(lhs, element), _Factor(rhs, element), acc, out)
 
 
-@executes(MmaFScaled, reuses=True, note=SCALED)
+@executes(MmaFScaled, reuses=True, note=SCALED, loose=always)
 def mmaf_scaled(
     o: MmaFScaled, lhs: Array, rhs: Array, acc: Array, lhs_scale: Array, rhs_scale: Array, out: Array | None = None
 ) -> Array:

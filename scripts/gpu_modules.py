@@ -1,0 +1,285 @@
+"""Random modules on a GPU and on the reference engine: memory, globals and output must be the same, bit by bit.
+
+    python scripts/gpu_modules.py build BUNDLE --tileiras PATH [--count 1000] [--seed 0] [--gpu sm_90] [--jobs 2]
+    python gpu_launch.py BUNDLE RESULTS                                          (on the machine with the GPU)
+    python scripts/gpu_modules.py compare BUNDLE RESULTS [BUNDLE RESULTS ...] [-v] [--output FILE]
+
+`build` makes modules, compiles them with NVIDIA's compiler, and puts them into one file with all that a launch needs.
+Operations for which a GPU may give other bits are left out: the functions that execute them say so. Half of the
+modules store every value of an entry's own block and not only those that nothing uses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilery
+from tilery.attrs import FloatAttr, IntAttr
+from tilery.cli_smith import launch_data
+from tilery.exec import load_operations
+from tilery.exec.contract import arguments, observed, run_contract
+from tilery.exec.registry import same_bits
+from tilery.ir import Op
+from tilery.ops import Module
+from tilery.passes.rename_symbol import rename_symbol
+from tilery.progress import progress
+from tilery.rewrite import Report
+from tilery.smith import Argument, Buffer, Contract, Launch, smith_with_contract
+from tilery.types import SCALARS, TF32, Tile
+
+REFUSED = {"sm_90": ("f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")}
+"""Element types that the compiler does not take for a GPU."""
+
+SIZES = (20, 40, 40, 80)
+
+
+# ---------------------------------------------------------------- build
+
+
+@dataclass
+class Made:
+    """A module, how to launch it, and what the compiler made of it."""
+
+    name: str
+    module: Module
+    contract: Contract
+    version: tilery.Version
+    image: bytes = b""
+    error: str = ""
+
+
+def make(seed: int, gpu: str) -> Made:
+    """The module of a seed, with names that every tool takes."""
+    load_operations()
+    versions = tilery.SUPPORTED
+    version = versions[seed % len(versions)]
+    refused = REFUSED.get(gpu, ())
+
+    def allow(o: Op) -> bool:
+        tiles = (v.type for v in (*o.operands, *o.results) if isinstance(v.type, Tile))
+        return same_bits(o) and not any(getattr(t.element, "name", "") in refused for t in tiles)
+
+    size = SIZES[seed // len(versions) % len(SIZES)]
+    module, contract = smith_with_contract(seed, version=version, size=size, allow=allow)
+    module, contract = observed(module, contract, every=seed // 16 % 2 == 1)
+    launches = []
+    for number, o in enumerate(module.globals):
+        rename_symbol(module, Report(), o.sym_name, f"Global{number}")
+    for number, launch in enumerate(contract.launches):
+        rename_symbol(module, Report(), launch.entry, f"Kernel{number}")
+        launches.append(replace(launch, entry=f"Kernel{number}"))
+    return Made(f"{seed:06d}", module, Contract(tuple(launches)), version)
+
+
+def compiled(seed: int, gpu: str, tileiras: str) -> Made:
+    """The module of a seed with its machine code, or what the compiler said."""
+    made = make(seed, gpu)
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "module.tileirbc"), Path(folder, "module.cubin")
+        source.write_bytes(tilery.dumps(made.module, made.version))
+        command = [tileiras, "--gpu-name", gpu, str(source), "-o", str(target)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120)
+        except subprocess.TimeoutExpired:
+            made.error = "takes longer than two minutes"
+            return made
+        if done.returncode:
+            said = re.findall(r"error: (.*)", done.stderr) or [f"exit status {done.returncode}"]
+            made.error = said[0]
+        else:
+            made.image = target.read_bytes()
+    return made
+
+
+def word(argument: FloatAttr | IntAttr) -> int:
+    """A scalar as a kernel takes it; tf32 stands in the upper bits of a word."""
+    return argument.bits << 13 if argument.type is TF32 else argument.bits
+
+
+def plan(made: Made) -> tuple[dict[str, Any], bytes]:
+    """How to launch a module, as plain data, and what its buffers hold."""
+    launches, content = [], b""
+    for number, launch in enumerate(made.contract.launches):
+        data: Any = launch_data(launch)
+        for known, argument, given in zip(data["args"], launch.args, arguments(launch, number)):
+            if isinstance(argument, Buffer):
+                known["bytes"] = given.nbytes
+                content += given.tobytes()
+            else:
+                known["word"] = word(argument)
+        launches.append(data)
+    sizes = {o.sym_name: o.value.type.size * 8 for o in made.module.globals}
+    return {"name": made.name, "version": str(made.version), "launches": launches, "globals": sizes}, content
+
+
+def build(args: argparse.Namespace) -> int:
+    seeds = range(args.seed, args.seed + args.count)
+    plans, refused = [], []
+    with zipfile.ZipFile(args.bundle, "w", zipfile.ZIP_DEFLATED) as bundle:
+        with ProcessPoolExecutor(args.jobs) as pool, progress(len(seeds), "modules") as step:
+            compile_one = partial(compiled, gpu=args.gpu, tileiras=args.tileiras)
+            for made in pool.map(compile_one, seeds, chunksize=4):
+                step()
+                bundle.writestr(f"{made.name}.tileirbc", tilery.dumps(made.module, made.version))
+                if made.error:
+                    refused.append({"name": made.name, "error": made.error})
+                    continue
+                job, content = plan(made)
+                plans.append(job)
+                bundle.writestr(f"{made.name}.cubin", made.image)
+                bundle.writestr(f"{made.name}.in", content)
+        bundle.writestr("plan.json", json.dumps(plans))
+        bundle.writestr("refused.json", json.dumps(refused))
+    print(f"{len(plans)} modules, {len(refused)} refused")
+    for error, count in Counter(r["error"] for r in refused).most_common():
+        print(f"{count:6} {error}")
+    return 0
+
+
+# ---------------------------------------------------------------- compare
+
+
+@dataclass
+class Verdict:
+    """How a module came out; `wrong` names what differs."""
+
+    name: str
+    outcome: str
+    wrong: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    """The operations of the module."""
+    launches: int = 0
+    values: int = 0
+    """Bytes that were compared."""
+
+
+def contract_of(job: dict[str, Any]) -> Contract:
+    return Contract(
+        tuple(
+            Launch(data["entry"], tuple(data["grid"]), tuple(map(argument_of, data["args"])))
+            for data in job["launches"]
+        )
+    )
+
+
+def argument_of(data: dict[str, Any]) -> Argument:
+    if "buffer" in data:
+        return Buffer(SCALARS[data["buffer"]], data["count"], data["written"])
+    element = SCALARS[data["scalar"]]
+    return (IntAttr if element.is_int else FloatAttr)(element, data["bits"])
+
+
+def judge(job: dict[str, Any], bytecode: bytes, result: dict[str, Any], content: bytes) -> Verdict:
+    """Run a module here and compare with what it left there."""
+    module = tilery.load(bytecode)
+    verdict = Verdict(job["name"], "identical", seen={o.name for o in tilery.walk(module)})
+    if "error" in result:
+        return replace(verdict, outcome="failed", wrong=[result["error"]])
+    contract = contract_of(job)
+    try:
+        mine = iter(run_contract(module, contract))
+    except Exception as error:  # a fault of ours is what this script is there to find
+        return replace(verdict, outcome="differs", wrong=[f"{type(error).__name__}: {error}".splitlines()[0]])
+    position = 0
+    for launch, left in zip(contract.launches, result["launches"]):
+        buffers = [a for a in launch.args if isinstance(a, Buffer)]
+        labels = [f"buffer {n}" for n in range(len(buffers))] + list(job["globals"])
+        kinds = [b.element.name for b in buffers] + [o.value.element.name for o in module.globals]
+        for label, kind, size in zip(labels, kinds, left["sizes"]):
+            theirs, ours = content[position : position + size], next(mine)
+            position += size
+            verdict.values += len(theirs)
+            if theirs and theirs != ours:
+                verdict.wrong.append(f"{launch.entry} {label} ({kind}): {first(ours, theirs, kind)}")
+        if not same_text(next(mine), left["printed"].encode("latin1"), launch.grid == (1, 1, 1)):
+            verdict.wrong.append(f"{launch.entry}: printed")
+        if not left["stable"]:
+            verdict.wrong.append(f"{launch.entry}: gives other bits the next time")
+        verdict.launches += 1
+    if verdict.wrong:
+        verdict.outcome = "differs"
+    return verdict
+
+
+def same_text(mine: bytes, theirs: bytes, ordered: bool) -> bool:
+    """Tile blocks print in any order."""
+    a, b = mine.decode("utf-8", "replace"), theirs.decode("utf-8", "replace")
+    return a == b if ordered else sorted(a) == sorted(b)
+
+
+def first(ours: bytes, theirs: bytes, kind: str) -> str:
+    """How many elements differ, and the first of them."""
+    width = 4 if kind == "tf32" else SCALARS[kind].storage_bytes
+    size = min(len(ours), len(theirs)) // width * width
+    a, b = (np.frombuffer(data[:size], f"u{width}") for data in (ours, theirs))
+    where = np.flatnonzero(a != b)
+    if not len(where):
+        return f"{len(ours)} and {len(theirs)} bytes"
+    at = where[0]
+    return f"{len(where)} of {len(a)} elements, [{at}] is {a[at]:#x} here and {b[at]:#x} there"
+
+
+def judge_one(bundle_path: Path, results_path: Path, job: dict[str, Any]) -> Verdict:
+    with zipfile.ZipFile(bundle_path) as bundle, zipfile.ZipFile(results_path) as results:
+        name = job["name"]
+        result, content = json.loads(results.read(f"{name}.json")), results.read(f"{name}.out")
+        return judge(job, bundle.read(f"{name}.tileirbc"), result, content)
+
+
+def compare(args: argparse.Namespace) -> int:
+    verdicts: list[Verdict] = []
+    refused: Counter[str] = Counter()
+    for bundle_path, results_path in zip(args.files[::2], args.files[1::2]):
+        with zipfile.ZipFile(bundle_path) as bundle:
+            jobs = json.loads(bundle.read("plan.json"))
+            refused.update(r["error"] for r in json.loads(bundle.read("refused.json")))
+        with ProcessPoolExecutor(args.jobs) as pool, progress(len(jobs), "modules") as step:
+            for verdict in pool.map(partial(judge_one, bundle_path, results_path), jobs, chunksize=4):
+                verdicts.append(verdict)
+                step()
+    if args.verbose:
+        for v in verdicts:
+            if v.wrong:
+                print(f"{v.name}: {v.outcome}\n    " + "\n    ".join(v.wrong[:8]))
+    print(Counter(v.outcome for v in verdicts), sum(refused.values()), "refused")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("build")
+    one.add_argument("bundle", type=Path)
+    one.add_argument("--tileiras", default="tileiras")
+    one.add_argument("--gpu", default="sm_90")
+    one.add_argument("--count", type=int, default=1000)
+    one.add_argument("--seed", type=int, default=0)
+    one.add_argument("--jobs", type=int, default=2)
+    one.set_defaults(do=build)
+    two = commands.add_parser("compare")
+    two.add_argument("files", type=Path, nargs="+")
+    two.add_argument("--jobs", type=int, default=2)
+    two.add_argument("-v", "--verbose", action="store_true")
+    two.add_argument("--output", type=Path)
+    two.set_defaults(do=compare)
+    args = parser.parse_args()
+    status: int = args.do(args)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

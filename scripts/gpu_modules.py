@@ -30,21 +30,30 @@ import numpy as np
 import tilery
 from tilery.attrs import FloatAttr, IntAttr
 from tilery.cli_smith import launch_data
+from tilery.decl import BY_NAME
 from tilery.exec import load_operations
 from tilery.exec.contract import arguments, hidden, observed, run_contract
 from tilery.exec.registry import same_bits
 from tilery.ir import Op
-from tilery.ops import Module, PrintTko
+from tilery.ops import Bitcast, Module, Pack, PrintTko, PtrToPtr
 from tilery.passes.rename_symbol import rename_symbol
 from tilery.progress import progress
 from tilery.rewrite import Report
 from tilery.smith import Argument, Buffer, Contract, Launch, smith_with_contract
-from tilery.types import SCALARS, TF32, Tile
+from tilery.text.floats import is_nan
+from tilery.types import SCALARS, TF32, Scalar, Tile
 
 REFUSED = {"sm_90": ("f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")}
 """Element types that the compiler does not take for a GPU."""
 
-SIZES = (20, 40, 40, 80)
+SIZES = (20, 40, 80, 120)
+MIXES: tuple[dict[str, float] | None, ...] = (
+    None,
+    {"Control Flow": 3, "Integer": 2, "Memory": 2, "Core": 1, "Bitwise": 1},
+    {"Views": 3, "Atomics": 2, "Memory": 2, "Conversions": 1, "Core": 1},
+    {"Core": 2, "reduce": 1, "scan": 1, "Conversions": 2, "Floating Point": 3, "Integer": 2, "print_tko": 0.5},
+)
+"""What the modules are made of; None is every operation alike."""
 
 
 # ---------------------------------------------------------------- build
@@ -75,7 +84,8 @@ def make(seed: int, gpu: str) -> Made:
         return same_bits(o) and not any(getattr(t.element, "name", "") in refused for t in tiles)
 
     size = SIZES[seed // 4 % len(SIZES)]
-    module, contract = smith_with_contract(seed, version=version, size=size, allow=allow)
+    mix = MIXES[seed // 64 % len(MIXES)]
+    module, contract = smith_with_contract(seed, version=version, size=size, mix=known(mix, version), allow=allow)
     module, contract = observed(module, contract, every=seed // 16 % 2 == 1)
     args = [arguments(launch, number) for number, launch in enumerate(contract.launches)]
     module, contract, contents = hidden(module, contract, integers=seed // 32 % 2 == 1)
@@ -88,6 +98,11 @@ def make(seed: int, gpu: str) -> Made:
         rename_symbol(module, Report(), launch.entry, f"Kernel{number}")
         launches.append(replace(launch, entry=f"Kernel{number}"))
     return Made(f"{seed:06d}", module, Contract(tuple(launches)), version, args)
+
+
+def known(mix: dict[str, float] | None, version: tilery.Version) -> dict[str, float] | None:
+    """Without operations that the version does not have yet."""
+    return mix and {name: n for name, n in mix.items() if name not in BY_NAME or BY_NAME[name].since <= version}
 
 
 def compiled(seed: int, gpu: str, tileiras: str) -> Made:
@@ -157,19 +172,30 @@ def build(args: argparse.Namespace) -> int:
 
 # ---------------------------------------------------------------- compare
 
+IDENTICAL, NANS, DIFFERS, FAILED = "identical", "identical but for NaN", "different", "failed on the GPU"
+OUTCOMES = {
+    IDENTICAL: "Every bit of memory and every character.",
+    NANS: "Some NaN has another sign or payload, and nothing else differs but integers that are made of its bits.",
+    DIFFERS: "Anything else.",
+    FAILED: "The launch ended with an error, or not at all.",
+}
+
 
 @dataclass
 class Verdict:
     """How a module came out; `wrong` names what differs."""
 
     name: str
-    outcome: str
+    outcome: str = IDENTICAL
     wrong: list[str] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
-    """The operations of the module."""
+    nans: list[str] = field(default_factory=list)
+    """Of these, what differs in the bits of NaNs alone."""
+    seen: Counter[str] = field(default_factory=Counter)
+    """How often each operation stands in the module."""
     launches: int = 0
-    values: int = 0
+    size: int = 0
     """Bytes that were compared."""
+    printed: int = 0
 
 
 def contract_of(job: dict[str, Any]) -> Contract:
@@ -205,33 +231,43 @@ def given(job: dict[str, Any], contract: Contract, content: bytes) -> list[list[
 def judge(job: dict[str, Any], bytecode: bytes, before: bytes, result: dict[str, Any], content: bytes) -> Verdict:
     """Run a module here and compare with what it left there."""
     module = tilery.load(bytecode)
-    verdict = Verdict(job["name"], "identical", seen={o.name for o in tilery.walk(module)})
+    verdict = Verdict(job["name"], seen=Counter(o.name for o in tilery.walk(module)))
     if "error" in result:
-        return replace(verdict, outcome="failed", wrong=[result["error"]])
+        return replace(verdict, outcome=FAILED, wrong=[result["error"]])
     contract = contract_of(job)
     try:
         mine = iter(run_contract(module, contract, given=given(job, contract, before)))
     except Exception as error:  # a fault of ours is what this script is there to find
-        return replace(verdict, outcome="differs", wrong=[f"{type(error).__name__}: {error}".splitlines()[0]])
+        return replace(verdict, outcome=DIFFERS, wrong=[f"{type(error).__name__}: {error}".splitlines()[0]])
     position = 0
     for launch, left in zip(contract.launches, result["launches"]):
         buffers = [a for a in launch.args if isinstance(a, Buffer)]
         labels = [f"buffer {n}" for n in range(len(buffers))] + list(job["globals"])
-        kinds = [b.element.name for b in buffers] + [o.value.element.name for o in module.globals]
+        kinds = [b.element for b in buffers] + [o.value.element for o in module.globals]
         for label, kind, size in zip(labels, kinds, left["sizes"]):
             theirs, ours = content[position : position + size], next(mine)
             position += size
-            verdict.values += len(theirs)
+            verdict.size += len(theirs)
             if theirs and theirs != ours:
-                verdict.wrong.append(f"{launch.entry} {label} ({kind}): {first(ours, theirs, kind)}")
-        if not same_text(next(mine), left["printed"].encode("latin1"), in_order(module, launch)):
+                text, nans = difference(ours, theirs, kind)
+                (verdict.nans if nans else verdict.wrong).append(f"{launch.entry} {label} ({kind.name}): {text}")
+        ours, theirs = next(mine), left["printed"].encode("latin1")
+        verdict.printed += len(theirs)
+        if not same_text(ours, theirs, in_order(module, launch)):
             verdict.wrong.append(f"{launch.entry}: printed")
         if not left["stable"]:
             verdict.wrong.append(f"{launch.entry}: gives other bits the next time")
         verdict.launches += 1
-    if verdict.wrong:
-        verdict.outcome = "differs"
+    if verdict.nans and all("(i" in text for text in verdict.wrong) and reveals_bits(module):
+        verdict.nans += verdict.wrong
+        verdict.wrong = []
+    verdict.outcome = DIFFERS if verdict.wrong else NANS if verdict.nans else IDENTICAL
     return verdict
+
+
+def reveals_bits(module: Module) -> bool:
+    """Whether bits of floats may become integers."""
+    return any(isinstance(o, (Bitcast, Pack, PtrToPtr)) for o in tilery.walk(module))
 
 
 def in_order(module: Module, launch: Launch) -> bool:
@@ -246,16 +282,21 @@ def same_text(mine: bytes, theirs: bytes, ordered: bool) -> bool:
     return a == b if ordered else sorted(a) == sorted(b)
 
 
-def first(ours: bytes, theirs: bytes, kind: str) -> str:
-    """How many elements differ, and the first of them."""
-    width = 4 if kind == "tf32" else SCALARS[kind].storage_bytes
-    size = min(len(ours), len(theirs)) // width * width
-    a, b = (np.frombuffer(data[:size], f"u{width}") for data in (ours, theirs))
+def difference(ours: bytes, theirs: bytes, kind: Scalar) -> tuple[str, bool]:
+    """How many elements differ, and the first of them; and whether all of them are NaN on both sides."""
+    width = 4 if kind is TF32 else kind.storage_bytes
+    if len(ours) != len(theirs):
+        return f"{len(ours)} and {len(theirs)} bytes", False
+    a, b = (np.frombuffer(data, f"u{width}") for data in (ours, theirs))
     where = np.flatnonzero(a != b)
-    if not len(where):
-        return f"{len(ours)} and {len(theirs)} bytes"
-    at = where[0]
-    return f"{len(where)} of {len(a)} elements, [{at}] is {a[at]:#x} here and {b[at]:#x} there"
+    pairs = [(int(a[at]), int(b[at])) for at in where]
+    nans = kind.is_float and all(nan(kind, x) and nan(kind, y) for x, y in pairs)
+    x, y = next(((x, y) for x, y in pairs if not (kind.is_float and nan(kind, x) and nan(kind, y))), pairs[0])
+    return f"{len(where)} of {len(a)} elements, among them {x:#x} here and {y:#x} there", nans
+
+
+def nan(kind: Scalar, word: int) -> bool:
+    return is_nan(kind, word >> 13 if kind is TF32 else word)
 
 
 def judge_one(bundle_path: Path, results_path: Path, job: dict[str, Any]) -> Verdict:
@@ -278,10 +319,63 @@ def compare(args: argparse.Namespace) -> int:
                 step()
     if args.verbose:
         for v in verdicts:
-            if v.wrong:
-                print(f"{v.name}: {v.outcome}\n    " + "\n    ".join(v.wrong[:8]))
-    print(Counter(v.outcome for v in verdicts), sum(refused.values()), "refused")
-    return 0
+            if v.wrong or v.nans:
+                print(f"{v.name}: {v.outcome}\n    " + "\n    ".join([*v.wrong[:8], *v.nans[:2]]))
+    text = report(verdicts, refused)
+    print(text)
+    if args.output:
+        args.output.write_text(text + "\n")
+    return int(any(v.outcome in (DIFFERS, FAILED) for v in verdicts))
+
+
+def report(verdicts: list[Verdict], refused: Counter[str]) -> str:
+    """The comparison as a page."""
+    total = len(verdicts) + sum(refused.values())
+    launches, size, printed = (sum(getattr(v, name) for v in verdicts) for name in ("launches", "size", "printed"))
+    lines = [
+        "# Whole kernels on a GPU",
+        "",
+        f"Written by `scripts/gpu_modules.py`: {total} random modules of all versions, which NVIDIA's compiler built",
+        f"for an H200 (sm_90). {len(verdicts)} of them ran there: {launches} launches, {size / 1e6:.1f} MB of buffers and",
+        f"globals, and {printed / 1e3:.0f} kB of printed text. The same modules ran on the reference engine, and all",
+        "that they left was compared bit by bit.",
+        "",
+        "| outcome | modules | |",
+        "|---|--:|---|",
+    ]
+    counts = Counter(v.outcome for v in verdicts)
+    lines += [f"| {name} | {counts[name]} | {what} |" for name, what in OUTCOMES.items()]
+    lines += [f"| refused by the compiler | {sum(refused.values())} | See below. |", ""]
+    found = [v for v in verdicts if v.outcome in (DIFFERS, FAILED)]
+    lines += ["## What differs", "", *(f"* {v.name}: {'; '.join(v.wrong[:3])}" for v in found), ""] if found else []
+    lines += [*EXPLAINED, "", "## What the compiler refused", "", "| modules | what it said |", "|--:|---|"]
+    lines += [f"| {count} | {said} |" for said, count in refused.most_common()]
+    seen: Counter[str] = Counter()
+    for v in verdicts:
+        seen += Counter(v.seen.keys())
+    lines += ["", "## How many of the modules that ran hold an operation", "", "| operation | modules |", "|---|--:|"]
+    lines += [f"| {name} | {count} |" for name, count in sorted(seen.items())]
+    return "\n".join(lines)
+
+
+EXPLAINED = """\
+## What is compared
+
+* Operations for which a GPU may give other bits are left out of the modules. Which ones, the functions that execute
+  them declare, by types and attributes: transcendental functions and approximate modes, sums of floats in `reduce`
+  and `scan`, matrix products on tensor cores, and the few conversions in which an H200 rounds twice.
+* Entries also store values that nothing uses, half of them every value of their own block.
+* Constants of floats are loaded from memory, in half of the modules all constants: what NVIDIA's compiler computes
+  itself has other NaNs than what the GPU computes (and `maxf` of a signalling NaN and a number then gives NaN).
+* Every launch is done twice on the GPU, on memory with the same content, and must give the same bits.
+* What is printed has an order only in one tile block and after a token; elsewhere the characters are counted.
+
+## Where bits of NaN differ
+
+The specification leaves them open. The engine has the bits that the instructions of the GPU give. The compiler gives
+others where it simplifies: the larger or smaller one of a value and itself is that value, a conversion of a conversion
+is one, what follows from constants and `iota` is computed at once, and a NaN of tf32 in a global becomes quiet. Where
+both factors of a product in an `mmaf` of f64 are NaN, the payload is that of either.""".splitlines()
 
 
 def main() -> int:

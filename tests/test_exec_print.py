@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import platform
 import struct
+from math import prod
 
 import numpy as np
 import pytest
@@ -76,6 +77,27 @@ def test_values_of_the_type_of_the_format(format: str, value: str, type: str, te
 )
 def test_formats_that_do_not_fit(format: str, value: str, type: str, text: str) -> None:
     assert shown(format, value, type) == text
+
+
+@pytest.mark.parametrize(
+    ("type", "text"),
+    [
+        ("2x4xi64", "[[1, 1, 2, 2], [5, 5, 6, 6]]"),
+        ("2x2x2xi64", "[[[1, 1], [3, 3]], [[5, 5], [7, 7]]]"),
+        ("64xi64", f"[{', '.join(f'{n}, {n}' for n in (*range(1, 17), *range(33, 49)))}]"),
+    ],
+)
+def test_each_row_begins_anew_where_the_format_does_not_fit(type: str, text: str) -> None:
+    """A row is printed by a call of its own, or by several of 32 elements."""
+    flat = prod(map(int, type.split("x")[:-1]))
+    body = f"""
+        %i = iota : tile<{flat}xi64>
+        %one = constant <i64: 4294967297> : tile<{flat}xi64>
+        %p = muli %i, %one : tile<{flat}xi64>
+        %q = addi %p, %one : tile<{flat}xi64>
+        %r = reshape %q : tile<{flat}xi64> -> tile<{type}>
+        %0 = print_tko "%d", %r : tile<{type}> -> token"""
+    assert printed(body) == text
 
 
 def test_what_the_verifier_takes_for_a_percent_sign_may_end_a_format() -> None:

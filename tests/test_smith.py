@@ -17,6 +17,7 @@ import tilery
 from tilery import TileError, Version
 from tilery.cli import main
 from tilery.decl import SYMBOL, OpDef, registered
+from tilery.ir import Op
 from tilery.smith import Buffer, smith, smith_with_contract
 from tilery.types import Ptr, Scalar, Tile
 from tilery.version import SUPPORTED
@@ -188,6 +189,18 @@ def test_the_contract_has_an_argument_for_every_parameter(version: Version) -> N
                     assert isinstance(element, Ptr) and element.pointee is argument.element and argument.count > 0
                 else:
                     assert isinstance(element, Scalar) and argument.type is element
+
+
+@every_version
+def test_an_operation_that_is_not_wanted_is_not_made(version: Version) -> None:
+    def allow(o: Op) -> bool:
+        return o.name not in ("if", "reshape", "constant") or isinstance(o.results and o.results[0].type, Tile)
+
+    for seed in range(SEEDS):
+        module, contract = smith_with_contract(seed, version=version, allow=allow)
+        assert all(map(allow, tilery.walk(module)))
+        assert tilery.verify(module) == []
+        assert [len(launch.args) for launch in contract.launches] == [len(o.body.args) for o in module.entries]
 
 
 # ---------------------------------------------------------------- the command

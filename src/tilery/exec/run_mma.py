@@ -36,9 +36,9 @@ LARGEST = (1 << 31) - 1
 MMAF = (
     "f64, and up to 2**14 multiplications of other types, is computed as an H200 does without tensor cores, to the "
     "same bits: products and sums are rounded in the order of K from 0 on, and `acc` is added last. The compiler uses "
-    "tensor cores for at least 512 results, with M from 16, N from 8 and K from 8 on (tf32: from 4 on), but not for f32 "
-    "and f64. Then, and where there are more multiplications, the sum is "
-    "formed in f64 and rounded once. Relative to the sum of |a||b| and |acc|, an H200 then differs by "
+    "tensor cores for at least 512 results, with M from 16, N from 8 and K from 8 on (tf32: from 4 on), but not for "
+    "f32 and f64. Then, and where there are more multiplications, the sum is formed in f64 and rounded once. Relative "
+    "to the sum of |a||b| and |acc|, an H200 then differs by "
     "at most 2**-20 with f32 results and 2**-9 with f16, or with f32 where inputs are f8 (K up to 128), and may give "
     "infinities or NaN where a partial sum overflows. `fast_acc` changes nothing here."
 )

@@ -114,6 +114,7 @@ def test_a_small_product_of_negative_zeros_is_zero(element: Scalar) -> None:
     assert not np.signbit(mmaf(o, one, zero, zero))
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
 def test_f64_passes_the_nan_of_the_first_step_on() -> None:
     """As on an H200: of the first step that makes one; of the accumulator only where there is no other."""
     o = MmaF(lhs=tile((1, 4), F64), rhs=tile((4, 2), F64), acc=tile((1, 2), F64))

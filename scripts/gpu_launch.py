@@ -144,7 +144,7 @@ def oversee(path: str, names: list[str], seconds: float, keep: Any) -> None:
         try:
             while names:
                 # The first one also waits for the driver to start.
-                if not ours.poll(seconds if started else seconds + 60):
+                if not ours.poll(seconds if started else seconds + 15):
                     keep(names[0], {"error": "hangs"}, b"")
                     names = names[1:]
                     break

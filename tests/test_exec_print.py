@@ -105,6 +105,14 @@ def test_what_the_verifier_takes_for_a_percent_sign_may_end_a_format() -> None:
     assert shown("%z%%3", "7", "i32") == "%z%%3"
 
 
+def test_i4_has_no_sign() -> None:
+    body = """
+        %c = constant <i8: [7, -8, -1, 12]> : tile<4xi8>
+        %t = trunci %c : tile<4xi8> -> tile<4xi4>
+        %0 = print_tko "%d %x", %t, %t : tile<4xi4>, tile<4xi4> -> token"""
+    assert printed(body) == "[7, 8, 15, 12] [7, 8, f, c]"
+
+
 def test_several_values() -> None:
     body = """
     %a = constant <i32: 7> : tile<i32>

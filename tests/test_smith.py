@@ -169,6 +169,13 @@ def test_most_values_are_used() -> None:
     assert used / pure > 0.9
 
 
+def test_every_divisor_that_is_promised_is_legal() -> None:
+    """The smallest integers are divisible by more than `div_by` may say."""
+    for seed in range(400):
+        module = smith(seed, size=60, mix={"assume": 4, "constant": 1, "reshape": 1, "broadcast": 1})
+        assert tilery.verify(module) == [], seed
+
+
 # ---------------------------------------------------------------- how to execute them
 
 

@@ -1,9 +1,9 @@
 """Printing and assertions.
 
 `print_tko` prints as C's printf does: the elements of a tile are laid out one after the other, integers widened to 32
-bits and floats to f64, and a conversion takes as many bytes as its letter says, whatever the type of the values, but
-none beyond the row (or beyond 32 elements of a long row). It is repeated for every element, within brackets. Any text
-ends at its first zero byte.
+bits (i1 and i4 without a sign) and floats to f64, and a conversion takes as many bytes as its letter says, whatever the
+type of the values, but none beyond the row (or beyond 32 elements of a long row). It is repeated for every element,
+within brackets. Any text ends at its first zero byte.
 """
 
 from __future__ import annotations
@@ -41,10 +41,8 @@ def _laid_out(values: Array, type: Type) -> list[bytes]:
     elif element.is_float:
         # Through f32, as on a GPU, which shows in NaNs of f16: they lose their sign.
         wide = to_f64(to_f32(values, element), F32)
-    elif element is I1:
+    elif element in (I1, I4):
         wide = values.astype(np.int32)
-    elif element is I4:
-        wide = (values.astype(np.int32) ^ 8) - 8
     else:
         wide = values.astype(np.int32) if element.bits < 32 else values
     return [lane.tobytes() for lane in wide]

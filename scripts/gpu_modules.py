@@ -24,7 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,8 @@ from tilery.types import SCALARS, TF32, Scalar, Tile
 REFUSED = {"sm_90": ("f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")}
 """Element types that the compiler does not take for a GPU."""
 
-NAN_TEXT = re.compile(rb" *-?nan")
+NAN_SIGNS = re.compile(rb" |-(?=nan)")
+"""What differs in a text where a NaN has another sign: the sign, and how many spaces fill its place."""
 
 SIZES = (20, 40, 80, 120)
 MIXES: tuple[dict[str, float] | None, ...] = (
@@ -181,10 +182,6 @@ OUTCOMES = {
     NANS: "Some NaN has another sign or payload, and nothing else differs but integers that are made of its bits.",
     DIFFERS: "Anything else.",
     FAILED: "The launch ended with an error, or not at all.",
-    "compiler: `return` in two loops": "A `return` in a `loop` inside a `loop` only ends the inner one there.",
-    "compiler: `continue` with one value twice": "Two results of a `for` whose `continue` passes one value for both are "
-    "taken for equal, also where the loop is never entered and gives the initial values.",
-    "compiler: hangs while it prints": "A `print_tko` in a loop never ends there; without it, the kernel does.",
 }
 
 
@@ -261,8 +258,8 @@ def judge(job: dict[str, Any], bytecode: bytes, before: bytes, result: dict[str,
         ours, theirs = next(mine), left["printed"].encode("latin1")
         verdict.printed += len(theirs)
         if not same_text(ours, theirs, in_order(module, launch)):
-            signless = (NAN_TEXT.sub(b"nan", text) for text in (ours, theirs))
-            nans = same_text(*signless, in_order(module, launch))
+            here, there = NAN_SIGNS.sub(b"", ours), NAN_SIGNS.sub(b"", theirs)
+            nans = same_text(here, there, in_order(module, launch))
             (verdict.nans if nans else verdict.wrong).append(f"{launch.entry}: printed")
         if not left["stable"]:
             verdict.wrong.append(f"{launch.entry}: gives other bits the next time")
@@ -276,7 +273,7 @@ def judge(job: dict[str, Any], bytecode: bytes, before: bytes, result: dict[str,
 
 def blamed(module: Module, error: str = "") -> str:
     """The outcome of a module that differs: a fault of the compiler that is known, if the module can show it."""
-    return next((what for what, shows in FAULTS.items() if shows(module, error)), FAILED if error else DIFFERS)
+    return next((fault.name for fault in FAULTS if fault.shows(module, error)), FAILED if error else DIFFERS)
 
 
 def inside(module: Module, *kinds: type[Op]) -> Iterator[tuple[Op, int]]:
@@ -301,12 +298,32 @@ def prints_in_a_loop(module: Module, error: str) -> bool:
     return error == "hangs" and any(isinstance(o, PrintTko) and depth for o, depth in inside(module, Loop, For))
 
 
-FAULTS: dict[str, Callable[[Module, str], bool]] = {
-    "compiler: `return` in two loops": returns_from_two_loops,
-    "compiler: `continue` with one value twice": passes_one_value_on_twice,
-    "compiler: hangs while it prints": prints_in_a_loop,
-}
-"""Faults of NVIDIA's compiler that were found, and which modules can show them."""
+class Fault(NamedTuple):
+    """A fault of NVIDIA's compiler that was found here, and which modules can show it."""
+
+    name: str
+    text: str
+    shows: Callable[[Module, str], bool]
+
+
+FAULTS = (
+    Fault(
+        "`return` in two loops",
+        "The compiler's fault: a `return` in a `loop` inside a `loop` only ends the inner one.",
+        returns_from_two_loops,
+    ),
+    Fault(
+        "`continue` with one value twice",
+        "The compiler's fault: results of a `for` whose `continue` passes one value for both are taken for equal, also "
+        "where the loop is never entered and gives the initial values.",
+        passes_one_value_on_twice,
+    ),
+    Fault(
+        "printing in a loop",
+        "The compiler's fault: `print_tko` of a tile of 512 bf16 in a `loop` never ends.",
+        prints_in_a_loop,
+    ),
+)
 
 
 def reveals_bits(module: Module) -> bool:
@@ -392,6 +409,7 @@ def report(verdicts: list[Verdict], refused: Counter[str]) -> str:
     ]
     counts = Counter(v.outcome for v in verdicts)
     lines += [f"| {name} | {counts[name]} | {what} |" for name, what in OUTCOMES.items()]
+    lines += [f"| {name} | {counts[name]} | {text} |" for name, text, _ in FAULTS if counts[name]]
     lines += [f"| refused by the compiler | {sum(refused.values())} | See below. |", ""]
     found = [v for v in verdicts if v.wrong]
     lines += ["## What differs", "", *(f"* {v.name}, {v.outcome}: {'; '.join(v.wrong[:3])}" for v in found), ""]
@@ -408,7 +426,7 @@ def report(verdicts: list[Verdict], refused: Counter[str]) -> str:
 
 UNSAID = """\
 Where it says no more than that it failed, a gather/scatter view is nearly always indexed with i8 or i16, or a load
-promises `inbounds` on a view with padding.""".splitlines()
+promises `inbounds` on a view with padding. A negative exit status is a crash.""".splitlines()
 
 EXPLAINED = """\
 ## What is compared
@@ -425,9 +443,10 @@ EXPLAINED = """\
 ## Where bits of NaN differ
 
 The specification leaves them open. The engine has the bits that the instructions of the GPU give. The compiler gives
-others where it simplifies: the larger or smaller one of a value and itself is that value, a conversion of a conversion
-is one, what follows from constants and `iota` is computed at once, and a NaN of tf32 in a global becomes quiet. Where
-both factors of a product in an `mmaf` of f64 are NaN, the payload is that of either.""".splitlines()
+others where it simplifies: the larger or smaller one of a value and itself is that value (so is a `reduce` or `scan` of
+equal values), a conversion of a conversion is one, what follows from constants and `iota` is computed at once, and a
+NaN of tf32 in a global becomes quiet. Where both factors of a product in an `mmaf` of f64 are NaN, the payload is that
+of either.""".splitlines()
 
 
 def main() -> int:

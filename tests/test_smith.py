@@ -18,6 +18,7 @@ from tilery import TileError, Version
 from tilery.cli import main
 from tilery.decl import SYMBOL, OpDef, registered
 from tilery.ir import Op
+from tilery.ops import Alloca, AtomicCASTko, AtomicRMWTko, LoadPtrTko, StorePtrTko
 from tilery.smith import Buffer, smith, smith_with_contract
 from tilery.types import Ptr, Scalar, Tile
 from tilery.version import SUPPORTED
@@ -208,6 +209,27 @@ def test_an_operation_that_is_not_wanted_is_not_made(version: Version) -> None:
         assert all(map(allow, tilery.walk(module)))
         assert tilery.verify(module) == []
         assert [len(launch.args) for launch in contract.launches] == [len(o.body.args) for o in module.entries]
+
+
+def test_nothing_reads_memory_that_was_not_written() -> None:
+    """Also where what would have been written is not wanted."""
+    abandoned = 0
+    for seed in range(150):
+        wanted = lambda o: o.name not in ("itof", "ftof", "constant")  # noqa: E731
+        module = smith(seed, mix={"Memory": 2, "Conversions": 1}, allow=wanted)
+        places = {o.result: o for o in tilery.walk(module) if isinstance(o, Alloca)}
+        written = set()
+        for o in tilery.walk(module):
+            made = {places[v] for v in o.operands if v in places}
+            for value in o.results:
+                if made and isinstance(value.type, Tile) and isinstance(value.type.element, Ptr):
+                    places[value] = next(iter(made))
+            if isinstance(o, StorePtrTko):
+                written |= made
+            elif isinstance(o, (LoadPtrTko, AtomicRMWTko, AtomicCASTko)):
+                assert made <= written, seed
+        abandoned += len(set(places.values()) - written)
+    assert abandoned > 0
 
 
 # ---------------------------------------------------------------- the command

@@ -131,9 +131,9 @@ def alloca(k: Kernel, opdef: OpDef) -> bool:
     seen = len(k.pool)
     k.emit(ops.Alloca(num_elem=count + extra, alignment=align, global_=k.chance(0.2), result=pointer))
     k.facts.places[pointer] = Place(Memory(element, count, writable=True), count, True, align)
-    row = spread(k, pointer, (count,))
-    every = positions(k, count, (count,), index_element(k, count))
     try:
+        row = spread(k, pointer, (count,))
+        every = positions(k, count, (count,), index_element(k, count))
         store_to(k, advance(k, row, every), get(k, Tile((count,), element)))
     except Unwanted:
         del k.pool[seen:]  # nothing may read what was not written

@@ -12,7 +12,7 @@ import pytest
 from tilery.attrs import RoundingMode, Signedness
 from tilery.exec import run_mma
 from tilery.exec.numerics.convert import to_f64
-from tilery.exec.run_mma import CHUNK, mmaf, mmaf_scaled, mmai
+from tilery.exec.run_mma import CHUNK, mmaf, mmaf_scaled, mmai, tensor_cores
 from tilery.exec.tiles import Array, carrier
 from tilery.ir import Value
 from tilery.ops import MmaF, MmaFScaled, MmaI
@@ -100,10 +100,63 @@ def test_small_products_are_summed_in_the_order_of_k(element: Scalar, acc: Scala
     made = mmaf(o, a, b, c)
     x, y = to_f64(a, element).astype(wide), to_f64(b, element).astype(wide)
     for n, i, j in itertools.product(range(2), range(4), range(8)):
-        total = x[n, i, 0] * y[n, 0, j]
-        for k in range(1, 16):
+        total = wide(0)
+        for k in range(16):
             total = total + x[n, i, k] * y[n, k, j]
         assert made[n, i, j] == (total + wide(c[n, i, j])).astype(carrier(acc))
+
+
+@pytest.mark.parametrize("element", [F32, F64], ids=lambda s: s.name)
+def test_a_small_product_of_negative_zeros_is_zero(element: Scalar) -> None:
+    """As on an H200, which starts from 0."""
+    o = MmaF(lhs=tile((1, 1), element), rhs=tile((1, 1), element), acc=tile((1, 1), element))
+    one, zero = (np.array([[[x]]], carrier(element)) for x in (1.0, -0.0))
+    assert not np.signbit(mmaf(o, one, zero, zero))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_f64_passes_the_nan_of_the_first_step_on() -> None:
+    """As on an H200: of the first step that makes one; of the accumulator only where there is no other."""
+    o = MmaF(lhs=tile((1, 4), F64), rhs=tile((4, 2), F64), acc=tile((1, 2), F64))
+    nan, quiet = 0x7FF0000000000000, 0x7FF8000000000000
+    a = np.array([[[0, nan + 1, nan + 2, 0]]], np.uint64).view(np.float64)
+    b = np.array([[[nan + 3, 0], [0, 0], [0, 0], [0, 0]]], np.uint64).view(np.float64)
+    c = np.array([[[nan + 4, nan + 5]]], np.uint64).view(np.float64)
+    assert mmaf(o, a, b, c).view(np.uint64).tolist() == [[[quiet + 3, quiet + 1]]]
+    nothing = np.zeros_like(a), np.zeros_like(b)
+    assert mmaf(o, *nothing, c).view(np.uint64).tolist() == [[[quiet + 4, quiet + 5]]]
+
+
+@pytest.mark.parametrize(
+    "batch,m,k,n,element,used",
+    [
+        ((), 32, 16, 16, I8, True),
+        ((), 32, 8, 16, I8, False),
+        ((), 16, 256, 16, F16, False),
+        ((), 32, 8, 32, F16, True),
+        ((), 32, 4, 32, F16, False),
+        ((), 32, 4, 32, TF32, True),
+        ((2,), 16, 8, 16, E4M3, True),
+        ((2,), 16, 32, 8, F16, False),
+        ((4,), 16, 16, 8, F16, True),
+        ((4,), 8, 32, 16, F16, False),
+        ((), 128, 64, 32, F32, False),
+        ((), 128, 64, 32, F64, False),
+    ],
+)
+def test_where_the_compiler_uses_tensor_cores(
+    batch: tuple[int, ...], m: int, k: int, n: int, element: Scalar, used: bool
+) -> None:
+    """As the code shows that tileiras 13.4 makes for an H200."""
+    lhs, rhs = tile((*batch, m, k), element), tile((*batch, k, n), element)
+    o: MmaF | MmaI
+    if element is I8:
+        acc = tile((*batch, m, n), I32)
+        signed = Signedness.SIGNED
+        o = MmaI(lhs=lhs, rhs=rhs, acc=acc, signedness_lhs=signed, signedness_rhs=signed)
+    else:
+        o = MmaF(lhs=lhs, rhs=rhs, acc=tile((*batch, m, n), F64 if element is F64 else F32))
+    assert tensor_cores(o) == used
 
 
 @pytest.mark.parametrize("left,right,added", LANE_MIXES)
@@ -292,32 +345,37 @@ def test_long_sums_of_integers_are_exact(size: int) -> None:
     assert (int(made[0, 0, 0]) - (size * 255 * 255 + 7)) % 2**32 == 0
 
 
-@pytest.mark.parametrize("batch", [(), (2,)], ids=["plain", "batched"])
-@pytest.mark.parametrize("first,second", list(itertools.product(SIGNS, SIGNS)))
-def test_large_products_of_integers_saturate_every_32_steps(
-    batch: tuple[int, ...], first: Signedness, second: Signedness
-) -> None:
-    shape = (*batch, 2, 64) if batch else (2, 16384)
+def overflowing(batch: tuple[int, ...], m: int, k: int, n: int, first: Signedness, second: Signedness) -> Any:
+    """A product that overflows in places, and for each result the products of its steps and the accumulator."""
     rng = np.random.default_rng(13)
-    a = rng.integers(-128, 128, (3, *shape)).astype(np.int8)
-    b = rng.integers(-128, 128, (1, *batch, shape[-1], 2)).astype(np.int8)
-    c = rng.choice(np.array([-(2**31), -5, 2**31 - 9000], np.int32), (1, *batch, 2, 2))
-    o = MmaI(
-        lhs=tile(shape, I8),
-        rhs=tile((*batch, shape[-1], 2), I8),
-        acc=tile((*batch, 2, 2), I32),
-        signedness_lhs=first,
-        signedness_rhs=second,
-    )
-    x, y = ((m.view(np.uint8) if s is Signedness.UNSIGNED else m).astype(int) for m, s in ((a, first), (b, second)))
-    made = mmai(o, a, b, c)
-    for place in itertools.product(range(3), *map(range, (*batch, 2, 2))):
-        row, column = x[place[:-1]].tolist(), y[(0, *place[1:-2])][:, place[-1]].tolist()
-        total = int(c[(0, *place[1:])])
-        for k in range(0, len(row), 32):
-            total += sum(p * q for p, q in zip(row[k : k + 32], column[k : k + 32]))
-            total = max(-(2**31), min(2**31 - 1, total))
-        assert made[place] == total
+    a = rng.integers(-128, 128, (2, *batch, m, k)).astype(np.int8)
+    b = rng.integers(-128, 128, (1, *batch, k, n)).astype(np.int8)
+    c = rng.choice(np.array([-(2**31), -5, 2**31 - 9000], np.int32), (1, *batch, m, n))
+    lhs, rhs, acc = tile((*batch, m, k), I8), tile((*batch, k, n), I8), tile((*batch, m, n), I32)
+    made = mmai(MmaI(lhs=lhs, rhs=rhs, acc=acc, signedness_lhs=first, signedness_rhs=second), a, b, c)
+    x, y = ((v.view(np.uint8) if s is Signedness.UNSIGNED else v).astype(int) for v, s in ((a, first), (b, second)))
+    steps = x[..., :, np.newaxis, :] * y.swapaxes(-1, -2)[..., np.newaxis, :, :]
+    return made, steps, c.astype(int)
+
+
+@pytest.mark.parametrize("batch,m,k,n", [((), 32, 64, 16), ((2,), 16, 64, 16), ((4,), 16, 16, 8)])
+@pytest.mark.parametrize("first,second", list(itertools.product(SIGNS, SIGNS)))
+def test_integers_saturate_every_32_steps_on_tensor_cores(
+    batch: tuple[int, ...], m: int, k: int, n: int, first: Signedness, second: Signedness
+) -> None:
+    made, steps, total = overflowing(batch, m, k, n, first, second)
+    for start in range(0, k, 32):
+        total = np.clip(total + steps[..., start : start + 32].sum(-1), -(2**31), 2**31 - 1)
+    assert (made == total).all()
+
+
+@pytest.mark.parametrize("batch,m,k,n", [((), 16, 64, 16), ((2,), 16, 8, 16), ((2,), 8, 2, 8), ((4,), 8, 32, 16)])
+@pytest.mark.parametrize("first,second", list(itertools.product(SIGNS, SIGNS)))
+def test_integers_wrap_around_where_no_tensor_core_is_used(
+    batch: tuple[int, ...], m: int, k: int, n: int, first: Signedness, second: Signedness
+) -> None:
+    made, steps, total = overflowing(batch, m, k, n, first, second)
+    assert ((made - (total + steps.sum(-1))) % 2**32 == 0).all()
 
 
 def test_batches_of_integer_matrices() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import platform
 import struct
+from math import prod
 
 import numpy as np
 import pytest
@@ -78,9 +79,38 @@ def test_formats_that_do_not_fit(format: str, value: str, type: str, text: str) 
     assert shown(format, value, type) == text
 
 
+@pytest.mark.parametrize(
+    ("type", "text"),
+    [
+        ("2x4xi64", "[[1, 1, 2, 2], [5, 5, 6, 6]]"),
+        ("2x2x2xi64", "[[[1, 1], [3, 3]], [[5, 5], [7, 7]]]"),
+        ("64xi64", f"[{', '.join(f'{n}, {n}' for n in (*range(1, 17), *range(33, 49)))}]"),
+    ],
+)
+def test_each_row_begins_anew_where_the_format_does_not_fit(type: str, text: str) -> None:
+    """A row is printed by a call of its own, or by several of 32 elements."""
+    flat = prod(map(int, type.split("x")[:-1]))
+    body = f"""
+        %i = iota : tile<{flat}xi64>
+        %one = constant <i64: 4294967297> : tile<{flat}xi64>
+        %p = muli %i, %one : tile<{flat}xi64>
+        %q = addi %p, %one : tile<{flat}xi64>
+        %r = reshape %q : tile<{flat}xi64> -> tile<{type}>
+        %0 = print_tko "%d", %r : tile<{type}> -> token"""
+    assert printed(body) == text
+
+
 def test_what_the_verifier_takes_for_a_percent_sign_may_end_a_format() -> None:
     """As for NVIDIA's verifier, the second `%` is both the end of a format and half of `%%`."""
     assert shown("%z%%3", "7", "i32") == "%z%%3"
+
+
+def test_i4_has_no_sign() -> None:
+    body = """
+        %c = constant <i8: [7, -8, -1, 12]> : tile<4xi8>
+        %t = trunci %c : tile<4xi8> -> tile<4xi4>
+        %0 = print_tko "%d %x", %t, %t : tile<4xi4>, tile<4xi4> -> token"""
+    assert printed(body) == "[7, 8, 15, 12] [7, 8, f, c]"
 
 
 def test_several_values() -> None:

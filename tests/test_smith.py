@@ -17,6 +17,8 @@ import tilery
 from tilery import TileError, Version
 from tilery.cli import main
 from tilery.decl import SYMBOL, OpDef, registered
+from tilery.ir import Op
+from tilery.ops import Alloca, AtomicCASTko, AtomicRMWTko, LoadPtrTko, StorePtrTko
 from tilery.smith import Buffer, smith, smith_with_contract
 from tilery.types import Ptr, Scalar, Tile
 from tilery.version import SUPPORTED
@@ -168,6 +170,13 @@ def test_most_values_are_used() -> None:
     assert used / pure > 0.9
 
 
+def test_every_divisor_that_is_promised_is_legal() -> None:
+    """The smallest integers are divisible by more than `div_by` may say."""
+    for seed in range(400):
+        module = smith(seed, size=60, mix={"assume": 4, "constant": 1, "reshape": 1, "broadcast": 1})
+        assert tilery.verify(module) == [], seed
+
+
 # ---------------------------------------------------------------- how to execute them
 
 
@@ -188,6 +197,39 @@ def test_the_contract_has_an_argument_for_every_parameter(version: Version) -> N
                     assert isinstance(element, Ptr) and element.pointee is argument.element and argument.count > 0
                 else:
                     assert isinstance(element, Scalar) and argument.type is element
+
+
+@every_version
+def test_an_operation_that_is_not_wanted_is_not_made(version: Version) -> None:
+    def allow(o: Op) -> bool:
+        return o.name not in ("if", "reshape", "constant") or isinstance(o.results and o.results[0].type, Tile)
+
+    for seed in range(SEEDS):
+        module, contract = smith_with_contract(seed, version=version, allow=allow)
+        assert all(map(allow, tilery.walk(module)))
+        assert tilery.verify(module) == []
+        assert [len(launch.args) for launch in contract.launches] == [len(o.body.args) for o in module.entries]
+
+
+def test_nothing_reads_memory_that_was_not_written() -> None:
+    """Also where what would have been written is not wanted."""
+    abandoned = 0
+    for seed in range(150):
+        wanted = lambda o: o.name not in ("itof", "ftof", "constant")  # noqa: E731
+        module = smith(seed, mix={"Memory": 2, "Conversions": 1}, allow=wanted)
+        places = {o.result: o for o in tilery.walk(module) if isinstance(o, Alloca)}
+        written = set()
+        for o in tilery.walk(module):
+            made = {places[v] for v in o.operands if v in places}
+            for value in o.results:
+                if made and isinstance(value.type, Tile) and isinstance(value.type.element, Ptr):
+                    places[value] = next(iter(made))
+            if isinstance(o, StorePtrTko):
+                written |= made
+            elif isinstance(o, (LoadPtrTko, AtomicRMWTko, AtomicCASTko)):
+                assert made <= written, seed
+        abandoned += len(set(places.values()) - written)
+    assert abandoned > 0
 
 
 # ---------------------------------------------------------------- the command

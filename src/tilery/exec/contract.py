@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,24 +11,31 @@ import numpy as np
 from .. import ops
 from ..attrs import Dense, IntAttr
 from ..attrs import MemoryOrderingSemantics as Ordering
-from ..ir import Block, Value, clone, walk
+from ..edit import replace_uses
+from ..ir import Block, Op, Value, clone, walk
 from ..ops import Entry, Module
 from ..smith import Buffer, Contract, Launch, smith_with_contract
-from ..types import I4, I32, Function, Ptr, Scalar, Tile
+from ..types import I4, I32, TF32, Function, Ptr, Scalar, Tile
 from ..version import SUPPORTED
 from .launch import Loaded
 from .machine import Limits
 from .numerics.convert import to_f64
-from .tiles import CARRIERS
+from .tiles import CARRIERS, Array, dense_array
 
 MOST = 1 << 16
 """Elements of a value, over all tile blocks, above which it is not stored only to be seen."""
 
 
 def run_contract(
-    module: Module, contract: Contract, *, seed: int = 0, batch: int | None = None, limits: Limits | None = None
+    module: Module,
+    contract: Contract,
+    *,
+    seed: int = 0,
+    given: Sequence[list[Any]] = (),
+    batch: int | None = None,
+    limits: Limits | None = None,
 ) -> list[bytes]:
-    """What all launches leave in buffers and globals, and what they print.
+    """What all launches leave in buffers and globals, and what they print; with the given arguments, or random ones.
 
     >>> from tilery.smith import smith_with_contract
     >>> module, contract = smith_with_contract(7)
@@ -36,7 +44,7 @@ def run_contract(
     """
     left = []
     for number, launch in enumerate(contract.launches):
-        args = arguments(launch, seed + number)
+        args = given[number] if given else arguments(launch, seed + number)
         printed: list[str] = []
         loaded = Loaded(module)
         kernel = loaded.kernel(launch.entry)
@@ -59,7 +67,8 @@ def arguments(launch: Launch, seed: int) -> list[Any]:
         elif isinstance(argument, IntAttr):
             args.append(argument.bits)
         else:
-            bits = np.array([argument.bits], f"u{dtype.itemsize}")
+            # An array of tf32 has them in the upper bits of f32.
+            bits = np.array([argument.bits << (13 if argument.type is TF32 else 0)], f"u{dtype.itemsize}")
             with np.errstate(invalid="ignore"):
                 args.append(float(to_f64(bits.view(dtype), argument.type)[0]))
     return args
@@ -87,26 +96,31 @@ def drawn(seed: int) -> tuple[Module, Contract]:
     return observed(*smith_with_contract(seed, version=version, size=40, mix=mix))
 
 
-def observed(module: Module, contract: Contract) -> tuple[Module, Contract]:
-    """A copy of a random module that also stores every value that it computes and does not use, and its contract."""
+def observed(module: Module, contract: Contract, every: bool = False) -> tuple[Module, Contract]:
+    """A copy of a random module that also stores every value that it computes and does not use, and its contract.
+
+    With `every`, it stores those that it uses, too, if they are defined: where results first differ is the operation to
+    look at.
+    """
     copy: Module = clone(module)
     launches = []
     for launch in contract.launches:
         entry = copy.entry(launch.entry)
         blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        buffers = _store_unused(entry, blocks)
+        buffers = _store_values(entry, blocks, every)
         launches.append(replace(launch, args=(*launch.args, *buffers)))
     return copy, Contract(tuple(launches))
 
 
-def _store_unused(entry: Entry, blocks: int) -> list[Buffer]:
-    """Add a parameter and a store for each unused tile of an entry's own block."""
+def _store_values(entry: Entry, blocks: int, every: bool) -> list[Buffer]:
+    """Add a parameter and a store for each tile of an entry's own block that is not used, or for each one."""
     body = entry.body
     used = {v for o in walk(body) for v in o.operands}
+    values = [v for o in body.ops for v in o.results if v not in used or (every and _defined(o))]
     last = body.ops.pop()
     index = _linear_index(body)
     buffers = []
-    for value in [v for o in body.ops for v in o.results if v not in used]:
+    for value in values:
         t = value.type
         if isinstance(t, Tile) and isinstance(t.element, Scalar) and t.element is not I4 and t.size * blocks <= MOST:
             base = Value(Tile((), Ptr(t.element)), body)
@@ -116,6 +130,14 @@ def _store_unused(entry: Entry, blocks: int) -> list[Buffer]:
     body.ops.append(last)
     entry.function_type = Function([v.type for v in body.args])
     return buffers
+
+
+def _defined(o: Op) -> bool:
+    """Whether the results are the same everywhere: addresses are not, nor is what a mask leaves out."""
+    if isinstance(o, ops.LoadPtrTko):
+        return o.mask is None or o.paddingValue is not None
+    masked = isinstance(o, (ops.AtomicCASTko, ops.AtomicRMWTko)) and o.mask is not None
+    return not masked and not isinstance(o, ops.PtrToInt)
 
 
 def _add(body: Block, o: Any) -> Value:
@@ -134,12 +156,71 @@ def _linear_index(body: Block) -> Value:
     return _add(body, ops.AddI(lhs=row, rhs=here.blockId_x))
 
 
+def _places(body: Block, base: Value, size: int) -> Value:
+    """Pointers to so many elements."""
+    one = _add(body, ops.Reshape(source=base, result=Value(Tile((1,), base.type.element))))  # type: ignore[attr-defined]  # a pointer
+    row = _add(body, ops.Broadcast(source=one, result=Value(Tile((size,), base.type.element))))  # type: ignore[attr-defined]  # as above
+    return _add(body, ops.Offset(ptr=row, offset=_add(body, ops.Iota(result=Value(Tile((size,), I32))))))
+
+
 def _store(body: Block, base: Value, index: Value, value: Value, t: Tile) -> None:
     """Store a tile at the place of the tile block in a buffer."""
     count = _add(body, ops.Constant(value=Dense.of(Tile((), I32), [t.size])))
     start = _add(body, ops.Offset(ptr=base, offset=_add(body, ops.MulI(lhs=index, rhs=count))))
-    one = _add(body, ops.Reshape(source=start, result=Value(Tile((1,), start.type.element))))  # type: ignore[attr-defined]  # a tile of pointers
-    row = _add(body, ops.Broadcast(source=one, result=Value(Tile((t.size,), start.type.element))))  # type: ignore[attr-defined]  # as above
-    places = _add(body, ops.Offset(ptr=row, offset=_add(body, ops.Iota(result=Value(Tile((t.size,), I32))))))
+    places = _places(body, start, t.size)
     flat = _add(body, ops.Reshape(source=value, result=Value(Tile((t.size,), t.element))))
     _add(body, ops.StorePtrTko(memory_ordering_semantics=Ordering.WEAK, destination=places, value=flat))
+
+
+# ---------------------------------------------------------------- keeping values from a compiler
+
+
+def hidden(module: Module, contract: Contract, integers: bool = False) -> tuple[Module, Contract, list[list[Array]]]:
+    """A copy that loads its constants from memory, so that no compiler knows them: floats, or with `integers` all.
+
+    The last result is for each launch what its added buffers hold.
+    """
+    copy: Module = clone(module)
+    launches, contents = [], []
+    for launch in contract.launches:
+        entry = copy.entry(launch.entry)
+        found = _load_constants(entry, integers)
+        entry.function_type = Function([v.type for v in entry.body.args])
+        buffers = (Buffer(element, content.size, written=False) for element, content in found)
+        launches.append(replace(launch, args=(*launch.args, *buffers)))
+        contents.append([content for _, content in found])
+    return copy, Contract(tuple(launches)), contents
+
+
+def _load_constants(entry: Entry, integers: bool) -> list[tuple[Scalar, Array]]:
+    """Replace constants by loads from new parameters; their types, and what they point to."""
+    found, front, values = [], Block([], []), {}
+    for block in [b for o in walk(entry) for b in o.blocks]:
+        kept = []
+        for o in block.ops:
+            # Elements of four bits have no address of their own.
+            if isinstance(o, ops.Constant) and o.value.element.bits != 4 and (integers or o.value.element.is_float):
+                base = Value(Tile((), Ptr(o.value.element)), entry.body)
+                entry.body.args.append(base)
+                values[o.result], content = _load_constant(front, base, o.value)
+                found.append((o.value.element, content))
+            else:
+                kept.append(o)
+        block.ops[:] = kept
+    entry.body.ops[:0] = front.ops
+    replace_uses(entry, values)
+    return found
+
+
+def _load_constant(body: Block, base: Value, value: Dense) -> tuple[Value, Array]:
+    """The constant as a load, and what the memory holds: one element where all are equal."""
+    t, content = value.type, dense_array(value).reshape(-1)
+    if len(value.stored()) == 1:
+        loaded = _add(body, ops.LoadPtrTko(memory_ordering_semantics=Ordering.WEAK, source=base))
+        ones = _add(body, ops.Reshape(source=loaded, result=Value(Tile((1,) * t.rank, t.element))))
+        made = _add(body, ops.Broadcast(source=ones, result=Value(t)))
+        content = content[:1]
+    else:
+        row = ops.LoadPtrTko(memory_ordering_semantics=Ordering.WEAK, source=_places(body, base, t.size))
+        made = _add(body, ops.Reshape(source=_add(body, row), result=Value(t)))
+    return made, np.ascontiguousarray(content).view(f"u{content.itemsize}")

@@ -44,8 +44,10 @@ from ..ops import (
 from .numerics import arithmetic, order
 from .numerics import transcendental as functions
 from .numerics.rounding import NEAREST, flushed
-from .registry import executes
+from .registry import always, executes
 from .tiles import Array
+
+APPROXIMATE = (RoundingMode.APPROX, RoundingMode.FULL)
 
 
 def within(f32: int, f64: int, more: str = "") -> str:
@@ -55,7 +57,11 @@ def within(f32: int, f64: int, more: str = "") -> str:
 
 def ieee(mode: RoundingMode) -> RoundingMode:
     """The mode to compute in: what is only approximate on hardware is rounded to nearest here."""
-    return NEAREST if mode in (RoundingMode.APPROX, RoundingMode.FULL) else mode
+    return NEAREST if mode in APPROXIMATE else mode
+
+
+def approximate(o: DivF | Sqrt) -> bool:
+    return o.rounding_mode in APPROXIMATE
 
 
 @executes(AddF, reuses=True)
@@ -76,7 +82,9 @@ def mulf(o: MulF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     return arithmetic.mul(lhs, rhs, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(DivF, reuses=True, note="`approx` and `full` round to nearest. An H200 differs by at most 2 ULP.")
+@executes(
+    DivF, reuses=True, note="`approx` and `full` round to nearest. An H200 differs by at most 2 ULP.", loose=approximate
+)
 def divf(o: DivF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     """The quotient."""
     if o.rounding_mode is RoundingMode.APPROX:
@@ -90,7 +98,7 @@ def fma(o: Fma, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) ->
     return arithmetic.fma(lhs, rhs, acc, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(Sqrt, note="`approx` rounds to nearest. An H200 differs by at most 1 ULP.")
+@executes(Sqrt, note="`approx` rounds to nearest. An H200 differs by at most 1 ULP.", loose=approximate)
 def sqrt(o: Sqrt, source: Array) -> Array:
     """The square root."""
     return arithmetic.sqrt(source, ieee(o.rounding_mode), o.flush_to_zero)
@@ -173,7 +181,7 @@ def applied(function: functions.Function) -> Callable[..., Array]:
 
 
 for _cls, (_function, _note) in FUNCTIONS.items():
-    executes(_cls, note=_note)(applied(_function))
+    executes(_cls, note=_note, loose=always)(applied(_function))
 
 
 @executes(FPowI, note="Squared and multiplied in f32 or f64, bit for bit as an H200 does it. A set i1 counts as -1.")

@@ -1,8 +1,9 @@
 """Printing and assertions.
 
 `print_tko` prints as C's printf does: the elements of a tile are laid out one after the other, integers widened to 32
-bits and floats to f64, and a conversion takes as many bytes as its letter says, whatever the type of the values. It is
-repeated for every element, within brackets. Any text ends at its first zero byte.
+bits (i1 and i4 without a sign) and floats to f64, and a conversion takes as many bytes as its letter says, whatever the
+type of the values, but none beyond the row (or beyond 32 elements of a long row). It is repeated for every element,
+within brackets. Any text ends at its first zero byte.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from .registry import executes
 from .tiles import Array
 from .watch import check
 
+MOST_AT_ONCE = 32
+"""As many elements of a row are printed by one call."""
+
 SHOWN = 4
 """As many elements are named where an assertion fails."""
 
@@ -38,10 +42,8 @@ def _laid_out(values: Array, type: Type) -> list[bytes]:
     elif element.is_float:
         # Through f32, as on a GPU, which shows in NaNs of f16: they lose their sign.
         wide = to_f64(to_f32(values, element), F32)
-    elif element is I1:
+    elif element in (I1, I4):
         wide = values.astype(np.int32)
-    elif element is I4:
-        wide = (values.astype(np.int32) ^ 8) - 8
     else:
         wide = values.astype(np.int32) if element.bits < 32 else values
     return [lane.tobytes() for lane in wide]
@@ -57,9 +59,14 @@ class Repeated(NamedTuple):
         """`[[x, x], [x, x]]` for a tile of 2x2."""
         # After so many elements a bracket closes and the next one opens, from the outer dimension to the inner one.
         spans = [prod(self.shape[dim:]) for dim in range(len(self.shape))]
-        position, count, row = 0, prod(self.shape), spans[-1] if spans else 1
+        at, part, count = 0, value, prod(self.shape)
+        # A row is given to printf as a whole, if it is not too long.
+        row = self.shape[-1] if self.shape else 1
+        once, size = min(row, MOST_AT_ONCE), len(value) // count
         for number in range(count):
-            text, position = self.format.show(value, position, memory.text)
+            if number % once == 0:
+                at, part = 0, value[number * size : (number + once) * size]
+            text, at = self.format.show(part, at, memory.text)
             if number % row == 0:
                 text = b"[" * sum(number % span == 0 for span in spans) + text
             if (number + 1) % row == 0:
@@ -95,7 +102,8 @@ def _raw(text: str) -> bytes:
     PrintTko,
     batch=True,
     note="Tile blocks print in the order of the grid; on a GPU there is no order. A conversion that does not fit the "
-    "type of its value shows what C's printf does; what it takes after the last element is 0.",
+    "type of its value shows what C's printf does with a row of the tile, or with 32 elements of a long one; what it "
+    "takes after the last element is 0.",
 )
 def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = None) -> None:
     """Print the text with the values, once for every tile block."""

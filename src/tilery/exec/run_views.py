@@ -22,6 +22,7 @@ from ..ops import (
 )
 from ..types import (
     DYNAMIC,
+    TF32,
     PaddingValue,
     PartitionView,
     TensorView,
@@ -110,11 +111,18 @@ PROMISED = (
 )
 
 
+def pads_tf32(o: LoadViewTko) -> bool:
+    type = o.view.type
+    assert isinstance(type, TileView)
+    return type.tensor_view.element is TF32 and type.padding_value not in (None, PaddingValue.ZERO)
+
+
 @executes(
     LoadViewTko,
     batch=True,
     note=f"{UNDEFINED} without `padding_value` are not defined: they are 0. {PROMISED} An H200 pads tf32 with other "
     "bits, where the program asks for a negative zero, NaN or an infinity.",
+    loose=pads_tf32,
 )
 def load_view_tko(
     o: LoadViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], token: None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
@@ -25,6 +25,10 @@ Maker = Callable[["Kernel", OpDef], bool]
 MOST_PARAMS = 10
 
 
+class Unwanted(Exception):
+    """An operation that the caller does not want: what asked for it is given up."""
+
+
 @dataclass(slots=True)
 class Unit:
     """The module under construction."""
@@ -33,6 +37,8 @@ class Unit:
     version: Version
     choose: Callable[[], tuple[Maker, OpDef]]
     """A random operation, by the weights of the mix."""
+    allow: Callable[[Op], bool] = lambda o: True
+    """Whether an operation is wanted."""
     symbols: set[str] = field(default_factory=set)
     globals: list[ops.Global] = field(default_factory=list)
 
@@ -115,6 +121,8 @@ class Kernel:
 
     def emit(self, o: OpT, visible: bool = True) -> OpT:
         """Add an operation to the current block; its tiles may be used from now on, if they are visible."""
+        if not self.unit.allow(o):
+            raise Unwanted(o.name)
         self.count += 1
         if self.debug is not None:
             o.loc = self.debug.place()
@@ -138,16 +146,19 @@ class Kernel:
         """A nested block. What it defines is forgotten at its end, and so is how it orders memory."""
         block = Block(list(args))
         outer = (self.ops, self.token, self.pending, self.effects)
-        sizes = [(things, len(things)) for things in (self.pool, self.bases, self.tensors, self.views)]
+        grown: tuple[list[Any], ...] = (self.pool, self.bases, self.tensors, self.views, self.frames)
+        sizes = [(things, len(things)) for things in grown]
         self.ops, self.pending, self.effects = block.ops, list(self.pending), self.effects and effects
         self.depth += 1
         for value in args:
             self.show(value)
-        yield block
-        self.depth -= 1
-        self.ops, self.token, self.pending, self.effects = outer
-        for things, size in sizes:
-            del things[size:]
+        try:
+            yield block
+        finally:
+            self.depth -= 1
+            self.ops, self.token, self.pending, self.effects = outer
+            for things, size in sizes:
+                del things[size:]
 
     def fill(self, size: int) -> None:
         """Add about so many operations to the current block."""
@@ -155,7 +166,8 @@ class Kernel:
         self.goal = max(self.goal, goal)
         while self.count < goal and tries:
             make, opdef = self.unit.choose()
-            make(self, opdef)
+            with suppress(Unwanted):
+                make(self, opdef)
             tries -= 1
 
     # ------------------------------------------------------------ parameters

@@ -13,7 +13,7 @@ from ..version import V13_3, Version
 from . import draw
 from .facts import F4, Memory, Place, pointee, stored_bytes
 from .generic import ordering
-from .kernel import MOST_PARAMS, Kernel, create
+from .kernel import MOST_PARAMS, Kernel, Unwanted, create
 from .values import get, index, index_element, pick, positions, shape, spread, tile_of
 
 BF16_ATOMICS = V13_3
@@ -128,11 +128,16 @@ def alloca(k: Kernel, opdef: OpDef) -> bool:
     align = max(stored_bytes(element), k.rng.choice((1, 4, 16, 128)))
     extra = k.rng.choice((0, 0, 3))
     pointer = Value(Tile((), Ptr(element)))
+    seen = len(k.pool)
     k.emit(ops.Alloca(num_elem=count + extra, alignment=align, global_=k.chance(0.2), result=pointer))
     k.facts.places[pointer] = Place(Memory(element, count, writable=True), count, True, align)
-    row = spread(k, pointer, (count,))
-    every = positions(k, count, (count,), index_element(k, count))
-    store_to(k, advance(k, row, every), get(k, Tile((count,), element)))
+    try:
+        row = spread(k, pointer, (count,))
+        every = positions(k, count, (count,), index_element(k, count))
+        store_to(k, advance(k, row, every), get(k, Tile((count,), element)))
+    except Unwanted:
+        del k.pool[seen:]  # nothing may read what was not written
+        raise
     k.bases.append(pointer)
     return True
 

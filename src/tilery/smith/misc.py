@@ -100,7 +100,7 @@ def _divisible(k: Kernel, value: Value) -> tuple[Value, DivBy]:
         return value, DivBy(_power(k, place.align if place else 1))
     lo, hi = k.facts.range(value)
     if lo == hi:
-        return value, DivBy(_power(k, lo & -lo if lo else MOST_DIVISOR))
+        return value, DivBy(_power(k, min(lo & -lo, MOST_DIVISOR) if lo else MOST_DIVISOR))
     if isinstance(value.owner, ops.Iota) and k.chance(0.6):
         every = 1 << k.rng.randrange(t.size.bit_length())
         if t.size - 1 <= hi:

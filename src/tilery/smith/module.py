@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import accumulate, pairwise
 from random import Random
 
 from .. import ops
 from ..decl import BY_NAME, BaseFloatTile, IntTile, OpDef
 from ..diag import TileError
-from ..ir import Block
+from ..ir import Block, Op
 from ..types import Function
 from ..version import LATEST, Version
 from . import draw
 from .contract import Contract, Launch
 from .debug import Debug
-from .kernel import Kernel, Maker, Unit
+from .kernel import Kernel, Maker, Unit, Unwanted
 from .makers import choices
 from .memory import stored
 from .values import RECENT
@@ -25,24 +26,36 @@ GRIDS = ((1, 1, 1), (1, 1, 1), (1, 1, 1), (2, 1, 1), (4, 1, 1), (2, 3, 1), (2, 1
 
 
 def smith(
-    seed: int, *, version: Version | str = LATEST, size: int = 50, mix: Mapping[str, float] | None = None
+    seed: int,
+    *,
+    version: Version | str = LATEST,
+    size: int = 50,
+    mix: Mapping[str, float] | None = None,
+    allow: Callable[[Op], bool] | None = None,
 ) -> ops.Module:
     """A random module of about `size` operations; the same one for the same arguments.
 
     It holds nothing newer than `version`. `mix` gives weights to chapters and operations, `{"Integer": 5, "mmaf": 1}`:
     one in six is then an `mmaf`, all others are integer arithmetic and whatever these need. Without it all operations
-    have the same weight.
+    have the same weight. `allow` says of an operation, as it would be added, whether it is wanted.
     """
-    return smith_with_contract(seed, version=version, size=size, mix=mix)[0]
+    return smith_with_contract(seed, version=version, size=size, mix=mix, allow=allow)[0]
 
 
 def smith_with_contract(
-    seed: int, *, version: Version | str = LATEST, size: int = 50, mix: Mapping[str, float] | None = None
+    seed: int,
+    *,
+    version: Version | str = LATEST,
+    size: int = 50,
+    mix: Mapping[str, float] | None = None,
+    allow: Callable[[Op], bool] | None = None,
 ) -> tuple[ops.Module, Contract]:
     """The same module, and what an execution of it needs."""
     rng = Random(seed)
     version = Version.parse(version)
     unit = Unit(rng, version, chooser(rng, version, mix))
+    if allow is not None:
+        unit.allow = allow
     count = rng.choice((1, 1, 1, 2, 2, 3)) if size >= 20 else 1
     made = [entry(unit, size // count) for _ in range(count)]
     # Bytecode keeps no order between globals and entries; readers put the globals first.
@@ -126,5 +139,7 @@ def finish(k: Kernel, size: int) -> None:
         last = next((v for v in reversed(left) if not isinstance(v.owner, ops.Constant)), None)
         if last is None:
             return
-        if not stored(k, last):
-            k.unused.discard(last)
+        with suppress(Unwanted):
+            if stored(k, last):
+                continue
+        k.unused.discard(last)

@@ -22,6 +22,7 @@ from .parts import Context
 QuickLine = Callable[[Any, Iterator[str], str], str]
 """Makes the line of an op, with the numbers that are free and what goes before it; empty for an op with regions."""
 Bind = Callable[["Run"], QuickLine]
+Hole = tuple[Op, Line]
 
 SMALL = 64
 """Constants of more bytes are not remembered."""
@@ -57,8 +58,8 @@ class Run:
         self.namer, self.context = namer, context
         self.names = context.names
         self.texts = namer.texts
-        self.holes: list[Op] = []
-        """ops with regions, whose lines are made when everything inside has names"""
+        self.holes: list[Hole] = []
+        """ops with regions, with what makes their lines when everything inside has names"""
         # By the identity of the constant, which lives as long as the module: the reader makes equal ones once.
         self._constants: dict[int, str] = {}
         self._hints: dict[int, str] = {}
@@ -161,7 +162,7 @@ def _with_parts(cls: type[Op], made: Line) -> Bind:
             elif plan.results:
                 namer.name_results(o, plan)
             if nested:
-                run.holes.append(o)
+                run.holes.append((o, made))
                 return ""
             parts = made(o, context.names, context)
             return f"{i}{parts if isinstance(parts, str) else ''.join(map(str, parts))}\n"

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from ..ir import Block, Op, UnknownOp
-from .lines import Line, make_line
 from .locations import Aliases, Node
 from .names import START, Namer, State, too_long
-from .parts import DIALECT, OPT, Context, Part
-from .quick_lines import Bind, QuickLine, Run, SureNames, Unusual, make_bind
+from .parts import DIALECT, OPT, Context
+from .quick_lines import Bind, Hole, QuickLine, Run, SureNames, Unusual, make_bind
 
 STYLES = ("disasm", "opt")
 CHUNK = 64
 """How many lines are made before their length is looked at."""
 
 _BINDS: dict[tuple[str, str], dict[type[Op], Bind]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
-_LINES: dict[tuple[str, str], dict[type[Op], Line]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
 
 
 def printed_name(cls: type[Op], style: str, prefix: str = "") -> str:
@@ -28,14 +26,8 @@ def printed_name(cls: type[Op], style: str, prefix: str = "") -> str:
     return prefix + (cls.opdef.name_in(OPT) if style == "opt" else cls.opdef.mnemonic)
 
 
-class _Printed:
-    """A block's lines, and the operations that belong where they are empty."""
-
-    __slots__ = ("close", "holes", "indent", "prefix", "texts")
-
-    def __init__(self, texts: list[str], holes: list[Op], indent: str, prefix: str) -> None:
-        self.texts, self.holes, self.indent, self.prefix = texts, holes, indent, prefix
-        self.close = indent + "}" if holes else ""
+Printed = tuple[list[str], list[Hole], str]
+"""A block's lines, the operations that belong where they are empty, and what stands before each line."""
 
 
 class _QuickLines(dict[type[Op], QuickLine]):
@@ -71,7 +63,7 @@ class QuickPrinter:
         self.context = Context(names, self.aliases, style, locs)
         self.run = Run(self.namer, self.context)
         self.lines = {p: _QuickLines(self.run, style, p) for p in ("", DIALECT)}
-        self.blocks: dict[Block, _Printed] = {}
+        self.blocks: dict[Block, Printed] = {}
         self.out: list[str | Node] = []
         self.size = 0
 
@@ -83,19 +75,18 @@ class QuickPrinter:
             if block in self.blocks:
                 raise Unusual  # a block that stands in two places
             self.namer.enter(parent, block, state)
-            printed = self._block(block, indent, prefix)
-            self.blocks[block] = printed
-            if printed.holes:
+            holes: list[Hole] = []
+            self.run.holes = holes
+            self.blocks[block] = self._lines(block.ops, indent, prefix), holes, indent
+            if holes:
                 state, deeper = self.namer.state(), indent + "  "
-                todo += [(o, b, deeper, "", state) for o in printed.holes for b in o.blocks]
+                todo += [(o, b, deeper, "", state) for o, _ in holes for b in o.blocks]
         if 16 * len(self.blocks) > len(self.namer.texts):
             self.context.names.update(self.namer.texts)  # many lines are made by the slow twin's functions
         self._assemble(root)
 
-    def _block(self, block: Block, indent: str, prefix: str) -> _Printed:
-        ops, lines, fresh = block.ops, self.lines[prefix], self.namer.fresh
-        holes: list[Op] = []
-        self.run.holes = holes
+    def _lines(self, ops: list[Op], indent: str, prefix: str) -> list[str]:
+        lines, fresh = self.lines[prefix], self.namer.fresh
         texts: list[str] = []
         for at in range(0, len(ops), CHUNK):
             made = [lines[o.__class__](o, fresh, indent) for o in ops[at : at + CHUNK]]
@@ -103,7 +94,7 @@ class QuickPrinter:
             self.size += sum(map(len, made))
             if self.size > self.limit:
                 raise too_long(self.limit)
-        return _Printed(texts, holes, indent, prefix)
+        return texts
 
     # ------------------------------------------------------------ putting lines in order
 
@@ -118,15 +109,17 @@ class QuickPrinter:
 
     def _text(self, block: Block, stop: int) -> Task:
         """Put the lines of a block up to `stop`; yields the tasks of the regions inside."""
-        printed = self.blocks[block]
-        texts, at, put = printed.texts, 0, self.out.append
-        for o in printed.holes:
+        texts, holes, indent = self.blocks[block]
+        at, put, close = 0, self.out.append, indent + "}"
+        context, names = self.context, self.context.names
+        for o, line in holes:
             end = texts.index("", at)
             self._put(block.ops, texts, at, end)
             at = end + 1
             node = self.aliases.add(o.loc) if self.locs else "\n"
-            put(printed.indent)
-            for part in self._parts(o, printed):
+            put(indent)
+            context.indent = indent
+            for part in line(o, names, context):
                 if isinstance(part, str):
                     put(part)
                     self.size += len(part)
@@ -136,12 +129,12 @@ class QuickPrinter:
                     raise Unusual  # an operation in MLIR's generic form
                 if (inner := part.block) is not None:
                     end = len(inner.ops) - part.elided
-                    made = self.blocks[inner]
-                    if made.holes:
+                    lines, nested, _ = self.blocks[inner]
+                    if nested:
                         yield self._text(inner, end)
                     else:
-                        self._put(inner.ops, made.texts, 0, end)
-                put(printed.close)
+                        self._put(inner.ops, lines, 0, end)
+                put(close)
             put(node)
             if self.size > self.limit:
                 raise too_long(self.limit)
@@ -155,15 +148,6 @@ class QuickPrinter:
             self.out += [part for o, text in zip(ops[at:end], texts[at:end]) for part in (text[:-1], add(o.loc))]
         else:
             self.out += texts[at:end]
-
-    def _parts(self, o: Op, printed: _Printed) -> list[Part]:
-        lines = _LINES[self.style, printed.prefix]
-        line = lines.get(o.__class__)
-        if line is None:
-            line = lines[o.__class__] = make_line(o.__class__, printed_name(o.__class__, self.style, printed.prefix))
-        self.context.indent = printed.indent
-        parts = line(o, self.context.names, self.context)
-        return [parts] if isinstance(parts, str) else parts
 
 
 Shown = tuple[list[str | Node], Aliases]

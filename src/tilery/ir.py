@@ -34,10 +34,12 @@ class Op:
 
     __slots__ = ("extra", "loc")
     opdef: ClassVar[OpDef]
-    # An operation's own rules, methods where it has some: of itself, of what is around it and inside, of symbols.
+    # An operation's own rules, methods where it has some: of itself, of what is around it and inside, of locations
+    # inside, of symbols.
     check: ClassVar[Any] = None
     check_nested: ClassVar[Any] = None
     check_regions: ClassVar[Any] = None
+    check_locations: ClassVar[Any] = None
     check_symbols: ClassVar[Any] = None
     nested: ClassVar[bool] = True
     """Whether there can be regions, asked of every operation on every walk."""

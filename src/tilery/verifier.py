@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
+from .attrs import Attr
 from .decl import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, AttrKind, Field, OpDef, Problem, Rule
 from .diag import TileError
 from .hints import warnings
@@ -95,10 +96,12 @@ def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     """Each operation before what it holds, and once more after it, with an explicit stack."""
     scene = _Scene(module, hints)
     passed = _Passed()
+    met = scene.locations.add
     stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
     while stack:
         ops, block = stack[-1]
         for o in ops:
+            met(o.loc)
             get, legal, enough, last = passed[o.__class__]
             try:
                 mine = get(o)
@@ -135,6 +138,9 @@ class _Scene:
         self.broken: set[Op] = set()
         self.referring: list[Op] = []
         self.first_inside: list[int] = []
+        self.locations: set[Attr | None] = set()
+        """those met in the innermost function so far"""
+        self.outer_locations: list[set[Attr | None]] = []
 
     def before(self, o: Op, block: Block | None, known: bool) -> list[Finding]:
         """What can be said of an operation before looking inside; types and attributes are right if `known`."""
@@ -152,10 +158,17 @@ class _Scene:
     def enter(self, o: Op) -> None:
         self.ancestors.append(o)
         self.first_inside.append(len(self.referring))
+        if o.check_locations is not None:
+            self.outer_locations.append(self.locations.copy())
+            self.locations.clear()
 
     def leave(self) -> list[Finding]:
         """What can be said of the innermost operation once everything inside is seen."""
         o, first = self.ancestors.pop(), self.first_inside.pop()
+        inside: set[Attr | None] = set()
+        if o.check_locations is not None:
+            inside = self.locations.copy()
+            self.locations.update(self.outer_locations.pop())
         if o in self.broken or isinstance(o, UnknownOp):
             return []
         if o.opdef.implicit and (found := _terminators(o)) is not None:
@@ -164,6 +177,8 @@ class _Scene:
         if SYMBOL_TABLE in o.opdef.traits:
             findings += [*_symbols(o), *_references(self.referring[first:], self.module)]
         if o.check_regions is not None and (answer := o.check_regions()) is not None:
+            findings.append(_finding(o, answer))
+        if o.check_locations is not None and (answer := o.check_locations(inside)) is not None:
             findings.append(_finding(o, answer))
         return findings
 

@@ -159,8 +159,8 @@ class Entry(Op):
             return "entry op must have scalar types (rank 0 !cuda_tile.tile)"
         return function_arguments(self, self.body) or function_location(self)
 
-    def check_regions(self) -> Answer:
-        return body_locations(self)
+    def check_locations(self, inside: set[Attr | None]) -> Answer:
+        return body_locations(self, inside)
 
 
 @op("extract", 0x26, group=GROUP, traits=[PURE], rules=[same_rank("source", "result")],

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Any
 
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
 from ..decl import Problem
 from ..ir import Op
 from .checks import Answer
-
-LOCATION, NESTED = attrgetter("loc"), attrgetter("nested")
 
 
 def located(loc: Attr | None) -> DILoc | None:
@@ -59,12 +56,12 @@ def function_location(o: Any) -> Answer:
     )
 
 
-def body_locations(o: Any) -> Answer:
-    """Everything in a function lies in the function's own subprogram."""
+def body_locations(o: Any, inside: set[Attr | None]) -> Answer:
+    """Everything in a function lies in the function's own subprogram; `inside` are the locations there."""
     outer = subprogram(o.loc)
     scopes: dict[Attr, DISubprogram | None] = {}
     known: dict[Attr | None, DISubprogram | None] = {}
-    for loc in _locations(o):
+    for loc in inside:
         if isinstance(loc, DILoc):
             if loc.scope not in scopes:
                 scopes[loc.scope] = subprogram(loc)
@@ -88,18 +85,6 @@ def body_locations(o: Any) -> Answer:
             bare=True,
         )
     return None
-
-
-def _locations(o: Op) -> set[Attr | None]:
-    """The locations of an operation and of everything inside."""
-    found: set[Attr | None] = {o.loc}
-    todo = list(o.blocks)
-    while todo:
-        ops = todo.pop().ops
-        found.update(map(LOCATION, ops))
-        for inner in filter(NESTED, ops):
-            todo += inner.blocks
-    return found
 
 
 def _inner_first(o: Op) -> list[Op]:

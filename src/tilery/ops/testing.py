@@ -31,5 +31,5 @@ class TestFunc(Op):
     def check(self) -> Answer:
         return function_arguments(self, self.body) or function_location(self)
 
-    def check_regions(self) -> Answer:
-        return body_locations(self)
+    def check_locations(self, inside: set[Attr | None]) -> Answer:
+        return body_locations(self, inside)

@@ -7,6 +7,9 @@ import os
 import stat
 import sys
 
+PART = 1 << 16
+"""So many characters of a text are written at once."""
+
 
 class Stop(Exception):
     """The command cannot be carried out as asked: exit status 2."""
@@ -33,7 +36,9 @@ def write_output(name: str, content: bytes | str) -> None:
     """Write to a file, all or nothing, or to stdout for `-`; bytes are not for a terminal."""
     if name == "-":
         if isinstance(content, str):
-            sys.stdout.write(content)
+            # In parts, because the bytes of a long text are as much memory again.
+            for at in range(0, len(content), PART):
+                sys.stdout.write(content[at : at + PART])
             return
         if sys.stdout.isatty():
             raise Stop("this is binary and stdout is a terminal; pass -o FILE")

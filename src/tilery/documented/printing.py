@@ -6,12 +6,11 @@ import re
 
 from ..attrs import MemoryScope
 from ..diag import TileError
-from ..ir import Block, Op
+from ..ir import Block, Op, Value
 from ..ops import For, If, Loop, Module, Reduce, Scan
 from ..text.format import read_format
 from ..text.lines import Line, make_line
 from ..text.locations import Aliases
-from ..text.names import Names
 from ..text.names import name_values as real_names
 from ..text.parts import DIALECT, PRODUCER, Context, Part, Region
 from ..text.printer import _LINES, LIMIT, MORE_STYLES, STYLES, _Printer
@@ -59,8 +58,8 @@ def documented_line(cls: type[Op], name: str) -> Line:
     plain = make_line(cls, name, read_format(cls.opdef, FORMATS[cls]) if cls in FORMATS else ())
     labels = LABELS.get(cls, ())
 
-    def line(o: Op, names: Names, context: Context) -> str | list[Part]:
-        made = plain(o, names, context)
+    def line(o: Op, texts: dict[Value, str], context: Context) -> str | list[Part]:
+        made = plain(o, texts, context)
         if isinstance(made, str):
             return _full(made)
         left = iter(labels)

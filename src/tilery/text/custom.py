@@ -131,12 +131,12 @@ class ForForm:
 
     @staticmethod
     def print(o: For, p: Context) -> list[Part] | None:
-        n = p.names
+        n, t = p.names, p.texts
         if len(o.region.args) != 1 + len(o.initValues):
             return None
         unsigned = " unsigned" if o.unsignedCmp else ""
         counter = o.region.args[0]
-        head = f"{unsigned} {n[counter]} in ({n[o.lowerBound]} to {n[o.upperBound]}, step {n[o.step]})"
+        head = f"{unsigned} {t[counter]} in ({t[o.lowerBound]} to {t[o.upperBound]}, step {t[o.step]})"
         carried = f"{_carried(o.region, 1, o, p)} -> ({n.types(o.initValues)}) " if o.initValues else ""
         return [f"{head} : {counter.type.text} {carried}", p.region(o, o.region, elide=True), p.attr_dict(o)]
 
@@ -214,8 +214,8 @@ class LoopForm:
 
 
 def _carried(block: Block, skip: int, o: For | Loop, p: Context) -> str:
-    n = p.names
-    return f"iter_values({n.pairs([n[v] for v in block.args[skip:]], ' = ', [n[v] for v in o.initValues])})"
+    t = p.texts
+    return f"iter_values({p.names.pairs([t[v] for v in block.args[skip:]], ' = ', [t[v] for v in o.initValues])})"
 
 
 def _assignments(p: Parser) -> tuple[list[Operand], list[Operand]]:
@@ -239,21 +239,21 @@ class MakeTensorViewForm:
 
     @staticmethod
     def print(o: MakeTensorView, p: Context) -> list[Part] | None:
-        n = p.names
+        n, t = p.names, p.texts
         view = o.result.type
         if not isinstance(view, TensorView):
             return None
         if view.shape.count(DYNAMIC) != len(o.dynamicShape) or view.strides.count(DYNAMIC) != len(o.dynamicStrides):
             return None
         dynamic = (*o.dynamicShape, *o.dynamicStrides)
-        texts = tuple([n[v] for v in dynamic])
+        texts = tuple([t[v] for v in dynamic])
         n.check(texts)
         sizes = _sizes(view.shape, view.strides) % texts
         pointer = o.base.type
         plain = isinstance(pointer, Tile) and isinstance(pointer.element, Ptr) and pointer.element.ptr_attr is None
         shown = dynamic[:1] if plain else (o.base, *dynamic[:1])
         types = n.types(shown) + " -> " if shown else ""
-        return [f" {n[o.base]}, {sizes}{p.attr_dict(o)} : {types}{view.text}"]
+        return [f" {t[o.base]}, {sizes}{p.attr_dict(o)} : {types}{view.text}"]
 
     @staticmethod
     def parse(s: State, p: Parser, at: int) -> Op:

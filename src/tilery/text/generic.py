@@ -68,8 +68,9 @@ def properties(o: Op) -> dict[str, Attr]:
     return out
 
 
-def generic_line(o: Op, names: Names, context: Context) -> list[Part]:
+def generic_line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]:
     """`%0 = "cuda_tile.addf"(%a, %b) <{...}> ({...}) {...} : (types) -> type`"""
+    names = context.names
     if isinstance(o, UnknownOp):
         name, fixed = o.name, {}
         regions: list[Block | None] = list(o.blocks)
@@ -93,7 +94,7 @@ def _region(block: Block | None, context: Context) -> Part:
         types = names.typed(block.args, full_text)
         if context.locs:
             types = [t + " loc(unknown)" for t in types]
-        arguments = names.pairs([names[v] for v in block.args], ": ", types)
+        arguments = names.pairs([context.texts[v] for v in block.args], ": ", types)
         header = f"^bb0({arguments}):" if arguments else "^bb0:"
     return Region(block, header=header, prefix=DIALECT)
 

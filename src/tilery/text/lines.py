@@ -15,7 +15,7 @@ from .generic import generic_line
 from .names import Names
 from .parts import Context, Part
 
-Line = Callable[[Op, Names, Context], str | list[Part]]
+Line = Callable[[Op, dict[Value, str], Context], str | list[Part]]
 
 
 def _boolean(value: bool) -> str:
@@ -74,8 +74,8 @@ class Maker:
     parts, so that the caller can walk the blocks with its own stack.
     """
 
-    many = "n"
-    """what the function calls the names of values, where it asks for many at once"""
+    many = "p.names"
+    """what the function calls what joins the names of several values"""
 
     def __init__(self, cls: type[Op], name: str) -> None:
         self.opdef = cls.opdef
@@ -217,8 +217,8 @@ def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -
 
 
 def _custom(form: type[Form], name: str) -> Line:
-    def line(o: Op, names: Names, context: Context) -> list[Part]:
+    def line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]:
         parts = form.print(o, context)
-        return generic_line(o, names, context) if parts is None else [context.head(o) + name, *parts]
+        return generic_line(o, texts, context) if parts is None else [context.head(o) + name, *parts]
 
     return line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..attrs import Attr
-from ..ir import Block, Op
+from ..ir import Block, Op, Value
 from ..version import V13_3
 from .attributes import dict_text
 from .locations import Aliases
@@ -32,8 +32,12 @@ Part = str | Region
 class Context:
     """What an op's function needs: the names of values, the indentation, and aliases of attributes."""
 
-    def __init__(self, names: Names, aliases: Aliases, style: str, locs: bool) -> None:
+    def __init__(
+        self, names: Names, aliases: Aliases, style: str, locs: bool, texts: dict[Value, str] | None = None
+    ) -> None:
         self.names, self.aliases, self.style, self.locs = names, aliases, style, locs
+        self.texts: dict[Value, str] = names if texts is None else texts
+        """where to look a single name up"""
         self.indent = ""
 
     def attr_dict(self, o: Op, keyword: str = "") -> str:
@@ -54,8 +58,8 @@ class Context:
 
     def arguments(self, block: Block) -> str:
         """`(%a: tile<f32>, %b: tile<f32>)`."""
-        names = self.names
-        return f"({names.pairs([names[v] for v in block.args], ': ', [v.type.text for v in block.args])})"
+        texts = [self.texts[v] for v in block.args]
+        return f"({self.names.pairs(texts, ': ', [v.type.text for v in block.args])})"
 
     def region(self, o: Op, block: Block | None, *, elide: bool) -> Region:
         """A region whose last op is left out where it is the implicit terminator and says nothing."""

@@ -88,14 +88,14 @@ class _Printer:
 
     def _ops(self, frame: _Ops) -> _Parts | None:
         """Print ops up to one with regions; gives its frame."""
-        put, context, names, indent = self._put, self.context, self.context.names, frame.indent
+        put, context, texts, indent = self._put, self.context, self.context.texts, frame.indent
         lines, locs = _LINES[context.style, frame.prefix], context.locs
         context.indent = indent
         for o in frame.rest:
             if self.recording:
                 self.starts[o] = len(self.out)
             end = context.aliases.add(o.loc) if locs else None
-            made = (lines.get(o.__class__) or _line(o.__class__, context.style, frame.prefix))(o, names, context)
+            made = (lines.get(o.__class__) or _line(o.__class__, context.style, frame.prefix))(o, texts, context)
             if made.__class__ is list:
                 put(indent)
                 return _Parts(iter(made), indent, end or "\n")

@@ -35,12 +35,9 @@ class Unusual(Exception):
 
 
 class SureNames(Names):
-    """Names for the functions of the slow twin, looked up in a plain dictionary, which is three times as fast."""
+    """Joins names that are in a plain dictionary, which is three times as fast to look up."""
 
     texts: dict[Value, str]
-
-    def __missing__(self, value: Value) -> str:
-        return self.texts[value]
 
     def join(self, values: Any) -> str:
         if len(values) == 1:
@@ -164,7 +161,7 @@ def _with_parts(cls: type[Op], made: Line) -> Bind:
             if nested:
                 run.holes.append((o, made))
                 return ""
-            parts = made(o, context.names, context)
+            parts = made(o, context.texts, context)
             return f"{i}{parts if isinstance(parts, str) else ''.join(map(str, parts))}\n"
 
         return line

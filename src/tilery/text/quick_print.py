@@ -58,9 +58,9 @@ class QuickPrinter:
         self.namer = Namer(hints=True, limit=limit)
         names = SureNames(limit)
         names.heads = self.namer.names.heads
-        names.texts = self.namer.texts = {}
+        names.texts = texts = self.namer.texts = {}
         self.aliases = Aliases(limit)
-        self.context = Context(names, self.aliases, style, locs)
+        self.context = Context(names, self.aliases, style, locs, texts)
         self.run = Run(self.namer, self.context)
         self.lines = {p: _QuickLines(self.run, style, p) for p in ("", DIALECT)}
         self.blocks: dict[Block, Printed] = {}
@@ -81,8 +81,6 @@ class QuickPrinter:
             if holes:
                 state, deeper = self.namer.state(), indent + "  "
                 todo += [(o, b, deeper, "", state) for o, _ in holes for b in o.blocks]
-        if 16 * len(self.blocks) > len(self.namer.texts):
-            self.context.names.update(self.namer.texts)  # many lines are made by the slow twin's functions
         self._assemble(root)
 
     def _lines(self, ops: list[Op], indent: str, prefix: str) -> list[str]:
@@ -111,7 +109,7 @@ class QuickPrinter:
         """Put the lines of a block up to `stop`; yields the tasks of the regions inside."""
         texts, holes, indent = self.blocks[block]
         at, put, close = 0, self.out.append, indent + "}"
-        context, names = self.context, self.context.names
+        context, names = self.context, self.context.texts
         for o, line in holes:
             end = texts.index("", at)
             self._put(block.ops, texts, at, end)

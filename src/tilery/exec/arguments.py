@@ -53,7 +53,7 @@ def bind(
     if not isinstance(args, Sequence) or isinstance(args, str):
         raise TileError(f"arguments come in a list, one per parameter, not in a {type(args).__name__}")
     labels = [f"argument '{names[n]}'" if n < len(names) else f"argument {n}" for n in range(len(args))]
-    given = f"{len(args)} arguments were given"
+    given = f"{len(args)} {'argument was' if len(args) == 1 else 'arguments were'} given"
     for number, extra in enumerate(buffers):
         _register(memory, extra, f"buffer {number}")
     if convention == "cutile":

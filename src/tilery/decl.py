@@ -461,9 +461,15 @@ def op(
         _validate(opdef)
         new.opdef = opdef
         new.nested = bool(opdef.regions)
-        setattr(new, "name", mnemonic)  # noqa: B010
-        for name, of in (("operands", opdef.operands), ("results", opdef.outs), ("blocks", opdef.regions)):
-            setattr(new, name, gathered(of))
+        # To type checkers these are the base class's properties.
+        own = {
+            "name": mnemonic,
+            "operands": gathered(opdef.operands),
+            "results": gathered(opdef.outs),
+            "blocks": gathered(opdef.regions),
+        }
+        for name, found in own.items():
+            setattr(new, name, found)
         type.__setattr__(new, "__init__", _first_init)
         _register(opdef)
         return new

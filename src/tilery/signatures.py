@@ -1,4 +1,4 @@
-"""What the verifier asks of every operation, in its shortest form: a signature, its operands, its results.
+"""What the verifier asks of every operation, in its shortest form: a signature.
 
 Two operations with the same class and signature are both legal or both not, as long as nothing but types and attributes
 counts: `check` of an operation without regions looks at nothing else.
@@ -22,18 +22,19 @@ _KNOWN: dict[type[Op], Getter] = {}
 
 def says_all(cls: type[Op]) -> bool:
     """Whether nothing but types and attributes counts for an operation: not where it stands, or what is inside."""
-    if issubclass(cls, UnknownOp) or cls.check_nested is not None or cls.check_symbols is not None:
-        return False
-    opdef = cls.opdef
-    return not (opdef.regions or opdef.parents or opdef.has(TERMINATOR) or opdef.has(SYMBOL))
+    return _by_itself(cls) and not cls.opdef.parents and not cls.opdef.has(TERMINATOR)
 
 
 def ends(cls: type[Op]) -> bool:
     """Whether it also counts that an operation ends a block, and of what parent, but nothing else."""
+    return _by_itself(cls) and cls.opdef.has(TERMINATOR)
+
+
+def _by_itself(cls: type[Op]) -> bool:
+    """Whether an operation has no regions and no rules about operations around it or elsewhere."""
     if issubclass(cls, UnknownOp) or cls.check_nested is not None or cls.check_symbols is not None:
         return False
-    opdef = cls.opdef
-    return opdef.has(TERMINATOR) and not (opdef.regions or opdef.has(SYMBOL))
+    return not cls.opdef.regions and not cls.opdef.has(SYMBOL)
 
 
 def signature(cls: type[Op]) -> Getter:
@@ -70,16 +71,3 @@ def _piece(f: Field) -> str:
 
 def _nothing(_: Op) -> tuple[()]:
     return ()
-
-
-def values(cls: type[Op], which: str) -> Getter:
-    """What gives the `operands` or the `results` of an operation, as a tuple or a list."""
-    if issubclass(cls, UnknownOp):
-        return attrgetter(which)
-    fields = cls.opdef.operands if which == "operands" else cls.opdef.outs
-    if any(f.arity != "one" for f in fields):
-        return attrgetter(which)
-    if not fields:
-        return _nothing
-    get = attrgetter(*(f.attr for f in fields))
-    return get if len(fields) > 1 else lambda o: (get(o),)

@@ -13,7 +13,7 @@ from .hints import warnings
 from .ir import Block, Op, UnknownOp, Value, full_name
 from .ops import Module
 from .record import dataclass
-from .signatures import Getter, ends, says_all, signature, values
+from .signatures import Getter, ends, says_all, signature
 from .types import Tile, Type, quoted
 
 MAX_ERRORS = 100
@@ -368,18 +368,9 @@ def _symbols(o: Op) -> Iterator[Finding]:
 # ---------------------------------------------------------------- dominance
 
 
-class _Getters(dict[type[Op], tuple[Getter, Getter]]):
-    """For each class what gives the operands and the results of an operation."""
-
-    def __missing__(self, cls: type[Op]) -> tuple[Getter, Getter]:
-        found = self[cls] = values(cls, "operands"), values(cls, "results")
-        return found
-
-
 def _dominance(module: Module) -> Iterator[Finding]:
     """Every operand is defined before its use, in the same block or one around it, and not across an isolated op."""
     visible: dict[Value, int] = {}
-    getters = _Getters()
     level = 0  # how many isolated operations are around
     # Blocks to enter, blocks in progress with how many values were visible outside, and operations to finish.
     todo: list[Any] = [(iter([module]), 0)]
@@ -398,8 +389,7 @@ def _dominance(module: Module) -> Iterator[Finding]:
             continue
         ops, outside = item
         for o in ops:
-            operands, results = getters[o.__class__]
-            for value in operands(o):
+            for value in o.operands:
                 if visible.get(value) != level:
                     yield from _operands_visible(o, visible, level)
                     break
@@ -407,7 +397,7 @@ def _dominance(module: Module) -> Iterator[Finding]:
                 level += _isolated(o)
                 todo += [o, *reversed(blocks)]
                 break
-            for value in results(o):
+            for value in o.results:
                 visible[value] = level
         else:
             todo.pop()

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from ..exec.memory import HoldsAddresses
+
 LOADER = "cuda.tile._load_libcuda"
 MAGIC = b"tilery\0\0"
 VERSION = 13040
@@ -30,7 +32,7 @@ ATTRIBUTES = {5: 2**31 - 1, 6: 65535, 7: 65535, 8: 49152, 10: 32, 16: 148, 38: 1
 
 
 @dataclass(slots=True)
-class Launch:
+class Launch(HoldsAddresses):
     """One launch as the driver sees it: the Tile IR, the entry, the grid, and where the words of the arguments are."""
 
     bytecode: bytes
@@ -44,7 +46,7 @@ class Launch:
 
 
 @dataclass(slots=True)
-class State:
+class State(HoldsAddresses):
     """What the process's driver holds. There is one, because cuTile asks for its driver once."""
 
     run: Callable[[Launch], None] | None = None

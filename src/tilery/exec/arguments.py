@@ -15,7 +15,7 @@ from ..ops import Entry
 from ..types import F64, I1, Ptr, Scalar, Tile, Type
 from . import dlpack
 from .convention import Extent, expand
-from .memory import Memory
+from .memory import HoldsAddresses, Memory
 from .numerics.convert import float_to_float
 from .tiles import Array, carrier, pointee_bytes
 
@@ -26,7 +26,7 @@ LAST_ADDRESS = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Place(HoldsAddresses):
     """Where an array is. `low` and `high` are the bounds of its bytes, `strides` count elements."""
 
     address: int

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn, SupportsIndex
 
 import numpy as np
 
 from ..diag import TileError
 from ..types import I1, I32, I64, Ptr, Scalar, Tile, Type
-from .memory import Memory
+from .memory import Memory, refuse_copy
 
 WORD = np.dtype(np.int64)
 
@@ -124,6 +124,9 @@ class Extent(NamedTuple):
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     pointers: tuple[int, ...] = ()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self)
 
 
 def slot_names(parameters: Iterable[Parameter]) -> list[str]:

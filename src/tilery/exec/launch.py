@@ -33,7 +33,10 @@ LOADED = (Module, Global, Entry)
 
 
 class Loaded:
-    """A module in memory: its globals keep what kernels leave in them as long as this lives."""
+    """A module in memory: its globals keep what kernels leave in them as long as this lives.
+
+    A copy, by `copy` or `pickle`, has memory of its own, with the bytes that the globals hold at that moment.
+    """
 
     def __init__(self, module: Module) -> None:
         load_operations()
@@ -54,11 +57,17 @@ class Loaded:
             buffer.typed(content.dtype)[1][:] = content
             self.globals[o.sym_name] = address
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_with, (self.module, {name: self.content(name) for name in self.globals})
+
     def content(self, name: str) -> bytes:
         """The bytes of a global."""
+        return self._bytes(name).tobytes()
+
+    def _bytes(self, name: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
         buffer = self.memory.at(self.globals[name])
         assert buffer is not None
-        return buffer.typed(np.dtype(np.uint8))[1].tobytes()
+        return buffer.typed(np.dtype(np.uint8))[1]
 
     def kernel(self, entry: str | None = None) -> Kernel:
         """The kernel of that name; without a name, the only one."""
@@ -74,8 +83,16 @@ class Loaded:
         return Kernel(self, found)
 
 
+def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
+    """Load a module and set the bytes of its globals."""
+    loaded = Loaded(module)
+    for name, content in contents.items():
+        loaded._bytes(name)[:] = np.frombuffer(content, np.uint8)
+    return loaded
+
+
 class Kernel:
-    """An entry of a loaded module, ready to run."""
+    """An entry of a loaded module, ready to run. A deep or pickled copy has globals of its own."""
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
@@ -86,6 +103,9 @@ class Kernel:
         self._program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self._program.steady and not prints
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Loaded.kernel, (self.loaded, self.name)
 
     def launch(
         self,

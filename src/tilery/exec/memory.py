@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -16,6 +16,20 @@ GUARD = 1024
 
 PIECE = 1 << 12
 """Text is looked through in pieces of so many bytes."""
+
+
+def refuse_copy(holder: object) -> NoReturn:
+    """Raise a TypeError: a copy would hold addresses of memory that it does not keep alive."""
+    raise TypeError(f"cannot pickle or copy a '{type(holder).__name__}': it holds addresses of this process")
+
+
+class HoldsAddresses:
+    """Base of classes that refuse to be pickled or copied."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self)
 
 
 class AssertFailed(Exception):
@@ -50,7 +64,7 @@ class FirstFault:
 
 
 @dataclass(slots=True)
-class Buffer:
+class Buffer(HoldsAddresses):
     """Some bytes of memory that a kernel may use."""
 
     address: int
@@ -83,7 +97,7 @@ def _read_only(buffer: Buffer) -> str:
     return f"is in {buffer.label}, which cannot be written"
 
 
-class Memory:
+class Memory(HoldsAddresses):
     """Buffers that do not overlap, by address."""
 
     def __init__(self, base: Memory | None = None) -> None:

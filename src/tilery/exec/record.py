@@ -18,6 +18,7 @@ from ..diag import TileError
 from ..ops import Module
 from ..types import Ptr, Tile
 from .convention import Extent
+from .memory import HoldsAddresses
 
 FORMAT = 1
 ALIGNMENT = 256
@@ -44,7 +45,7 @@ class Buffer:
 
 
 @dataclass(slots=True)
-class Placed:
+class Placed(HoldsAddresses):
     """A recorded launch in memory: arguments with real addresses, and each buffer's address and size."""
 
     arguments: list[int | float | bool]

@@ -23,20 +23,20 @@ from typing import Any, TypeVar
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "bench")]
 
+import oracle  # noqa: E402  # found only now
 from modules import chain, chained, mixed, nested  # noqa: E402
 from plot import line_plot  # noqa: E402
 from processes import start_up, whole, xdsl_seconds  # noqa: E402
 
-import oracle  # noqa: E402  # found only now
 from tilery.bytecode.reader import read  # noqa: E402
 from tilery.bytecode.writer import write  # noqa: E402
+from tilery.cli.progress import progress  # noqa: E402
 from tilery.ir import walk  # noqa: E402
 from tilery.ops import Module  # noqa: E402
 from tilery.passes import parse_pipeline, run_pipeline  # noqa: E402
-from tilery.progress import progress  # noqa: E402
-from tilery.text.parser import parse  # noqa: E402
-from tilery.text.printer import show  # noqa: E402
-from tilery.verifier import verify  # noqa: E402
+from tilery.text.parse.parser import parse  # noqa: E402
+from tilery.text.print.printer import show  # noqa: E402
+from tilery.verifier.verify import verify  # noqa: E402
 
 Made = TypeVar("Made")
 CASES: dict[str, Callable[[int], Module]] = {"chain": chain, "mixed": mixed}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tilery.attrs import DICompileUnit, DIFile, DILoc, DISubprogram, FileLineCol
 from tilery.ir import Block, Op, Value, walk
 from tilery.ops import AddI, Entry, If, Module, PrintTko, Return, Select, Yield
-from tilery.text.parser import parse
+from tilery.text.parse.parser import parse
 from tilery.types import I1, I32, Function, Tile
 
 INT, BOOL = Tile((), I32), Tile((), I1)

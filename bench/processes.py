@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import oracle
+from support import oracle
 from tilery.bytecode.writer import write
 from tilery.ops import Module
 

@@ -19,10 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import oracle  # noqa: E402
+
 import tilery  # noqa: E402
-from broken import mutate_bytes, mutate_text  # noqa: E402
+from support.broken import mutate_bytes, mutate_text  # noqa: E402
 from tilery import TileError  # noqa: E402
-from tilery.progress import progress  # noqa: E402
+from tilery.cli.progress import progress  # noqa: E402
 from tilery.version import SUPPORTED  # noqa: E402
 
 

@@ -21,10 +21,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import oracle  # noqa: E402
-from mutation import mutate  # noqa: E402
+
+from support.mutation import mutate  # noqa: E402
 from tilery import Module, TileError, load, verify  # noqa: E402
 from tilery.bytecode.writer import write  # noqa: E402
-from tilery.progress import progress  # noqa: E402
+from tilery.cli.progress import progress  # noqa: E402
 from tilery.smith import smith  # noqa: E402
 from tilery.version import SUPPORTED  # noqa: E402
 

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 
 import tilery
-from tilery.exec.contract import drawn, run_contract
+from support.contract import drawn, run_contract
+from tilery.cli.progress import progress
 from tilery.passes import HOMES
-from tilery.progress import progress
 
 SAME_BITS = "block by block"
 DEFAULT = "canonicalize,cse"

@@ -36,11 +36,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-import fuzzing  # noqa: E402
+from support import fuzzing  # noqa: E402
 from tilery.bytecode.writer import write  # noqa: E402
+from tilery.cli.progress import progress  # noqa: E402
 from tilery.diag import TileError  # noqa: E402
 from tilery.ops import Module  # noqa: E402
-from tilery.progress import progress  # noqa: E402
 
 SECONDS = 1.0
 """Processor time that an input may take."""

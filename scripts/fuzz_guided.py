@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 with atheris.instrument_imports(include=["tilery"]):
-    import fuzzing
+    from support import fuzzing
 
 KIND = sys.argv[1]
 

@@ -29,19 +29,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import tilery
+from support.contract import arguments, hidden, observed, run_contract
 from tilery.attrs import FloatAttr, IntAttr
-from tilery.cli_smith import launch_data
-from tilery.decl import BY_NAME
-from tilery.exec import load_operations
-from tilery.exec.contract import arguments, hidden, observed, run_contract
-from tilery.exec.registry import same_bits
+from tilery.cli.progress import progress
+from tilery.cli.smith import launch_data
+from tilery.declare.operation import BY_NAME
+from tilery.engines.reference import load_operations
+from tilery.engines.reference.registry import same_bits
+from tilery.floats.formats import is_nan
 from tilery.ir import Op
 from tilery.ops import Bitcast, For, Loop, Module, Pack, PrintTko, PtrToPtr, Return
 from tilery.passes.rename_symbol import rename_symbol
-from tilery.progress import progress
 from tilery.rewrite import Report
 from tilery.smith import Argument, Buffer, Contract, Launch, smith_with_contract
-from tilery.text.floats import is_nan
 from tilery.types import SCALARS, TF32, Scalar, Tile
 
 REFUSED = {"sm_90": ("f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")}

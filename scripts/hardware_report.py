@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import tilery
-from tilery.exec.registry import RUNS
-from tilery.text.floats import is_nan
+from tilery.engines.reference.registry import RUNS
+from tilery.floats.formats import is_nan
 from tilery.types import SCALARS
 
 TILE = 1024

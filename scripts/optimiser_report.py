@@ -17,9 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import oracle  # noqa: E402
+
 import tilery  # noqa: E402
+from tilery.cli.progress import progress  # noqa: E402
 from tilery.passes import HOMES, parse_pipeline, run_pipeline  # noqa: E402
-from tilery.progress import progress  # noqa: E402
 from tilery.rewrite import Report  # noqa: E402
 
 ALL = "canonicalize,cse,fold-int,fold-float,simplify,licm,canonicalize,cse,dce"

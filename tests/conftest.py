@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import oracle
+from support import oracle
 
 # A module of kernels, not of tests.
-collect_ignore = [] if importlib.util.find_spec("cuda") else ["cutile_kernels.py"]
+collect_ignore = [] if importlib.util.find_spec("cuda") else ["support/cutile_kernels.py"]
 MARKERS = {
     "corpus": "needs the corpus of real files in ../shared/conformance",
     "oracle": "needs NVIDIA's tileirdisasm (pip install 'tilery[nvidia]')",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tilery.cli import main
+from tilery.cli.main import main
 
 # What the fuzzer found is replayed by test_fuzzing.
 FILES = [p for p in sorted(Path(__file__).parent.glob("corpus/**/*.mlir")) if p.parent.name != "fuzz"]

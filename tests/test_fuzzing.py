@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-import fuzzing
-import oracle
+from support import fuzzing, oracle
 
 FOUND = sorted((Path(__file__).parent / "corpus" / "fuzz").glob("*"))
 COUNTS = {"bytes": 1000, "texts": 400, "smith": 40}

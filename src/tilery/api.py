@@ -11,10 +11,10 @@ from .version import Version
 
 if TYPE_CHECKING:
     from .bytecode.dump import Dump
-    from .exec.launch import Kernel
+    from .engines.reference.launch import Kernel
     from .ops import Module
     from .rewrite import Report
-    from .verifier import Finding
+    from .verifier.verify import Finding
 
 Source = str | PathLike[str] | bytes | bytearray | memoryview
 
@@ -36,7 +36,7 @@ def read_any(data: bytes, *, file: str = "", reader: str | None = None, places: 
     """A module from bytecode or text, not verified. Without `places` it takes less time, see `bytecode.reader.read`."""
     # Only what is needed is imported: a command on a small file spends most of its time on that.
     if is_text(data):
-        from .text.parser import parse as parse_text
+        from .text.parse.parser import parse as parse_text
 
         return parse_text(data.decode("utf-8"), file=file)
     from .bytecode.reader import read
@@ -45,10 +45,10 @@ def read_any(data: bytes, *, file: str = "", reader: str | None = None, places: 
 
 
 def _require_legal(module: Module, data: bytes, file: str) -> None:
-    from .verifier import verify as find
+    from .verifier.verify import verify as find
 
     if findings := find(module, max_errors=1, dominance=is_text(data)):
-        from .check import explain
+        from .verifier.explain import explain
 
         raise explain(module, findings, data, file)[0]
 
@@ -72,8 +72,8 @@ def parse(
     text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False, verify: bool = True
 ) -> Module:
     """Read a module from text; `verify=False` lets an illegal module pass, to look at it."""
-    from .text.parser import parse_with_places
-    from .verifier import verify as find
+    from .text.parse.parser import parse_with_places
+    from .verifier.verify import verify as find
 
     parsed = parse_with_places(text, file=file, allow_unregistered=allow_unregistered, testing=testing)
     for finding in find(parsed.module, max_errors=1) if verify else ():
@@ -83,7 +83,7 @@ def parse(
 
 def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) -> list[Finding]:
     """All that is illegal in a module; an empty list means that it is legal. `stop="mlir"` ends where MLIR does."""
-    from .verifier import verify as find
+    from .verifier.verify import verify as find
 
     return find(module, stop=stop, max_errors=max_errors)
 
@@ -98,7 +98,7 @@ def optimize(
     """
     from .ir import clone
     from .passes import parse_pipeline, run_pipeline
-    from .verifier import verify as find
+    from .verifier.verify import verify as find
 
     passes = passes if isinstance(passes, str) else ",".join(passes)
     pipeline = parse_pipeline(passes)
@@ -123,7 +123,7 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
         raise TileError(f"unknown engine '{engine}', expected reference")
     for finding in verify(module, max_errors=1):
         raise TileError(f"{finding.op.name}: {finding.message}", notes=("only a legal module can be executed",))
-    from .exec.launch import Loaded
+    from .engines.reference.launch import Loaded
 
     return Loaded(module).kernel(entry)
 
@@ -137,7 +137,7 @@ def show(module: Module, *, style: str = "disasm", locs: bool = False, names: st
         from .documented.printing import show as print_documented
 
         return print_documented(module, style, locs, names)
-    from .text.printer import show as print_module
+    from .text.print.printer import show as print_module
 
     return print_module(module, style=style, locs=locs)
 

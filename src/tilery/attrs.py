@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from .declare.fastclass import dataclass, field, fields
 from .diag import TileError
-from .record import dataclass, field, fields
 from .types import I1, Scalar, Tile, Type
 from .version import V13_1, V13_4, Version
 

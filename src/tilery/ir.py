@@ -11,7 +11,8 @@ from .diag import TileError
 from .types import Type
 
 if TYPE_CHECKING:
-    from .decl import Field, OpDef
+    from .declare.fields import Field
+    from .declare.operation import OpDef
 
 
 class Value:

@@ -11,9 +11,9 @@ from tilery.diag import LineIndex, Note, TileError
 from tilery.ir import Op, Refused
 from tilery.ops import Module
 from tilery.passes import parse_pipeline, run_pipeline
-from tilery.text.parser import Parsed, parse_with_places
-from tilery.text.printer import show
-from tilery.verifier import Hints, verify
+from tilery.text.parse.parser import Parsed, parse_with_places
+from tilery.text.print.printer import show
+from tilery.verifier.verify import Hints, verify
 from tilery.version import SUPPORTED, Version
 
 RENAMED = {

@@ -20,8 +20,8 @@ from ..attrs import (
     TypeAttr,
 )
 from ..diag import TileError
-from ..hints import no_dictionary, old_problem
 from ..types import I1, Scalar, Tile, Type
+from ..verifier.hints import no_dictionary, old_problem
 from .tables import MAX_NESTING, Tables
 from .typecodec import read_count
 from .wire import U64, Cursor, enclose, put_fixed, put_svarint, put_varint

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..attrs import Attr, Bounded, DivBy, SameElements
-from ..decl import BY_OPCODE, TERMINATOR, AttrKind, Field, OpDef
+from ..declare.fastclass import dataclass
+from ..declare.fields import AttrKind, Field
+from ..declare.operation import BY_OPCODE, OpDef
+from ..declare.relations import TERMINATOR
 from ..diag import TileError
 from ..ir import Block, Op, Value
-from ..record import dataclass
 from ..types import Type
 from .attrcodec import read_array, read_hints, read_integer, read_string, read_tagged, refuse_extremes
 from .layout import Do, Plan, last_opcode, layout

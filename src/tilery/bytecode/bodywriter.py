@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from ..decl import AttrKind, Field
+from ..declare.fields import AttrKind, Field
 from ..diag import TileError
 from ..ir import Block, Op, Value, walk
 from ..ops import Entry

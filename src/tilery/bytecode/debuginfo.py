@@ -7,20 +7,10 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from ..attrs import (
-    Attr,
-    CallSite,
-    DICompileUnit,
-    DIFile,
-    DILexicalBlock,
-    DILoc,
-    DISubprogram,
-    Loc,
-    place_in_scope,
-)
-from ..codegen import build
+from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc, DISubprogram, Loc, place_in_scope
+from ..declare.codegen import build
+from ..declare.fastclass import dataclass
 from ..diag import TileError
-from ..record import dataclass
 from .wire import Cursor, Trip, enclose, put_varint, wide
 
 Scope = (DISubprogram, DILexicalBlock)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..codegen import build, indent
-from ..decl import AttrKind, Field, OpDef
+from ..declare.codegen import build, indent
+from ..declare.fields import AttrKind, Field
+from ..declare.operation import OpDef
 from ..diag import TileError
 from ..ir import Value
 from ..version import Version

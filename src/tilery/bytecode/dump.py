@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ..declare.fastclass import dataclass
 from ..diag import TileError
-from ..record import dataclass
 from .profile import find_profile
 from .reader import FileReader, settle
 from .tables import Ranges, Tables

@@ -7,7 +7,8 @@ from itertools import repeat
 from typing import Any
 
 from ..attrs import Loc
-from ..decl import BY_OPCODE, TERMINATOR
+from ..declare.operation import BY_OPCODE
+from ..declare.relations import TERMINATOR
 from ..ir import Block, Value
 from .body import Body
 from .decoders import Binding, Decoder, decoder

@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from functools import cache
 
-from ..decl import BY_OPCODE, AttrKind, Field, OpDef
-from ..record import dataclass
+from ..declare.fastclass import dataclass
+from ..declare.fields import AttrKind, Field
+from ..declare.operation import BY_OPCODE, OpDef
 from ..version import Version
 
 

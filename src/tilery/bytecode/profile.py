@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..declare.fastclass import dataclass, field
 from ..diag import TileError
-from ..record import dataclass, field
 from ..version import LATEST, V13_1, Version
 
 

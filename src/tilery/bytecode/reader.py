@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
+from ..declare.fastclass import dataclass
+from ..declare.gcpause import paused
 from ..diag import TileError
-from ..gcpause import paused
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
-from ..record import dataclass
 from ..types import Function, quoted
 from ..version import SUPPORTED, V13_1, V13_3, V13_4, Version
 from .attrcodec import read_tagged

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from ..declare.fastclass import dataclass
 from ..diag import TileError
-from ..record import dataclass
 from ..types import (
     SCALARS,
     TOKEN,

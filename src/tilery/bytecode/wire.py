@@ -6,8 +6,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ..attrs import Attr
+from ..declare.fastclass import dataclass, field, replace
 from ..diag import TileError
-from ..record import dataclass, field, replace
 from ..types import Type
 from ..version import Version
 

@@ -8,11 +8,11 @@ from struct import pack
 from typing import Any
 
 from ..attrs import Attr, CallSite, Dense, DILoc, FileLineCol, Loc, StrAttr, SymbolVisibility
+from ..declare.fastclass import replace
+from ..declare.gcpause import paused
 from ..diag import TileError
-from ..gcpause import paused
 from ..ir import Op, Refused, UnknownOp, full_name, walk
 from ..ops import Entry, Global, Module
-from ..record import replace
 from ..types import Type
 from ..version import SUPPORTED, V13_1, V13_3, Version
 from .attrcodec import Indices, write_tagged
@@ -21,18 +21,7 @@ from .debuginfo import entry_parts, write_entry
 from .decoders import TRIPS
 from .fastbodywriter import write_fast
 from .typecodec import parts, require, write_type
-from .wire import (
-    ALIGNMENT,
-    DEFAULT_ORDER,
-    MAGIC,
-    U64,
-    FileLayout,
-    Section,
-    SectionHint,
-    encode_text,
-    pad,
-    put_varint,
-)
+from .wire import ALIGNMENT, DEFAULT_ORDER, MAGIC, U64, FileLayout, Section, SectionHint, encode_text, pad, put_varint
 
 WriteBody = Callable[[Entry, Version, Indices], bytes | bytearray]
 FAST_FROM = 1_000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ctypes import c_int64, c_void_p
 from typing import Any
 
-from ..exec.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
+from ..engines.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
 
 _KINDS = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}
 """DLPack's codes by NumPy's kinds."""

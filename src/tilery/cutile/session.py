@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from .. import TileError
-from ..exec.convention import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
+from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
 from ..ir import Refused
 from ..ops import Assert
-from ..source import excerpt
+from ..source.lines import excerpt
 from . import driver, versions
 from .arrays import host_argument
 from .signatures import parameters_of
@@ -144,8 +144,8 @@ def engine_named(engine: str | Engine) -> Engine:
     kernels: dict[tuple[bytes, str], Any] = {}
 
     def execute(call: Call) -> None:
-        from .. import compile  # the engine needs NumPy
-        from ..exec.machine import Limits
+        from .. import compile
+        from ..engines.reference.machine import Limits
 
         key = call.bytecode, call.entry
         if key not in kernels:
@@ -158,7 +158,7 @@ def engine_named(engine: str | Engine) -> Engine:
 
 def recording(engine: Engine, directory: Path) -> Engine:
     """The same engine, with every launch saved before it is executed."""
-    from ..exec.record import capture, save
+    from ..engines.recorded import capture, save
 
     directory.mkdir(parents=True, exist_ok=True)
     count = 0

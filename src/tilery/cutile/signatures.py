@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..diag import TileError
-from ..exec.convention import Array, List, Number, Parameter
-from ..exec.dlpack import BOOL, FLOAT, INT, NARROW, UINT
+from ..engines.cutile_abi import Array, List, Number, Parameter
+from ..engines.dlpack import BOOL, FLOAT, INT, NARROW, UINT
 from .arrays import HostArray
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from ..attrs import Attr, Bounded, Dense, DenseArray, DivBy, FloatAttr, SameElements, StrAttr, TypeAttr
 from ..bytecode.wire import U64, Cursor, enclose, put_svarint, put_varint
+from ..declare.fastclass import dataclass
 from ..diag import TileError
-from ..record import dataclass
 from ..types import I1, I64, Scalar, Tile
 from .tables import (
     Tables,

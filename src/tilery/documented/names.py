@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..attrs import Dense
+from ..floats.formats import float_text, is_nan
 from ..ir import Block, Op, UnknownOp, Value
 from ..ops import (
     Broadcast,
@@ -16,9 +17,8 @@ from ..ops import (
     MmaI,
     Reduce,
 )
-from ..text.attributes import int_text, splat_bits
-from ..text.floats import float_text, is_nan
-from ..text.names import Names, too_long
+from ..text.print.attributes import int_text, splat_bits
+from ..text.print.names import Names, too_long
 from ..types import I1
 
 HINTS: dict[type[Op], str] = {

@@ -7,13 +7,14 @@ from typing import Any
 
 from ..attrs import Attr, DenseArray, DictAttr, Loc
 from ..bytecode.wire import Cursor
-from ..decl import INFER, REQUIRED, OpDef
+from ..declare.fields import INFER, REQUIRED
+from ..declare.operation import OpDef
 from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value
-from ..text.attributes import ENUM_NAMES
-from ..text.cursor import Task, run
-from ..text.generic import attr_of
-from ..text.parse_values import mismatch, value_of
+from ..text.parse.cursor import Task, run
+from ..text.parse.values import mismatch, value_of
+from ..text.print.attributes import ENUM_NAMES
+from ..text.print.generic import attr_of
 from ..types import I32, Type
 from .dictionaries import enum_attr
 from .records import UNKNOWN, BlockRecord, Record, known_op, read_record, write_record

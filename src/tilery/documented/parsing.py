@@ -6,18 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from ..decl import BY_NAME, OpDef
+from ..declare.operation import BY_NAME, OpDef
 from ..diag import TileError
 from ..ir import Op
 from ..ops import AtomicRMWTko, CmpF, LoadViewTko, Module, StoreViewTko
-from ..text.cursor import Task
 from ..text.format import Piece, pieces_of, read_format
-from ..text.parse_fields import Step, steps_of
-from ..text.parse_forms import builder
-from ..text.parse_names import Scope
-from ..text.parse_state import Argument, Body, State
-from ..text.parser import Parser, Syntax, _check_unicode, _module
-from ..text.parts import DIALECT
+from ..text.parse.cursor import Task
+from ..text.parse.fields import Step, steps_of
+from ..text.parse.forms import builder
+from ..text.parse.names import Scope
+from ..text.parse.parser import Parser, Syntax, _check_unicode, _module
+from ..text.parse.state import Argument, Body, State
+from ..text.print.parts import DIALECT
 from ..text.spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
 from ..types import I1, SCALARS, Tile
 from .cute import CuteAttr, parse_cute
@@ -60,7 +60,7 @@ class Parsed:
 
     def problems(self, max_errors: int = 100) -> list[TileError]:
         """What is illegal in the module, with the places."""
-        from ..verifier import verify
+        from ..verifier.verify import verify
 
         out = []
         for found in verify(self.module, max_errors=max_errors):

@@ -9,11 +9,11 @@ from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..ops import For, If, Loop, Module, Reduce, Scan
 from ..text.format import read_format
-from ..text.lines import Line, make_line
-from ..text.locations import Aliases
-from ..text.names import name_values as real_names
-from ..text.parts import DIALECT, PRODUCER, Context, Part, Region
-from ..text.printer import _LINES, LIMIT, MORE_STYLES, STYLES, _Printer
+from ..text.print.lines import Line, make_line
+from ..text.print.locations import Aliases
+from ..text.print.names import name_values as real_names
+from ..text.print.parts import DIALECT, PRODUCER, Context, Part, Region
+from ..text.print.printer import _LINES, LIMIT, MORE_STYLES, STYLES, _Printer
 from ..text.spelling import SCOPES
 from .forms import FORMATS
 from .names import name_values

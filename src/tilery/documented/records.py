@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from ..bytecode.dump import MAX_INDENT, Dump
 from ..bytecode.wire import Cursor, Mark, enclose, put_varint
-from ..decl import BY_OPCODE, OpDef, registered
+from ..declare.fastclass import dataclass, field
+from ..declare.operation import BY_OPCODE, OpDef, registered
 from ..diag import TileError
-from ..record import dataclass, field
-from ..text.cursor import Task, run
+from ..text.parse.cursor import Task, run
 from ..version import V13_1
 from .tables import count, put_sleb, settled, sleb_at
 

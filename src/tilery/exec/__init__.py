@@ -1,13 +1,1 @@
-"""The reference engine: numerics, memory, control flow and launches. It needs NumPy, which nothing below it does."""
-
-from __future__ import annotations
-
-from importlib import import_module
-
-CHAPTERS = ("float", "integer", "convert", "shape", "reduce", "mma", "memory", "views", "atomics", "misc", "grid")
-
-
-def load_operations() -> None:
-    """Import the modules that say how operations are executed."""
-    for chapter in CHAPTERS:
-        import_module(f"{__name__}.run_{chapter}")
+"""The former home of the reference engine, which is now `tilery.engines.reference`."""

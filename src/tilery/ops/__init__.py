@@ -60,22 +60,7 @@ from .floating import (
     Tan,
     TanH,
 )
-from .integer import (
-    AbsI,
-    AddI,
-    CmpI,
-    DivI,
-    MaxI,
-    MinI,
-    MmaI,
-    MulhiI,
-    MulI,
-    NegI,
-    RemI,
-    ShLI,
-    ShRI,
-    SubI,
-)
+from .integer import AbsI, AddI, CmpI, DivI, MaxI, MinI, MmaI, MulhiI, MulI, NegI, RemI, ShLI, ShRI, SubI
 from .memory import (
     Alloca,
     GdcLaunchDependentsTko,

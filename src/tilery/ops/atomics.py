@@ -4,37 +4,14 @@ from __future__ import annotations
 
 from ..attrs import AtomicRMWMode, MemoryScope
 from ..attrs import MemoryOrderingSemantics as Ordering
-from ..decl import (
-    AnyTile,
-    AnyTileView,
-    BoolTile,
-    IntTile,
-    Problem,
-    PtrTile,
-    TokenType,
-    attr,
-    op,
-    operand,
-    optional,
-    out,
-    same_shape,
-    same_type,
-    variadic,
-)
+from ..declare.constraints import AnyTile, AnyTileView, BoolTile, IntTile, PtrTile, TokenType
+from ..declare.fields import attr, operand, optional, out, variadic
+from ..declare.operation import op
+from ..declare.relations import Problem, same_shape, same_type
 from ..ir import Op, Value
 from ..types import GatherScatterView, Scalar, quoted
 from ..version import V13_3
-from .checks import (
-    Answer,
-    atomic_mode,
-    atomic_ordering,
-    commas,
-    pointee,
-    tile_rank,
-    tile_shape,
-    tile_type,
-    view_type,
-)
+from .checks import Answer, atomic_mode, atomic_ordering, commas, pointee, tile_rank, tile_shape, tile_type, view_type
 from .common import MASK, ORDERING, SCOPE, TOKEN_IN, TOKEN_OUT
 from .views import PARTITION
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..decl import COMMUTATIVE, ELEMENTWISE, PURE, IntTile, op, operand, out, same_type
+from ..declare.constraints import IntTile
+from ..declare.fields import operand, out
+from ..declare.operation import op
+from ..declare.relations import COMMUTATIVE, ELEMENTWISE, PURE, same_type
 from ..ir import Op, Value
 from .common import LHS, RHS
 

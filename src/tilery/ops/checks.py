@@ -7,7 +7,7 @@ from typing import Any
 
 from ..attrs import AtomicRMWMode, RoundingMode, TileEnum
 from ..attrs import MemoryOrderingSemantics as Ordering
-from ..decl import Problem
+from ..declare.relations import Problem
 from ..diag import Note
 from ..ir import Block, Op, Value
 from ..types import (

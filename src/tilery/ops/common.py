@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..decl import Rule, holds
+from ..declare.relations import Rule, holds
 from ..types import I1, Tile, Type
 
 LHS = "The left operand."

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..decl import (
+from ..declare.constraints import AnyType, BoolTile, DialectType, ScalarBool, ScalarInt
+from ..declare.fields import AttrKind, attr, flag, operand, optional_region, outs, region, variadic
+from ..declare.operation import op
+from ..declare.relations import (
     ALLOCATION_SCOPE,
     NO_REGION_ARGS,
     PURE,
     REGION_EFFECTS,
     RETURN_LIKE,
     TERMINATOR,
-    AnyType,
-    AttrKind,
-    BoolTile,
-    DialectType,
     Problem,
-    ScalarBool,
-    ScalarInt,
-    attr,
-    flag,
-    op,
-    operand,
-    optional_region,
-    outs,
-    region,
     same_type,
-    variadic,
 )
 from ..ir import Block, Op, Value
 from ..types import Function, Type, quoted, quoted_list

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from ..attrs import IntegerOverflow, RoundingMode, Signedness
-from ..decl import (
-    ELEMENTWISE,
-    PURE,
-    FloatTile,
-    I64Tile,
-    IntTile,
-    IntTile4,
-    NumberTile,
-    Problem,
-    PtrTile,
-    attr,
-    flag,
-    op,
-    operand,
-    out,
-    same_shape,
-)
+from ..declare.constraints import FloatTile, I64Tile, IntTile, IntTile4, NumberTile, PtrTile
+from ..declare.fields import attr, flag, operand, out
+from ..declare.operation import op
+from ..declare.relations import ELEMENTWISE, PURE, Problem, same_shape
 from ..ir import Op, Value
 from ..types import F32, F64, SCALARS, TF32, Scalar, quoted
 from ..version import V13_4

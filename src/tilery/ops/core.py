@@ -6,7 +6,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..attrs import Attr, Dense, OptimizationHints, SymbolVisibility
-from ..decl import (
+from ..declare.constraints import (
+    AnyTile,
+    BoolTile,
+    I8Tile,
+    IntTile,
+    NumberTile,
+    NumberTile4,
+    PtrTile,
+    ScalarI32,
+    ScalarPtr,
+)
+from ..declare.fields import AttrKind, attr, flag, operand, optional_attr, out, outs, region, state, variadic
+from ..declare.operation import op
+from ..declare.relations import (
     CONSTANT,
     ELEMENTWISE,
     ISOLATED,
@@ -15,32 +28,12 @@ from ..decl import (
     REGION_EFFECTS,
     SYMBOL,
     SYMBOL_TABLE,
-    AnyTile,
-    AttrKind,
-    BoolTile,
-    I8Tile,
-    IntTile,
-    NumberTile,
-    NumberTile4,
     Problem,
-    PtrTile,
-    ScalarI32,
-    ScalarPtr,
-    attr,
-    flag,
-    op,
-    operand,
-    optional_attr,
-    out,
-    outs,
-    region,
     same_element,
     same_rank,
     same_shape,
     same_type,
-    state,
     uniform,
-    variadic,
 )
 from ..ir import Block, Op, Value
 from ..types import SCALARS, Function, Ptr, Tile, Type, quoted
@@ -316,13 +309,13 @@ class Module(Op):
 
     def __str__(self) -> str:
         """The text, as tileirdisasm prints it."""
-        from ..text.printer import show
+        from ..text.print.printer import show
 
         return show(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from ..text.highlight import to_html
+        from ..text.print.highlight import to_html
 
         return to_html(str(self))
 

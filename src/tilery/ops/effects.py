@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..decl import NO_EFFECT, PURE, REGION_EFFECTS
+from ..declare.relations import NO_EFFECT, PURE, REGION_EFFECTS
 from ..ir import Op, UnknownOp
 
 

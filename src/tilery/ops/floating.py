@@ -3,25 +3,10 @@
 from __future__ import annotations
 
 from ..attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode
-from ..decl import (
-    COMMUTATIVE,
-    ELEMENTWISE,
-    PURE,
-    BaseFloatTile,
-    BoolTile,
-    SmallIntTile,
-    attr,
-    flag,
-    op,
-    operand,
-    out,
-    same_element,
-    same_rank,
-    same_shape,
-    same_type,
-    tile_of,
-    uniform,
-)
+from ..declare.constraints import BaseFloatTile, BoolTile, SmallIntTile, tile_of
+from ..declare.fields import attr, flag, operand, out
+from ..declare.operation import op
+from ..declare.relations import COMMUTATIVE, ELEMENTWISE, PURE, same_element, same_rank, same_shape, same_type, uniform
 from ..ir import Op, Value
 from ..types import BF16, F16, F32, F64, SCALARS, TF32, quoted, quoted_list
 from ..version import V13_2, V13_3, V13_4

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from ..attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
-from ..decl import (
+from ..declare.constraints import BoolTile, IntTile, tile_of
+from ..declare.fields import attr, operand, out
+from ..declare.operation import op
+from ..declare.relations import (
     COMMUTATIVE,
     ELEMENTWISE,
     NO_EFFECT,
     PURE,
-    BoolTile,
-    IntTile,
     Problem,
-    attr,
-    op,
-    operand,
-    out,
     same_element,
     same_rank,
     same_shape,
     same_type,
-    tile_of,
     uniform,
 )
 from ..ir import Op, Value

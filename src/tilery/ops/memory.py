@@ -4,26 +4,10 @@ from __future__ import annotations
 
 from ..attrs import MemoryOrderingSemantics as Ordering
 from ..attrs import MemoryScope, OptimizationHints
-from ..decl import (
-    PURE,
-    AnyTile,
-    AttrKind,
-    BoolTile,
-    NumberTile,
-    Problem,
-    PtrTile,
-    ScalarPtr,
-    TokenType,
-    attr,
-    flag,
-    holds,
-    op,
-    operand,
-    optional,
-    optional_attr,
-    out,
-    variadic,
-)
+from ..declare.constraints import AnyTile, BoolTile, NumberTile, PtrTile, ScalarPtr, TokenType
+from ..declare.fields import AttrKind, attr, flag, operand, optional, optional_attr, out, variadic
+from ..declare.operation import op
+from ..declare.relations import PURE, Problem, holds
 from ..ir import Op, Value
 from ..types import Ptr, Tile, quoted
 from ..version import V13_3, V13_4

@@ -5,20 +5,10 @@ from __future__ import annotations
 import re
 
 from ..attrs import Bounded, DivBy, Predicate, SameElements
-from ..decl import (
-    AnyTile,
-    AnyType,
-    AttrKind,
-    Problem,
-    TokenType,
-    attr,
-    op,
-    operand,
-    optional,
-    out,
-    same_type,
-    variadic,
-)
+from ..declare.constraints import AnyTile, AnyType, TokenType
+from ..declare.fields import AttrKind, attr, operand, optional, out, variadic
+from ..declare.operation import op
+from ..declare.relations import Problem, same_type
 from ..ir import Op, Value
 from ..types import Ptr, Scalar, TensorView, Tile, Type
 from ..version import V13_2

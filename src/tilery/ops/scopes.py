@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
-from ..decl import Problem
+from ..declare.relations import Problem
 from ..ir import Op
 from .checks import Answer
 
@@ -113,7 +113,7 @@ def global_locations(module: Any) -> Answer:
 
 def _show(attr: Attr) -> str:
     from ..diag import TileError
-    from ..text.attributes import attr_text
+    from ..text.print.attributes import attr_text
 
     try:
         return attr_text(attr)

@@ -4,7 +4,9 @@ with it, and no bytecode can hold it."""
 from __future__ import annotations
 
 from ..attrs import Attr
-from ..decl import ISOLATED, SYMBOL, AttrKind, attr, op, optional_attr, region
+from ..declare.fields import AttrKind, attr, optional_attr, region
+from ..declare.operation import op
+from ..declare.relations import ISOLATED, SYMBOL
 from ..ir import Block, Op
 from ..types import Function
 from ..version import TESTING

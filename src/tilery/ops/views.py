@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from ..attrs import MemoryOrderingSemantics as Ordering
 from ..attrs import MemoryScope, OptimizationHints
-from ..decl import (
-    INFER,
-    NO_EFFECT,
-    PURE,
+from ..declare.constraints import (
     AnyGatherScatterView,
     AnyPartitionView,
     AnyStridedView,
     AnyTensorView,
     AnyTile,
     AnyTileView,
-    AttrKind,
     IntTile,
     ScalarInt,
     ScalarPtr,
     TokenType,
-    attr,
-    op,
-    operand,
-    optional,
-    optional_attr,
-    out,
-    outs,
-    variadic,
 )
+from ..declare.fields import INFER, AttrKind, attr, operand, optional, optional_attr, out, outs, variadic
+from ..declare.operation import op
+from ..declare.relations import NO_EFFECT, PURE
 from ..ir import Op, Value
 from ..types import DYNAMIC, Ptr, TensorView, quoted
 from ..version import V13_3, V13_4

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TypeVar
 
+from ..declare.gcpause import paused
 from ..diag import TileError
-from ..gcpause import paused
 from ..ir import Op
 from ..ops import Module
 from ..rewrite import Report, isolated

@@ -6,7 +6,7 @@ condition, and no `select` of f4E2M1FN is made. Selects of constants with more t
 
 from __future__ import annotations
 
-from ..decl import ISOLATED
+from ..declare.relations import ISOLATED
 from ..ir import Block, Op, UnknownOp, Value, walk
 from ..ops import AddF, Assume, Constant, MulF
 from ..rewrite import Report, Rules, apply, map_operands

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..attrs import Dense
-from ..decl import NumberTile
+from ..declare.constraints import NumberTile
 from ..ir import Value
 from ..ops import Constant, XOrI
 from ..rewrite import Place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..decl import NO_EFFECT, PURE, TERMINATOR
+from ..declare.relations import NO_EFFECT, PURE, TERMINATOR
 from ..ir import Block, Op, UnknownOp, Value
 from ..rewrite import Report, erase_dead, isolated, map_operands
 from . import register

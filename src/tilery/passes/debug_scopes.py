@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..attrs import (
-    Attr,
-    CallSite,
-    DICompileUnit,
-    DIFile,
-    DILoc,
-    DISubprogram,
-    FileLineCol,
-    FusedLoc,
-    NameLoc,
-)
+from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILoc, DISubprogram, FileLineCol, FusedLoc, NameLoc
 from ..ir import Op, walk
 from ..rewrite import Report
 from . import register

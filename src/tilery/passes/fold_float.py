@@ -7,24 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .. import softfloat
+from ..floats import arithmetic as softfloat
 from ..ir import Op, Value
-from ..ops import (
-    AbsF,
-    AddF,
-    CmpF,
-    DivF,
-    Fma,
-    FToF,
-    FToI,
-    IToF,
-    MaxF,
-    MinF,
-    MulF,
-    NegF,
-    Sqrt,
-    SubF,
-)
+from ..ops import AbsF, AddF, CmpF, DivF, Fma, FToF, FToI, IToF, MaxF, MinF, MulF, NegF, Sqrt, SubF
 from ..rewrite import Report, Rules, apply
 from ..types import Scalar
 from . import register

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import and_, or_, xor
 
 from ..attrs import Dense, IntegerOverflow, RoundingMode, Signedness
-from ..comparison import EQ, HOLDS, NE
+from ..floats.comparison import EQ, HOLDS, NE
 from ..ir import Op, Value
 from ..ops import (
     AbsI,

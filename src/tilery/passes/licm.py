@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..decl import PURE, TERMINATOR
+from ..declare.relations import PURE, TERMINATOR
 from ..ir import Block, Op, UnknownOp, Value
 from ..ops import For, Loop
 from ..rewrite import Report, isolated

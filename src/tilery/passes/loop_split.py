@@ -7,22 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..attrs import ComparisonPredicate, IntAttr, Signedness
-from ..comparison import EQ, GE, GT, MIRROR, NE
+from ..floats.comparison import EQ, GE, GT, MIRROR, NE
 from ..ir import Block, Op, Value, clone, walk
-from ..ops import (
-    CmpI,
-    Continue,
-    For,
-    If,
-    LoadPtrTko,
-    LoadViewTko,
-    MmaF,
-    MmaI,
-    Reduce,
-    StorePtrTko,
-    StoreViewTko,
-    Yield,
-)
+from ..ops import CmpI, Continue, For, If, LoadPtrTko, LoadViewTko, MmaF, MmaI, Reduce, StorePtrTko, StoreViewTko, Yield
 from ..rewrite import Report, isolated
 from ..types import I1, Tile
 from . import Option, register

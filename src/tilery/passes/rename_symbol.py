@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..attrs import Attr, DebugAttr, DILoc, DISubprogram
-from ..decl import AttrKind
+from ..declare.fastclass import replace
+from ..declare.fields import AttrKind
 from ..diag import TileError
 from ..ir import Op, Refused, UnknownOp, walk
-from ..record import replace
 from ..rewrite import Report
 from . import Option, register
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..attrs import Signedness
-from ..comparison import EQ, NE
+from ..floats.comparison import EQ, NE
 from ..ir import Block, Op, Value
 from ..ops import AddI, AndI, CmpI, Constant, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI
 from ..rewrite import Report, erase_dead, isolated, map_operands, uses

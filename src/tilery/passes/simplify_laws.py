@@ -7,7 +7,7 @@ from functools import reduce
 from operator import and_, or_, xor
 
 from ..attrs import ComparisonPredicate, Signedness
-from ..comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
+from ..floats.comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
 from ..types import I1
 from .simplify_tree import MAX_ARGS, Node, Tree, law
 

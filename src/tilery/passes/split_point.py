@@ -7,7 +7,7 @@ iterations; so it is used where constants show that it does not, and otherwise t
 from __future__ import annotations
 
 from ..attrs import ComparisonPredicate, RoundingMode, Signedness
-from ..comparison import GT, LE
+from ..floats.comparison import GT, LE
 from ..ir import Op, Value
 from ..ops import AddI, Constant, DivI, For, MaxI, MinI, MulI, SubI
 from ..types import Scalar, Tile

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .. import ops
 from ..attrs import IntegerOverflow, RoundingMode, Signedness
-from ..decl import BaseFloatTile, Constraint, FloatTile, IntTile, IntTile4, NumberTile, OpDef
+from ..declare.constraints import BaseFloatTile, Constraint, FloatTile, IntTile, IntTile4, NumberTile
+from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I4, I8, I32, SCALARS, TF32, Scalar, Tile
 from . import draw

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .. import ops
 from ..attrs import ComparisonPredicate, Signedness
-from ..decl import OpDef
+from ..declare.operation import OpDef
 from ..ir import Block, Value
 from ..types import I1, SCALARS, Ptr, Tile, Type
 from ..version import V13_4

@@ -7,7 +7,7 @@ from functools import lru_cache
 from random import Random
 
 from ..attrs import DictAttr, IntAttr, OptimizationHints
-from ..text.floats import FORMATS, nearest
+from ..floats.formats import FORMATS, nearest
 from ..types import I1, I64, SCALARS, Scalar
 
 ONE = Fraction(1)

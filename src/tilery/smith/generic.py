@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..attrs import IntegerOverflow, MemoryOrderingSemantics, RoundingMode, TileEnum
-from ..decl import AttrKind, Field, OpDef
+from ..declare.fields import AttrKind, Field
+from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import F32, I1, Tile, Type
 from .facts import Range, limits

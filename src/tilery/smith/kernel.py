@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .. import ops
 from ..attrs import Dense, FloatAttr, IntAttr, Signedness
-from ..decl import OpDef
+from ..declare.operation import OpDef
 from ..ir import Block, Op, Value
 from ..types import I32, TOKEN, Ptr, PtrAttr, Scalar, Tile, Type
 from ..version import V13_4, Version

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .. import ops
-from ..decl import SYMBOL, OpDef, registered
+from ..declare.operation import OpDef, registered
+from ..declare.relations import SYMBOL
 from ..ir import Op
 from ..version import Version
 from . import arithmetic, control, memory, misc, shapes, views

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .. import ops
 from ..attrs import AtomicRMWMode, Dense, SymbolVisibility
-from ..decl import OpDef
+from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I32, I64, NUMBERS, Ptr, Scalar, Tile
 from ..version import V13_3, Version

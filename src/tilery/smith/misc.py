@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .. import ops
 from ..attrs import Bounded, ComparisonPredicate, DivBy, Predicate, SameElements, Signedness
-from ..decl import IntTile, OpDef
+from ..declare.constraints import IntTile
+from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import I1, I8, I32, I64, Ptr, Scalar, Tile
 from . import draw

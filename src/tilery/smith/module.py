@@ -9,7 +9,8 @@ from itertools import accumulate, pairwise
 from random import Random
 
 from .. import ops
-from ..decl import BY_NAME, BaseFloatTile, IntTile, OpDef
+from ..declare.constraints import BaseFloatTile, IntTile
+from ..declare.operation import BY_NAME, OpDef
 from ..diag import TileError
 from ..ir import Block, Op
 from ..types import Function

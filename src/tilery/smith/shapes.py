@@ -7,9 +7,10 @@ from typing import Any, TypeGuard
 
 from .. import ops
 from ..attrs import Attr, ComparisonPredicate, FloatAttr, IntAttr, Signedness
-from ..decl import AnyTile, BaseFloatTile, IntTile, NumberTile4, OpDef
+from ..declare.constraints import AnyTile, BaseFloatTile, IntTile, NumberTile4
+from ..declare.operation import OpDef
+from ..floats.formats import FORMATS
 from ..ir import Block, Op, Value
-from ..text.floats import FORMATS
 from ..types import I1, I8, I32, TF32, Ptr, Scalar, Tile, Type
 from ..version import V13_4
 from . import draw

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from .. import ops
 from ..attrs import ComparisonOrdering, ComparisonPredicate, Dense, RoundingMode, Signedness
-from ..decl import BaseFloatTile, Constraint
+from ..declare.constraints import BaseFloatTile, Constraint
 from ..ir import Value
 from ..types import I1, I4, I8, I32, SCALARS, Ptr, Scalar, Tile, Type
 from ..version import V13_3, V13_4, Version

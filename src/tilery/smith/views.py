@@ -7,9 +7,9 @@ from typing import Any
 
 from .. import ops
 from ..attrs import AtomicRMWMode
-from ..decl import OpDef
+from ..declare.operation import OpDef
+from ..floats.formats import FORMATS
 from ..ir import Value
-from ..text.floats import FORMATS
 from ..types import (
     DYNAMIC,
     NUMBERS,

@@ -9,13 +9,13 @@ from ..attrs import Attr, DictAttr, StrAttr
 from ..ir import Block, Op
 from ..ops import Entry, For, Loop, MakeTensorView, Module, TestFunc
 from ..types import DYNAMIC, Function, Ptr, TensorView, Tile, Type, full_text
-from .attributes import hints_text, symbol
-from .parse_state import Argument, Body, Operand, Region, State
-from .parts import Context, Part
+from .parse.state import Argument, Body, Operand, Region, State
+from .print.attributes import hints_text, symbol
+from .print.parts import Context, Part
 
 if TYPE_CHECKING:
-    from .cursor import Mark
-    from .parser import Parser
+    from .parse.cursor import Mark
+    from .parse.parser import Parser
 
 
 class Form(Protocol):

@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..decl import AttrKind, Field, OpDef
+from ..declare.fastclass import dataclass
+from ..declare.fields import AttrKind, Field
+from ..declare.operation import OpDef
 from ..ir import Op
-from ..record import dataclass
 
 KINDS = {
     "": "the value itself",

@@ -1,0 +1,206 @@
+"""The arguments that `tilery run` makes from the command line, and shows and saves afterwards."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..attrs import RoundingMode
+from ..diag import TileError
+from ..engines.reference.nibbles import packed, unpacked
+from ..engines.reference.numerics.convert import float_to_float, to_f64
+from ..engines.reference.tiles import Array, carrier
+from ..types import F64, Ptr, Scalar
+from .files import Stop, reason, write_output
+
+KINDS = ("zeros", "ones", "arange", "rand", "randn")
+
+
+@dataclass
+class Argument:
+    """An argument and its label; `element` is its type, where the command line or the kernel names it."""
+
+    name: str
+    value: Any
+    element: Scalar | None = None
+
+
+def make_arguments(specs: list[str], seed: int) -> list[Argument]:
+    rng = np.random.default_rng(seed)
+    arguments: list[Argument] = []
+    for number, text in enumerate(specs):
+        name, given, spec = text.partition("=")
+        if not given or ":" in name or name.startswith("@"):
+            name, spec = str(number), text
+        if any(a.name == name for a in arguments):
+            raise Stop(f"--arg: '{name}' is given twice")
+        arguments.append(make_argument(name, spec, rng))
+    return arguments
+
+
+def make_argument(name: str, spec: str, rng: np.random.Generator) -> Argument:
+    if spec.startswith("@"):
+        return Argument(name, read_array(spec[1:]))
+    parts = spec.split(":")
+    if len(parts) == 3 and parts[0] in KINDS:
+        element, shape = element_type(parts[1]), shape_of(parts[2])
+        try:
+            return Argument(name, make_array(parts[0], element, shape, rng), element)
+        except (MemoryError, OverflowError, ValueError):  # NumPy's limits
+            raise Stop(f"--arg: there is no room for an array such as '{spec}'") from None
+    if len(parts) == 2 and parts[0] not in KINDS:
+        element = element_type(parts[0])
+        return Argument(name, number_of(parts[1], element), element)
+    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE, got '{spec}'")
+
+
+def element_type(name: str) -> Scalar:
+    try:
+        return Scalar(name)
+    except TileError as error:
+        raise Stop(f"--arg: {error.message}") from None
+
+
+def shape_of(text: str) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(part) for part in text.split("x"))
+    except ValueError:
+        shape = (-1,)
+    if any(extent < 0 for extent in shape):
+        raise Stop(f"--arg: expected a shape such as 64x64, got '{text}'")
+    return shape
+
+
+def number_of(text: str, element: Scalar) -> int | float:
+    try:
+        return int(text, 0) if element.is_int else float(text)
+    except ValueError:
+        raise Stop(f"--arg: '{text}' is no value of {element}") from None
+
+
+def read_array(file: str) -> Array:
+    try:
+        array = np.load(file, allow_pickle=False)
+    except OSError as error:
+        raise Stop(f"cannot read '{file}': {reason(error)}") from None
+    except MemoryError:
+        raise Stop(f"cannot read '{file}': it does not fit in memory") from None
+    except Exception:  # a header is a piece of Python, and what NumPy raises for a broken one is not said
+        array = None
+    if not isinstance(array, np.ndarray):  # an .npz file is several arrays
+        raise Stop(f"cannot read '{file}': it is no .npy file of numbers")
+    if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize in (1, 2, 4, 8):
+        return array.view(f"u{array.dtype.itemsize}")  # NumPy saves bf16 and narrower types as bytes without a type
+    return array
+
+
+def make_array(kind: str, element: Scalar, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """A new array as memory holds it: types that NumPy does not have as their bits."""
+    if element.bits != 4:
+        return make_elements(kind, element, shape, rng)
+    if not shape or shape[-1] % 2:
+        raise Stop(f"--arg: two elements of {element} are in a byte, so that the last extent must be even")
+    elements = make_elements(kind, element, shape, rng)
+    return packed(elements.reshape(-1)).reshape(*shape[:-1], shape[-1] // 2)
+
+
+def make_elements(kind: str, element: Scalar, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """New elements, each by itself."""
+    dtype = carrier(element)
+    if element.is_int and kind == "rand":
+        bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
+        return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
+    same = kind in ("zeros", "ones")  # one element will do, and zeros take no memory until they are used
+    values = float_values(kind, (1,) if same else shape, rng)
+    if element.is_int:
+        elements = values.astype(np.int64).astype(dtype)
+    else:
+        elements = float_to_float(values, F64, element, RoundingMode.NEAREST_EVEN)
+    if not same:
+        return elements
+    return np.full(shape, elements[0]) if kind == "ones" else np.zeros(shape, dtype)
+
+
+def float_values(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    match kind:
+        case "rand":
+            return rng.random(shape)
+        case "randn":
+            return rng.standard_normal(shape)
+        case "arange":
+            return np.arange(np.prod(shape, dtype=int), dtype=np.float64).reshape(shape)
+    return np.full(shape, float(kind == "ones"))
+
+
+def check_types(arguments: list[Argument], params: Sequence[Any], convention: str | None) -> None:
+    """Compare the types that the command line names with the kernel's, and note the kernel's where it names none."""
+    at = 0
+    for a in arguments:
+        is_array = hasattr(a.value, "ndim")
+        if at >= len(params):
+            return  # there are too many, which is an error of its own
+        param = params[at].element
+        at += 1 if convention is None or not is_array else 1 + 2 * a.value.ndim
+        if isinstance(param, Ptr) != is_array:
+            continue  # an address, or no argument for that parameter, which is an error of its own
+        wanted = param.pointee if is_array else param
+        if a.element is None:
+            a.element = wanted
+        elif a.element is not wanted:
+            raise Stop(f"--arg: '{a.name}' is of {a.element}, the kernel takes {param}")
+
+
+# ---------------------------------------------------------------- results
+
+
+def find(arguments: list[Argument], name: str, option: str) -> Argument:
+    found = next((a for a in arguments if a.name == name), None)
+    if found is None:
+        raise Stop(f"{option}: there is no argument '{name}', only {', '.join(a.name for a in arguments) or 'none'}")
+    return found
+
+
+def split_save(text: str, arguments: list[Argument]) -> tuple[Argument, str]:
+    name, given, file = text.partition("=")
+    if not given or not file:
+        raise Stop(f"--save: expected NAME=FILE, got '{text}'")
+    if not os.path.isdir(os.path.dirname(file) or "."):  # found out now, and not after hours
+        raise Stop(f"cannot write '{file}': there is no such directory")
+    return find(arguments, name, "--save"), file
+
+
+def save(argument: Argument, file: str) -> None:
+    data = io.BytesIO()
+    np.save(data, argument.value)
+    write_output(file, data.getvalue())
+
+
+def numbers(argument: Argument) -> Array:
+    """An argument as numbers that NumPy can show."""
+    value = np.asarray(argument.value)
+    element = argument.element
+    if element is None or value.dtype.kind != "u" or not value.ndim:
+        return value
+    if element.bits == 4:
+        value = unpacked(value)
+    return to_f64(value.view(carrier(element)), element) if element.is_float else value
+
+
+def as_text(argument: Argument) -> str:
+    return np.array2string(numbers(argument), threshold=100, prefix=f"{argument.name} = ")
+
+
+def as_data(argument: Argument) -> object:
+    """An argument for JSON, which has no infinities and no NaN: they are strings."""
+    value = numbers(argument)
+    if value.dtype.kind != "f" or np.isfinite(value).all():
+        return value.tolist()
+    words = value.astype(object)
+    for word, where in (("NaN", np.isnan(value)), ("Infinity", value == np.inf), ("-Infinity", value == -np.inf)):
+        words[where] = word
+    return words.tolist()

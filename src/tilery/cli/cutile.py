@@ -1,0 +1,111 @@
+"""`tilery cutile`: see the Tile IR of a cuTile kernel, and run cuTile programs without a GPU."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from ..diag import TileError
+from .files import Stop, write_output
+
+if TYPE_CHECKING:
+    from .options import Verbs
+
+SHOW = ["cutile show add.py::add --sig 'f32[1024], f32[1024], f32[1024], 16'", "cutile show ... -o add.tileirbc"]
+RUN = ["cutile run script.py", "cutile run --record launches script.py --size 64"]
+
+
+def show(args: argparse.Namespace) -> int:
+    """Show the Tile IR of a kernel, with the line of Python that each operation comes from above it."""
+    from .. import load
+    from .. import show as plain
+    from ..cutile.modules import bytecode, find_kernel
+    from ..cutile.session import on
+    from ..cutile.signatures import parse_signature
+    from ..source.lines import annotate
+
+    try:
+        values = parse_signature(args.sig)
+    except TileError as error:
+        raise Stop(f"--sig: {error}") from None
+    try:
+        with on("none"):
+            data = bytecode(find_kernel(args.kernel), values, version=args.bytecode_version, gpu=args.gpu)
+    except TileError:
+        raise
+    except Exception as error:  # of the file, or of cuTile's frontend, which says itself where and what
+        raise TileError(describe(error)) from None
+    if args.output.endswith(".tileirbc"):
+        write_output(args.output, data)
+    else:
+        module = load(data)
+        write_output(args.output, plain(module) if args.plain else annotate(module))
+    return 0
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a Python script with its cuTile kernels on an engine; tensors that it asks for on cuda are on the CPU."""
+    from ..cutile.scripts import run_script
+
+    options = {"engine": args.engine, "capability": args.capability, "seconds": args.seconds}
+    if args.record:
+        options["record"] = args.record
+    if not os.path.exists(args.script):
+        raise Stop(f"cannot read '{args.script}': no such file or directory")
+    try:
+        run_script(args.script, args.arguments, **options)
+    except SystemExit as stop:
+        return exit_status(stop)
+    except TileError:
+        raise
+    except Exception:  # of the script: shown as the interpreter would show it
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+def capability(text: str) -> tuple[int, int]:
+    """The number of a kind of GPU, as X.Y."""
+    major, _, minor = text.partition(".")
+    if not major.isdecimal() or not minor.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no capability such as 10.0")
+    return int(major), int(minor)
+
+
+def exit_status(stop: SystemExit) -> int:
+    """What the interpreter makes of SystemExit."""
+    if stop.code is None or isinstance(stop.code, int):
+        return stop.code or 0
+    sys.stderr.write(f"{stop.code}\n")
+    return 1
+
+
+def describe(error: Exception) -> str:
+    """What the last lines of a traceback say."""
+    return "".join(traceback.format_exception_only(error)).strip()
+
+
+def add_verbs(verbs: Verbs) -> None:
+    """Add `cutile` with its verbs to the command."""
+    inner = verbs.add_group("cutile", "See, run and debug kernels of cuTile (pip cuda-tile) without a GPU.")
+    sub = inner.add("show", show, SHOW)
+    sub.add_argument("kernel", metavar="FILE.py::KERNEL", help="a file, which is imported, and a kernel of it")
+    sub.add_argument("--sig", default="", metavar="ARGS", help="arguments of the launch: f32[64, 128] is an array")
+    sub.add_argument("--plain", action="store_true", help="without the lines of Python")
+    sub.add_argument("-o", "--output", default="-", metavar="OUT", help="a file; bytecode where it ends in .tileirbc")
+    sub.add_argument("--bytecode-version", metavar="X.Y", help="default: the latest that this cuTile writes")
+    sub.add_argument("--gpu", default="sm_100", metavar="NAME", help="whose hints to take; default: %(default)s")
+
+    sub = inner.add("run", run, RUN)
+    engines = ["reference", "none"]
+    sub.add_argument("--engine", default="reference", choices=engines, help="`none` compiles only; default: reference")
+    sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
+    sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and say where it was")
+    sub.add_argument(
+        "--capability", type=capability, default=(10, 0), metavar="X.Y", help="of the device; default: 10.0"
+    )
+    sub.add_argument("script", metavar="SCRIPT", help="a Python file")
+    sub.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")

@@ -1,0 +1,136 @@
+"""The parts that the parser of the command line is made of: verbs, their help, and the options that several share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ..diag import TileError
+
+if TYPE_CHECKING:
+    from ..version import Version
+
+EXIT = """\
+exit status:
+  0  all is well
+  1  the input is at fault (or differs, or is not formatted)
+  2  the command line is at fault, or a file cannot be read or written
+  70 tilery is at fault
+  130 it was interrupted
+
+`-` is stdin or stdout. Colours are used on a terminal only, and never if NO_COLOR is set.
+"""
+
+
+def version_option(text: str) -> Version:
+    from ..version import Version
+
+    try:
+        return Version.parse(text)
+    except TileError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. Argparse makes a formatter for each option, so finding that out must be quick."""
+
+    def __init__(self, prog: str) -> None:
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else 0
+        if not width and sys.__stdout__ is not None:
+            with suppress(OSError, ValueError):  # no terminal, or closed
+                width = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        super().__init__(prog, width=(width or 80) - 2)
+
+
+class Ignored(argparse.ArgumentParser):
+    """Takes the options of a verb that was not asked for, and forgets them."""
+
+    def __init__(self) -> None:
+        pass
+
+    def add_argument(self, *_: Any, **__: Any) -> Any:
+        return None
+
+    def add_mutually_exclusive_group(self, **_: Any) -> Any:
+        return self
+
+
+class Verbs:
+    """Adds subcommands to the parser; each one is a function, its docstring the summary.
+
+    With `only`, the others are left out: making them all takes longer than printing a small file.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser, only: str | None) -> None:
+        self.only = only
+        # Without `prog`, argparse would work it out with a help formatter, which is slow to import.
+        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
+
+    def add(
+        self, name: str, run: Callable[[argparse.Namespace], int], examples: Sequence[str], json_result: bool = False
+    ) -> argparse.ArgumentParser:
+        if self.only not in (None, name):
+            return Ignored()
+        lines = [f"  tilery {example}" for example in examples]
+        added = self.parsers.add_parser(
+            name,
+            help=run.__doc__,
+            description=run.__doc__,
+            epilog="examples:\n" + "\n".join(lines) + "\n\n" + EXIT,
+            formatter_class=Help,
+        )
+        added.set_defaults(run=run)
+        what = "print the result and any error as JSON" if json_result else "print an error as JSON"
+        added.add_argument("--json", action="store_true", help=what)
+        return added
+
+    def add_group(self, name: str, what: str) -> Verbs:
+        """A verb with verbs of its own."""
+        group = self.parsers.add_parser(name, help=what, description=what, epilog=EXIT, formatter_class=Help)
+        return Verbs(group, None)
+
+
+def add_version(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
+    parser.add_argument("--version", type=version_option, metavar="X.Y", required=required, help=help)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="where to write; default: stdout")
+
+
+def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
+    for name in names or ("file",):
+        parser.add_argument(name, metavar=name.upper(), help="bytecode or text")
+
+
+def add_spelling(parser: argparse.ArgumentParser) -> None:
+    what = "how text is spelled: as NVIDIA's tools have it (default), or also as documents do"
+    parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=what)
+
+
+def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
+    parser.add_argument("-g", "--locs", action="store_true", help=help)
+
+
+class PrintVersion(argparse.Action):
+    """`tilery --version`; the metadata is looked up only when asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print tilery's version and exit")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        from ..version import SUPPORTED
+
+        try:
+            own = version("tilery")
+        except PackageNotFoundError:
+            own = "(not installed)"
+        sys.stdout.write(f"tilery {own}, bytecode {SUPPORTED[0]} to {SUPPORTED[-1]}\n")
+        parser.exit()

@@ -1,0 +1,181 @@
+"""`tilery run`: launch a kernel on arguments made from the command line, print and save what it leaves in them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..diag import TileError
+from .files import Stop, read_input, reason, write_output
+
+if TYPE_CHECKING:
+    from .arguments import Argument
+    from .options import Verbs
+
+EXAMPLES = [
+    "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg b=@b.npy --arg out=zeros:f32:4096 --print out",
+    "run k.tileirbc --entry k --grid 4,2 --arg x=randn:bf16:64x64 --arg n=i32:64 --save x=x.npy --stats",
+    "run --recorded launch.zip --stats",
+]
+SPEC = """\
+An argument is NAME=SPEC or SPEC; names only label arguments, which are positional. SPEC is
+  @FILE.npy          an array from a file
+  KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits) or randn,
+                     TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
+  TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
+Two elements of four bits are in a byte, in files and in arrays that are saved, too. With --convention cutile an array
+stands for its pointer, shape and strides, as cuTile passes it.
+"""
+
+
+def add_verbs(verbs: Verbs) -> None:
+    sub = verbs.add("run", run, EXAMPLES, json_result=True)
+    sub.epilog = SPEC + "\n" + (sub.epilog or "")
+    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
+    sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
+    sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
+    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as their pointers")
+    sub.add_argument("--recorded", metavar="FILE", help="a launch that was recorded, instead of FILE and arguments")
+    sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
+    sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
+    seed, count = at_least(int, 0), at_least(int, 1)
+    sub.add_argument("--seed", type=seed, default=0, metavar="N", help="for rand and randn; default: 0")
+    sub.add_argument("--stats", action="store_true", help="print what was executed, to stderr")
+    sub.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
+    sub.add_argument("--batch", type=count, metavar="N", help="tile blocks that run at once; default: by their size")
+    sub.add_argument("--max-steps", type=count, metavar="N", help="stop after so many operations on batches")
+    sub.add_argument("--max-seconds", type=at_least(float, 0), metavar="S", help="stop after so many seconds")
+    sub.add_argument("--max-memory", type=count, default=8 << 30, metavar="BYTES", help="held at once")
+
+
+def at_least(kind: type[int] | type[float], least: int) -> Callable[[str], int | float]:
+    """The type of an option that is a number."""
+
+    def number(text: str) -> int | float:
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"expected at least {least}, got '{text}'")
+        return value
+
+    number.__name__ = kind.__name__  # for the message about what is no number
+    return number
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a kernel on the CPU and show what it leaves in its arguments."""
+    if (args.file is None) == (args.recorded is None):
+        raise Stop("run needs a FILE or --recorded")
+    if args.recorded is not None:
+        return replay(args)
+    from .arguments import as_data, as_text, find, make_arguments, save, split_save
+    from .main import as_json, module_of, place
+
+    data = read_input(args.file)
+    module = module_of(data, args.file)
+    grid = parse_grid(args.grid or "1")
+    arguments = make_arguments(args.arg, args.seed)
+    saved = [split_save(text, arguments) for text in args.save]
+    shown = [find(arguments, name, "--print") for name in args.print]
+    with place(args.file), placed_in(module, data):
+        facts = launch(module, grid, arguments, args)
+    if args.json:
+        write_output("-", as_json({**facts, "arguments": {a.name: as_data(a) for a in shown}}))
+    for argument in [] if args.json else shown:
+        write_output("-", f"{argument.name} = {as_text(argument)}\n")
+    for argument, file in saved:
+        save(argument, file)
+    return 0
+
+
+@contextmanager
+def placed_in(module: Any, data: bytes) -> Iterator[None]:
+    """Show the operation at fault in the file that it is from."""
+    from ..ir import Refused
+
+    try:
+        yield
+    except Refused as error:
+        from ..verifier.explain import explain
+        from ..verifier.verify import Finding
+
+        (shown,) = explain(module, [Finding(error.op, error.message, notes=tuple(error.notes[:1]))], data)
+        shown.facts = error.facts
+        raise shown from None
+
+
+def launch(module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace) -> dict[str, object]:
+    from .. import compile
+    from ..ir import Refused
+    from .arguments import check_types
+
+    values = [argument.value for argument in arguments]
+    names = [argument.name for argument in arguments]
+    try:
+        kernel = compile(module, args.entry)
+        check_types(arguments, kernel.params, args.convention)
+        return execute(kernel, grid, values, args, names=names, convention=args.convention)
+    except Refused:
+        raise
+    except TileError as error:  # it names no operation: what the kernel was given is at fault
+        raise Stop(error.message) from None
+
+
+def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, **options: Any) -> dict[str, object]:
+    """Launch with the limits and the progress bar that the command line asks for."""
+    from dataclasses import asdict
+    from math import prod
+
+    from ..engines.reference.machine import Limits
+    from .progress import progress
+
+    limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
+    printed: list[str] = []
+    if args.json:
+        options["output"] = printed.append
+    with progress(prod(grid), "tile blocks") as step:
+        try:
+            stats = kernel.launch(
+                grid, values, batch=args.batch, threads=args.threads, limits=limits, progress=step, **options
+            )
+        except TileError as error:
+            error.facts["printed"] = "".join(printed)
+            raise
+    facts = asdict(stats)
+    if args.stats:
+        width = max(map(len, facts))
+        lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
+        sys.stderr.write("\n".join(lines) + "\n")
+    return {"stats": facts, "printed": "".join(printed)}
+
+
+def replay(args: argparse.Namespace) -> int:
+    from ..engines.recorded import load
+    from .main import as_json, place
+
+    if args.arg or args.entry or args.grid or args.convention or args.print or args.save:
+        raise Stop("a recorded launch has its own kernel, grid and arguments")
+    with place(args.recorded):
+        try:
+            recorded = load(args.recorded)
+        except OSError as error:
+            raise Stop(f"cannot read '{args.recorded}': {reason(error)}") from None
+        from .. import compile
+        from .. import load as load_module
+
+        placed = recorded.place()
+        kernel = compile(load_module(recorded.bytecode), recorded.entry)
+        facts = execute(kernel, recorded.grid, placed.arguments, args, buffers=placed.buffers)
+    if args.json:
+        write_output("-", as_json(facts))
+    return 0
+
+
+def parse_grid(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise Stop(f"--grid: expected X, X,Y or X,Y,Z, got '{text}'") from None

@@ -1,0 +1,78 @@
+"""`tilery smith`: random modules as text, bytecode, or JSON with what an execution needs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .files import Stop
+
+if TYPE_CHECKING:
+    from ..smith import Argument, Launch
+
+
+def files(args: argparse.Namespace) -> Iterator[tuple[str, str | bytes]]:
+    """For each seed the file to write to, and what to write: text, or bytecode where the name asks for it."""
+    from .. import dumps, show
+    from ..smith import smith
+
+    if args.count > 1 and args.output != "-" and "{seed}" not in args.output:
+        raise Stop("several modules need several files; put {seed} into the name after -o")
+    options = draw_options(args)
+    for seed in seeds(args):
+        module = smith(seed, **options)
+        name = args.output.replace("{seed}", str(seed))
+        if name.endswith(".tileirbc"):
+            yield name, dumps(module, options["version"])
+        else:
+            yield name, (f"// seed {seed}\n" if args.count > 1 else "") + show(module)
+
+
+def data(args: argparse.Namespace) -> list[dict[str, object]]:
+    """The modules and how to launch their entries, as plain data."""
+    from .. import show
+    from ..smith import smith_with_contract
+
+    options = draw_options(args)
+    made = []
+    for seed in seeds(args):
+        module, contract = smith_with_contract(seed, **options)
+        launches = [launch_data(launch) for launch in contract.launches]
+        made.append({"seed": seed, "version": str(options["version"]), "text": show(module), "launches": launches})
+    return made
+
+
+def seeds(args: argparse.Namespace) -> range:
+    return range(args.seed, args.seed + args.count)
+
+
+def draw_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments of `smith`, as the command line gives them."""
+    from ..version import LATEST
+
+    if args.size < 1:
+        raise Stop(f"--size must be at least 1, got {args.size}")
+    mix = None if args.mix is None else dict(weight(part) for part in args.mix.split(","))
+    return {"version": args.version or LATEST, "size": args.size, "mix": mix}
+
+
+def weight(text: str) -> tuple[str, float]:
+    """`mmaf=2` is a name and its weight; a name alone weighs one."""
+    name, given, number = text.partition("=")
+    try:
+        return name.strip(), float(number) if given else 1.0
+    except ValueError:
+        raise Stop(f"--mix: expected NAME=WEIGHT, got '{text}'") from None
+
+
+def launch_data(launch: Launch) -> dict[str, object]:
+    return {"entry": launch.entry, "grid": launch.grid, "args": [argument_data(a) for a in launch.args]}
+
+
+def argument_data(argument: Argument) -> dict[str, object]:
+    from ..smith import Buffer
+
+    if isinstance(argument, Buffer):
+        return {"buffer": argument.element.name, "count": argument.count, "written": argument.written}
+    return {"scalar": argument.type.name, "bits": argument.bits}

@@ -1,0 +1,203 @@
+"""The declaration of an operation: one decorated class is the only place where it is described."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, dataclass_transform
+
+from ..ir import Op, gathered
+from ..version import SUPPORTED, TESTING, V13_1, Version
+from .fastclass import dataclass, field
+from .fields import REQUIRED, Field, attr, operand, region
+from .relations import Rule, Trait
+
+
+@dataclass(slots=True, eq=False)
+class OpDef:
+    """All that is known of an operation."""
+
+    cls: type[Op]
+    mnemonic: str
+    opcode: int
+    since: Version
+    group: str
+    format: str
+    example: str
+    traits: frozenset[Trait]
+    rules: tuple[Rule, ...]
+    segmented: bool
+    formerly: str
+    renamed: Version
+    implicit: str
+    parents: tuple[str, ...]
+    hint: str
+    summary: str
+    description: str
+    fields: list[Field]
+    operands: list[Field] = field(default_factory=list)
+    attrs: list[Field] = field(default_factory=list)
+    outs: list[Field] = field(default_factory=list)
+    regions: list[Field] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        lists = {"operand": self.operands, "attr": self.attrs, "out": self.outs, "region": self.regions, "state": []}
+        for f in self.fields:
+            f.since = max(f.since, self.since)
+            lists[f.role].append(f)
+
+    @property
+    def cname(self) -> str:
+        """The name in NVIDIA's reader diagnostics, `AddIOp`."""
+        return self.cls.__name__ + "Op"
+
+    def name_in(self, version: Version) -> str:
+        """The mnemonic that NVIDIA's tools of a version have for it."""
+        return self.formerly if version < self.renamed else self.mnemonic
+
+    @property
+    def testing(self) -> bool:
+        return self.since >= TESTING
+
+    def field(self, name: str) -> Field:
+        return next(f for f in self.fields if f.name == name)
+
+    def has(self, trait: Trait) -> bool:
+        return trait in self.traits
+
+
+BY_OPCODE: dict[int, OpDef] = {}
+BY_NAME: dict[str, OpDef] = {}
+"""Every operation by mnemonic, and by its former one."""
+
+OpT = TypeVar("OpT", bound=Op)
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    # The others always have a default: to a type checker they are plain values, which makes them optional.
+    field_specifiers=(operand, attr, region),
+)
+def op(
+    mnemonic: str,
+    opcode: int,
+    *,
+    group: str,
+    format: str,
+    example: str,
+    since: Version = V13_1,
+    traits: Iterable[Trait] = (),
+    rules: Iterable[Rule] = (),
+    segmented: bool = False,
+    formerly: str = "",
+    renamed: Version = V13_1,
+    implicit: str = "",
+    parents: Iterable[str] = (),
+    hint: str = "",
+) -> Callable[[type[OpT]], type[OpT]]:
+    """Declare an operation. Fields stand in the specification's order; the first docstring line is the summary.
+
+    `formerly` is the mnemonic that it had before version `renamed`, `implicit` the terminator that text may leave out,
+    `parents` where it may stand, `hint` the name that text gives to its first result.
+    """
+
+    def decorate(cls: type[OpT]) -> type[OpT]:
+        fields: list[Field] = []
+        for name in cls.__annotations__:
+            f = cls.__dict__[name]
+            f.attr, f.name = name, name.rstrip("_")
+            fields.append(f)
+        skip = {*cls.__annotations__, "__dict__", "__weakref__", "__annotations__"}
+        body = {k: v for k, v in cls.__dict__.items() if k not in skip}
+        body["__slots__"] = tuple(f.attr for f in fields)
+        body["__match_args__"] = body["__slots__"]
+        new: type[OpT] = type(cls.__name__, cls.__bases__, body)
+        summary, _, description = (cls.__doc__ or "").strip().partition("\n")
+        opdef = OpDef(
+            new,
+            mnemonic,
+            opcode,
+            since,
+            group,
+            " ".join(format.split()),
+            example,
+            frozenset(traits),
+            tuple(rules),
+            segmented,
+            formerly,
+            renamed,
+            implicit,
+            tuple(parents),
+            hint,
+            summary,
+            _dedent(description),
+            fields,
+        )
+        _validate(opdef)
+        new.opdef = opdef
+        new.nested = bool(opdef.regions)
+        # To type checkers these are the base class's properties.
+        own = {
+            "name": mnemonic,
+            "operands": gathered(opdef.operands),
+            "results": gathered(opdef.outs),
+            "blocks": gathered(opdef.regions),
+        }
+        for name, found in own.items():
+            setattr(new, name, found)
+        type.__setattr__(new, "__init__", _first_init)
+        _register(opdef)
+        return new
+
+    return decorate
+
+
+def _dedent(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def _register(opdef: OpDef) -> None:
+    names = [opdef.mnemonic] + ([opdef.formerly] if opdef.formerly else [])
+    for name in names:
+        if name in BY_NAME:
+            raise TypeError(f"{opdef.mnemonic}: the mnemonic {name!r} is already taken")
+        BY_NAME[name] = opdef
+    if opdef.opcode in BY_OPCODE:
+        raise TypeError(f"{opdef.mnemonic}: opcode {opdef.opcode:#x} is already {BY_OPCODE[opdef.opcode].mnemonic}")
+    BY_OPCODE[opdef.opcode] = opdef
+
+
+def _validate(opdef: OpDef) -> None:
+    """Refuse a declaration that contradicts itself."""
+    names = {f.name for f in opdef.fields}
+    where = f"{opdef.mnemonic}: "
+    for f in opdef.fields:
+        if keyword.iskeyword(f.attr):
+            raise TypeError(f"{where}'{f.attr}' is a keyword, call the field '{f.attr}_'")
+        if f.role != "out" and f.since > opdef.since and f.default is REQUIRED:
+            raise TypeError(f"{where}'{f.name}' is newer than the op and needs a default")
+        if f.role == "out" and f.since > opdef.since and f.kind.only is None:
+            raise TypeError(f"{where}result '{f.name}' is newer than the op, so its type must be fixed")
+        if f.since not in (*SUPPORTED, TESTING):
+            raise TypeError(f"{where}'{f.name}' is from an unknown version {f.since}")
+    if not opdef.segmented and sum(f.arity != "one" for f in opdef.operands) > 1:
+        raise TypeError(f"{where}several operands of unknown number need segmented=True")
+    used = {*re.findall(r"\$(\w+)", opdef.format), *(n for rule in opdef.rules for n in rule.names)}
+    if unknown := used - names:
+        raise TypeError(f"{where}no field is called {', '.join(sorted(unknown))}")
+
+
+def _first_init(self: Any, **fields: Any) -> None:
+    """Stands in for a constructor until it is needed: compiling all of them would slow down every start."""
+    from .constructors import constructor
+
+    made = self.__class__.__init__ = constructor(self.opdef)
+    made(self, **fields)
+
+
+def registered(*, testing: bool = False) -> list[OpDef]:
+    """Every operation by mnemonic; the test-only ones only where testing is on."""
+    from .. import ops  # noqa: F401  # importing them declares them
+
+    return sorted((d for d in BY_OPCODE.values() if testing or not d.testing), key=lambda d: d.mnemonic)

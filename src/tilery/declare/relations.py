@@ -1,0 +1,96 @@
+"""Relations between the types of an operation's values, and what operations are beyond their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from ..ir import Op
+from .fastclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """These values agree in `what`: their type, shape, rank or element type; or `test` says whether they do."""
+
+    what: str
+    names: tuple[str, ...]
+    problem: str
+    """what NVIDIA's verifier says when they do not"""
+    test: Callable[[Any], bool] | None = None
+
+    @property
+    def text(self) -> str:
+        return self.problem.removeprefix("failed to verify that ")
+
+
+def _agree(what: str, names: tuple[str, ...]) -> Rule:
+    the = "the " if what == "element type" else ""
+    return Rule(what, names, f"failed to verify that all of {{{', '.join(names)}}} have {the}same {what}")
+
+
+def same_type(*names: str) -> Rule:
+    return _agree("type", names)
+
+
+def same_shape(*names: str) -> Rule:
+    return _agree("shape", names)
+
+
+def same_rank(*names: str) -> Rule:
+    return _agree("rank", names)
+
+
+def same_element(*names: str) -> Rule:
+    return _agree("element type", names)
+
+
+def uniform(what: str, *names: str, of: str = "operands and results") -> Rule:
+    """Like the others, in the words of MLIR's own traits, which are checked last."""
+    return Rule(what, names, f"requires the same {what} for all {of}")
+
+
+def holds(text: str, test: Callable[[Any], bool], *names: str) -> Rule:
+    """Any other relation, of which NVIDIA says `text`."""
+    return Rule("relation", names, f"failed to verify that {text}", test)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What an operation's own check found: the message without `'cuda_tile.x' op`, unless `bare`."""
+
+    message: str
+    field: str = ""
+    bare: bool = False
+    op: Op | None = None
+    """the operation to blame, where it is not the one that was checked"""
+    notes: tuple[str, ...] = ()
+    related: tuple[tuple[Op, str], ...] = ()
+
+
+class Trait(Enum):
+    """What an operation is, beyond its fields."""
+
+    PURE = "no memory effect, and may be executed speculatively"
+    NO_EFFECT = "no memory effect, but must not be executed where the program does not"
+    REGION_EFFECTS = "has the memory effects of the operations inside"
+    ELEMENTWISE = "works on each element by itself"
+    COMMUTATIVE = "its first two operands may be swapped"
+    CONSTANT = "produces a constant"
+    TERMINATOR = "ends a block"
+    RETURN_LIKE = "hands its operands to the parent operation"
+    ISOLATED = "nothing inside uses values from outside"
+    SYMBOL = "defines a symbol"
+    SYMBOL_TABLE = "its symbols are unique"
+    ALLOCATION_SCOPE = "ends the life of what is allocated inside"
+    NO_REGION_ARGS = "its regions have no arguments"
+
+    __hash__ = object.__hash__  # quicker than Enum's, which hashes the name
+
+
+PURE, NO_EFFECT, REGION_EFFECTS = Trait.PURE, Trait.NO_EFFECT, Trait.REGION_EFFECTS
+ELEMENTWISE, COMMUTATIVE, CONSTANT = Trait.ELEMENTWISE, Trait.COMMUTATIVE, Trait.CONSTANT
+TERMINATOR, RETURN_LIKE, ISOLATED = Trait.TERMINATOR, Trait.RETURN_LIKE, Trait.ISOLATED
+SYMBOL, SYMBOL_TABLE, ALLOCATION_SCOPE = Trait.SYMBOL, Trait.SYMBOL_TABLE, Trait.ALLOCATION_SCOPE
+NO_REGION_ARGS = Trait.NO_REGION_ARGS

@@ -1,0 +1,1 @@
+"""Engines execute modules."""

@@ -1,0 +1,235 @@
+"""cuTile's calling convention: how the arguments of a Python kernel become the parameters of its entry.
+
+Each parameter of the entry is a tile of rank 0 and is passed in one 64-bit slot, in the order of the Python parameters.
+An array is its pointer, its shape and its strides in elements; an integer, a float or a bool is itself; a list of
+arrays is a pointer to one row of 64-bit words per array (pointer, shape, strides) and the length; a tuple is its items.
+Constants are part of the code and not passed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn, SupportsIndex
+
+import numpy as np
+
+from ..diag import TileError
+from ..types import I1, I32, I64, Ptr, Scalar, Tile, Type
+from .reference.memory import Memory, refuse_copy
+
+WORD = np.dtype(np.int64)
+
+# ---------------------------------------------------------------- from Python arguments
+
+
+def expand(args: Iterable[Any], memory: Memory) -> list[Any]:
+    """The arguments by parameter of the entry, constants left out; the words of lists are put into the memory.
+
+    >>> import numpy as np
+    >>> expand([np.zeros((2, 3)), 7, (1.5, True)], Memory())[1:]
+    [2, 3, 3, 1, 7, 1.5, True]
+    """
+    from .arguments import is_array
+
+    values: list[Any] = []
+    work = list(args)[::-1]
+    while work:
+        match work.pop():
+            case tuple() as items:
+                work += items[::-1]
+            case list() as arrays:
+                values += stage(arrays, memory)
+            case bool() | int() | float() | np.generic() as number:
+                values.append(number)
+            case array if is_array(array):
+                values += [array, *layout(array)]
+            case other:
+                raise TileError(
+                    f"cannot pass an argument of type '{type(other).__name__}' to a kernel",
+                    notes=("arrays, numbers, lists of arrays and tuples of these can be passed",),
+                )
+    return values
+
+
+def layout(array: Any) -> list[int]:
+    """The shape of an array and its strides in elements.
+
+    >>> import numpy as np
+    >>> layout(np.zeros((4, 8), np.float16).T)
+    [8, 4, 1, 8]
+    """
+    from .arguments import locate
+
+    place = locate(array)
+    if min(place.strides, default=0) < 0:
+        raise TileError(f"cannot pass an array to a kernel with the negative strides {place.strides}")
+    return [*place.shape, *place.strides]
+
+
+def stage(arrays: Sequence[Any], memory: Memory) -> list[Any]:
+    """The two parameters of a list of arrays: the address of its words, and its length."""
+    from .arguments import is_array, locate
+
+    if not arrays or not all(is_array(array) for array in arrays):
+        raise TileError("a list that is passed to a kernel must hold arrays, and at least one")
+    places = [locate(array) for array in arrays]
+    if len({(place.dtype, len(place.shape)) for place in places}) > 1:
+        raise TileError("the arrays of a list that is passed to a kernel must have the same element type and rank")
+    words = [word for place, array in zip(places, arrays) for word in (place.address, *layout(array))]
+    address = memory.allocate(8 * len(words), 16, "list", writable=False)
+    buffer = memory.at(address)
+    assert buffer is not None
+    buffer.typed(WORD)[1][:] = words
+    for number, place in enumerate(places):
+        size = place.high - place.low
+        memory.add(place.low, size, f"list[{number}]", writable=place.writable, owner=place.owner)
+    return [address, len(arrays)]
+
+
+# ---------------------------------------------------------------- from the words of a launch
+
+
+class Array(NamedTuple):
+    """A Python parameter that is an array; `bits` is the width of an element in memory."""
+
+    name: str
+    rank: int
+    bits: int
+
+
+class List(NamedTuple):
+    """A Python parameter that is a list of arrays."""
+
+    name: str
+    rank: int
+    bits: int
+
+
+class Number(NamedTuple):
+    """A Python parameter that is an integer, a float or a bool."""
+
+    name: str
+
+
+Parameter = Array | List | Number
+
+
+class Extent(NamedTuple):
+    """The memory of an array: the bytes from its first element to its last, its layout, and where it holds pointers."""
+
+    name: str
+    address: int
+    size: int
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    pointers: tuple[int, ...] = ()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        refuse_copy(self)
+
+
+def slot_names(parameters: Iterable[Parameter]) -> list[str]:
+    """What each parameter of the entry is, in the words of the Python kernel.
+
+    >>> slot_names([Array("x", 1, 32), Number("n"), List("ys", 2, 16)])
+    ['x', 'x.shape[0]', 'x.strides[0]', 'n', 'ys', 'len(ys)']
+    """
+    names: list[str] = []
+    for p in parameters:
+        names.append(p.name)
+        match p:
+            case Array():
+                names += [f"{p.name}.{what}[{axis}]" for what in ("shape", "strides") for axis in range(p.rank)]
+            case List():
+                names.append(f"len({p.name})")
+    return names
+
+
+_FORMATS = {"i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "f16": "<e", "f32": "<f", "f64": "<d"}
+
+
+def slot_size(type: Type) -> int:
+    """How many bytes of its slot a parameter of this type uses."""
+    match type:
+        case Tile(shape=(), element=Ptr()):
+            return 8
+        case Tile(shape=(), element=Scalar(name="i1")):
+            return 1
+        case Tile(shape=(), element=Scalar(name=name)) if name in _FORMATS:
+            return struct.calcsize(_FORMATS[name])
+    raise TileError(f"the calling convention of cuTile has no parameters of {type}")
+
+
+def value_of(type: Type, word: bytes) -> int | float | bool:
+    """The value that a slot holds for a parameter of this type.
+
+    >>> from tilery.types import F32, I1, Tile
+    >>> value_of(Tile((), F32), bytes.fromhex("0000c03f")), value_of(Tile((), I1), b"\\x01")
+    (1.5, True)
+    """
+    assert isinstance(type, Tile)
+    if isinstance(type.element, Ptr):
+        return int.from_bytes(word[:8], "little")
+    if type.element is I1:
+        return word[0] & 1 == 1
+    value: int | float = struct.unpack_from(_FORMATS[type.element.text], word)[0]
+    return value
+
+
+def guess_parameters(types: Sequence[Type]) -> list[Parameter]:
+    """The Python parameters of an entry of unknown origin: a pointer with an even number of integers is an array.
+
+    >>> from tilery.types import F32, I32, Ptr, Tile
+    >>> guess_parameters([Tile((), Ptr(F32)), Tile((), I32), Tile((), I32), Tile((), F32)])
+    [Array(name='arg0', rank=1, bits=32), Number(name='arg3')]
+    """
+    found: list[Parameter] = []
+    at = 0
+    while at < len(types):
+        name, kind = f"arg{at}", types[at]
+        at += 1
+        if isinstance(kind, Tile) and isinstance(kind.element, Ptr):
+            start = at
+            while at < len(types) and types[at] in (Tile((), I32), Tile((), I64)):
+                at += 1
+            at -= (at - start) % 2
+            found.append(Array(name, (at - start) // 2, max(8, kind.element.pointee.bits)))
+        else:
+            found.append(Number(name))
+    return found
+
+
+def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callable[[int, int], bytes]) -> list[Extent]:
+    """The memory that the arguments of a launch reach, `read(address, size)` giving the words of lists."""
+    found: list[Extent] = []
+    at = 0
+    for p in parameters:
+        match p:
+            case Array():
+                found.append(extent(p, values[at : at + 1 + 2 * p.rank]))
+                at += 1 + 2 * p.rank
+            case List():
+                address, length = values[at : at + 2]
+                row = 1 + 2 * p.rank
+                pointers = tuple(range(0, 8 * row * length, 8 * row))
+                found.append(Extent(p.name, address, 8 * row * length, (length, row), (row, 1), pointers))
+                words = struct.unpack(f"<{row * length}q", read(address, 8 * row * length))
+                for item in range(length):
+                    element = Array(f"{p.name}[{item}]", p.rank, p.bits)
+                    found.append(extent(element, words[item * row : item * row + row]))
+                at += 2
+            case Number():
+                at += 1
+    return found
+
+
+def extent(array: Array, words: Sequence[int]) -> Extent:
+    """The memory of one array from its pointer, shape and strides.
+
+    >>> extent(Array("x", 2, 32), [4096, 3, 4, 8, 1])
+    Extent(name='x', address=4096, size=80, shape=(3, 4), strides=(8, 1), pointers=())
+    """
+    shape, strides = tuple(words[1 : 1 + array.rank]), tuple(words[1 + array.rank :])
+    elements = 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
+    return Extent(array.name, words[0], (elements * array.bits + 7) // 8, shape, strides)

@@ -1,0 +1,188 @@
+"""A batch: tile blocks that are at the same position of a program, and their values. Batches split and merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...ir import Block, Op
+from .memory import Memory
+from .program import Program
+from .tiles import Array
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+Seen = tuple[int, tuple[Any, ...]]
+"""A state of memory, and the values that a loop carries."""
+BODY_BYTES = 1 << 26
+"""So much may the values of a body take, over the elements that it is executed on at once."""
+SMALL = 64
+"""Values of at most so many elements are compared when batches meet, to find out that they are still the same."""
+
+
+class Batch:
+    """Tile blocks, in the order of `ranks`, and the value of each slot in use: an array, a tuple of values, or None."""
+
+    __slots__ = ("blocks", "env", "lanes", "machine", "pc", "program", "ranks", "seen", "stuck", "turn", "waits")
+
+    def __init__(self, machine: Machine, program: Program, ranks: Array, blocks: Array, env: dict[int, Any]) -> None:
+        self.machine, self.program = machine, program
+        self.ranks, self.blocks, self.env = ranks, blocks, env
+        self.lanes = len(ranks)
+        self.pc = 0
+        self.turn = self.waits = 0
+        """How often the batch has let others go first, and its jumps back in one loop since."""
+        self.stuck = -1
+        """The state of memory in which the batch went round a loop without any change, so that it waits for another."""
+        self.seen: dict[int, Seen] = {}
+        """For each loop around, by the position of its head, what there was at the last jump back."""
+
+    # ------------------------------------------------------------ what operations ask for
+
+    @property
+    def memory(self) -> Memory:
+        return self.machine.memory
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        return self.machine.grid
+
+    @property
+    def globals(self) -> dict[str, int]:
+        """The addresses of the module's globals."""
+        return self.machine.globals
+
+    def require_room(self, size: int) -> None:
+        """Raise if so much more text is more than may be held until it is put out."""
+        if size > self.machine.room_for_text():
+            raise MemoryError
+
+    def write(self, lane: int, text: str) -> None:
+        """Print for a tile block."""
+        self.require_room(len(text))
+        self.machine.write(int(self.ranks[lane]), text)
+
+    def arena(self, o: Op, size: int, alignment: int) -> Array:
+        """The addresses of memory of its own for each tile block, the same whenever it executes this operation."""
+        return self.machine.arena(o, self.ranks, size, alignment)
+
+    def call(self, block: Block, args: Sequence[Array], each: int) -> tuple[Array, ...]:
+        """Execute a body on `each` elements per tile block at once: arguments and results are flat arrays of them."""
+        program = self.program.bodies[block]
+        outer = [self.env[there] for there, _ in program.captured]
+        count = each * max([len(a) // each for a in args] + [_lanes(v) for v in outer])
+        copied = sum(map(_lane_bytes, outer))
+        # What is large around the body is not copied for each element: then tile blocks go one by one.
+        alone = copied * each > BODY_BYTES
+        step = max(1, BODY_BYTES // max(1, program.peak + (0 if alone else copied)))
+        cuts = {*range(step, count, step), *range(each, count if alone else 0, each)}
+        numbers = np.split(np.arange(count), sorted(cuts))
+        parts = [self._call(program, args, outer, each, some) for some in numbers]
+        return parts[0] if len(parts) == 1 else tuple(join(list(column), numbers) for column in zip(*parts))
+
+    def _call(
+        self, program: Program, args: Sequence[Array], outer: list[Any], each: int, numbers: Array
+    ) -> tuple[Array, ...]:
+        """Execute a body on the elements with these numbers, which follow each other."""
+        lanes, count = numbers // each, len(numbers)
+        there = lanes[:1] if lanes[0] == lanes[-1] else lanes
+        env: dict[int, Any] = {}
+        for slot, value in zip(program.params, args):
+            if len(value) == each > 1:
+                value = value[numbers % each]
+            elif len(value) > count:
+                value = value[numbers[0] : numbers[0] + count]
+            env[slot] = value
+        for (_, here), value in zip(program.captured, outer):
+            env[here] = _take(value, there)
+        return self.machine.evaluate(Batch(self.machine, program, np.arange(count), self.blocks[lanes], env))
+
+    # ------------------------------------------------------------ splitting and merging
+
+    def split(self, condition: Array) -> tuple[Batch, Batch]:
+        """The tile blocks for which the condition holds, and the others; both at the same position."""
+        return self._part(np.flatnonzero(condition)), self._part(np.flatnonzero(~condition))
+
+    def _part(self, lanes: Array) -> Batch:
+        env = {slot: _take(value, lanes) for slot, value in self.env.items()}
+        part = Batch(self.machine, self.program, self.ranks[lanes], self.blocks[lanes], env)
+        part.pc, part.turn, part.waits = self.pc, self.turn, self.waits
+        part.seen = {head: (changes, _take(values, lanes)) for head, (changes, values) in self.seen.items()}
+        return part
+
+
+def merge(batches: list[Batch]) -> Batch:
+    """One batch from several at the same position, in the order of their tile blocks."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    ranks = np.concatenate([b.ranks for b in batches])
+    place = np.empty(len(ranks), np.intp)
+    order = np.argsort(ranks)
+    place[order] = np.arange(len(ranks))
+    places = np.split(place, np.cumsum([b.lanes for b in batches])[:-1])
+    # A value that only some have is one that nobody needs any more.
+    slots = [slot for slot in first.env if all(slot in b.env for b in batches)]
+    env = {slot: join([b.env[slot] for b in batches], places) for slot in slots}
+    blocks = np.concatenate([b.blocks for b in batches])[order]
+    whole = Batch(first.machine, first.program, ranks[order], blocks, env)
+    whole.pc, whole.turn, whole.waits = first.pc, min(b.turn for b in batches), max(b.waits for b in batches)
+    heads = [head for head in first.seen if all(head in b.seen for b in batches)]
+    whole.seen = {head: _join_seen([b.seen[head] for b in batches], places) for head in heads}
+    return whole
+
+
+def _join_seen(seen: list[Seen], places: list[Array]) -> Seen:
+    """What all have seen at the same jump back, so that tile blocks that part and meet in each round can wait."""
+    changes = {at for at, _ in seen}
+    return changes.pop() if len(changes) == 1 else -1, join([values for _, values in seen], places)
+
+
+def join(values: list[Any], places: list[Array]) -> Any:
+    """One value from several, whose tile blocks go to these places."""
+    first = values[0]
+    if first is None or isinstance(first, int):
+        return first
+    if isinstance(first, tuple):
+        parts = (join(list(items), places) for items in zip(*values))
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    if all(len(v) == 1 for v in values) and all(v is first or same(v, first) for v in values[1:]):
+        return first
+    out = np.empty((sum(map(len, places)), *first.shape[1:]), first.dtype)
+    for value, place in zip(values, places):
+        out[place] = value
+    return out
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two small arrays hold the same bits; of large ones it is not asked."""
+    return a.size <= SMALL and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def _take(value: Any, lanes: Array) -> Any:
+    return _map(value, lambda a: a if len(a) == 1 else a[lanes])
+
+
+def _map(value: Any, change: Any) -> Any:
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, tuple):
+        parts = (_map(item, change) for item in value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return change(value)
+
+
+def _lane_bytes(value: Any) -> int:
+    """The bytes of a lane of what has several; what has one is shared."""
+    if isinstance(value, tuple):
+        return sum(map(_lane_bytes, value))
+    return 0 if value is None or isinstance(value, int) or len(value) == 1 else value[0].nbytes
+
+
+def _lanes(value: Any) -> int:
+    if isinstance(value, tuple):
+        return max(map(_lanes, value), default=1)
+    return 1 if value is None or isinstance(value, int) else len(value)

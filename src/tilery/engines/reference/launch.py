@@ -1,0 +1,220 @@
+"""Launching a kernel: arguments become addresses and scalars, the grid becomes batches of tile blocks."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from ...diag import TileError
+from ...ir import Refused, walk
+from ...ops import Entry, Global, Module, PrintTko
+from ...types import Tile
+from ..arguments import Buffers, bind
+from . import load_operations
+from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
+from .memory import Memory
+from .nibbles import packed
+from .program import build
+from .tiles import dense_array
+
+MAX_GRID = (1 << 24) - 1
+BATCH_BYTES = 1 << 20
+"""The largest tile of a kernel, over all tile blocks of a batch, takes about this much: a core's cache holds a few."""
+MAX_LANES = 1 << 14
+LOADED = (Module, Global, Entry)
+"""The operations that are executed by loading a module and launching a kernel."""
+
+
+class Loaded:
+    """A module in memory: its globals keep what kernels leave in them as long as this lives.
+
+    A copy, by `copy` or `pickle`, has memory of its own, with the bytes that the globals hold at that moment.
+    """
+
+    def __init__(self, module: Module) -> None:
+        load_operations()
+        self.module = module
+        self.memory = Memory()
+        self.globals: dict[str, int] = {}
+        for o in module.globals:
+            content = dense_array(o.value).reshape(-1)
+            if o.value.element.bits == 4:
+                content = packed(content)
+            label = f"global @{o.sym_name}"
+            try:
+                address = self.memory.allocate(content.nbytes, o.alignment, label, writable=not o.constant)
+            except (MemoryError, ValueError):
+                raise Refused(o, f"{label}: no memory of {content.nbytes} bytes, aligned to {o.alignment}") from None
+            buffer = self.memory.at(address)
+            assert buffer is not None
+            buffer.typed(content.dtype)[1][:] = content
+            self.globals[o.sym_name] = address
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_with, (self.module, {name: self.content(name) for name in self.globals})
+
+    def content(self, name: str) -> bytes:
+        """The bytes of a global."""
+        return self._bytes(name).tobytes()
+
+    def _bytes(self, name: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        buffer = self.memory.at(self.globals[name])
+        assert buffer is not None
+        return buffer.typed(np.dtype(np.uint8))[1]
+
+    def kernel(self, entry: str | None = None) -> Kernel:
+        """The kernel of that name; without a name, the only one."""
+        entries = {o.sym_name: o for o in self.module.entries}
+        if not entries:
+            raise TileError("the module has no kernel")
+        names = ", ".join(entries)
+        if entry is None and len(entries) != 1:
+            raise TileError(f"the module has {len(entries)} kernels, name one of: {names}")
+        found = next(iter(entries.values())) if entry is None else entries.get(entry)
+        if found is None:
+            raise TileError(f"the module has no kernel '{entry}', expected one of: {names}")
+        return Kernel(self, found)
+
+
+def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
+    """Load a module and set the bytes of its globals."""
+    loaded = Loaded(module)
+    for name, content in contents.items():
+        loaded._bytes(name)[:] = np.frombuffer(content, np.uint8)
+    return loaded
+
+
+class Kernel:
+    """An entry of a loaded module, ready to run. A deep or pickled copy has globals of its own."""
+
+    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+        self.loaded, self.entry = loaded, entry
+        self.name, self.params = entry.sym_name, entry.function_type.params
+        for param in self.params:
+            if not isinstance(param, Tile) or param.rank:
+                raise Refused(entry, f"entry: a launch has nothing to pass for a parameter of {param}")
+        self._program = build(entry, entry.body)
+        prints = any(isinstance(o, PrintTko) for o in walk(entry))
+        self._parallel = self._program.steady and not prints
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Loaded.kernel, (self.loaded, self.name)
+
+    def launch(
+        self,
+        grid: int | Sequence[int],
+        args: Sequence[Any] = (),
+        *,
+        names: Sequence[str] = (),
+        convention: str | None = None,
+        batch: int | None = None,
+        threads: int = 1,
+        limits: Limits | None = None,
+        buffers: Buffers = (),
+        output: Callable[[str], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Stats:
+        """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
+
+        Arguments are positional, one per parameter: an array is its pointer, a number a scalar. With
+        `convention="cutile"` an array is its pointer, shape and strides, as cuTile Python passes it. `names` label the
+        arguments in errors. `buffers` are more memory that the kernel may touch: arrays, or pairs of address and size.
+
+        `batch` is how many tile blocks run at once; unless they race, the result does not depend on it. `threads` helps
+        kernels whose tile blocks do not look at each other's work.
+        """
+        shape = checked_grid(grid)
+        memory = Memory(self.loaded.memory)
+        values = bind(self.entry, args, memory, names=names, convention=convention, buffers=buffers)
+        env: dict[int, Any] = dict(zip(self._program.params, values))
+        limits = limits or Limits()
+        lanes = self._lanes(batch, limits)
+        chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
+        if threads < 1:
+            raise TileError(f"a launch has at least one thread, not {threads}")
+        workers = min(threads, chunks) if self._parallel else 1
+        say = _print if output is None else lambda text: output(_readable(text))
+        facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
+        machines = [Machine(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
+        self._run(machines, env, lanes)
+        return total(machines)
+
+    def _lanes(self, batch: int | None, limits: Limits) -> int:
+        """How many tile blocks to run at once."""
+        peak = max(self._program.peak, 1)
+        if peak > limits.memory:
+            raise TileError(f"a tile block of @{self.name} holds {peak} bytes at once, the limit is {limits.memory}")
+        wanted = BATCH_BYTES // max(self._program.widest, 1) if batch is None else batch
+        if wanted < 1 and batch is not None:
+            raise TileError(f"a batch has at least one tile block, not {batch}")
+        return max(1, min(wanted, limits.memory // peak, MAX_LANES))
+
+    def _run(self, machines: list[Machine], env: dict[int, Any], lanes: int) -> None:
+        chunks = _Shared()
+        if len(machines) == 1:
+            machines[0].run(grid_batches(machines[0], self._program, env, lanes, chunks))
+            return
+
+        def work(machine: Machine) -> None:
+            with suppress(Stopped):  # for what happened in another thread, which tells of it
+                machine.run(grid_batches(machine, self._program, env, lanes, chunks))
+
+        with ThreadPoolExecutor(len(machines)) as pool:
+            try:
+                futures = [pool.submit(work, machine) for machine in machines]
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:  # an error or an interrupt ends the other threads too
+                for machine in machines:
+                    machine.stop = True
+            for future in futures:
+                future.result()
+
+
+class _Shared(Iterator[int]):
+    """Numbers of chunks, each given to one thread."""
+
+    def __init__(self) -> None:
+        self._count = itertools.count()
+        self._lock = threading.Lock()
+
+    def __next__(self) -> int:
+        with self._lock:
+            return next(self._count)
+
+
+def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
+    """The grid as three extents."""
+    if isinstance(grid, np.ndarray):
+        grid = grid.reshape(-1).tolist()
+    extents = list(grid) if isinstance(grid, Sequence) else [grid]
+    if not 1 <= len(extents) <= 3 or any(not isinstance(n, (int, np.integer)) for n in extents):
+        raise TileError(f"a grid has one to three whole numbers, not {grid!r}")
+    if any(not 1 <= n <= MAX_GRID for n in extents):
+        raise TileError(f"an extent of a grid lies between 1 and {MAX_GRID}, got {', '.join(map(str, extents))}")
+    x, y, z = [int(n) for n in extents] + [1] * (3 - len(extents))
+    return x, y, z
+
+
+def _print(text: str) -> None:
+    """To stdout, among what Python prints; any bytes, as C does it, where it takes bytes."""
+    stream = sys.stdout
+    if stream is None:
+        return
+    stream.flush()
+    if (raw := getattr(stream, "buffer", None)) is not None:
+        raw.write(text.encode("utf-8", "surrogateescape"))
+        raw.flush()
+    else:
+        stream.write(_readable(text))
+
+
+def _readable(text: str) -> str:
+    """The text with a sign for bytes that are none."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,453 @@
+"""The machine: runs batches of tile blocks through a program, splits them where their ways part and merges them again.
+
+The batch that is furthest back goes first, so that the others can meet it. A loop that only waits (nothing changed
+since its last round, neither its values nor memory) is set aside until memory changes; when all wait, tile blocks that
+have not started yet are let in; when there are none, it is a deadlock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ...ir import Op, Refused
+from ...ops import Loop, Return
+from ...verifier.explain import source_place
+from .batch import Batch, join, merge
+from .memory import AssertFailed, Fault, Memory
+from .program import Advance, Branch, Compute, Finish, Jump, Leave, Program, Slots, Test
+from .tiles import Array
+from .watch import Late, watched
+
+PATIENCE = 1000
+"""After so many rounds of a loop that touches memory, others go first."""
+MANY = 32
+"""Looking for the next one among more batches than this takes longer than merging them."""
+
+
+class ExecutionError(Refused):
+    """A kernel did something that it may not, or that the limits forbid: which operation, which tile block, where."""
+
+    def __init__(
+        self,
+        o: Op,
+        message: str,
+        *,
+        block: tuple[int, ...] | None = None,
+        element: tuple[int, ...] | None = None,
+        address: int | None = None,
+    ) -> None:
+        super().__init__(o, message)
+        self.block, self.element, self.address = block, element, address
+        self.facts = {"operation": o.name, "block": block, "element": element, "address": address}
+        if block is not None:
+            at = "" if not element else f", element [{', '.join(map(str, element))}] of the tile"
+            self.notes.append(f"in tile block ({', '.join(map(str, block))}){at}")
+        if (place := source_place(o.loc)) is not None:
+            self.notes.append(f"from {place}")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to give up: steps (an operation on a batch is one), seconds, and bytes that are held at once.
+
+    These are tiles with the memory of `alloca`, and printed text, each up to the limit.
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+    memory: int = 8 << 30
+
+
+@dataclass(slots=True)
+class Stats:
+    """What was done: blocks finished, operations summed over tile blocks, steps taken, splits and merges of batches.
+
+    Steps, splits and merges depend on the batch. Flops and bytes are what the tile blocks ask for, also where what all
+    of them ask for is done once.
+    """
+
+    blocks: int = 0
+    operations: int = 0
+    steps: int = 0
+    splits: int = 0
+    merges: int = 0
+    flops: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+
+
+def total(machines: list[Machine]) -> Stats:
+    """What several machines did."""
+    for machine in machines:
+        memory = machine.memory
+        machine.stats.bytes_read, machine.stats.bytes_written = memory.bytes_read, memory.bytes_written
+    return Stats(**{f.name: sum(getattr(machine.stats, f.name) for machine in machines) for f in fields(Stats)})
+
+
+class Stopped(Exception):
+    """Another thread asked to stop."""
+
+
+class Machine:
+    """What the tile blocks of a launch share; one per thread."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        grid: tuple[int, int, int],
+        globals: dict[str, int],
+        *,
+        limits: Limits | None = None,
+        output: Callable[[str], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.memory, self.grid, self.globals = memory, grid, globals
+        self.limits = limits or Limits()
+        self.output, self.progress = output, progress
+        self.stats = Stats()
+        self.stop = False
+        self.deadline = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
+        self._printed: list[tuple[int, str]] = []
+        self._arenas: dict[Op, dict[int, int]] = {}
+        self._printed_bytes = 0
+
+    # ------------------------------------------------------------ running
+
+    def run(self, more: Iterator[Batch]) -> None:
+        """Execute batches until there are no more."""
+        with np.errstate(all="ignore"), watched(self._ask):
+            try:
+                for first in more:
+                    self._run([first], more, [])
+                    self._clean_up()
+            finally:
+                self._clean_up()
+
+    def evaluate(self, batch: Batch) -> tuple[Array, ...]:
+        """Execute the program of a body and give what it yields."""
+        finished: list[tuple[Batch, Slots]] = []
+        stats = self.stats
+        counted = stats.operations, stats.flops
+        self._run([batch], iter(()), finished)
+        stats.operations, stats.flops = counted  # the operation with the body counts for it
+        if len(finished) == 1:
+            part, slots = finished[0]
+            return tuple(part.env[slot] for slot in slots)
+        places = [part.ranks for part, _ in finished]
+        columns = zip(*([part.env[slot] for slot in slots] for part, slots in finished))
+        return tuple(join(list(values), places) for values in columns)
+
+    def _run(self, active: list[Batch], more: Iterator[Batch], finished: list[tuple[Batch, Slots]]) -> None:
+        """Run batches to their end; more are let in only if these wait for them."""
+        while (batch := self._choose(active, more)) is not None:
+            others = (b.pc for b in active if b.turn <= batch.turn and not self._waits(b))
+            self._proceed(batch, active, min(others, default=len(batch.program.steps)), finished)
+
+    def _waits(self, batch: Batch) -> bool:
+        return batch.stuck == self.memory.changes
+
+    def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
+        """Take out the batch to run next, merged with those at the same position; None when all have ended."""
+        if not active:
+            return None
+        ready = [b for b in active if not self._waits(b)]
+        idle = not ready or all(b.turn for b in ready)
+        if idle and self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
+            active.append(fresh)
+            ready.append(fresh)
+        if not ready:
+            raise self._deadlock(active)
+        first = min(ready, key=lambda b: (b.turn, b.pc))
+        if len(active) == 1:
+            active.clear()
+            return first
+        together = [b for b in active if b.pc == first.pc]
+        active[:] = [b for b in active if b.pc != first.pc]
+        self.stats.merges += len(together) - 1
+        return merge(together)
+
+    def _has_room(self, active: list[Batch], others: bool) -> bool:
+        """Whether more tile blocks can be let in; an error if they must be, because there are no others to run."""
+        batch = active[0]
+        held = (sum(b.lanes for b in active) + max(b.lanes for b in active)) * batch.program.peak
+        if held <= self.limits.memory:
+            return True
+        if others:
+            return False
+        o = batch.program.steps[batch.pc].op
+        message = f"{o.name}: tile blocks wait for others that do not fit in memory with them"
+        raise self.error(batch, o, f"{message}: the limit is {self.limits.memory} bytes")
+
+    def _deadlock(self, active: list[Batch]) -> ExecutionError:
+        batch = active[0]
+        step = batch.program.steps[batch.pc]
+        lanes = sum(b.lanes for b in active)
+        message = f"{step.op.name}: {lanes} tile blocks wait for ever: nothing that could end their loops will change"
+        return self.error(batch, step.op, message)
+
+    def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
+        """Run a batch until it ends, splits, waits, or has come to where another one is."""
+        steps = batch.program.steps
+        while True:
+            step = steps[batch.pc]
+            if step.__class__ is Compute:
+                self._compute(step, batch)
+                batch.pc += 1
+            elif not self._control(step, batch, active, finished):
+                return
+            if batch.pc >= limit:
+                active.append(batch)
+                return
+
+    def _control(self, step: Any, batch: Batch, active: list[Batch], finished: list[tuple[Batch, Slots]]) -> bool:
+        """Execute a step of control flow; whether the batch can go on at once."""
+        match step:
+            case Jump():
+                _move(batch, step.moves, step.frees)
+                if step.target.pc <= batch.pc:
+                    self._count(step.op, batch)
+                batch.pc = step.target.pc
+                if isinstance(step.op, Loop):
+                    batch.seen.pop(batch.pc, None)  # a loop that is entered again is not going round
+                elif step.polls and self._is_waiting(batch, step.moves[1]):
+                    active.append(batch)
+                    return False
+            case Branch():
+                return self._part(batch, batch.env[step.condition], batch.pc + 1, step.target.pc, active)
+            case Test():
+                counter, bound = batch.env[step.counter], batch.env[step.bound]
+                batch.env[step.variable] = counter
+                return self._part(batch, _below(step.op, counter, bound), batch.pc + 1, step.exit.pc, active)
+            case Advance():
+                return self._advance(step, batch, active)
+            case Leave():
+                _move(batch, step.moves, ())
+                _forget(batch.env, step.frees, step.inner)
+                if step.head is not None:
+                    batch.seen.pop(step.head.pc, None)
+                batch.pc += 1
+            case Finish():
+                if isinstance(step.op, Return):
+                    self._finish(batch)
+                else:
+                    finished.append((batch, step.values))
+                return False
+        return True
+
+    def _part(self, batch: Batch, condition: Array, yes: int, no: int, active: list[Batch]) -> bool:
+        """Send the tile blocks where a condition says; whether they are still together."""
+        if len(condition) == 1 or condition.all() or not condition.any():
+            batch.pc = yes if condition[0] else no
+            return True
+        self.stats.splits += 1
+        ahead, aside = batch.split(condition)
+        ahead.pc, aside.pc = yes, no
+        self._put(ahead, active)
+        self._put(aside, active)
+        return False
+
+    def _put(self, batch: Batch, active: list[Batch]) -> None:
+        """Add a batch; where there are many, it becomes one with those at its position that are not larger."""
+        while len(active) > MANY and (other := next((b for b in active if _can_join(b, batch)), None)) is not None:
+            active.remove(other)
+            batch = merge([other, batch])
+            self.stats.merges += 1
+        active.append(batch)
+
+    def _advance(self, step: Advance, batch: Batch, active: list[Batch]) -> bool:
+        env = batch.env
+        counter, by = env[step.counter], env[step.step]
+        _move(batch, step.moves, step.frees)
+        after = counter + by
+        env[step.counter] = after
+        fits = _below(step.op, counter, after)
+        if not fits.all():
+            if not _below(step.op, np.zeros_like(by), by).all():
+                raise self.error(batch, step.op, "for: the step is not positive")
+            return self._part(batch, fits, step.target.pc, step.exit.pc, active)
+        batch.pc = step.target.pc
+        self._count(step.op, batch)
+        return True
+
+    def _finish(self, batch: Batch) -> None:
+        self.stats.blocks += batch.lanes
+        if self.progress is not None:
+            self.progress(batch.lanes)
+
+    # ------------------------------------------------------------ steps
+
+    def _compute(self, step: Compute, batch: Batch) -> None:
+        env, run = batch.env, step.run
+        args = [
+            env[a] if a.__class__ is int else None if a is None else tuple([env[slot] for slot in a])  # type: ignore[union-attr]  # a class test is quicker than isinstance
+            for a in step.args
+        ]
+        self._count(step.op, batch)
+        self.stats.flops += step.flops * batch.lanes
+        try:
+            if run.batch:
+                result = run.function(step.op, batch, *args)
+            elif step.reusable and (out := _spare(step.reusable, batch)) is not None:
+                result = run.function(step.op, *args, out=out)
+            else:
+                result = run.function(step.op, *args)
+        except Fault as fault:
+            message = f"{step.op.name}: address {fault.address:#x} {fault.reason}"
+            raise self.error(batch, step.op, message, fault.where, fault.address) from None
+        except AssertFailed as failed:
+            raise self.error(batch, step.op, failed.message, failed.where[0]) from None
+        except Late:
+            raise self._late(batch, step.op) from None
+        except MemoryError:
+            message = f"{step.op.name}: this takes more memory than there is, or than the limit allows"
+            raise self.error(batch, step.op, f"{message} ({self.limits.memory} bytes)") from None
+        outs = step.outs
+        for slots, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
+            if isinstance(slots, int):
+                env[slots] = value
+            elif slots is not None:
+                env.update(zip(slots, value))
+        for slot in step.frees:
+            del env[slot]
+
+    def _count(self, o: Op, batch: Batch) -> None:
+        stats = self.stats
+        stats.steps += 1
+        stats.operations += batch.lanes
+        if self.limits.steps is not None and stats.steps > self.limits.steps:
+            raise self.error(batch, o, f"stopped after {self.limits.steps} steps")
+        try:
+            self._ask()
+        except Late:
+            raise self._late(batch, o) from None
+
+    def _ask(self) -> None:
+        """Raise if it is time to stop."""
+        if self.stop:
+            raise Stopped
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise Late
+
+    def _late(self, batch: Batch, o: Op) -> ExecutionError:
+        return self.error(batch, o, f"stopped after {self.limits.seconds} seconds")
+
+    def error(
+        self, batch: Batch, o: Op, message: str, where: tuple[int, ...] = (0,), address: int | None = None
+    ) -> ExecutionError:
+        """An error at an element (its lane first) of an operation's tile."""
+        block = tuple(int(i) for i in batch.blocks[where[0]])
+        return ExecutionError(o, message, block=block, element=where[1:], address=address)
+
+    def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
+        """At a jump back: whether the batch only waits, or has gone round so often that others should have a turn."""
+        values = tuple([batch.env[slot] for slot in carried])
+        changes, seen = self.memory.changes, batch.seen.get(batch.pc)
+        batch.seen[batch.pc] = (changes, values)
+        if seen is not None and seen[0] == changes and _unchanged(seen[1], values):
+            batch.stuck = changes
+            return True
+        batch.waits += 1
+        # Where tile blocks cannot see each other's work there is nothing to wait for.
+        if batch.waits < PATIENCE or batch.program.steady:
+            return False
+        batch.waits = 0
+        batch.turn += 1
+        return True
+
+    # ------------------------------------------------------------ what tile blocks share
+
+    def room_for_text(self) -> int:
+        """How many more characters may be printed until the text is put out."""
+        return self.limits.memory - self._printed_bytes
+
+    def write(self, rank: int, text: str) -> None:
+        self._printed_bytes += len(text)
+        self._printed.append((rank, text))
+
+    def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
+        known, numbers = self._arenas.setdefault(o, {}), ranks.tolist()
+        if new := [rank for rank in numbers if rank not in known]:
+            labels = [f"alloca of tile block {rank}" for rank in new]
+            known.update(zip(new, self.memory.allocate_each(size, alignment, labels)))
+        return np.array([known[rank] for rank in numbers], np.int64)
+
+    def _clean_up(self) -> None:
+        """When no tile block is under way: print what they wrote, block by block, and free what they had."""
+        if self.output is not None and self._printed:
+            self.output("".join(text for _, text in sorted(self._printed, key=lambda item: item[0])))
+        self._printed.clear()
+        self._printed_bytes = 0
+        if self._arenas:
+            self.memory.free({address for known in self._arenas.values() for address in known.values()})
+            self._arenas.clear()
+
+
+def _can_join(other: Batch, batch: Batch) -> bool:
+    same = other.pc == batch.pc and other.turn == batch.turn and other.stuck == batch.stuck == -1
+    return same and other.lanes <= batch.lanes
+
+
+def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:
+    env = batch.env
+    values = [env[slot] for slot in moves[0]]
+    for slot in frees:
+        del env[slot]
+    env.update(zip(moves[1], values))
+
+
+def _forget(env: dict[int, Any], frees: Slots, inner: range) -> None:
+    for slot in frees:
+        del env[slot]
+    # Whichever are fewer: many values may be alive around a small loop, or few around a large one.
+    for slot in inner if len(inner) < len(env) else [slot for slot in env if slot in inner]:
+        env.pop(slot, None)
+
+
+def _spare(slots: Slots, batch: Batch) -> Array | None:
+    """Memory of a value that nobody needs any more; one lane for all tile blocks may be in other batches too."""
+    for slot in slots:
+        array: Array = batch.env[slot]
+        if len(array) == batch.lanes > 1:
+            return array
+    return None
+
+
+def _below(o: Any, a: Array, b: Array) -> Array:
+    if o.unsignedCmp:
+        unsigned = np.dtype(f"u{a.dtype.itemsize}")
+        a, b = a.view(unsigned), b.view(unsigned)
+    result: Array = a < b
+    return result
+
+
+def _unchanged(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, tuple):
+        return all(map(_unchanged, a, b))
+    if a is None or isinstance(a, int):
+        return bool(a == b)
+    return bool(a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def grid_batches(
+    machine: Machine, program: Program, env: dict[int, Any], lanes: int, chunks: Iterator[int]
+) -> Iterator[Batch]:
+    """The tile blocks of the grid, so many at once, x running fastest."""
+    gx, gy, gz = machine.grid
+    total = gx * gy * gz
+    for number in chunks:
+        start = number * lanes
+        count = min(lanes, total - start)
+        if count <= 0:
+            return
+        x = start % gx + np.arange(count, dtype=np.int64)
+        y = start // gx % gy + x // gx
+        z = start // (gx * gy) + y // gy
+        blocks = np.stack([x % gx, y % gy, z], axis=1).astype(np.int32)
+        yield Batch(machine, program, start + np.arange(count, dtype=np.int64), blocks, dict(env))

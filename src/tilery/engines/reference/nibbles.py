@@ -1,0 +1,99 @@
+"""Elements of four bits in memory: two share a byte, the first in its lower half."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .boxes import box_addresses
+from .memory import Fault, Memory
+from .rows import among_masked
+from .tiles import Array
+
+UINT8 = np.dtype(np.uint8)
+
+
+def packed(elements: Array) -> Array:
+    """Elements, one a byte, as memory has them.
+
+    >>> packed(np.array([1, 2, 3], np.uint8)).tolist()
+    [33, 3]
+    """
+    pairs = np.zeros(len(elements) + len(elements) % 2, np.uint8)
+    pairs[: len(elements)] = elements
+    return pairs[::2] | pairs[1::2] << 4
+
+
+def unpacked(memory: Array) -> Array:
+    """The opposite of `packed`, along the last dimension; of integers as well as of floats the bits.
+
+    >>> unpacked(np.array([33, 3], np.uint8)).tolist()
+    [1, 2, 3, 0]
+    """
+    return np.stack([memory & 15, memory >> 4], axis=-1).reshape(*memory.shape[:-1], -1)
+
+
+def load_boxes_of_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
+    """As `load_boxes`, with addresses and strides that count halves of bytes."""
+    halves = box_addresses(starts, shape, strides)
+    return memory.load(halves >> 1, UINT8) >> ((halves & 1) << 2).astype(np.uint8) & 15
+
+
+def store_boxes_of_nibbles(
+    memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], values: Array
+) -> None:
+    """As `store_boxes`, with addresses and strides that count halves of bytes."""
+    halves = box_addresses(starts, shape, strides)
+    memory.load(halves >> 1, UINT8)  # a fault must come before anything is written
+    for half in (0, 1):
+        chosen = (halves & 1) == half
+        if chosen.any():
+            _put(memory, halves[chosen] >> 1, values[chosen], half)
+
+
+def _put(memory: Memory, addresses: Array, values: Array, half: int) -> None:
+    """Write one half of some bytes."""
+    kept = memory.load(addresses, UINT8) & (0xF0 >> 4 * half)
+    memory.store(addresses, kept | (values & 15) << 4 * half)
+
+
+# ---------------------------------------------------------------- by tiles of addresses
+
+
+def paired_axis(addresses: Array) -> int | None:
+    """The dimension along which elements 0 and 1, 2 and 3, ... have the same address, so that they are its halves."""
+    for axis in reversed(range(1, addresses.ndim)):
+        first, second = _halves(addresses, axis)
+        if addresses.shape[axis] > 1 and (first == second).all():
+            return axis
+    return None
+
+
+def _halves(tile: Array, axis: int) -> tuple[Array, Array]:
+    """The elements at even and at odd positions along a dimension; tiles have sizes that are powers of two."""
+    inner = (slice(None),) * axis
+    return tile[(*inner, slice(0, None, 2))], tile[(*inner, slice(1, None, 2))]
+
+
+def load_nibbles(memory: Memory, addresses: Array, mask: Array | None, axis: int, out: Array) -> None:
+    """Put what is at such addresses into an array, where a mask says so."""
+    chosen = np.ones(addresses.shape, bool) if mask is None else mask
+    raw = np.zeros(addresses.shape, np.uint8)
+    try:
+        raw[chosen] = memory.load(addresses[chosen], UINT8)
+    except Fault as fault:
+        raise among_masked(fault, chosen) from None
+    _halves(raw, axis)[1][...] >>= 4
+    np.copyto(out, raw & 15, where=chosen)
+
+
+def store_nibbles(memory: Memory, addresses: Array, values: Array, mask: Array | None, axis: int) -> None:
+    """Write values at such addresses, where a mask says so."""
+    chosen = np.ones(addresses.shape, bool) if mask is None else mask
+    try:
+        memory.load(addresses[chosen], UINT8)
+    except Fault as fault:
+        raise among_masked(fault, chosen) from None
+    for half in (0, 1):
+        some = _halves(chosen, axis)[half]
+        if some.any():
+            _put(memory, _halves(addresses, axis)[half][some], _halves(values, axis)[half][some], half)

@@ -1,0 +1,263 @@
+"""Atomic operations: one element after the other, tile block by tile block and row by row.
+
+Where no address occurs twice all elements are independent. Otherwise they are sorted by address, and what came before
+an element at its address is found with a scan; sums of floats, which depend on the order, are made in just that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ....attrs import AtomicRMWMode
+from ....ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
+from ....types import Scalar, TileView
+from ..batch import Batch
+from ..boxes import element_offsets
+from ..memory import Fault, Memory
+from ..numerics.sums import add_floats, running_sums
+from ..places import TensorRef, alike, among, place
+from ..registry import executes
+from ..rows import among_masked
+from ..tiles import Array, element_of, unsigned
+from ..watch import check
+from .memory import pointee, stored
+
+MASKED = "What a masked element gives is not defined: it is 0."
+ORDER = "The order of the elements is not defined: it is that of the tile blocks, and row by row within a tile."
+
+FLUSH = "`addf` of f32 flushes subnormal operands and results to zero, as NVIDIA documents for memory of the GPU."
+
+Combine = Callable[[Array, Array], Array]
+
+
+def _as_unsigned(function: np.ufunc) -> Combine:
+    return lambda a, b: function(unsigned(a), unsigned(b)).view(a.dtype)
+
+
+INTEGER: dict[AtomicRMWMode, Combine] = {
+    AtomicRMWMode.AND: np.bitwise_and,
+    AtomicRMWMode.OR: np.bitwise_or,
+    AtomicRMWMode.XOR: np.bitwise_xor,
+    AtomicRMWMode.ADD: np.add,
+    AtomicRMWMode.MAX: np.maximum,
+    AtomicRMWMode.MIN: np.minimum,
+    AtomicRMWMode.UMAX: _as_unsigned(np.maximum),
+    AtomicRMWMode.UMIN: _as_unsigned(np.minimum),
+    AtomicRMWMode.XCHG: lambda old, new: new,
+}
+
+
+# ---------------------------------------------------------------- one after the other
+
+
+class _Turns:
+    """Elements sorted by address, those of one address in their order."""
+
+    def __init__(self, addresses: Array) -> None:
+        self.order = np.argsort(addresses, kind="stable")
+        ordered = addresses[self.order]
+        self.first = np.ones(len(ordered), bool)
+        """Where an address is seen for the first time."""
+        self.first[1:] = ordered[1:] != ordered[:-1]
+        self.starts = np.flatnonzero(self.first)
+        self.counts = np.diff(np.append(self.starts, len(ordered)))
+        self.addresses = ordered[self.starts]
+
+    def unsorted(self, values: Array) -> Array:
+        out = np.empty_like(values)
+        out[self.order] = values
+        return out
+
+
+def _turns(addresses: Array) -> _Turns | None:
+    """None if no address occurs twice."""
+    if (addresses[1:] > addresses[:-1]).all():
+        return None  # without sorting: most tiles of addresses ascend
+    turns = _Turns(addresses)
+    return None if len(turns.starts) == len(addresses) else turns
+
+
+def _scan(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[Array, Array]:
+    """What each element finds, and what stays at each address, for a function that is associative."""
+    position = np.arange(len(args)) - np.repeat(turns.starts, turns.counts)
+    total = args.copy()
+    reach = 1
+    while reach < turns.counts.max():
+        later = np.flatnonzero(position >= reach)
+        total[later] = combine(total[later - reach], total[later])
+        reach *= 2
+    old = np.repeat(memory, turns.counts)
+    later = np.flatnonzero(position)
+    old[later] = combine(old[later], total[later - 1])
+    return old, combine(memory, total[turns.starts + turns.counts - 1])
+
+
+def _steps(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[Array, Array]:
+    """The same for any function: the first elements at all addresses, then the second ones, and so on."""
+    old = np.empty_like(args)
+    current = memory.copy()
+    active = np.argsort(-turns.counts, kind="stable")
+    counts = turns.counts[active]
+    for turn in range(int(counts[0])):
+        check()
+        here = active[: np.searchsorted(-counts, -turn)]
+        at = turns.starts[here] + turn
+        old[at] = current[here]
+        current[here] = combine(current[here], args[at])
+    return old, current
+
+
+def _sums(turns: _Turns, memory: Array, args: Array) -> tuple[Array, Array]:
+    """The same for sums of floats: long ones at few addresses are made address by address, many times as fast."""
+    longest = int(turns.counts.max())
+    if longest < 64 or len(turns.starts) > longest:
+        return _steps(turns, memory, args, add_floats)
+    old, new = np.empty_like(args), memory.copy()
+    for n, (start, count) in enumerate(zip(turns.starts.tolist(), turns.counts.tolist())):
+        check()
+        totals = running_sums(np.concatenate([memory[n : n + 1], args[start : start + count]]))
+        old[start : start + count], new[n] = totals[:-1], totals[-1]
+    return old, new
+
+
+def _replace(turns: _Turns, memory: Array, args: Array, wanted: Array) -> tuple[Array, Array]:
+    """The same for compare and swap, element by element."""
+    old, new, values, expected = [], [], args.tolist(), wanted.tolist()
+    contents, starts, ends = memory.tolist(), turns.starts.tolist(), (turns.starts + turns.counts).tolist()
+    for current, start, end in zip(contents, starts, ends):
+        for i in range(start, end):
+            old.append(current)
+            if current == expected[i]:
+                current = values[i]
+        new.append(current)
+    return np.array(old, args.dtype), np.array(new, args.dtype)
+
+
+def _update(memory: Memory, addresses: Array, before: Array, after: Array) -> None:
+    """Write what has changed: the scheduler takes a write for a sign of progress."""
+    changed = unsigned(before) != unsigned(after)
+    if changed.any():
+        memory.store(addresses[changed], after[changed])
+
+
+def _count(memory: Memory, args: Array) -> None:
+    memory.bytes_read += args.nbytes
+    memory.bytes_written += args.nbytes
+
+
+def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addresses: Array, args: Array) -> Array:
+    """Combine flat arrays with memory in their order; what was there before. Raises Fault."""
+    _count(memory, args)
+    before = memory.load(addresses, stored(element))
+    memory.check_writable(addresses)
+    turns = _turns(addresses)
+    combine = INTEGER.get(mode, add_floats)
+    if turns is None:
+        _update(memory, addresses, before, combine(before, args))
+        return before
+    content, ordered = before[turns.order[turns.starts]], args[turns.order]
+    if mode is AtomicRMWMode.ADDF:
+        old, new = _sums(turns, content, ordered)
+    else:
+        old, new = _scan(turns, content, ordered, combine)
+    _update(memory, turns.addresses, content, new)
+    return turns.unsorted(old)
+
+
+def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: Array, args: Array) -> Array:
+    """Replace, in order, what has the wanted bits; what was there before. Raises Fault."""
+    _count(memory, args)
+    before = unsigned(memory.load(addresses, stored(element)))
+    memory.check_writable(addresses)
+    wanted, args = unsigned(wanted), unsigned(args)
+    turns = _turns(addresses)
+    if turns is None:
+        _update(memory, addresses, before, np.where(before == wanted, args, before))
+        return before.view(stored(element))
+    content = before[turns.order[turns.starts]]
+    old, new = _replace(turns, content, args[turns.order], wanted[turns.order])
+    _update(memory, turns.addresses, content, new)
+    return turns.unsorted(old).view(stored(element))
+
+
+# ---------------------------------------------------------------- operations
+
+
+def _each(lanes: int, *arrays: Array) -> list[Array]:
+    """The arrays for every tile block: each of them takes part, even where all do the same."""
+    return [np.broadcast_to(a, (lanes, *a.shape[1:])) for a in arrays]
+
+
+def _apply(
+    batch: Batch, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array], masked: Array
+) -> Array:
+    """Run a function on the flat elements that a mask leaves; its result as a tile, `masked` elsewhere."""
+    pointers, *args_ = _each(batch.lanes, pointers, *args)
+    if mask is None:
+        try:
+            return run(pointers.reshape(-1), *(a.reshape(-1) for a in args_)).reshape(pointers.shape)
+        except Fault as fault:
+            where = np.unravel_index(fault.where[0], pointers.shape)
+            raise Fault(fault.reason, tuple(map(int, where)), fault.address) from None
+    (mask,) = _each(batch.lanes, mask)
+    out = np.broadcast_to(masked, pointers.shape).copy()
+    if mask.any():
+        try:
+            out[mask] = run(pointers[mask], *(a[mask] for a in args_))
+        except Fault as fault:
+            raise among_masked(fault, mask) from None
+    return out
+
+
+@executes(AtomicRMWTko, batch=True, note=f"{MASKED} {ORDER} {FLUSH}")
+def atomic_rmw_tko(
+    o: AtomicRMWTko, batch: Batch, pointers: Array, arg: Array, mask: Array | None, token: None
+) -> tuple[Array, None]:
+    """Combine elements with memory; what was there before."""
+    element, memory = pointee(o.pointers.type), batch.memory
+
+    def run(addresses: Array, args: Array) -> Array:
+        return read_modify_write(memory, o.mode, element, addresses, args)
+
+    return _apply(batch, pointers, mask, (arg,), run, np.zeros_like(arg)), None
+
+
+@executes(AtomicCASTko, batch=True, note=ORDER)
+def atomic_cas_tko(
+    o: AtomicCASTko, batch: Batch, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
+) -> tuple[Array, None]:
+    """Replace elements in memory that have the bits of `cmp`; what was there before."""
+    element, memory = pointee(o.pointers.type), batch.memory
+
+    def run(addresses: Array, wanted: Array, args: Array) -> Array:
+        return compare_and_swap(memory, element, addresses, wanted, args)
+
+    return _apply(batch, pointers, mask, (cmp, val), run, cmp), None
+
+
+@executes(AtomicRedViewTko, batch=True, note=f"Elements outside the tensor are not touched. {ORDER} {FLUSH}")
+def atomic_red_view_tko(
+    o: AtomicRedViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], value: Array, token: None
+) -> None:
+    """Combine a tile of a view with memory."""
+    type = o.view.type
+    assert isinstance(type, TileView)
+    element = element_of(o.value.type)
+    (values,) = _each(batch.lanes, value)
+    for lanes, tensor, some in alike(view, index, ordered=True):
+        part = values if lanes is None else values[lanes]
+        where = place(type, tensor, some, (False,) * len(some))
+        starts = np.broadcast_to(where.starts, len(part)).reshape(-1, *(1,) * len(where.shape))
+        addresses = starts + element_offsets(where.shape, where.strides)
+        inside = np.ones((1,) * addresses.ndim, bool)
+        for axis, (size, extent) in enumerate(zip(where.shape, where.extents)):
+            numbers = np.arange(size).reshape(-1, *(1,) * (len(where.shape) - axis - 1))
+            inside = inside & (numbers < np.reshape(extent, (-1, *(1,) * len(where.shape))))
+        inside = np.broadcast_to(inside, addresses.shape)
+        if inside.any():
+            try:
+                read_modify_write(batch.memory, o.mode, element, addresses[inside], part[inside])
+            except Fault as fault:
+                raise among(lanes, among_masked(fault, inside)) from None

@@ -1,0 +1,150 @@
+"""Conversions between element types, and the packing of narrow elements into bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....attrs import Signedness
+from ....ops import Bitcast, ExtI, FToF, FToI, IntToPtr, IToF, Pack, PtrToInt, PtrToPtr, TruncI, Unpack
+from ....types import F64, I1, I4, TF32, Scalar
+from ..numerics.convert import float_to_float, float_to_int, int_to_float, to_f64
+from ..registry import executes
+from ..tiles import Array, carrier, element_of
+from .integer import read
+
+SIGNED = Signedness.SIGNED
+
+
+def integers(x: Array, element: Scalar, signedness: Signedness) -> Array:
+    """The integers in a NumPy type that has their values."""
+    if element is not I4:
+        return read(x, signedness)
+    return (x ^ np.uint8(8)).view(np.int8) - np.int8(8) if signedness is SIGNED else x
+
+
+# ---------------------------------------------------------------- integers
+
+
+@executes(ExtI)
+def exti(o: ExtI, from_: Array) -> Array:
+    """The same integers in a wider type."""
+    target = element_of(o.to.type)
+    wide = integers(from_, element_of(o.from_.type), o.signedness)
+    if target is I4:
+        return wide.view(np.uint8) & np.uint8(15)
+    return wide.astype(carrier(target))
+
+
+@executes(TruncI)
+def trunci(o: TruncI, from_: Array) -> Array:
+    """The lower bits."""
+    target = element_of(o.to.type)
+    if target is I1:
+        lowest: Array = from_ & from_.dtype.type(1)
+        return lowest.astype(bool)
+    if target is I4:
+        return from_.astype(np.uint8) & np.uint8(15)
+    return from_.astype(carrier(target))
+
+
+# ---------------------------------------------------------------- floats
+
+
+def narrow(element: Scalar) -> bool:
+    """Whether a GPU goes by way of a wider type to this one."""
+    return element is TF32 or element.bits <= 8
+
+
+@executes(
+    FToF,
+    note="Rounded once; an H200 goes by way of f32 from f64 to tf32 and 8 bits. Types of 8 bits and less saturate, "
+    "those without a sign take the absolute value, and f4E2M1FN has its largest number for NaN. Else NaN has all bits "
+    "set but the sign; it keeps sign and payload to f64, from f64 to f32, f16 and bf16, and from bf16 and tf32 to f32.",
+    loose=lambda o: element_of(o.from_.type) is F64 and narrow(element_of(o.to.type)),
+)
+def ftof(o: FToF, from_: Array) -> Array:
+    """The number in another float type."""
+    return float_to_float(from_, element_of(o.from_.type), element_of(o.to.type), o.rounding_mode)
+
+
+@executes(
+    IToF,
+    note="Rounded once; an H200 goes by way of f32 to tf32 and of f16 to f8E5M2. Types of 8 bits and less saturate.",
+    loose=lambda o: narrow(element_of(o.to.type)),
+)
+def itof(o: IToF, from_: Array) -> Array:
+    """The nearest float."""
+    return int_to_float(read(from_, o.signedness), element_of(o.to.type))
+
+
+@executes(
+    FToI,
+    note="Not defined by the specification: what does not fit saturates and NaN gives 0; without `saturating`, as on "
+    "an H200, i8 is the lower half of an i16, and NaN from f64 or to i64 gives the sign bit (to i8 0). i1 is whether "
+    "the number is not zero, fractions and NaN included (and, on an H200, -0 of tf32 and of 8 bits).",
+    loose=lambda o: element_of(o.to.type) is I1 and narrow(element_of(o.from_.type)),
+)
+def ftoi(o: FToI, from_: Array) -> Array:
+    """The integer towards zero."""
+    source, target = element_of(o.from_.type), element_of(o.to.type)
+    if target is I1:
+        nonzero: Array = to_f64(from_, source) != 0
+        return nonzero
+    dtype = carrier(target)
+    if o.signedness is not SIGNED:
+        dtype = np.dtype(f"u{dtype.itemsize}")
+    return float_to_int(from_, source, dtype, o.saturating).view(carrier(target))
+
+
+# ---------------------------------------------------------------- bits
+
+
+@executes(Bitcast)
+def bitcast(o: Bitcast, source: Array) -> Array:
+    """The same bits as another type."""
+    return source.view(carrier(element_of(o.result.type)))
+
+
+@executes(IntToPtr)
+def int_to_ptr(o: IntToPtr, source: Array) -> Array:
+    """The address as a pointer."""
+    return source
+
+
+@executes(PtrToInt)
+def ptr_to_int(o: PtrToInt, source: Array) -> Array:
+    """The address of a pointer."""
+    return source
+
+
+@executes(PtrToPtr)
+def ptr_to_ptr(o: PtrToPtr, source: Array) -> Array:
+    """The same address."""
+    return source
+
+
+@executes(Pack)
+def pack(o: Pack, source: Array) -> Array:
+    """The bits of the elements in bytes, the first ones in the lower bits."""
+    element = element_of(o.source.type)
+    source = np.ascontiguousarray(source)
+    if element is I1:
+        return np.packbits(source, axis=-1, bitorder="little").view(np.int8)
+    if element.bits == 4:
+        pairs: Array = source[..., ::2] | source[..., 1::2] << np.uint8(4)
+        return pairs.view(np.int8)
+    return source.view(np.int8)
+
+
+@executes(Unpack)
+def unpack(o: Unpack, source: Array) -> Array:
+    """The elements whose bits the bytes hold."""
+    element = element_of(o.result.type)
+    source = np.ascontiguousarray(source)
+    data = source.view(np.uint8)
+    if element is I1:
+        return np.unpackbits(data, axis=-1, bitorder="little").view(bool)
+    if element.bits == 4:
+        pairs = np.stack((data & np.uint8(15), data >> np.uint8(4)), axis=-1)
+        return pairs.reshape(*data.shape[:-1], -1)
+    return source.view(carrier(element))

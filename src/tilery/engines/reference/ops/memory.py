@@ -1,0 +1,144 @@
+"""Loads and stores by address, memory of a tile block, and what only orders accesses.
+
+An i1 in memory is a byte: any but 0 is true, and true is written as 1. All accesses of one operation happen at once, in
+the order of the tile blocks and, within a tile, row by row; orderings and scopes ask for nothing more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....ir import Refused
+from ....ops import Alloca, GdcLaunchDependentsTko, GdcWaitTko, GetGlobal, LoadPtrTko, MemoryFenceAliasTko, StorePtrTko
+from ....types import I1, Ptr, Scalar, Tile, Type
+from ..batch import Batch
+from ..nibbles import UINT8, load_nibbles, paired_axis, store_nibbles
+from ..program import alloca_bytes
+from ..registry import executes
+from ..rows import load, load_masked, store, store_masked
+from ..tiles import Array, carrier, pointee_bits, spread
+
+
+def stored(element: Type) -> np.dtype[Any]:
+    """The NumPy type of an element in memory: a byte for an i1, the carrier for all others."""
+    return UINT8 if element is I1 else carrier(element)
+
+
+def loaded(raw: Array, element: Type) -> Array:
+    """Elements as memory has them, in their carrier."""
+    return raw != 0 if element is I1 else raw
+
+
+def pointee(type: Type) -> Scalar:
+    assert isinstance(type, Tile) and isinstance(type.element, Ptr)
+    return type.element.pointee
+
+
+def _pairs(o: LoadPtrTko | StorePtrTko, pointers: Type, addresses: Array) -> int | None:
+    """None for elements of whole bytes; otherwise the dimension along which two neighbours share one."""
+    element = pointee(pointers)
+    if element.bits != 4:
+        return None
+    axis = paired_axis(addresses)
+    if axis is None:
+        raise Refused(o, f"{o.name}: pointers to {element} must come in pairs that share a byte, along some dimension")
+    return axis
+
+
+def unmasked_bytes(batch: Batch, type: Type, mask: Array | None) -> int:
+    """The bytes in memory of the elements that all tile blocks access through tiles of pointers."""
+    assert isinstance(type, Tile)
+    if mask is None:
+        count = type.size * batch.lanes
+    else:
+        count = int(np.count_nonzero(mask)) * (batch.lanes // mask.shape[0])
+    return count * pointee_bits(pointee(type)) // 8
+
+
+# ---------------------------------------------------------------- load and store
+
+
+@executes(
+    LoadPtrTko,
+    batch=True,
+    note="A masked element without `paddingValue` is not defined: it is 0.",
+)
+def load_ptr_tko(
+    o: LoadPtrTko, batch: Batch, source: Array, mask: Array | None, padding: Array | None, token: None
+) -> tuple[Array, None]:
+    """The elements at a tile of addresses."""
+    element, axis = pointee(o.source.type), _pairs(o, o.source.type, source)
+    memory = batch.memory
+    memory.bytes_read += unmasked_bytes(batch, o.source.type, mask)
+    if axis is None and (mask is None or mask.all()):
+        return loaded(load(memory, source, stored(element)), element), None
+    source, mask = spread(source, np.ones(source.shape, bool) if mask is None else mask)
+    lanes = max(len(source), 1 if padding is None else len(padding))
+    out = np.zeros((lanes, *source.shape[1:]), stored(element))
+    if padding is not None:
+        out[...] = padding
+    found = out if len(source) == lanes else np.zeros(source.shape, out.dtype)
+    if axis is None:
+        load_masked(memory, source, mask, found)
+    else:
+        load_nibbles(memory, source, mask, axis, found)
+    if found is not out:  # one place for all tile blocks, but other padding
+        np.copyto(out, found, where=mask)
+    return loaded(out, element), None
+
+
+@executes(StorePtrTko, batch=True)
+def store_ptr_tko(
+    o: StorePtrTko, batch: Batch, destination: Array, value: Array, mask: Array | None, token: None
+) -> None:
+    """Write elements at a tile of addresses; of several to one address the last in order stays."""
+    axis = _pairs(o, o.destination.type, destination)
+    raw = value.view(UINT8) if value.dtype == np.bool_ else value
+    memory = batch.memory
+    memory.bytes_written += unmasked_bytes(batch, o.destination.type, mask)
+    if mask is None or mask.all():
+        if destination.shape[0] == 1:
+            raw = raw[-1:]  # all tile blocks write to the same place
+        mask = None
+    elif not mask.any():
+        return
+    destination, raw = spread(destination, raw, *([] if mask is None else [mask]))[:2]
+    if mask is not None:
+        mask = np.broadcast_to(mask, destination.shape)
+    if axis is not None:
+        store_nibbles(memory, destination, raw, mask, axis)
+    elif mask is None:
+        store(memory, destination, raw)
+    else:
+        store_masked(memory, destination, raw, mask)
+
+
+# ---------------------------------------------------------------- memory by name
+
+
+@executes(Alloca, batch=True, note="The memory is zero at first and lives until the tile block ends.")
+def alloca(o: Alloca, batch: Batch) -> Array:
+    """The address of memory that each tile block has for itself."""
+    return batch.arena(o, alloca_bytes(o), o.alignment)
+
+
+@executes(GetGlobal, batch=True)
+def get_global(o: GetGlobal, batch: Batch) -> Array:
+    """The address of a variable of the module."""
+    return np.array([batch.globals[o.name_]], np.int64)
+
+
+# ---------------------------------------------------------------- order
+
+
+@executes(
+    GdcLaunchDependentsTko,
+    GdcWaitTko,
+    MemoryFenceAliasTko,
+    batch=True,
+    note="Launches happen one after the other and accesses in program order: there is nothing to wait for.",
+)
+def pass_on(o: Any, batch: Batch, token: None = None) -> None:
+    """A token: nothing at run time."""

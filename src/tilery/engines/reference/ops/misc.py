@@ -1,0 +1,149 @@
+"""Printing and assertions.
+
+`print_tko` prints as C's printf does: the elements of a tile are laid out one after the other, integers widened to 32
+bits (i1 and i4 without a sign) and floats to f64, and a conversion takes as many bytes as its letter says, whatever the
+type of the values, but none beyond the row (or beyond 32 elements of a long row). It is repeated for every element,
+within brackets. Any text ends at its first zero byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from ....ops import Assert, PrintTko
+from ....ops.misc import CONVERSION
+from ....types import F32, F64, I1, I4, Ptr, Tile, Type
+from ..batch import Batch
+from ..memory import AssertFailed, Fault, Memory
+from ..numerics.convert import to_f32, to_f64
+from ..printf import Format, parse_format
+from ..registry import executes
+from ..tiles import Array
+from ..watch import check
+
+MOST_AT_ONCE = 32
+"""As many elements of a row are printed by one call."""
+
+SHOWN = 4
+"""As many elements are named where an assertion fails."""
+
+
+def _laid_out(values: Array, type: Type) -> list[bytes]:
+    """For each lane the elements as C passes them to a function of any number of arguments."""
+    assert isinstance(type, Tile)
+    element = type.element
+    if isinstance(element, Ptr) or element is F64:
+        wide = values
+    elif element.is_float:
+        # Through f32, as on a GPU, which shows in NaNs of f16: they lose their sign.
+        wide = to_f64(to_f32(values, element), F32)
+    elif element in (I1, I4):
+        wide = values.astype(np.int32)
+    else:
+        wide = values.astype(np.int32) if element.bits < 32 else values
+    return [lane.tobytes() for lane in wide]
+
+
+class Repeated(NamedTuple):
+    """A conversion that is repeated for the elements of a tile."""
+
+    format: Format
+    shape: tuple[int, ...]
+
+    def show(self, value: bytes, memory: Memory) -> Iterator[bytes]:
+        """`[[x, x], [x, x]]` for a tile of 2x2."""
+        # After so many elements a bracket closes and the next one opens, from the outer dimension to the inner one.
+        spans = [prod(self.shape[dim:]) for dim in range(len(self.shape))]
+        at, part, count = 0, value, prod(self.shape)
+        # A row is given to printf as a whole, if it is not too long.
+        row = self.shape[-1] if self.shape else 1
+        once, size = min(row, MOST_AT_ONCE), len(value) // count
+        for number in range(count):
+            if number % once == 0:
+                at, part = 0, value[number * size : (number + once) * size]
+            text, at = self.format.show(part, at, memory.text)
+            if number % row == 0:
+                text = b"[" * sum(number % span == 0 for span in spans) + text
+            if (number + 1) % row == 0:
+                text += b"]" * sum((number + 1) % span == 0 for span in spans)
+            yield text + b", " if number + 1 < count else text
+
+
+def _pieces(text: str, types: list[Type]) -> list[bytes | Repeated]:
+    """The text: what stands between values, and for each value its conversion."""
+    out: list[bytes | Repeated] = []
+    position, waiting = 0, iter(types)
+    while (found := text.find("%", position)) >= 0:
+        out.append(_raw(text[position:found]))
+        match = re.compile(CONVERSION).match(text, found)
+        if match is None:
+            # As in `%z%%3`: what the verifier takes for `%%` is partly of an earlier conversion.
+            return [*out, _raw(text[found:])]
+        position = match.end()
+        type = None if match[0] == "%%" else next(waiting, None)
+        if type is None:
+            out.append(b"%")
+        else:
+            assert isinstance(type, Tile)
+            out.append(Repeated(parse_format(_raw(match[0])), type.shape))
+    return [*out, _raw(text[position:])]
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape").partition(b"\0")[0]
+
+
+@executes(
+    PrintTko,
+    batch=True,
+    note="Tile blocks print in the order of the grid; on a GPU there is no order. A conversion that does not fit the "
+    "type of its value shows what C's printf does with a row of the tile, or with 32 elements of a long one; what it "
+    "takes after the last element is 0.",
+)
+def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = None) -> None:
+    """Print the text with the values, once for every tile block."""
+    types = [value.type for value in o.args]
+    pieces = _pieces(o.str_, types)
+    values = list(map(_laid_out, args, types))
+    same = all(len(value) == 1 for value in values)
+    text = ""
+    for lane in range(batch.lanes):
+        if lane == 0 or not same:
+            own = [value[lane if len(value) > 1 else 0] for value in values]
+            try:
+                text = _printed(pieces, own, batch)
+            except Fault as fault:
+                raise Fault(fault.reason, (lane,), fault.address) from None
+        batch.write(lane, text)
+
+
+def _printed(pieces: list[bytes | Repeated], values: list[bytes], batch: Batch) -> str:
+    out = bytearray()
+    waiting = iter(values)
+    for piece in pieces:
+        for part in (piece,) if isinstance(piece, bytes) else piece.show(next(waiting), batch.memory):
+            out += part
+            check()
+            batch.require_room(len(out))
+    return out.decode("utf-8", "surrogateescape")
+
+
+@executes(Assert, batch=True)
+def assert_(o: Assert, batch: Batch, condition: Array) -> None:
+    """Stop the launch where the condition does not hold."""
+    if condition.all():
+        return
+    failed = np.argwhere(~condition)
+    where = [tuple(int(i) for i in index) for index in failed[:SHOWN]]
+    message = f"assert: {o.message}" if o.message else "assert: the condition does not hold"
+    inside = failed[failed[:, 0] == failed[0, 0], 1:]
+    if len(inside) > 1:
+        shown = ", ".join(str(list(map(int, where))) for where in inside[:SHOWN])
+        more = f" and {len(inside) - SHOWN} more" if len(inside) > SHOWN else ""
+        message += f" (not for the elements {shown}{more})"
+    raise AssertFailed(message, where)

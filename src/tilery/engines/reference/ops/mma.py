@@ -1,0 +1,204 @@
+"""Matrix products: small ones as an H200 computes them, large ones at least as exactly as any hardware."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ....attrs import Signedness
+from ....ops import MmaF, MmaFScaled, MmaI
+from ....types import F64, TF32, Scalar, Tile
+from ..numerics.convert import TF32_BITS, to_f32, to_f64
+from ..numerics.rounding import has_nan, mended
+from ..registry import always, executes
+from ..tiles import Array, element_of
+from ..watch import check
+
+CHUNK = 1 << 17
+"""Elements of a product in f64 that are worked on at once, so that they stay in the cache. A third faster."""
+
+SMALL = 1 << 14
+"""Up to so many multiplications, products of types narrower than f64 are formed one step of K after the other."""
+
+WARPS = 4
+PIECE = (16, 8)
+"""Each warp of a tile block computes pieces of so many rows and columns on tensor cores."""
+
+STEPS = {"i8": 16, "f16": 8, "bf16": 8, "f8E4M3FN": 8, "f8E5M2": 8, "tf32": 4}
+"""The smallest K for which NVIDIA's compiler uses the tensor cores of an H200, by the type of the factors."""
+
+SATURATING = 32
+"""How many steps of K tensor cores add up before integers saturate."""
+
+LARGEST = (1 << 31) - 1
+
+MMAF = (
+    "f64, and up to 2**14 multiplications of other types, is computed as an H200 does without tensor cores, to the "
+    "same bits: products and sums are rounded in the order of K from 0 on, and `acc` is added last. The compiler uses "
+    "tensor cores for at least 512 results, with M from 16, N from 8 and K from 8 on (tf32: from 4 on), but not for "
+    "f32 and f64. Then, and where there are more multiplications, the sum is formed in f64 and rounded once. Relative "
+    "to the sum of |a||b| and |acc|, an H200 then differs by "
+    "at most 2**-20 with f32 results and 2**-9 with f16, or with f32 where inputs are f8 (K up to 128), and may give "
+    "infinities or NaN where a partial sum overflows. `fast_acc` changes nothing here."
+)
+SCALED = "The sum is formed in f64 and rounded once."
+MMAI = (
+    "The specification says nothing of overflow; this is what an H200 does. Where the compiler uses tensor cores (at "
+    "least 512 results, M and K from 16 and N from 8 on), sums saturate after every 32 steps of K; else they wrap "
+    "around."
+)
+
+
+def tensor_cores(o: MmaF | MmaI) -> bool:
+    """Whether NVIDIA's compiler uses the tensor cores of an H200, which round and saturate in their own way."""
+    (rows, columns), result = PIECE, o.acc.type
+    assert isinstance(result, Tile)
+    m, n = result.shape[-2:]
+    least = STEPS.get(element_of(o.lhs.type).name)
+    enough = m >= rows and n >= columns and result.size >= WARPS * rows * columns
+    return least is not None and enough and _steps(o) >= least
+
+
+def _steps(o: MmaF | MmaI) -> int:
+    """The size of K."""
+    assert isinstance(o.lhs.type, Tile)
+    return o.lhs.type.shape[-1]
+
+
+def summed_at_once(o: MmaF) -> bool:
+    """Whether the sum is formed in f64 and rounded once, which is not what a GPU does."""
+    assert isinstance(o.acc.type, Tile)
+    if element_of(o.lhs.type) is F64:
+        return False
+    return tensor_cores(o) or o.acc.type.size * _steps(o) > SMALL
+
+
+@executes(MmaF, reuses=True, note=MMAF, loose=summed_at_once)
+def mmaf(o: MmaF, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) -> Array:
+    """The matrix product plus the accumulator."""
+    element = element_of(o.lhs.type)
+    if element is F64:
+        return _step_by_step(lhs, rhs, acc)
+    if not summed_at_once(o):
+        return _step_by_step(_widened(lhs, element), _widened(rhs, element), acc)
+    return _rounded(_Factor(lhs, element), _Factor(rhs, element), acc, out)
+
+
+@executes(MmaFScaled, reuses=True, note=SCALED, loose=always)
+def mmaf_scaled(
+    o: MmaFScaled, lhs: Array, rhs: Array, acc: Array, lhs_scale: Array, rhs_scale: Array, out: Array | None = None
+) -> Array:
+    """The matrix product of scaled elements plus the accumulator."""
+    element, scale = element_of(o.lhs.type), element_of(o.lhs_scale.type)
+    left = _scaled(to_f64(lhs, element), to_f64(lhs_scale, scale), -1)
+    right = _scaled(to_f64(rhs, element), to_f64(rhs_scale, scale), -2)
+    return _rounded(_Factor(left, F64), _Factor(right, F64), acc, out)
+
+
+@executes(MmaI, note=MMAI)
+def mmai(o: MmaI, lhs: Array, rhs: Array, acc: Array) -> Array:
+    """The matrix product plus the accumulator."""
+    steps = lhs.shape[-1]
+    # Floats multiply many times faster, and are exact as long as sums stay below 2**24 or 2**53.
+    wide = np.float32 if steps <= 256 else np.float64
+    a = _read(lhs, o.signedness_lhs).astype(wide, order="C")
+    b = _read(rhs, o.signedness_rhs).astype(wide, order="C")
+    reach = steps * 255 * 255
+    fits = int(acc.max()) + reach <= LARGEST and int(acc.min()) - reach >= -LARGEST
+    if fits or not tensor_cores(o):
+        product: Array = np.matmul(a, b)
+        return np.add(product.astype(np.int64).astype(np.int32), acc)
+    total: Array = acc.astype(np.int64)
+    for k in range(0, steps, SATURATING):
+        check()
+        total = total + np.matmul(a[..., k : k + SATURATING], b[..., k : k + SATURATING, :]).astype(np.int64)
+        total = np.clip(total, -LARGEST - 1, LARGEST)
+    return total.astype(np.int32)
+
+
+def _read(x: Array, signedness: Signedness) -> Array:
+    return x if signedness is Signedness.SIGNED else x.view(np.uint8)
+
+
+# ---------------------------------------------------------------- floating point
+
+
+def _widened(x: Array, element: Scalar) -> Array:
+    """As f32, which holds all narrower types; tf32 without the bits that it does not have."""
+    return (x.view(np.uint32) & TF32_BITS).view(np.float32) if element is TF32 else to_f32(x, element)
+
+
+class _Factor:
+    """One side of a product, as f64 in row-major order: the same call of BLAS whatever the layout and the lanes."""
+
+    __slots__ = ("data", "element", "lanes")
+
+    def __init__(self, data: Array, element: Scalar) -> None:
+        self.data, self.element, self.lanes = data, element, data.shape[0]
+        if self.lanes == 1:
+            self.data, self.element = self.part(0, 1), F64
+
+    def part(self, start: int, stop: int) -> Array:
+        x = self.data if self.lanes == 1 else self.data[start:stop]
+        if self.element is not F64:
+            x = _widened(x, self.element)
+        return np.ascontiguousarray(x, np.float64)
+
+
+def _rounded(lhs: _Factor, rhs: _Factor, acc: Array, out: Array | None) -> Array:
+    """The product plus the accumulator, rounded to its type; some lanes at a time."""
+    lanes = max(lhs.lanes, rhs.lanes, acc.shape[0])
+    shape = acc.shape[1:]
+    result = np.empty((lanes, *shape), acc.dtype) if out is None else out
+    step = max(1, min(lanes, CHUNK // prod(shape)))
+    sums = np.empty((step, *shape))
+    product = np.matmul(lhs.part(0, 1), rhs.part(0, 1)) if lhs.lanes == rhs.lanes == 1 else None
+    for start in range(0, lanes, step):
+        check()
+        stop = min(start + step, lanes)
+        part = sums[: stop - start]
+        if product is None:
+            np.matmul(lhs.part(start, stop), rhs.part(start, stop), out=part)
+        np.add(part if product is None else product, acc if acc.shape[0] == 1 else acc[start:stop], out=part)
+        result[start:stop] = part
+    return mended(result)
+
+
+def _step_by_step(lhs: Array, rhs: Array, acc: Array) -> Array:
+    """The product plus the accumulator, one step of K after the other, in the type of the factors.
+
+    It has the same bits on every CPU, which BLAS does not promise, but takes many times as long for large products.
+    """
+    lanes = max(lhs.shape[0], rhs.shape[0])
+    total = np.zeros((lanes, *acc.shape[1:]), lhs.dtype)
+    step = max(1, SMALL // prod(acc.shape[1:]))
+    for start in range(0, lanes, step):
+        a, b = (x if x.shape[0] == 1 else x[start : start + step] for x in (lhs, rhs))
+        part = total[start : start + step]
+        term = np.empty_like(part)
+        for k in range(a.shape[-1]):
+            check()
+            np.multiply(a[..., :, k : k + 1], b[..., k : k + 1, :], out=term)
+            part += term
+    result = np.add(total, acc).astype(acc.dtype, copy=False)
+    if result.dtype == np.float64 and has_nan(result):
+        return mended(result, _passed_on(lhs, rhs, total), np.broadcast_to(acc, result.shape))
+    return mended(result)
+
+
+def _passed_on(lhs: Array, rhs: Array, total: Array) -> Array:
+    """The sums of f64 with the NaNs that hardware gives: that of the first step which makes one."""
+    found: Array = np.zeros_like(total)
+    for k in range(lhs.shape[-1]):
+        check()
+        a, b = lhs[..., :, k : k + 1], rhs[..., k : k + 1, :]
+        term = mended(a * b, *(np.broadcast_to(x, total.shape) for x in (b, a)))
+        found = mended(found + term, found, term)
+    return found
+
+
+def _scaled(x: Array, scale: Array, axis: int) -> Array:
+    """The elements times the scales of their blocks along an axis; exact in f64."""
+    scaled: Array = x * np.repeat(scale, x.shape[axis] // scale.shape[axis], axis=axis)
+    return scaled

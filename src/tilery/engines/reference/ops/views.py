@@ -1,0 +1,228 @@
+"""Tensors in memory and views of them.
+
+The value of a tensor view, and of every view of it, is a `TensorRef`; the rest is in the types. Tile blocks whose tiles
+have the same size inside the tensor are moved together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....ops import (
+    GetIndexSpaceShape,
+    GetTensorShape,
+    LoadViewTko,
+    MakeGatherScatterView,
+    MakePartitionView,
+    MakeStridedView,
+    MakeTensorView,
+    StoreViewTko,
+)
+from ....types import DYNAMIC, TF32, PaddingValue, PartitionView, TensorView, Tile, TileView
+from ..batch import Batch
+from ..boxes import apart, load_boxes, store_boxes
+from ..memory import Fault, FirstFault, Memory
+from ..nibbles import load_boxes_of_nibbles, store_boxes_of_nibbles
+from ..places import Number, Place, TensorRef, alike, among, layout, limited, place, simple
+from ..registry import executes
+from ..tiles import Array, carrier, unsigned
+from .memory import loaded, stored
+
+# What `padding_value` writes, in the order of that enum, as an H200 does where it can; types without an infinity have a
+# NaN there, types without NaN the largest number, and types without a sign no negative zero.
+PATTERNS = {
+    "f16": (0, 0x8000, 0x7E00, 0x7C00, 0xFC00),
+    "bf16": (0, 0x8000, 0x7FC0, 0x7F80, 0xFF80),
+    "f32": (0, 0x80000000, 0x7FC00000, 0x7F800000, 0xFF800000),
+    "tf32": (0, 0x80000000, 0x7FC00000, 0x7F800000, 0xFF800000),
+    "f64": (0, 1 << 63, 0x7FF8 << 48, 0x7FF0 << 48, 0xFFF0 << 48),
+    "f8E4M3FN": (0, 0x80, 0x7F, 0x7F, 0xFF),
+    "f8E5M2": (0, 0x80, 0x7E, 0x7C, 0xFC),
+    "f8E8M0FNU": (0, 0, 0xFF, 0xFF, 0xFF),
+    "fnv8E5M3FNU": (0, 0, 0xFF, 0xFF, 0xFF),
+    "f4E2M1FN": (0, 8, 7, 7, 15),
+}
+
+
+# ---------------------------------------------------------------- making views
+
+
+@executes(MakeTensorView)
+def make_tensor_view(
+    o: MakeTensorView, base: Array, dynamicShape: tuple[Array, ...], dynamicStrides: tuple[Array, ...]
+) -> TensorRef:
+    """The tensor: nothing is read."""
+    tensor = o.result.type
+    assert isinstance(tensor, TensorView)
+    sizes, steps = iter(dynamicShape), iter(dynamicStrides)
+    shape = tuple(limited(next(sizes)) if size == DYNAMIC else size for size in tensor.shape)
+    strides = tuple(
+        unsigned(next(steps)).astype(np.int64) if stride == DYNAMIC else stride for stride in tensor.strides
+    )
+    return TensorRef(base, shape, strides)
+
+
+@executes(MakePartitionView, MakeStridedView, MakeGatherScatterView)
+def make_view(o: Any, tensor_view: TensorRef) -> TensorRef:
+    """The same tensor: how it is cut is in the type."""
+    return tensor_view
+
+
+@executes(GetTensorShape)
+def get_tensor_shape(o: GetTensorShape, src: TensorRef) -> tuple[Array, ...]:
+    """The sizes of a tensor; their lower bits where they do not fit the type."""
+    return tuple(_scalar(size, value.type) for size, value in zip(src.shape, o.result))
+
+
+@executes(
+    GetIndexSpaceShape,
+    note="The indices of a gather/scatter view are positions in the tensor, so that the answer is its shape.",
+)
+def get_index_space_shape(o: GetIndexSpaceShape, src: TensorRef) -> tuple[Array, ...]:
+    """How many tiles there are along each dimension, with the parts at the edge."""
+    view = o.src.type
+    assert isinstance(view, TileView)
+    dims, steps = layout(view)
+    counts = (-(-src.shape[dim] // step) for dim, step in zip(dims, steps))
+    return tuple(_scalar(count, value.type) for count, value in zip(counts, o.result))
+
+
+def _scalar(number: Number, type: Any) -> Array:
+    assert isinstance(type, Tile)
+    return np.atleast_1d(np.asarray(number, np.int64)).astype(carrier(type.element))
+
+
+# ---------------------------------------------------------------- load and store
+
+UNDEFINED = "Elements outside the tensor"
+PROMISED = (
+    "Along a dimension with `inbounds` elements are not compared with the size of the tensor: a broken promise is an "
+    "access to the address that the strides give."
+)
+
+
+def pads_tf32(o: LoadViewTko) -> bool:
+    type = o.view.type
+    assert isinstance(type, TileView)
+    return type.tensor_view.element is TF32 and type.padding_value not in (None, PaddingValue.ZERO)
+
+
+@executes(
+    LoadViewTko,
+    batch=True,
+    note=f"{UNDEFINED} without `padding_value` are not defined: they are 0. {PROMISED} An H200 pads tf32 with other "
+    "bits, where the program asks for a negative zero, NaN or an infinity.",
+    loose=pads_tf32,
+)
+def load_view_tko(
+    o: LoadViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], token: None
+) -> tuple[Array, None]:
+    """A tile of a view."""
+    type = o.view.type
+    assert isinstance(type, TileView)
+    out, first = None, FirstFault()
+    for lanes, tensor, some in alike(view, index):
+        try:
+            where = place(type, tensor, some, o.inbounds)
+            batch.memory.bytes_read += where.bytes_of(batch.lanes if lanes is None else len(lanes))
+            tile = _load(batch.memory, where)
+        except Fault as fault:
+            first.add(among(lanes, fault))
+            continue
+        if lanes is None:
+            return tile, None
+        if out is None:
+            count = max(n.shape[0] for n in view.strides if not isinstance(n, int))
+            out = np.empty((count, *tile.shape[1:]), tile.dtype)
+        out[lanes] = tile
+    first.check()
+    assert out is not None
+    return out, None
+
+
+def _load(memory: Memory, where: Place) -> Array:
+    element = where.view.tensor_view.element
+    dtype = stored(element)
+    out, first = None, FirstFault()
+    for chosen, starts, inner in where.groups(ordered=False):
+        extents = tuple(part.stop - part.start for part in inner)
+        whole = extents == where.shape and len(starts) == len(where.starts)
+        if not whole and out is None:
+            out = np.full(where.full_shape, padding(where.view), dtype)
+        try:
+            if element.bits == 4:
+                boxes = load_boxes_of_nibbles(memory, starts, extents, where.strides)
+            elif out is None or not isinstance(chosen, slice):
+                boxes = load_boxes(memory, starts, extents, where.strides, dtype)
+            else:
+                load_boxes(memory, starts, extents, where.strides, dtype, out[(chosen, *inner)])
+                continue
+        except Fault as fault:
+            first.add(where.fault(fault, chosen, inner))
+            continue
+        if out is None:
+            return where.tile(loaded(boxes, element))
+        out[(chosen, *inner)] = boxes
+    first.check()
+    if out is None:
+        out = np.full(where.full_shape, padding(where.view), dtype)
+    return where.tile(loaded(out, element))
+
+
+def padding(view: TileView) -> Any:
+    """What an element outside the tensor is."""
+    element = view.tensor_view.element
+    dtype = carrier(element)
+    if view.padding_value in (None, PaddingValue.ZERO):
+        return dtype.type(0)
+    return (
+        np.array([PATTERNS[element.name][view.padding_value.value]], np.uint64)
+        .astype(f"u{dtype.itemsize}")
+        .view(dtype)[0]
+    )
+
+
+@executes(StoreViewTko, batch=True, note=f"{UNDEFINED} are not written. {PROMISED}")
+def store_view_tko(
+    o: StoreViewTko, batch: Batch, tile: Array, view: TensorRef, index: tuple[Array, ...], token: None
+) -> None:
+    """Write a tile of a view; of several to one address the last in order stays.
+
+    The order is that of the tile blocks, of the positions of a sparse dimension, and of the rows.
+    """
+    type = o.view.type
+    assert isinstance(type, TileView)
+    values = tile.view(np.uint8) if tile.dtype == np.bool_ else tile
+    for lanes, tensor, some in alike(view, index, ordered=True):
+        part = values if lanes is None or len(values) == 1 else values[lanes]
+        try:
+            where = place(type, tensor, some, o.inbounds)
+            batch.memory.bytes_written += where.bytes_of(batch.lanes if lanes is None else len(lanes))
+            # With one place for all tile blocks, the last one decides.
+            _store(batch.memory, where, part[-1:] if where.lanes == 1 else part, _disjoint(type, view))
+        except Fault as fault:
+            raise among(lanes, fault) from None
+
+
+def _store(memory: Memory, where: Place, values: Array, disjoint: bool) -> None:
+    boxes = where.boxes(np.broadcast_to(values, (where.lanes, *values.shape[1:])))
+    narrow = where.view.tensor_view.element.bits == 4
+    first = FirstFault()
+    for chosen, starts, inner in where.groups(ordered=not disjoint):
+        some = boxes[(chosen, *inner)]
+        try:
+            (store_boxes_of_nibbles if narrow else store_boxes)(memory, starts, some.shape[1:], where.strides, some)
+        except Fault as fault:
+            first.add(where.fault(fault, chosen, inner))
+    first.check()
+
+
+def _disjoint(view: TileView, tensor: TensorRef) -> bool:
+    """Whether tiles that are not the same cannot share an element."""
+    if not isinstance(view, PartitionView) or tensor.base.shape[0] > 1:
+        return False
+    sizes, strides = [simple(n) for n in tensor.shape], [simple(n) for n in tensor.strides]
+    numbers = [n for n in (*sizes, *strides) if isinstance(n, int)]
+    return len(numbers) == 2 * len(sizes) and apart(numbers[: len(sizes)], numbers[len(sizes) :], 1)

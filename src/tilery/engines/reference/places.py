@@ -1,0 +1,289 @@
+"""Which elements of a tensor in memory a tile of a view is made of.
+
+A tile is a box of elements (see `boxes`), or one box for each position of a sparse dimension; what lies outside the
+tensor makes boxes smaller. Indices, sizes and strides are unsigned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...types import GatherScatterView, PartitionView, StridedView, TileView
+from .boxes import as_slice, wrapped
+from .memory import Fault
+from .tiles import Array, pointee_bits, pointee_bytes, unsigned
+
+Number = int | Array
+"""An integer that is the same for all tile blocks, or one for each."""
+LARGE = 1 << 62
+
+
+class TensorRef(NamedTuple):
+    """A tensor in memory: the address of its first element, and sizes and strides in elements."""
+
+    base: Array
+    shape: tuple[Number, ...]
+    strides: tuple[Number, ...]
+
+
+def limited(numbers: Array) -> Array:
+    """Unsigned numbers as int64, with what is larger than any memory made smaller: sums of such do not overflow."""
+    if numbers.dtype == np.bool_:
+        return numbers.astype(np.int64)
+    if numbers.dtype.itemsize < 8:
+        return unsigned(numbers).astype(np.int64)
+    return np.minimum(unsigned(numbers), np.uint64(LARGE)).astype(np.int64)
+
+
+def layout(view: TileView) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """For each dimension of a tile: the dimension of the tensor, and how many elements an index moves there."""
+    match view:
+        case StridedView():
+            return view.dim_map, view.traversal_strides
+        case PartitionView():
+            return view.dim_map, view.tile_shape
+        case GatherScatterView():
+            # As an H200 does: the indices are positions in the tensor, along the other dimensions, too.
+            dims = tuple(range(len(view.tile_shape)))
+            return dims, (1,) * len(dims)
+    raise AssertionError(view)
+
+
+# ---------------------------------------------------------------- which elements
+
+
+class Place(NamedTuple):
+    """The boxes of an access: one per tile block, or one per position of a sparse dimension in each tile block."""
+
+    view: TileView
+    lanes: int
+    starts: Array
+    """Addresses of first elements; for elements of four bits they count half bytes, as the strides do."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    skips: tuple[Number, ...]
+    """How much of a box comes before the tensor; only positions of a gather/scatter view can be negative."""
+    extents: tuple[Number, ...]
+    """How much of a box lies in the tensor."""
+    present: Array | None
+    """Which positions of the sparse dimension lie in the tensor; None for all."""
+
+    @property
+    def sparse(self) -> int | None:
+        return self.view.sparse_dim if isinstance(self.view, GatherScatterView) else None
+
+    @property
+    def full_shape(self) -> tuple[int, ...]:
+        return (len(self.starts), *self.shape)
+
+    def bytes_of(self, lanes: int) -> int:
+        """The bytes in memory of the elements that so many tile blocks access."""
+        sizes: Number = 1
+        for extent in self.extents:
+            sizes = sizes * extent
+        if self.present is not None:
+            sizes = sizes * self.present
+        count = sizes * len(self.starts) if isinstance(sizes, int) else int(sizes.sum())
+        return count * (lanes // self.lanes) * pointee_bits(self.view.tensor_view.element) // 8
+
+    def boxes(self, tile: Array) -> Array:
+        """A tile with its lanes, in the order of the boxes."""
+        if self.sparse is None:
+            return tile
+        return np.moveaxis(tile, self.sparse + 1, 1).reshape(self.full_shape)
+
+    def tile(self, boxes: Array) -> Array:
+        """The opposite of `boxes`."""
+        if self.sparse is None:
+            return boxes
+        return np.moveaxis(boxes.reshape(self.lanes, -1, *self.shape), 1, self.sparse + 1)
+
+    def groups(self, ordered: bool) -> Iterator[tuple[Array | slice, Array, tuple[slice, ...]]]:
+        """Boxes that have the same part in the tensor: which ones, where these parts start, and the parts.
+
+        `ordered`: only neighbours, in order.
+        """
+        for chosen, first in self._alike(ordered):
+            inner = []
+            starts = self.starts[chosen]
+            for skip, extent, stride in zip(self.skips, self.extents, self.strides):
+                low, size = _at(skip, first), _at(extent, first)
+                inner.append(slice(low, low + size))
+                if low:
+                    starts = starts + wrapped(low * stride)
+            inside = self.present is None or self.present[first]
+            if inside and all(part.start < part.stop for part in inner):
+                yield chosen, starts, tuple(inner)
+
+    def _alike(self, ordered: bool) -> list[tuple[Array | slice, int]]:
+        """Boxes of which the same part is in the tensor, with the first of them."""
+        varying = [n for n in (*self.skips, *self.extents) if not isinstance(n, int)]
+        if self.present is not None:
+            varying.append(self.present)
+        if not varying:
+            return [(slice(None), 0)]
+        code = np.zeros(len(self.starts), np.int64)
+        for number in varying:
+            # Renumbered at every step, so that it cannot overflow.
+            code = np.unique(code * (int(number.max()) + 1) + number, return_inverse=True)[1].reshape(-1)
+        if ordered:
+            parts = np.split(np.arange(len(code)), np.flatnonzero(code[1:] != code[:-1]) + 1)
+        else:
+            parts = [np.flatnonzero(code == value) for value in range(int(code.max()) + 1)]
+        return sorted(((as_slice(part), int(part[0])) for part in parts), key=lambda part: part[1])
+
+    def fault(self, fault: Fault, chosen: Array | slice, inner: tuple[slice, ...]) -> Fault:
+        """A fault in such a part of some boxes, as one in the tile."""
+        box, *rest = fault.where
+        box = (chosen.start or 0) + box if isinstance(chosen, slice) else int(chosen[box])
+        rest = [part.start + i for part, i in zip(inner, rest)]
+        if self.sparse is not None:
+            box, position = divmod(box, self.view.tile_shape[self.sparse])
+            rest.insert(self.sparse, position)
+        return Fault(fault.reason, (box, *rest), fault.address)
+
+
+def place(view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised: tuple[bool, ...]) -> Place:
+    """Where the tiles with these indices are. The strides must be the same for all tile blocks."""
+    element = view.tensor_view.element
+    unit, scale = (1, 2) if element.bits == 4 else (pointee_bytes(element), 1)
+    sparse = view.sparse_dim if isinstance(view, GatherScatterView) else None
+    fixed = 0
+    starts = tensor.base * scale
+    shape, strides, skips, extents = [], [], [], []
+    present = None
+    dims, steps = layout(view)
+    for i, (dim, step, size) in enumerate(zip(dims, steps, view.tile_shape)):
+        stride = unit * _one(tensor.strides[dim])
+        if i == sparse:
+            offsets, present = _positions(index[i], tensor.shape[dim], promised[i])
+            starts = starts.reshape(starts.shape[0], *(1,) * (2 - starts.ndim)) + offsets * wrapped(stride)
+            continue
+        start, skip, extent = _range(index[i], simple(tensor.shape[dim]), step, size, promised[i], sparse is not None)
+        if isinstance(start, int):
+            fixed += start * stride
+        else:
+            moved = start * wrapped(stride)
+            starts = starts + (moved if starts.ndim == 1 else moved[:, np.newaxis])
+        shape.append(size)
+        strides.append(stride)
+        skips.append(skip)
+        extents.append(extent)
+    return _spread(view, starts + wrapped(fixed), tuple(shape), tuple(strides), skips, extents, present)
+
+
+def _spread(
+    view: TileView,
+    starts: Array,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    skips: list[Number],
+    extents: list[Number],
+    present: Array | None,
+) -> Place:
+    """One start, part and presence for every box."""
+    arrays = [starts, *(n for n in (*skips, *extents, present) if isinstance(n, np.ndarray))]
+    lanes = max(a.shape[0] for a in arrays)
+    inner = starts.shape[1:]
+
+    def every(a: Array) -> Array:
+        return np.broadcast_to(a.reshape(*a.shape, *(1,) * (1 + len(inner) - a.ndim)), (lanes, *inner)).reshape(-1)
+
+    before, inside = (tuple(n if isinstance(n, int) else every(n) for n in numbers) for numbers in (skips, extents))
+    found = None if present is None else every(present)
+    return Place(view, lanes, every(starts), shape, strides, before, inside, found)
+
+
+def _at(number: Number, box: int) -> int:
+    return number if isinstance(number, int) else int(number[box])
+
+
+def _one(number: Number) -> int:
+    """A number that must be the same for all tile blocks."""
+    if isinstance(number, int):
+        return number
+    assert number.shape[0] == 1
+    return int(number[0])
+
+
+def simple(number: Number) -> Number:
+    return int(number[0]) if not isinstance(number, int) and number.shape[0] == 1 else number
+
+
+def _range(
+    index: Array, size: Number, step: int, tile: int, promised: bool, signed: bool
+) -> tuple[Number, Number, Number]:
+    """Along one dimension: the first element of a tile, and how many elements come before the tensor and lie in it."""
+    number = simple(_bounded(index) if signed else limited(index))
+    if promised:
+        return number * step, 0, tile
+    if isinstance(number, int) and isinstance(size, int):
+        start = max(-tile, min(number, -(-size // step))) * step
+        skip = max(0, -start)
+        return start, skip, max(0, min(tile, size - start) - skip)
+    starts = np.minimum(number, -(-size // step)) * step
+    room: Array = size - starts
+    low = int(room.min())
+    if not signed:
+        return starts, 0, tile if low >= tile else _shared(np.clip(room, 0, tile))
+    starts = np.maximum(starts, -tile)
+    skips = np.maximum(-starts, 0)
+    return starts, _shared(skips), _shared(np.maximum(np.minimum(room, tile) - skips, 0))
+
+
+def _bounded(numbers: Array) -> Array:
+    """Signed numbers as int64, so small that sums do not overflow."""
+    return np.clip(numbers.astype(np.int64), -LARGE, LARGE)
+
+
+def _shared(numbers: Array) -> Number:
+    """One number if all are the same."""
+    return int(numbers[0]) if (numbers == numbers[0]).all() else numbers
+
+
+def _positions(index: Array, size: Number, promised: bool) -> tuple[Array, Array | None]:
+    """Along the sparse dimension: the positions, and which of them lie in the tensor."""
+    positions = limited(index)
+    if promised:
+        return positions, None
+    inside = positions < (size if isinstance(size, int) else size[:, np.newaxis])
+    if inside.all():
+        return positions, None
+    return np.where(inside, positions, 0), inside
+
+
+def alike(
+    tensor: TensorRef, index: tuple[Array, ...], ordered: bool = False
+) -> Iterator[tuple[Array | None, TensorRef, tuple[Array, ...]]]:
+    """The access split into ones whose tensors have the same strides for all tile blocks, with their lanes.
+
+    None stands for all lanes. `ordered`: only neighbours, in order.
+    """
+    varying = [s for s in tensor.strides if not isinstance(s, int) and s.shape[0] > 1]
+    if not varying:
+        yield None, tensor, index
+        return
+    rows = np.stack(varying, 1)
+    if ordered:
+        chosen = np.split(np.arange(len(rows)), np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1)
+    else:
+        number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+        chosen = [np.flatnonzero(number == n) for n in range(int(number.max()) + 1)]
+    for lanes in chosen:
+        strides = tuple(_part(stride, lanes[:1]) for stride in tensor.strides)
+        shape = tuple(_part(size, lanes) for size in tensor.shape)
+        yield lanes, TensorRef(_part(tensor.base, lanes), shape, strides), tuple(_part(i, lanes) for i in index)
+
+
+def _part(number: Any, lanes: Array) -> Any:
+    return number if isinstance(number, int) or number.shape[0] == 1 else number[lanes]
+
+
+def among(lanes: Array | None, fault: Fault) -> Fault:
+    """A fault in some of the tile blocks, as one in all of them."""
+    if lanes is None:
+        return fault
+    return Fault(fault.reason, (int(lanes[fault.where[0]]), *fault.where[1:]), fault.address)

@@ -1,0 +1,468 @@
+"""A kernel as a linear program: structured control flow becomes steps and jumps over numbered slots.
+
+Code keeps its textual order, so of two batches of tile blocks in one program the one further back has the smaller
+position, and batches that took different ways meet again where the ways do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+from ...attrs import MemoryOrderingSemantics
+from ...ir import Block, Op, Refused, Value
+from ...ops import Alloca, Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Reduce, Return, Scan, Yield
+from ...ops.floating import GROUP as FLOATING_POINT
+from ...types import Ptr, TensorView, Tile, Type
+from .registry import RUNS, Run
+from .tiles import carrier, pointee_bytes
+
+Slots = tuple[int, ...]
+Arg = int | None | Slots
+Moves = tuple[Slots, Slots]
+"""Values that are copied all at once: from these slots to those."""
+
+NO_MOVES: Moves = ((), ())
+CONTROL = (If, For, Loop, Yield, Continue, Break, Return)
+"""The operations that are laid out as steps and jumps."""
+MAX_NESTED_BODIES = 32
+"""How deep `reduce` and `scan` may stand in each other's bodies."""
+
+MAX_RANK = 31
+"""NumPy has 64 dimensions: those of a grid of parts of tiles, two for each, and one for the lanes."""
+
+
+class Label:
+    """A position in the program, known once everything before it has been laid out."""
+
+    __slots__ = ("pc",)
+
+    def __init__(self) -> None:
+        self.pc = -1
+
+
+@dataclass(slots=True)
+class Compute:
+    """Execute an operation; afterwards the values of `frees` are no longer needed."""
+
+    op: Op
+    run: Run
+    args: tuple[Arg, ...]
+    outs: tuple[Arg, ...]
+    frees: Slots = ()
+    reusable: Slots = ()
+    """Values that are no longer needed and that nothing shares: their memory may take the result."""
+    flops: int = 0
+    """Floating-point operations of one tile block."""
+
+
+@dataclass(slots=True)
+class Branch:
+    """Go on if the condition holds, else jump."""
+
+    op: If
+    condition: int
+    target: Label
+
+
+@dataclass(slots=True)
+class Jump:
+    """Copy values and jump."""
+
+    op: Op
+    moves: Moves
+    target: Label
+    frees: Slots = ()
+    polls: bool = False
+    """The jump back to the head of a loop that touches memory, so it may be waiting for other tile blocks."""
+
+
+@dataclass(slots=True)
+class Test:
+    """The head of a `for`: go on with the counter as the loop's variable if it is below the bound, else jump."""
+
+    op: For
+    counter: int
+    bound: int
+    variable: int
+    exit: Label
+
+
+@dataclass(slots=True)
+class Advance:
+    """The end of a `for`'s body: copy values, add the step to the counter and jump; to `exit` if that overflows."""
+
+    op: For
+    moves: Moves
+    counter: int
+    step: int
+    target: Label
+    exit: Label
+    frees: Slots = ()
+
+
+@dataclass(slots=True)
+class Leave:
+    """Where the ways out of an `if` or a loop meet: copy values; drop those of `frees` and those within `inner`."""
+
+    op: Op
+    moves: Moves
+    frees: Slots
+    inner: range
+    head: Label | None = None
+    """Where a `loop` begins."""
+
+
+@dataclass(slots=True)
+class Finish:
+    """The end of the program, with these values."""
+
+    op: Op
+    values: Slots
+
+
+Step = Compute | Branch | Jump | Test | Advance | Leave | Finish
+
+
+@dataclass(slots=True)
+class Program:
+    """Steps, the slots of the parameters, and for what a body takes from around it its slots there and here."""
+
+    steps: list[Step]
+    params: Slots
+    captured: tuple[tuple[int, int], ...]
+    bodies: dict[Block, Program]
+    peak: int
+    """The most bytes that one tile block holds at once: tiles, and the memory of `alloca`."""
+    widest: int
+    """The bytes of the largest of them."""
+    steady: bool
+    """No tile block can see what another one does: no operation is ordered more strongly than weak."""
+
+
+@dataclass(slots=True)
+class _Loop:
+    op: For | Loop
+    params: Slots
+    results: Slots
+    counter: int = -1
+    polls: bool = False
+    head: Label = field(default_factory=Label)
+    exit: Label = field(default_factory=Label)
+
+
+@dataclass(slots=True)
+class _Work:
+    """A block that is being laid out, what to do at its end, where `yield` goes and the loop around it."""
+
+    ops: Iterator[Op]
+    end: Callable[[], None] | None
+    joined: tuple[Label, Slots] | None
+    loop: _Loop | None
+
+
+@dataclass(slots=True)
+class _Uses:
+    """What a walk over a function finds: where each value is needed last, and which loops may wait for others."""
+
+    last: dict[Value, Op] = field(default_factory=dict)
+    shared: set[Value] = field(default_factory=set)
+    polls: set[Op] = field(default_factory=set)
+    steady: bool = True
+
+
+def build(root: Op, block: Block) -> Program:
+    """The program of an entry's body."""
+    return _Builder(root, block).program()[0]
+
+
+def _uses(block: Block) -> _Uses:
+    """Walk once. A value's last use is the operation of its own block in which, or inside which, it is used last."""
+    found = _Uses()
+    depth = dict.fromkeys(block.args, 0)
+    path: list[Op] = []
+    stack = [iter(block.ops)]
+    while stack:
+        o = next(stack[-1], None)
+        if o is None:
+            stack.pop()
+            if path:
+                path.pop()
+            continue
+        path.append(o)
+        strength = getattr(o, "memory_ordering_semantics", None)
+        keeps = strength is None and not ((run := RUNS.get(type(o))) and run.reuses)
+        for value in o.operands:
+            if value in depth:
+                found.last[value] = path[depth[value]]
+            if keeps:
+                found.shared.add(value)
+        if strength is not None:
+            found.steady &= strength is MemoryOrderingSemantics.WEAK
+            _mark(path, found.polls)
+        level = len(path) - 1
+        depth.update(dict.fromkeys(o.results, level))
+        blocks = o.blocks
+        if not blocks:
+            path.pop()
+            continue
+        for inner in blocks:
+            depth.update(dict.fromkeys(inner.args, level + 1))
+        stack.append(iter([x for inner in blocks for x in inner.ops]))
+    return found
+
+
+def _mark(path: list[Op], polls: set[Op]) -> None:
+    """Every operation around an access to memory has one inside."""
+    for o in reversed(path):
+        if o in polls:
+            return
+        polls.add(o)
+
+
+class _Builder:
+    """Lays out a block and all that is inside; only bodies of `reduce` and `scan` are programs of their own."""
+
+    def __init__(self, root: Op, block: Block, nested: int = 0) -> None:
+        if nested > MAX_NESTED_BODIES:
+            raise Refused(root, f"{root.name}: bodies stand in each other more than {MAX_NESTED_BODIES} deep")
+        self.root, self.block, self.nested = root, block, nested
+        self.uses = _uses(block)
+        self.dead: dict[Op, list[Value]] = {}
+        for value, o in self.uses.last.items():
+            self.dead.setdefault(o, []).append(value)
+        self.steps: list[Step] = []
+        self.slots: dict[Value, int] = {}
+        self.count = 0
+        self.captured: list[Value] = []
+        self.bodies: dict[Block, Program] = {}
+        self.held = self.peak = self.widest = self.allocated = 0
+        self.work: list[_Work] = []
+
+    def program(self) -> tuple[Program, list[Value]]:
+        """The program, and the values that it takes from around it."""
+        params = tuple(map(self.define, self.block.args))
+        self.work.append(_Work(iter(self.block.ops), None, None, None))
+        while self.work:
+            work = self.work[-1]
+            o = next(work.ops, None)
+            if o is not None:
+                self.lay_out(o, work)
+                continue
+            self.work.pop()
+            if work.end is not None:
+                work.end()
+        peak = self.peak + self.allocated
+        made = Program(self.steps, params, (), self.bodies, peak, self.widest, self.uses.steady)
+        return made, self.captured
+
+    # ------------------------------------------------------------ slots
+
+    def define(self, value: Value) -> int:
+        """A new slot for a value that starts to exist."""
+        slot = self.slots[value] = self.fresh()
+        if isinstance(value.type, (Tile, TensorView)) and len(value.type.shape) > MAX_RANK:
+            o = value.owner if isinstance(value.owner, Op) else self.root
+            raise Refused(o, f"{o.name}: {value.type} has more than {MAX_RANK} dimensions")
+        size = tile_bytes(value.type)
+        self.held += size
+        self.widest = max(self.widest, size)
+        self.peak = max(self.peak, self.held)
+        return slot
+
+    def fresh(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def use(self, value: Value) -> int:
+        slot = self.slots.get(value)
+        if slot is None:
+            slot = self.slots[value] = self.fresh()
+            self.captured.append(value)
+        return slot
+
+    def uses_of(self, values: tuple[Value, ...]) -> Slots:
+        return tuple(map(self.use, values))
+
+    def die(self, o: Op, *results: Value) -> Slots:
+        """The slots of the values that nobody needs after an operation."""
+        values = [*self.dead.get(o, ()), *(v for v in results if v not in self.uses.last)]
+        self.held -= sum(tile_bytes(v.type) for v in values)
+        return tuple(self.slots[v] for v in values)
+
+    # ------------------------------------------------------------ operations
+
+    def lay_out(self, o: Op, work: _Work) -> None:
+        match o:
+            case If():
+                self.branch(o, work)
+            case For():
+                self.counted(o)
+            case Loop():
+                self.repeated(o)
+            case Yield() if work.joined is not None:
+                label, results = work.joined
+                self.steps.append(Jump(o, (self.uses_of(o.operands_), results), label, self.die(o)))
+            case Yield() | Return():
+                self.steps.append(Finish(o, self.uses_of(o.operands_)))
+            case Continue():
+                self.go_on(o, work)
+            case Break():
+                assert work.loop is not None
+                moves = self.uses_of(o.operands_), work.loop.results
+                self.steps.append(Jump(o, moves, work.loop.exit, self.die(o)))
+            case _:
+                self.compute(o)
+
+    def compute(self, o: Op) -> None:
+        run = RUNS.get(type(o))
+        if run is None:
+            raise Refused(o, f"{o.name}: this operation cannot be executed")
+        args = tuple(self.argument(getattr(o, f.attr)) for f in o.opdef.operands)
+        for block in o.blocks:
+            self.bodies[block] = self.body(o, block)
+        if isinstance(o, Alloca):
+            self.allocated += alloca_bytes(o) + o.alignment
+            self.widest = max(self.widest, alloca_bytes(o))
+        reusable = self.reusable(o) if run.reuses else ()
+        outs: list[Arg] = []
+        for f in o.opdef.outs:
+            made = getattr(o, f.attr)
+            outs.append(tuple(map(self.define, made)) if isinstance(made, tuple) else self.define(made))
+        self.steps.append(Compute(o, run, args, tuple(outs), self.die(o, *o.results), reusable, _flops(o)))
+
+    def reusable(self, o: Op) -> Slots:
+        """The operands whose memory the result may take: made by such an operation, and nobody else has them."""
+        type = o.results[0].type
+        return tuple(
+            self.slots[v]
+            for v in dict.fromkeys(o.operands)
+            if self.uses.last.get(v) is o and v not in self.uses.shared
+            if _is_fresh(v) and _alike(v.type, type)
+        )
+
+    def argument(self, value: Value | tuple[Value, ...] | None) -> Arg:
+        if value is None:
+            return None
+        return self.uses_of(value) if isinstance(value, tuple) else self.use(value)
+
+    def body(self, o: Op, block: Block) -> Program:
+        """The program of the body of a `reduce` or `scan`."""
+        inner = _Builder(o, block, self.nested + 1)
+        made, captured = inner.program()
+        self.peak = max(self.peak, self.held + made.peak)
+        made.captured = tuple((self.use(v), inner.slots[v]) for v in captured)
+        return made
+
+    # ------------------------------------------------------------ control flow
+
+    def push(
+        self, block: Block, end: Callable[[], None], loop: _Loop | None, joined: tuple[Label, Slots] | None = None
+    ) -> None:
+        self.work.append(_Work(iter(block.ops), end, joined, loop))
+
+    def here(self, label: Label) -> None:
+        label.pc = len(self.steps)
+
+    def branch(self, o: If, work: _Work) -> None:
+        otherwise, joined = Label(), Label()
+        results = tuple(map(self.define, o.results_))
+        first, held = self.count, self.held
+        self.steps.append(Branch(o, self.use(o.condition), otherwise))
+
+        def end() -> None:
+            self.leave(o, joined, NO_MOVES, first, held)
+
+        def end_then() -> None:
+            self.here(otherwise)
+            if o.elseRegion is None:
+                end()
+            else:
+                self.held = held
+                self.push(o.elseRegion, end, work.loop, (joined, results))
+
+        self.push(o.thenRegion, end_then, work.loop, (joined, results))
+
+    def counted(self, o: For) -> None:
+        results = tuple(map(self.define, o.resultValues))
+        first, held = self.count, self.held
+        variable, *carried = map(self.define, o.region.args)
+        loop = _Loop(o, tuple(carried), results, self.fresh())
+        starts = self.uses_of((o.lowerBound, *o.initValues))
+        self.steps.append(Jump(o, (starts, (loop.counter, *carried)), loop.head))
+        self.here(loop.head)
+        self.steps.append(Test(o, loop.counter, self.use(o.upperBound), variable, loop.exit))
+        self.push(o.region, lambda: self.leave(o, loop.exit, (loop.params, results), first, held), loop)
+
+    def repeated(self, o: Loop) -> None:
+        results = tuple(map(self.define, o.resultValues))
+        first, held = self.count, self.held
+        carried = tuple(map(self.define, o.region.args))
+        loop = _Loop(o, carried, results, polls=o in self.uses.polls)
+        self.steps.append(Jump(o, (self.uses_of(o.initValues), carried), loop.head))
+        self.here(loop.head)
+        self.push(o.region, lambda: self.leave(o, loop.exit, NO_MOVES, first, held, loop.head), loop)
+
+    def go_on(self, o: Continue, work: _Work) -> None:
+        loop = work.loop
+        assert loop is not None
+        moves = self.uses_of(o.operands_), loop.params
+        if isinstance(loop.op, For):
+            step = self.use(loop.op.step)
+            self.steps.append(Advance(loop.op, moves, loop.counter, step, loop.head, loop.exit, self.die(o)))
+        else:
+            self.steps.append(Jump(o, moves, loop.head, self.die(o), loop.polls))
+
+    def leave(self, o: Op, label: Label, moves: Moves, first: int, held: int, head: Label | None = None) -> None:
+        self.here(label)
+        self.held = held
+        self.steps.append(Leave(o, moves, self.die(o, *o.results), range(first, self.count), head))
+
+
+def alloca_bytes(o: Alloca) -> int:
+    """The bytes of memory that a tile block gets."""
+    tile = o.result.type
+    assert isinstance(tile, Tile) and isinstance(tile.element, Ptr)
+    return max(1, o.num_elem * pointee_bytes(tile.element.pointee))
+
+
+def tile_bytes(type: Type) -> int:
+    """The bytes of a tile as it is held; other values take next to nothing."""
+    return type.size * carrier(type.element).itemsize if isinstance(type, Tile) else 0
+
+
+def _flops(o: Op) -> int:
+    """One per element of the result for arithmetic on floats; for a product of matrices two per multiplication.
+
+    A body counts for each time that it combines two elements.
+    """
+    if isinstance(o, (Reduce, Scan)):
+        shape = _shape(o.operands_[0].type)
+        return sum(map(_flops, o.body.ops)) * (prod(shape) - prod(shape) // shape[o.dim])
+    if isinstance(o, (MmaF, MmaFScaled)):
+        return 2 * _size(o.lhs.type) * _shape(o.rhs.type)[-1]
+    if o.opdef.group != FLOATING_POINT or not o.results:
+        return 0
+    return _size(o.results[0].type) * (2 if isinstance(o, Fma) else 1)
+
+
+def _size(type: Type) -> int:
+    return prod(_shape(type))
+
+
+def _shape(type: Type) -> tuple[int, ...]:
+    assert isinstance(type, Tile)
+    return type.shape
+
+
+def _is_fresh(value: Value) -> bool:
+    """Whether the memory of a value was made for it alone."""
+    run = RUNS.get(type(value.owner)) if isinstance(value.owner, Op) else None
+    return run is not None and run.reuses
+
+
+def _alike(a: Type, b: Type) -> bool:
+    return (
+        isinstance(a, Tile) and isinstance(b, Tile) and a.shape == b.shape and carrier(a.element) == carrier(b.element)
+    )

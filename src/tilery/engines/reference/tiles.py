@@ -1,0 +1,122 @@
+"""How the values of a kernel are held in NumPy.
+
+A tile is an array whose axis 0 runs over the tile blocks of a batch ("lanes") and whose other axes are the tile's. A
+value that is the same in all blocks has one lane and broadcasts. Types that NumPy does not have are held as their bits:
+bf16 in uint16, the 8-bit floats and f4 (one a byte) in uint8, i4 in uint8; tf32 is held in float32, as memory has it. A
+token is None.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...attrs import Dense
+from ...types import I1, TF32, Ptr, Scalar, Tile, Type
+
+Array = NDArray[Any]
+
+_DTYPES = {
+    "i1": np.bool_,
+    "i4": np.uint8,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "f32": np.float32,
+    "tf32": np.float32,
+    "f64": np.float64,
+    "f8E4M3FN": np.uint8,
+    "f8E5M2": np.uint8,
+    "f8E8M0FNU": np.uint8,
+    "f4E2M1FN": np.uint8,
+    "fnv8E5M3FNU": np.uint8,
+}
+CARRIERS: dict[str, np.dtype[Any]] = {name: np.dtype(t) for name, t in _DTYPES.items()}
+ADDRESS = np.dtype(np.int64)
+CACHED = 1 << 16
+"""Constants of more elements or bytes are made anew each time: they would take memory for ever."""
+_UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+
+
+def carrier(element: Type) -> np.dtype[Any]:
+    """The NumPy type that holds an element; an address for a pointer.
+
+    >>> from tilery.types import F32, SCALARS
+    >>> carrier(F32), carrier(SCALARS["bf16"])
+    (dtype('float32'), dtype('uint16'))
+    """
+    return ADDRESS if isinstance(element, Ptr) else CARRIERS[element.text]
+
+
+def unsigned(array: Array) -> Array:
+    """The same memory as unsigned integers of the same width."""
+    return array.view(_UNSIGNED[array.dtype.itemsize])
+
+
+def element_of(type: Type) -> Scalar:
+    """The element type of a tile of numbers."""
+    assert isinstance(type, Tile) and isinstance(type.element, Scalar)
+    return type.element
+
+
+def spread(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays with the same number of lanes, for operations that do not broadcast by themselves."""
+    lanes = max(a.shape[0] for a in arrays)
+    return tuple(a if a.shape[0] == lanes else np.broadcast_to(a, (lanes, *a.shape[1:])) for a in arrays)
+
+
+def pointee_bytes(element: Scalar) -> int:
+    """How many bytes an element takes in memory; f4 shares one with its neighbour, see `pointee_bits`.
+
+    >>> [pointee_bytes(t) for t in (I1, TF32)]
+    [1, 4]
+    """
+    return CARRIERS[element.name].itemsize
+
+
+def pointee_bits(element: Scalar) -> int:
+    """How far apart neighbouring elements are in memory. Two f4 are in a byte, the first one in the lower half.
+
+    >>> [pointee_bits(t) for t in (I1, TF32, Scalar("f4E2M1FN"))]
+    [8, 32, 4]
+    """
+    return 4 if element.bits == 4 else 8 * pointee_bytes(element)
+
+
+def dense_array(value: Dense) -> Array:
+    """The elements of a constant, in the shape of its tile; read-only, and a splat takes the memory of one element.
+
+    >>> from tilery.types import I32
+    >>> dense_array(Dense(Tile((2, 2), I32), b"\\x07\\0\\0\\0"))
+    array([[7, 7],
+           [7, 7]], dtype=int32)
+    """
+    return (_dense_array if len(value.data) <= CACHED else _dense_array.__wrapped__)(value)
+
+
+@lru_cache(maxsize=1024)
+def _dense_array(value: Dense) -> Array:
+    element, size = value.element, value.type.size
+    flat: Array
+    if element is I1:
+        if len(value.data) == 1 and size > 8:
+            flat = np.array([value.data[0] & 1], np.bool_)
+        else:
+            flat = np.unpackbits(np.frombuffer(value.data, np.uint8), count=size, bitorder="little").astype(np.bool_)
+    elif element is TF32:
+        parts = np.frombuffer(value.data, np.uint8).reshape(-1, 3).astype(np.uint32)
+        flat = ((parts[:, 0] | parts[:, 1] << 8 | parts[:, 2] << 16) << 13).view(np.float32)
+    else:
+        flat = np.frombuffer(value.data, CARRIERS[element.name])
+        if element.bits < 8:
+            flat = flat & ((1 << element.bits) - 1)
+    if flat.size == 1:
+        return np.broadcast_to(flat.reshape(()), value.type.shape)
+    flat.flags.writeable = False
+    return flat.reshape(value.type.shape)

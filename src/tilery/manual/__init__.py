@@ -1,0 +1,1 @@
+"""The reference manual, as data and as Markdown."""

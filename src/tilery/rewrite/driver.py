@@ -1,0 +1,403 @@
+"""Rewriting: rules on operations, the sweep that applies them until nothing changes, and the removal of dead code.
+
+A rule turns an operation into something better:
+
+    rule = Rules()
+
+    @rule(Select)
+    def same_arms(o: Select) -> Value | None:
+        "select(c, x, x) is x"
+        return o.val_if_true if o.val_if_true is o.val_if_false else None
+
+`apply(root, rule)` sweeps forward over everything inside `root`. Since definitions precede uses, a value that was
+replaced is known when its uses are reached; the IR needs no use lists for that.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..declare.relations import SYMBOL_TABLE
+from ..ir import Block, Op, UnknownOp, Value, walk
+from .deadcode import Dead, erase_dead
+from .editing import map_operands
+
+# ---------------------------------------------------------------- what rules are and return
+
+
+@dataclass(slots=True)
+class Rewrite:
+    """An edit of a block at the operation that a rule was called for."""
+
+    ops: Sequence[Op] = ()
+    """What stands there now, in order. The operation itself may be among them; otherwise it is gone."""
+    values: Sequence[Value] | None = None
+    """What replaces its results, one for each; None where nothing does, because they are kept or unused."""
+    takes: int = 0
+    """How many of the operations that follow are gone too."""
+    ends: bool = False
+    """`ops` end with a terminator: the rest of the block is dropped."""
+    swept: bool = False
+    """`ops` have been swept already, see `Place.swept`; the rules are not tried on them again in this sweep."""
+
+
+NOTHING: Mapping[Value, Value] = {}
+
+Answer = Value | Op | Rewrite | None
+"""What a rule returns: a value or an operation in place of the old one, the old one itself if it was changed in
+place, an edit, or None where the rule does not apply."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What passes did."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    """How often each rule fired; `dead` counts removed operations."""
+    remarks: list[tuple[Op, str]] = field(default_factory=list)
+    """What was done, or was not and why, and at which operation."""
+    complete: bool = True
+    """False if the budget ran out before a fixed point was reached. The module is legal all the same."""
+
+    def remark(self, o: Op, text: str) -> None:
+        self.remarks.append((o, text))
+
+    def add(self, other: Report) -> None:
+        """Take over what another report says."""
+        self.counts += other.counts
+        self.remarks += other.remarks
+        self.complete &= other.complete
+
+    @property
+    def changed(self) -> bool:
+        return self.counts.total() > 0
+
+
+class Place:
+    """Where a rule is called: the neighbours of the operation, what encloses it and how often a value is used."""
+
+    __slots__ = ("_frames", "_sweep", "after", "before", "report")
+
+    def __init__(self, sweep: _Sweep, frames: list[_Frame], report: Report) -> None:
+        self._sweep, self._frames, self.report = sweep, frames, report
+        self.before: list[Op] = frames[-1].done
+        """The operations before it in its block, rewritten already."""
+        self.after: list[Op] = frames[-1].todo
+        """Those behind it, the next one last; their operands are as they were, see `resolve`."""
+
+    @property
+    def parents(self) -> list[Op]:
+        """The operations around it, the innermost last."""
+        return [frame.parent for frame in self._frames]
+
+    @property
+    def block(self) -> Block:
+        """The block that it is in. While it is rewritten, `before` and `after` hold its operations."""
+        return self._frames[-1].block
+
+    def uses(self, value: Value) -> int:
+        """How often a value is used; while others are being replaced it may be less often, never more."""
+        return self._sweep.uses[value]
+
+    def resolve(self, value: Value) -> Value:
+        """The value that a later operation means, when one that it names has been replaced."""
+        return self._sweep.resolve(value)
+
+    @property
+    def memo(self) -> dict[Value, tuple[Value, bool]]:
+        """What rules want to remember of values during one sweep."""
+        return self._sweep.memo
+
+    def swept(self, block: Block) -> bool:
+        """Whether a block of the operation has been swept already: rules are tried before and again after that."""
+        return block in self._sweep.finished
+
+    def rename(self, block: Block, values: Mapping[Value, Value]) -> None:
+        """Replace values in a block that has been swept, and in nothing else."""
+        self._sweep.rename(block, values)
+
+    def resume(self, parent: Op, block: Block, start: int, renamed: Mapping[Value, Value]) -> None:
+        """A block of an operation before this one has grown: sweep over what is there from `start` on.
+
+        In these operations, and nowhere else, values are replaced as `renamed` says.
+        """
+        self._sweep.resume(parent, block, start, renamed)
+
+
+class NamedRule:
+    """A rule: its name and its law, which is the first line of its docstring."""
+
+    __slots__ = ("law", "name", "placed", "run")
+
+    def __init__(self, run: Callable[..., Answer]) -> None:
+        self.run = run
+        self.name = run.__name__.strip("_")
+        self.law = (run.__doc__ or "").strip().partition("\n")[0]
+        if not self.law:
+            raise TypeError(f"rule {self.name}: the first line of its docstring must state its law")
+        self.placed = len(inspect.signature(run).parameters) == 2
+
+
+DeadRule = Callable[[Any, Dead], bool]
+RuleT = TypeVar("RuleT", bound=Callable[..., Answer])
+DeadT = TypeVar("DeadT", bound=DeadRule)
+
+
+class Rules:
+    """A set of rules. Those of one operation are tried in the order in which they were declared."""
+
+    def __init__(self, *others: Rules) -> None:
+        self.by_class: dict[type[Op], list[NamedRule]] = {}
+        self.dead_by_class: dict[type[Op], list[DeadRule]] = {}
+        for other in others:
+            for cls, rules in other.by_class.items():
+                self.by_class.setdefault(cls, []).extend(rules)
+            for cls, dead in other.dead_by_class.items():
+                self.dead_by_class.setdefault(cls, []).extend(dead)
+
+    def __call__(self, *classes: type[Op]) -> Callable[[RuleT], RuleT]:
+        """Declare a rule for these operations: `(o) -> Answer`, or `(o, at: Place) -> Answer`."""
+
+        def declare(run: RuleT) -> RuleT:
+            for cls in classes:
+                self.by_class.setdefault(cls, []).append(NamedRule(run))
+            return run
+
+        return declare
+
+    def dead(self, *classes: type[Op]) -> Callable[[DeadT], DeadT]:
+        """Declare what to do about unused results: `(o, dead: Dead) -> bool` changes `o` and says whether it did."""
+
+        def declare(run: DeadT) -> DeadT:
+            for cls in classes:
+                self.dead_by_class.setdefault(cls, []).append(run)
+            return run
+
+        return declare
+
+    def all(self) -> list[NamedRule]:
+        """Every rule once."""
+        every = {rule.run: rule for rules in self.by_class.values() for rule in rules}
+        return list(every.values())
+
+
+# ---------------------------------------------------------------- the driver
+
+Prepare = Callable[[Op, Report], None]
+
+BUDGET = 100
+"""Operations that may be visited for each one there is: rules that undo each other must not go on for ever."""
+
+
+def apply(root: Op, rules: Rules, report: Report | None = None, prepare: Prepare | None = None) -> Report:
+    """Apply rules inside `root` until none fires, and remove what is dead.
+
+    `prepare` is called before each sweep; it may change what it likes.
+    """
+    report = Report() if report is None else report
+    for scope in isolated(root):
+        budget = None
+        while True:
+            if prepare is not None:
+                prepare(scope, report)
+            erase_dead(scope, rules, report)
+            sweep = _Sweep(rules, report)
+            size = sweep.count(scope)
+            budget = 1000 + BUDGET * size if budget is None else budget
+            if not sweep.run(scope, budget):
+                break
+            budget -= sweep.visits
+            if budget <= 0:
+                report.complete = False
+                break
+    return report
+
+
+def isolated(root: Op) -> list[Op]:
+    """What can be rewritten by itself: the functions inside a module, or `root` where it is none."""
+    found: list[Op] = []
+    todo = [root]
+    while todo:
+        o = todo.pop()
+        if isinstance(o, UnknownOp) or SYMBOL_TABLE not in o.opdef.traits:
+            found.append(o)
+        else:
+            todo += [inner for block in reversed(o.blocks) for inner in reversed(block.ops) if inner.blocks]
+    return found
+
+
+class _Frame:
+    """A block that is being swept: what is done, and what is to do, the next one last."""
+
+    __slots__ = ("block", "done", "opened", "parent", "renamed", "start", "todo")
+
+    def __init__(self, parent: Op, block: Block, start: int = 0, renamed: Mapping[Value, Value] = NOTHING) -> None:
+        self.parent, self.block, self.start, self.renamed = parent, block, start, renamed
+        self.done: list[Op] = []
+        self.todo: list[Op] = []
+        self.opened = False
+
+    def open(self) -> None:
+        self.done = self.block.ops
+        self.todo = self.done[self.start :][::-1]
+        del self.done[self.start :]
+        self.opened = True
+
+
+class _Sweep:
+    """One pass over everything inside an operation."""
+
+    def __init__(self, rules: Rules, report: Report) -> None:
+        self.rules, self.report = rules, report
+        self.uses: Counter[Value] = Counter()
+        self.known: set[Op] = set()
+        self.swapped: dict[Value, Value] = {}
+        self.renamed: dict[Value, Value] = {}  # in the blocks that are open now
+        self.resumed: list[_Frame] = []
+        self.finished: set[Block] = set()
+        self.memo: dict[Value, tuple[Value, bool]] = {}
+        self.visits = 0
+
+    def count(self, root: Op) -> int:
+        """Count uses and operations."""
+        for o in walk(root):
+            self.known.add(o)
+            for value in o.operands:
+                self.uses[value] += 1
+        return len(self.known)
+
+    # ------------------------------------------------------------ values
+
+    def resolve(self, value: Value) -> Value:
+        while (new := self.swapped.get(value) or self.renamed.get(value)) is not None:
+            value = new
+        return value
+
+    def swap(self, old: Value, new: Value) -> None:
+        new = self.resolve(new)
+        if new is not old:
+            self.swapped[old] = new
+            self.uses[new] += self.uses.pop(old, 0)
+
+    def rename(self, block: Block, values: Mapping[Value, Value]) -> None:
+        for o in walk(block) if values else ():
+            self.visits += 1
+            for value in o.operands:
+                if value in values:
+                    self.uses[values[value]] += 1
+            map_operands(o, lambda value: values.get(value, value))
+
+    def resume(self, parent: Op, block: Block, start: int, renamed: Mapping[Value, Value]) -> None:
+        self.resumed.append(_Frame(parent, block, start, renamed))
+        for old, new in renamed.items():
+            self.uses[new] += self.uses[old]
+
+    # ------------------------------------------------------------ the sweep
+
+    def run(self, root: Op, budget: int) -> bool:
+        """Sweep; returns whether anything changed."""
+        changed = False
+        frames = [_Frame(root, block) for block in reversed(root.blocks)]
+        while frames:
+            frame = frames[-1]
+            if not frame.opened:
+                frame.open()
+                self.renamed.update(frame.renamed)
+            if not frame.todo:
+                self._close(frames.pop())
+                continue
+            o = frame.todo.pop()
+            self.visits += 1
+            if self.swapped or self.renamed:
+                map_operands(o, self.resolve)
+            if self.visits <= budget and self._rewrite(o, frames):
+                changed = True
+                continue
+            # An operation comes back once its blocks are finished: what was inside may have kept a rule from firing.
+            blocks = o.blocks
+            inner = blocks and [b for b in blocks if b not in self.finished]
+            if not inner:
+                frame.done.append(o)
+                continue
+            frame.todo.append(o)
+            frames += [_Frame(o, block) for block in reversed(inner)]
+        if self.swapped:
+            # Operations that moved after they were swept have not seen later replacements.
+            for o in walk(root):
+                map_operands(o, self.resolve)
+        return changed
+
+    def _close(self, frame: _Frame) -> None:
+        self.finished.add(frame.block)
+        for value in frame.renamed:
+            del self.renamed[value]
+
+    def _rewrite(self, o: Op, frames: list[_Frame]) -> bool:
+        """Try the rules on an operation that was just taken from `todo`."""
+        rules = self.rules.by_class.get(o.__class__)
+        if not rules:
+            return False
+        before = o.operands
+        place = Place(self, frames, self.report)
+        for rule in rules:
+            answer = rule.run(o, place) if rule.placed else rule.run(o)
+            if answer is not None:
+                self._edit(o, before, _as_rewrite(o, answer, rule.name), frames[-1])
+                self.report.counts[rule.name] += 1
+                frames += self.resumed[::-1]
+                self.resumed.clear()
+                return True
+        return False
+
+    def _edit(self, o: Op, before: list[Value], edit: Rewrite, frame: _Frame) -> None:
+        if edit.takes:
+            del frame.todo[-edit.takes :]
+        if edit.ends:
+            frame.todo.clear()
+        if edit.values is not None:
+            for old, value in zip(o.results, edit.values, strict=True):
+                self.swap(old, value)
+        if edit.swept:
+            frame.done += edit.ops
+            return
+        frame.todo += reversed(edit.ops)
+        for value in before:
+            self.uses[value] -= 1
+        for new in edit.ops:
+            if new is o:
+                for value in o.operands:
+                    self.uses[value] += 1
+            elif new not in self.known:
+                self._adopt(new, o)
+
+    def _adopt(self, new: Op, old: Op) -> None:
+        """Count the uses of an operation that a rule has made, and give it a location."""
+        todo = [new]
+        while todo:
+            o = todo.pop()
+            self.known.add(o)
+            if o.loc is None:
+                o.loc = old.loc
+            for value in o.operands:
+                self.uses[value] += 1
+            todo += [x for block in o.blocks for x in block.ops if x not in self.known]
+
+
+def _as_rewrite(o: Op, answer: Value | Op | Rewrite, name: str) -> Rewrite:
+    if answer is o:
+        return Rewrite([o])
+    if isinstance(answer, Rewrite):
+        edit = answer
+    elif isinstance(answer, Value):
+        edit = Rewrite([], [answer])
+    else:
+        edit = Rewrite([answer], answer.results)
+    if edit.values is not None:
+        found, wanted = [v.type for v in edit.values], [v.type for v in o.results]
+        if found != wanted:
+            raise TypeError(f"rule {name}: {o.name} has results of type {wanted}, they cannot become {found}")
+    return edit

@@ -1,0 +1,71 @@
+"""Editing by hand: uses, replacing, inserting and erasing. The IR has no use lists, so each of these walks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..ir import Block, Op, UnknownOp, Value, walk
+
+
+def uses(root: Op) -> Counter[Value]:
+    """How often each value is used inside `root`."""
+    found: Counter[Value] = Counter()
+    for o in walk(root):
+        for value in o.operands:
+            found[value] += 1
+    return found
+
+
+def users(root: Op) -> dict[Value, list[Op]]:
+    """The operations inside `root` that use each value, in order; one that uses it twice is there twice."""
+    found: dict[Value, list[Op]] = {}
+    for o in walk(root):
+        for value in o.operands:
+            found.setdefault(value, []).append(o)
+    return found
+
+
+def map_operands(o: Op, new: Callable[[Value], Value]) -> None:
+    """Replace each operand of one operation."""
+    if isinstance(o, UnknownOp):
+        o.args = tuple(map(new, o.args))
+        return
+    for f in o.opdef.operands:
+        value = getattr(o, f.attr)
+        if value.__class__ is tuple:
+            if value:
+                setattr(o, f.attr, tuple(map(new, value)))
+        elif value is not None:
+            setattr(o, f.attr, new(value))
+
+
+def replace_uses(root: Op, values: Mapping[Value, Value]) -> None:
+    """Replace values by others wherever `root` or something inside uses them."""
+    for o in walk(root):
+        map_operands(o, lambda value: values.get(value, value))
+
+
+def insert(block: Block, before: Op, *ops: Op) -> None:
+    """Put operations into a block before one of its operations."""
+    at = _index(block, before)
+    block.ops[at:at] = ops
+
+
+def replace(root: Op, block: Block, old: Op, new: Iterable[Op], values: Sequence[Value] | None = None) -> None:
+    """Put operations in the place of one. `values` replace its results inside `root`; default: those of the last."""
+    ops = list(new)
+    at = _index(block, old)
+    block.ops[at : at + 1] = ops
+    if values is None:
+        values = ops[-1].results if ops else []
+    replace_uses(root, dict(zip(old.results, values, strict=True)))
+
+
+def erase(block: Block, o: Op) -> None:
+    """Take an operation out of its block; its results must be unused."""
+    del block.ops[_index(block, o)]
+
+
+def _index(block: Block, o: Op) -> int:
+    return next(i for i, other in enumerate(block.ops) if other is o)

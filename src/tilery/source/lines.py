@@ -1,0 +1,100 @@
+"""Where operations come from: the places in source files that debug information names, and their text."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..attrs import CallSite, DILoc, DISubprogram, FileLineCol, FusedLoc, Loc, NameLoc, enclosing
+from ..ops import Module
+
+MAX_PLACES = 100
+"""Of one location: how deep calls may be nested before the rest is left out."""
+
+
+class Place(NamedTuple):
+    """A place in a source file, line and column from one on, in a function where that is known."""
+
+    file: str
+    line: int
+    column: int
+    function: str = ""
+
+    @property
+    def text(self) -> str:
+        """The line of the file, or nothing where it cannot be read."""
+        return linecache.getline(self.file, self.line).rstrip("\n")
+
+    def __str__(self) -> str:
+        inside = f" in {self.function}" if self.function else ""
+        return f"{self.file}:{self.line}:{self.column}{inside}"
+
+
+def places(loc: Loc | None) -> list[Place]:
+    """The places of a location: of code that was inlined first its own, then where it was called, and so on."""
+    found: list[Place] = []
+    work = [loc]
+    while work and len(found) < MAX_PLACES:
+        match work.pop():
+            case FileLineCol() as source:
+                found.append(Place(source.filename, source.line, column(source)))
+            case DILoc(source=source, scope=scope):
+                functions = [each for each in enclosing(scope) if isinstance(each, DISubprogram)]
+                name = functions[-1].name if functions else ""
+                file = source.filename
+                if functions and not os.path.isabs(file):
+                    file = os.path.join(functions[-1].file.directory, file)
+                found.append(Place(file, source.line, column(source), name))
+            case CallSite(callee=callee, caller=caller):
+                work += [caller, callee]
+            case NameLoc(child=child):
+                work.append(child)
+            case FusedLoc(locations=locations):
+                work += locations[::-1]
+    return found
+
+
+def column(source: FileLineCol) -> int:
+    """One-based; cuTile takes columns from Python's syntax trees, which count from zero."""
+    return source.column + source.filename.endswith(".py")
+
+
+def excerpt(loc: Loc | None) -> tuple[str, ...]:
+    """Lines for people that show a location: each place, its line of source and a caret."""
+    lines: list[str] = []
+    for place in places(loc):
+        lines.append(f"  at {place}")
+        if text := place.text:
+            start = len(text) - len(text.lstrip())
+            lines.append("    " + text[start:].replace("\t", " "))
+            if 1 <= place.column <= len(text):
+                lines.append("    " + " " * (place.column - 1 - start) + "^")
+    return tuple(lines)
+
+
+def annotate(module: Module) -> str:
+    """The text of a module with the source line of its operations above them, as comments: it can be parsed again."""
+    from ..text.print.printer import show_with_places
+
+    text, starts, _ = show_with_places(module)
+    parts: list[str] = []
+    last, at = None, 0
+    for o, start in sorted(starts.items(), key=lambda item: item[1]):
+        found = places(o.loc)
+        here = (found[0].file, found[0].line) if found else None
+        if here != last and found:
+            parts.append(text[at:start])
+            parts += comments(found, text[start : start + 200])
+            at = start
+        last = here
+    return "".join([*parts, text[at:]])
+
+
+def comments(found: list[Place], line: str) -> Iterator[str]:
+    """Comment lines for a list of places, indented as the line they stand above."""
+    margin = line[: len(line) - len(line.lstrip(" "))]
+    first, *callers = found
+    calls = "".join(f", from line {each.line}" for each in callers)
+    yield f"{margin}// {os.path.basename(first.file)}:{first.line}{calls}: {first.text.strip()}\n"

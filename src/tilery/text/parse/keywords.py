@@ -1,0 +1,190 @@
+"""Enums in text: bare words, words in angle brackets, and NVIDIA's wordings of what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...attrs import MemoryOrderingSemantics, RoundingMode, SymbolVisibility
+from ...declare.fields import Field
+from ..format import Use
+from .attrs import EnumAttr, enum_member
+
+if TYPE_CHECKING:
+    from .parser import Parser
+    from .state import State
+
+Step = Callable[["Parser", "State"], None]
+
+IEEE = (RoundingMode.NEAREST_EVEN, RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF)
+
+
+def _braced(members: Any) -> str:
+    return "{" + ", ".join(f"'{m.text}'" for m in members) + "}"
+
+
+def keyword(f: Field) -> Step:
+    """The bare word of an enum. NVIDIA's wording of what is expected depends on how their parser was made."""
+    assert f.enum is not None
+    members = {m.text: m for m in f.enum}
+    wrong = _WORDINGS.get(f.name, _plain_wording)
+    scope = f.name == "memory_scope"
+
+    def step(p: Parser, s: State) -> None:
+        token = p.toks[p.i]
+        member = members.get(token)
+        if member is None:
+            at, text = p.mark(), p.string()
+            member = members.get(text) if text is not None else None  # MLIR takes a string as well
+            if member is None:
+                p.i = at[0]
+                wrong(p, s, f)
+        else:
+            if scope and by_hand(s):
+                _no_scope(p, s, token)
+            p.i += 1
+        s.values[f.attr] = member
+
+    return step
+
+
+def by_hand(s: State) -> bool:
+    """Whether NVIDIA parses the operation by hand."""
+    return any(isinstance(piece, Use) and piece.kind == "index-types" for piece in s.pieces)
+
+
+def _two_errors(p: Parser, message: str) -> None:
+    """What is expected; where there is not even a word, NVIDIA's tools say that too."""
+    first = () if p.is_word() else (p.second("expected valid keyword"),)
+    p.fail(message, None, *first)
+
+
+def _signedness(p: Parser, s: State, f: Field) -> None:
+    _two_errors(p, "expected signedness to be one of: {'signed', 'unsigned'}")
+
+
+def _comparison(p: Parser, s: State, f: Field) -> None:
+    assert f.enum is not None
+    members = sorted(f.enum, key=lambda m: m.text) if len(f.enum) == 2 else f.enum
+    _two_errors(p, f"expected '{f.name}' to be one of: {_braced(members)}")
+
+
+def _memory(p: Parser, s: State, f: Field) -> None:
+    """In the operations on views, which NVIDIA parses by hand, in two ways."""
+    if not by_hand(s):
+        _plain_wording(p, s, f)
+    assert f.enum is not None
+    allowed = ", ".join(m.text for m in f.enum)
+    token = p.tok if p.is_word() else ""
+    first = () if token else (p.second("expected valid keyword"),)
+    if f.name == "memory_scope":
+        _no_scope(p, s, token)
+    if _reduces(s):
+        p.fail(f"invalid {f.name}: '{token}'; expected one of: {allowed}", None, *first)
+    p.fail(f'invalid {f.name} attribute specification. Got "{token}" but expect one of: {allowed}', None, *first)
+
+
+def _reduces(s: State) -> bool:
+    return any(f.name == "mode" for f in s.opdef.attrs)
+
+
+def _no_scope(p: Parser, s: State, token: str) -> None:
+    """A weak access has no scope; of the reduction the verifier says so."""
+    if s.values["memory_ordering_semantics"] is MemoryOrderingSemantics.WEAK and not _reduces(s):
+        p.fail(
+            f'operation specifies weak memory ordering semantics, but then provides "{token}" scope, expected no '
+            "memory scope."
+        )
+
+
+def _mode(p: Parser, s: State, f: Field) -> None:
+    if not by_hand(s):
+        _plain_wording(p, s, f)
+    if not p.is_word():
+        p.fail("expected valid keyword")
+    p.fail(f"unknown atomic RMW mode: '{p.tok}'; expected one of: {', '.join(m.text for m in f.only)}")
+
+
+def _plain_wording(p: Parser, s: State, f: Field) -> None:
+    assert f.enum is not None
+    allowed = ", ".join(m.text for m in f.enum)
+    p.fail(
+        f"expected string or keyword containing one of the following enum values for attribute '{f.name}' [{allowed}]"
+    )
+
+
+_WORDINGS: dict[str, Callable[[Any, Any, Field], None]] = {
+    "signedness": _signedness,
+    "signedness_lhs": _signedness,
+    "signedness_rhs": _signedness,
+    "comparison_predicate": _comparison,
+    "comparison_ordering": _comparison,
+    "memory_ordering_semantics": _memory,
+    "memory_scope": _memory,
+    "mode": _mode,
+}
+
+
+def angle(f: Field) -> Step:
+    enum = f.enum
+    assert enum is not None
+
+    def step(p: Parser, s: State) -> None:
+        if p.toks[p.i][:1] == "#":
+            at, attr = p.mark(), p.attribute()
+            if not isinstance(attr, EnumAttr) or not isinstance(attr.member, enum):
+                p.fail("invalid kind of attribute specified", at)
+            s.values[f.attr] = attr.member
+            return
+        p.expect("<")
+        s.values[f.attr] = enum_member(p, enum)
+        p.expect(">")
+
+    return step
+
+
+def _strict(f: Field) -> bool:
+    """Where modes other than IEEE's are possible, NVIDIA's parser takes every mode; the verifier does the rest."""
+    return not {RoundingMode.APPROX, RoundingMode.FULL} & set(f.only or IEEE)
+
+
+def rounding_modes(f: Field) -> set[RoundingMode]:
+    """The modes that text may give a field."""
+    fine = {m for m in RoundingMode if not _strict(f) or m in (f.only or IEEE)}
+    if not f.only:
+        fine.add(RoundingMode.NEAREST_AWAY)  # from 13.4, and not in the older wording of the message
+    return fine
+
+
+def rounding(f: Field) -> Step:
+    listed = ", ".join(f"'{m.text}'" for m in f.only or IEEE)
+    strict = _strict(f)
+    taken = {m.text: m for m in RoundingMode}
+    fine = rounding_modes(f)
+
+    def step(p: Parser, s: State) -> None:
+        if p.toks[p.i] != "rounding":
+            s.values[f.attr] = f.default
+            return
+        p.i += 1
+        p.expect("<")
+        word = p.any_keyword()
+        p.expect(">")
+        mode = taken.get(word)
+        if mode not in fine:
+            p.fail(f"expected rounding mode to be one of: {listed}" + (f", got: '{word}'" if strict else ""))
+        s.values[f.attr] = mode
+
+    return step
+
+
+def visibility(f: Field) -> Step:
+    members = {m.text: m for m in SymbolVisibility}
+
+    def step(p: Parser, s: State) -> None:
+        member = members.get(p.toks[p.i])
+        if member is not None:
+            p.i += 1
+            s.values[f.attr] = member
+
+    return step

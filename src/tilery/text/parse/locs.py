@@ -1,0 +1,217 @@
+"""Locations and debug information in text: `loc("file":1:2)`, `loc(callsite(a at b))`, `#cuda_tile.di_loc<…>`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...attrs import (
+    Attr,
+    CallSite,
+    DICompileUnit,
+    DIFile,
+    DILexicalBlock,
+    DILoc,
+    DISubprogram,
+    FileLineCol,
+    FusedLoc,
+    Loc,
+    NameLoc,
+    OpaqueAttr,
+    StrAttr,
+)
+from ..lexer import string_value
+from .cursor import Task, integer_value, is_integer
+
+if TYPE_CHECKING:
+    from .attrs import AttrCursor
+
+UNKNOWN = OpaqueAttr("loc(unknown)")
+"""The unknown location where it is an attribute; on operations it is None."""
+
+MAX_FUSED = 1 << 20
+
+
+def as_loc(attr: Attr) -> Loc | None:
+    return attr if isinstance(attr, Loc) else None
+
+
+def is_loc(attr: Attr) -> bool:
+    return isinstance(attr, Loc) or attr is UNKNOWN
+
+
+def location(p: AttrCursor) -> Task:
+    """A location inside `loc(…)`: an attribute that is a Loc or UNKNOWN."""
+    token = p.tok
+    if token[:1] == '"':
+        return (yield _file_or_name(p))
+    if token[:1] == "#":
+        at = p.mark()
+        attr = yield p.any_attribute(None)
+        if not is_loc(attr):
+            p.plain("expected location attribute", at)
+        return attr
+    if token == "unknown":
+        p.i += 1
+        return UNKNOWN
+    if token == "callsite":
+        return (yield _callsite(p))
+    if token == "fused":
+        return (yield _fused(p))
+    return p.wrong("expected location instance")
+
+
+def _number(p: AttrCursor, message: str) -> int:
+    if not is_integer(p.tok) or integer_value(p.tok) >= 1 << 32:
+        p.wrong(message)
+    p.i += 1
+    return integer_value(p.toks[p.i - 1])
+
+
+def _file_or_name(p: AttrCursor) -> Task:
+    name = string_value(p.tok)
+    p.i += 1
+    if p.accept(":"):
+        line = _number(p, "expected integer line number in FileLineColLoc")
+        p.expect(":", " in FileLineColLoc")
+        column = _number(p, "expected integer column number in FileLineColLoc")
+        if p.accept("to"):
+            # The end of a range is not kept: Tile IR has no place for it.
+            if p.tok != ":":
+                _number(p, "expected integer line number in FileLineColLoc")
+            p.expect(":", " in FileLineColLoc")
+            _number(p, "expected integer column number in FileLineColLoc")
+        return FileLineCol(name, line, column)
+    child: Attr = UNKNOWN
+    if p.accept("("):
+        child = yield location(p)
+        p.expect(")", " after child location of NameLoc")
+    return NameLoc(name, as_loc(child))
+
+
+def _callsite(p: AttrCursor) -> Task:
+    p.i += 1
+    p.expect("(", " in callsite location")
+    callee = yield location(p)
+    if not p.accept("at"):
+        p.wrong("expected 'at' in callsite location")
+    caller = yield location(p)
+    p.expect(")", " in callsite location")
+    return CallSite(as_loc(callee), as_loc(caller))
+
+
+def _fused(p: AttrCursor) -> Task:
+    p.i += 1
+    metadata: Attr | None = None
+    if p.accept("<"):
+        metadata = yield p.any_attribute(None)
+        p.expect(">", " after fused location metadata")
+    p.expect("[", " in fused location")
+    # As in MLIR, unknown locations and repetitions are dropped, and inner lists with the same metadata are opened.
+    found: dict[Loc, None] = {}
+    more = not p.accept("]")
+    while more:
+        inner = yield location(p)
+        if isinstance(inner, FusedLoc) and inner.metadata == metadata:
+            found.update((loc, None) for loc in inner.locations if loc is not None)
+        elif isinstance(inner, Loc):
+            found[inner] = None
+        if not (more := p.accept(",")):
+            p.expect("]", " in fused location")
+    p.fused += len(found)
+    if p.fused > MAX_FUSED:
+        p.plain(f"all fused locations together hold more than {MAX_FUSED} locations")
+    if metadata is None and len(found) < 2:
+        return next(iter(found), UNKNOWN)
+    return FusedLoc(tuple(found) or (None,), metadata)
+
+
+# ---------------------------------------------------------------- debug information
+
+
+def debug_attribute(p: AttrCursor, mnemonic: str) -> Task:
+    """`#cuda_tile.di_…<…>`, behind the name."""
+    p.expect("<")
+    if mnemonic == "di_loc":
+        source = yield _field(p, "DILoc", "sourceLoc", FileLineCol, "FileLineColLoc")
+        p.keyword("in")
+        scope = yield _field(p, "DILoc", "scope", (DISubprogram, DILexicalBlock), "DILocalScopeAttr")
+        p.expect(">")
+        return DILoc(source, scope)
+    if mnemonic == "di_file":
+        name = yield _field(p, "DIFile", "name", StrAttr, "StringAttr")
+        p.keyword("in")
+        directory = yield _field(p, "DIFile", "directory", StrAttr, "StringAttr")
+        p.expect(">")
+        return DIFile(name.value, directory.value)
+    cls, params = _STRUCTS[mnemonic]
+    values = yield _struct(p, cls.__name__, params)
+    p.expect(">")
+    return cls(**values)
+
+
+_FILE = ((DIFile,), "DIFileAttr")
+_NUMBER = (None, "unsigned")
+_TEXT = ((StrAttr,), "StringAttr")
+# name of the parameter: what it may be, its type in NVIDIA's messages, and whether it may be absent
+_Param = tuple[Any, str, bool]
+_STRUCTS: dict[str, tuple[Callable[..., Attr], dict[str, _Param]]] = {
+    "di_compile_unit": (DICompileUnit, {"file": (*_FILE, False)}),
+    "di_lexical_block": (
+        DILexicalBlock,
+        {
+            "scope": ((DISubprogram, DILexicalBlock), "DILocalScopeAttr", False),
+            "file": (*_FILE, False),
+            "line": (*_NUMBER, False),
+            "column": (*_NUMBER, True),
+        },
+    ),
+    "di_subprogram": (
+        DISubprogram,
+        {
+            "file": (*_FILE, False),
+            "line": (*_NUMBER, False),
+            "name": (*_TEXT, False),
+            "linkageName": (*_TEXT, False),
+            "compileUnit": ((DICompileUnit,), "DICompileUnitAttr", False),
+            "scopeLine": (*_NUMBER, True),
+        },
+    ),
+}
+
+DEBUG_NAMES = ("di_loc", "di_file", *_STRUCTS)
+
+
+def _struct(p: AttrCursor, name: str, params: dict[str, _Param]) -> Task:
+    values: dict[str, Any] = {}
+    while True:
+        key = p.optional_keyword()
+        if key is None:
+            p.fail("expected a parameter name in struct", None, p.second("expected valid keyword"))
+        p.expect("=")
+        if key not in params or key in values:
+            p.fail(f"duplicate or unknown struct parameter name: {key}")
+        classes, what, _ = params[key]
+        value = yield _field(p, name, key, classes, what)
+        values[key] = value.value if isinstance(value, StrAttr) else value
+        if not p.accept(","):
+            break
+    for key, (_, _, optional) in params.items():
+        if key not in values and not optional:
+            p.fail(f"struct is missing required parameter: {key}")
+    return values
+
+
+def _field(p: AttrCursor, owner: str, name: str, classes: Any, what: str) -> Task:
+    """A parameter: a number where there are no classes, else an attribute of one of them."""
+    at = p.mark()
+    outer = f"failed to parse CudaTile_{owner}Attr parameter '{name}' which is to be a `{what}`"
+    if classes is None:
+        number = p.optional_integer(32, signed=False)
+        if number is None:
+            p.fail("expected integer value", at, p.second(outer))
+        return number
+    attr = yield p.any_attribute(None)
+    if not isinstance(attr, classes):
+        p.fail("invalid kind of attribute specified", at, p.second(outer))
+    return attr

@@ -1,0 +1,1 @@
+"""Is a module legal, and what is wrong with it?"""

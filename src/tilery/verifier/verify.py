@@ -1,0 +1,421 @@
+"""Whether a module is legal Tile IR, as NVIDIA's verifier decides it: structure, types, and each operation's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+from ..attrs import Attr
+from ..declare.fastclass import dataclass
+from ..declare.fields import AttrKind, Field
+from ..declare.operation import OpDef
+from ..declare.relations import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, Problem, Rule
+from ..diag import TileError
+from ..ir import Block, Op, UnknownOp, Value, full_name
+from ..ops import Module
+from ..types import Tile, Type, quoted
+from .hints import warnings
+from .signatures import Getter, ends, says_all, signature
+
+MAX_ERRORS = 100
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violation: the operation, NVIDIA's message, and where it can be seen (operand or attribute `field`)."""
+
+    op: Op
+    message: str
+    field: str = ""
+    notes: tuple[str, ...] = ()
+    related: tuple[tuple[Op, str], ...] = ()
+    """Other operations that the message is about, each with what to say of it."""
+    warning: bool = False
+    """The module is legal all the same."""
+
+
+class Hints(Enum):
+    """What to do about optimization hints that NVIDIA's compiler does not know."""
+
+    IGNORE = "ignore"
+    WARN = "warn"
+    ERROR = "error"
+
+
+def verify(
+    module: Module,
+    *,
+    stop: str | None = None,
+    max_errors: int = MAX_ERRORS,
+    hints: Hints = Hints.IGNORE,
+    dominance: bool = True,
+) -> list[Finding]:
+    """All violations in a module, in the order in which NVIDIA's verifier would find them; none means it is legal.
+
+    `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong. A module that was just read
+    from bytecode needs no look at `dominance`: there an operand is a number of what is defined.
+    """
+    found: list[Finding] = []
+    limit = 1 if stop == "mlir" else max_errors
+    errors = 0
+    # MLIR looks at dominance only when everything else is right.
+    searches = (_walk(module, hints), _dominance(module) if dominance else ())
+    for search in searches:
+        for finding in search:
+            found.append(finding)
+            errors += not finding.warning
+            if errors >= limit:
+                return found
+    return found
+
+
+def check(module: Module, file: str = "") -> None:
+    """Raise the first violation as a TileError."""
+    for finding in verify(module, max_errors=1):
+        raise as_error(finding, file)
+
+
+def as_error(finding: Finding, file: str = "") -> TileError:
+    notes = (*finding.notes, *(text for _, text in finding.related))
+    return TileError(finding.message, file=file, field=finding.field, notes=notes)
+
+
+# ---------------------------------------------------------------- the walk
+
+
+class _Passed(dict[type[Op], tuple[Getter, set[Any], set[Any], bool]]):
+    """For each class how to get an operation's signature, which are legal, which of them say it all, and whether they
+    do for a block's last operation together with the parent's name. It lives for one search."""
+
+    def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any], set[Any], bool]:
+        legal: set[Any] = set()
+        found = self[cls] = (signature(cls), legal, legal if says_all(cls) else set(), ends(cls))
+        return found
+
+
+def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
+    """Each operation before what it holds, and once more after it, with an explicit stack."""
+    scene = _Scene(module, hints)
+    passed = _Passed()
+    met = scene.locations.add
+    stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
+    while stack:
+        ops, block = stack[-1]
+        for o in ops:
+            met(o.loc)
+            get, legal, enough, last = passed[o.__class__]
+            try:
+                mine = get(o)
+                if mine in enough:
+                    continue
+                if last and block is not None and block.ops[-1] is o and scene.ancestors:
+                    mine = (mine, scene.ancestors[-1].name)
+                    if mine in legal:
+                        continue
+                known = mine in legal
+            except (AttributeError, TypeError):
+                mine, known = None, False  # a field that is missing or of a wrong kind
+            findings = scene.before(o, block, known)
+            yield from findings
+            if not findings and mine is not None:
+                legal.add(mine)
+            if o.nested and (blocks := o.blocks):
+                scene.enter(o)
+                stack.append((iter(()), None))  # where it ends, `o` is done
+                stack += [(iter(b.ops), b) for b in reversed(blocks)]
+                break
+        else:
+            stack.pop()
+            if block is None and stack:
+                yield from scene.leave()
+
+
+class _Scene:
+    """Where the walk is: the operations around, which of them are wrong, and those that refer to symbols."""
+
+    def __init__(self, module: Module, hints: Hints) -> None:
+        self.module, self.hints = module, hints
+        self.ancestors: list[Op] = []
+        self.broken: set[Op] = set()
+        self.referring: list[Op] = []
+        self.first_inside: list[int] = []
+        self.locations: set[Attr | None] = set()
+        """those met in the innermost function so far"""
+        self.outer_locations: list[set[Attr | None]] = []
+
+    def before(self, o: Op, block: Block | None, known: bool) -> list[Finding]:
+        """What can be said of an operation before looking inside; types and attributes are right if `known`."""
+        if o.check_symbols is not None:
+            self.referring.append(o)
+        first = _before(o, block, self.ancestors, known)
+        if first is not None:
+            self.broken.add(o)
+            return [first]
+        findings = [] if self.hints is Hints.IGNORE else list(_hints(o, self.hints))
+        if any(not finding.warning for finding in findings):
+            self.broken.add(o)
+        return findings
+
+    def enter(self, o: Op) -> None:
+        self.ancestors.append(o)
+        self.first_inside.append(len(self.referring))
+        if o.check_locations is not None:
+            self.outer_locations.append(self.locations.copy())
+            self.locations.clear()
+
+    def leave(self) -> list[Finding]:
+        """What can be said of the innermost operation once everything inside is seen."""
+        o, first = self.ancestors.pop(), self.first_inside.pop()
+        inside: set[Attr | None] = set()
+        if o.check_locations is not None:
+            inside = self.locations.copy()
+            self.locations.update(self.outer_locations.pop())
+        if o in self.broken or isinstance(o, UnknownOp):
+            return []
+        if o.opdef.implicit and (found := _terminators(o)) is not None:
+            return [found]
+        findings: list[Finding] = []
+        if SYMBOL_TABLE in o.opdef.traits:
+            findings += [*_symbols(o), *_references(self.referring[first:], self.module)]
+        if o.check_regions is not None and (answer := o.check_regions()) is not None:
+            findings.append(_finding(o, answer))
+        if o.check_locations is not None and (answer := o.check_locations(inside)) is not None:
+            findings.append(_finding(o, answer))
+        return findings
+
+
+def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
+    return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
+
+
+def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool) -> Finding | None:
+    """What can be said before looking inside: NVIDIA's order is structure, attributes, operands, results, rules."""
+    if isinstance(o, UnknownOp):
+        return None
+    opdef = o.opdef
+    if (first := _structure(o, opdef, block, ancestors)) is not None:
+        return first
+    for check_all in () if known else (_attributes, _values, _rules):
+        if (first := next(check_all(o, opdef), None)) is not None:
+            return first
+    return _own(o, ancestors)
+
+
+def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Finding | None:
+    if opdef.parents and ancestors and not _in_parents(ancestors[-1], opdef):
+        allowed = ", ".join(f"cuda_tile.{name}" for name in opdef.parents)
+        return op_error(o, f"expects parent op to be one of '{allowed}'")
+    for index, f in enumerate(opdef.regions):
+        inner = getattr(o, f.attr)
+        if inner is None:
+            if f.arity == "one":
+                problem = f"region #{index} ('{f.name}') failed to verify constraint: region with 1 blocks"
+                return op_error(o, problem)
+            continue
+        if not inner.ops and SYMBOL_TABLE not in opdef.traits:
+            return op_error(o, "expects a non-empty block")
+        if inner.args and NO_REGION_ARGS in opdef.traits:
+            return op_error(o, f"region #{index} should have no arguments")
+    if TERMINATOR in opdef.traits and block is not None and block.ops[-1] is not o:
+        return op_error(o, "must be the last operation in the parent block")
+    if SYMBOL in opdef.traits and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
+        return op_error(o, "symbol's parent must have the SymbolTable trait")
+    return None
+
+
+def _in_parents(parent: Op, opdef: OpDef) -> bool:
+    # The test-only function may hold what an entry may.
+    return parent.name in opdef.parents or (parent.name == "testing$func" and "entry" in opdef.parents)
+
+
+# ---------------------------------------------------------------- what the table says
+
+
+def _attributes(o: Op, opdef: OpDef) -> Iterator[Finding]:
+    for f in opdef.attrs:
+        value = getattr(o, f.attr)
+        if f.minimum is not None and value < f.minimum:
+            width = 32 if f.kind is AttrKind.I32 else 64
+            what = "non-negative" if width == 32 else "minimum"
+            limit = "whose value is non-negative" if what == "non-negative" else f"whose minimum value is {f.minimum}"
+            problem = f"attribute '{f.name}' failed to satisfy constraint: {width}-bit signless integer attribute"
+            yield op_error(o, f"{problem} {limit}", f.name)
+
+
+def _values(o: Op, opdef: OpDef) -> Iterator[Finding]:
+    for what, fields in (("operand", opdef.operands), ("result", opdef.outs)):
+        index = 0
+        for f in fields:
+            for value in _flat(o, f):
+                if not f.kind.ok(value.type):
+                    many = "variadic of " if f.arity == "var" else ""
+                    got = f"must be {many}{f.kind.text}, but got {quoted(value.type)}"
+                    yield op_error(o, f"{what} #{index} {got}", f.name)
+                index += 1
+
+
+def _flat(o: Op, f: Field) -> tuple[Value, ...]:
+    value = getattr(o, f.attr)
+    if f.arity == "var":
+        many: tuple[Value, ...] = value
+        return many
+    return () if value is None else (value,)
+
+
+def _rules(o: Op, opdef: OpDef) -> Iterator[Finding]:
+    for rule in opdef.rules:
+        if not (agrees(o, opdef, rule) if rule.test is None else rule.test(o)):
+            yield op_error(o, rule.problem, rule.names[-1])
+
+
+def agrees(o: Op, opdef: OpDef, rule: Rule) -> bool:
+    """Whether the values that a rule names agree; a tuple of values is compared item by item."""
+    groups = [[v.type for v in _flat(o, opdef.field(name))] for name in rule.names]
+    if len(groups) == 1:
+        groups = [[t] for t in groups[0]]
+    first = [_aspect(t, rule.what) for t in groups[0]] if groups else []
+    return all([_aspect(t, rule.what) for t in group] == first for group in groups[1:])
+
+
+def _aspect(t: Type, what: str) -> object:
+    if what == "type" or not isinstance(t, Tile):
+        return t
+    return {"shape": t.shape, "rank": t.rank, "element type": t.element}[what]
+
+
+def _own(o: Op, ancestors: list[Op]) -> Finding | None:
+    """The op's own rules: `check`, then `check_nested`, which also sees what is around it."""
+    answer = None if o.check is None else o.check()
+    if answer is None and o.check_nested is not None:
+        answer = o.check_nested(ancestors)
+    return None if answer is None else _finding(o, answer)
+
+
+def _finding(o: Op, answer: str | Problem) -> Finding:
+    problem = Problem(answer) if isinstance(answer, str) else answer
+    target = problem.op or o
+    message = problem.message if problem.bare else f"'{full_name(target)}' op {problem.message}"
+    return Finding(target, message, problem.field, problem.notes, problem.related)
+
+
+def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
+    """Hints that the compiler ignores, where somebody wants to know."""
+    if isinstance(o, UnknownOp):
+        return
+    for f in o.opdef.attrs:
+        value = getattr(o, f.attr) if f.kind is AttrKind.HINTS else None
+        if value is None:
+            continue
+        said = list(warnings(value.value, f.hints))
+        yield from (Finding(o, text, f.name, warning=True) for text in said)
+        if said and mode is Hints.ERROR:
+            yield op_error(o, "Optimization hints verification failed", f.name)
+
+
+# ---------------------------------------------------------------- what needs the inside
+
+
+def _terminators(o: Op) -> Finding | None:
+    """Each block ends with a terminator, and with one that fits."""
+    opdef = o.opdef
+    for block in o.blocks:
+        last = block.ops[-1]
+        if not isinstance(last, UnknownOp):
+            if last.opdef.mnemonic == opdef.implicit:
+                continue
+            if not last.opdef.has(TERMINATOR):
+                return Finding(last, f"block with no terminator, has '{full_name(last)}'")
+        if not _ends(last, opdef):
+            implied = f"cuda_tile.{opdef.implicit}"
+            return op_error(
+                o,
+                f"expects regions to end with '{implied}', found '{full_name(last)}'",
+                notes=(f"in custom textual format, the absence of terminator implies '{implied}'",),
+            )
+    return None
+
+
+def _references(referring: list[Op], module: Module) -> Iterator[Finding]:
+    known = {g.sym_name: g for g in reversed(module.globals)} if referring else {}
+    for inner in referring:
+        if (answer := inner.check_symbols(known)) is not None:
+            yield _finding(inner, answer)
+
+
+def _ends(last: Op, opdef: OpDef) -> bool:
+    """A region ends with its implicit terminator, or if it is one of `if` and `loop`, leaves earlier."""
+    return (
+        opdef.mnemonic in ("if", "loop")
+        and not isinstance(last, UnknownOp)
+        and (opdef.mnemonic in last.opdef.parents or last.name == "return")
+    )
+
+
+def _symbols(o: Op) -> Iterator[Finding]:
+    seen: dict[str, Op] = {}
+    for inner in o.blocks[0].ops if o.blocks else ():
+        name = getattr(inner, "sym_name", None)
+        if name is None:
+            continue
+        if name in seen:
+            yield Finding(
+                inner,
+                f"redefinition of symbol named '{name}'",
+                related=((seen[name], "see existing symbol definition here"),),
+            )
+        seen.setdefault(name, inner)
+
+
+# ---------------------------------------------------------------- dominance
+
+
+def _dominance(module: Module) -> Iterator[Finding]:
+    """Every operand is defined before its use, in the same block or one around it, and not across an isolated op."""
+    visible: dict[Value, int] = {}
+    level = 0  # how many isolated operations are around
+    # Blocks to enter, blocks in progress with how many values were visible outside, and operations to finish.
+    todo: list[Any] = [(iter([module]), 0)]
+    while todo:
+        item = todo[-1]
+        if isinstance(item, Block):
+            todo[-1] = (iter(item.ops), len(visible))
+            for value in item.args:
+                visible[value] = level
+            continue
+        if isinstance(item, Op):
+            todo.pop()
+            level -= _isolated(item)
+            for value in item.results:
+                visible[value] = level
+            continue
+        ops, outside = item
+        for o in ops:
+            for value in o.operands:
+                if visible.get(value) != level:
+                    yield from _operands_visible(o, visible, level)
+                    break
+            if o.nested and (blocks := o.blocks):
+                level += _isolated(o)
+                todo += [o, *reversed(blocks)]
+                break
+            for value in o.results:
+                visible[value] = level
+        else:
+            todo.pop()
+            while len(visible) > outside:
+                visible.popitem()
+
+
+def _isolated(o: Op) -> bool:
+    return not isinstance(o, UnknownOp) and o.opdef.has(ISOLATED)
+
+
+def _operands_visible(o: Op, visible: dict[Value, int], level: int) -> Iterator[Finding]:
+    for index, value in enumerate(o.operands):
+        defined = visible.get(value)
+        if defined is None:
+            yield op_error(o, f"operand #{index} does not dominate this use")
+        elif defined < level:
+            note = "required by region isolation constraints"
+            yield op_error(o, "using value defined outside the region", notes=(note,))

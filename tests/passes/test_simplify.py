@@ -1,0 +1,306 @@
+"""The expression simplifier: what becomes of expressions, and that it ends, stays out of regions and is idempotent."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+import tilery
+from support.execution import Draw, printed
+from support.oracle import corpus_files
+from tilery.bytecode.reader import read
+from tilery.ir import clone, difference, walk
+from tilery.ops import Module
+from tilery.passes import documented as described
+from tilery.passes.documented import documented
+from tilery.passes.simplify import simplify
+from tilery.rewrite import Report
+from tilery.smith import smith
+from tilery.verifier.verify import verify
+
+HEAD = """%zero = constant <i32: 0> : tile<i32>
+%one = constant <i32: 1> : tile<i32>
+%two = constant <i32: 2> : tile<i32>
+%true = constant <i1: true> : tile<i1>
+"""
+
+
+def parse(body: str, kind: str = "i32") -> Module:
+    args = "%x: tile<i32>, %y: tile<i32>, %z: tile<i32>, %c: tile<i1>, %d: tile<i1>"
+    text = f"entry @k(%p: tile<ptr<{kind}>>, {args}) {{\n{HEAD}{body}\n"
+    text += f"%t = store_ptr_tko weak %p, %r : tile<ptr<{kind}>>, tile<{kind}> -> token\nreturn\n}}"
+    return tilery.parse(f"cuda_tile.module @m {{\n{text}\n}}")
+
+
+def names(module: Module) -> list[str]:
+    """What is computed, constants and the frame left out."""
+    frame = ("module", "entry", "constant", "store_ptr_tko", "return")
+    return [o.name for o in walk(module) if o.name not in frame]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "left"),
+    [
+        ("%a = xori %c, %true : tile<i1>\n%r = xori %a, %true : tile<i1>", "i1", []),
+        (
+            "%a = xori %c, %true : tile<i1>\n%b = xori %d, %true : tile<i1>\n%e = andi %a, %b : tile<i1>\n"
+            "%r = xori %e, %true : tile<i1>",
+            "i1",
+            ["ori"],
+        ),
+        (
+            "%a = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n%r = xori %a, %true : tile<i1>",
+            "i1",
+            ["cmpi"],
+        ),
+        ("%a = andi %c, %d : tile<i1>\n%r = andi %a, %c : tile<i1>", "i1", ["andi"]),
+        ("%a = xori %c, %true : tile<i1>\n%r = andi %a, %c : tile<i1>", "i1", []),
+        ("%a = ori %c, %d : tile<i1>\n%r = andi %a, %c : tile<i1>", "i1", []),
+        ("%a = addi %x, %one : tile<i32>\n%r = addi %a, %two : tile<i32>", "i32", ["addi"]),
+        ("%a = addi %x, %y : tile<i32>\n%r = subi %a, %y : tile<i32>", "i32", []),
+        (
+            "%a = muli %x, %two : tile<i32>\n%b = muli %x, %one : tile<i32>\n%r = addi %a, %b : tile<i32>",
+            "i32",
+            ["muli"],
+        ),
+        ("%r = muli %x, %zero : tile<i32>", "i32", []),
+        ("%a = addi %x, %one : tile<i32>\n%r = cmpi equal %a, %one, signed : tile<i32> -> tile<i1>", "i1", ["cmpi"]),
+        ("%r = cmpi less_than %x, %zero, unsigned : tile<i32> -> tile<i1>", "i1", []),
+        (
+            "%s = select %c, %one, %two : tile<i1>, tile<i32>\n"
+            "%r = cmpi equal %s, %one, signed : tile<i32> -> tile<i1>",
+            "i1",
+            [],
+        ),
+        ("%r = select %c, %x, %x : tile<i1>, tile<i32>", "i32", []),
+        ("%n = xori %c, %true : tile<i1>\n%r = select %n, %x, %y : tile<i1>, tile<i32>", "i32", ["select"]),
+        ("%e = exti %x signed : tile<i32> -> tile<i64>\n%r = trunci %e : tile<i64> -> tile<i32>", "i32", []),
+        ("%a = mini %x, %y signed : tile<i32>\n%r = mini %a, %x signed : tile<i32>", "i32", ["mini"]),
+    ],
+)
+def test_simplified(body: str, kind: str, left: list[str]) -> None:
+    module = parse(body, kind)
+    simplify(module, Report())
+    assert names(module) == left
+    assert not list(verify(module))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "%r = addi %x, %y : tile<i32>",
+        "%a = addi %x, %y : tile<i32>\n%r = muli %a, %two : tile<i32>",
+        "%a = divi %x, %y signed : tile<i32>\n%r = subi %a, %z : tile<i32>",
+    ],
+)
+def test_nothing_better(body: str) -> None:
+    """What has no simpler form is the same operation as before, not an equal one."""
+    module = parse(body)
+    before = clone(module)
+    report = Report()
+    simplify(module, report)
+    assert not [n for n in report.counts if n != "dead"]
+    assert names(module) == names(before)
+
+
+def test_shared_parts_stay() -> None:
+    """A form with fewer operations of its own is no gain where the old parts are needed anyway."""
+    module = parse(
+        "%a = addi %x, %one : tile<i32>\n%b = addi %a, %y : tile<i32>\n%m = muli %a, %b : tile<i32>\n"
+        "%r = addi %m, %a : tile<i32>"
+    )
+    simplify(module, Report())
+    assert names(module) == ["addi", "addi", "muli", "addi"]
+
+
+def test_a_value_from_a_branch_is_not_used_outside() -> None:
+    """Expressions are known only where they dominate."""
+    module = parse(
+        "%i = if %c -> (tile<i32>) {\n%a = muli %x, %y : tile<i32>\nyield %a : tile<i32>\n} else {\n"
+        "%a = muli %y, %x : tile<i32>\n%b = addi %a, %one : tile<i32>\nyield %b : tile<i32>\n}\n"
+        "%m = muli %x, %y : tile<i32>\n%r = subi %i, %m : tile<i32>"
+    )
+    simplify(module, Report())
+    assert not list(verify(module))
+    assert names(module).count("muli") == 3
+
+
+def test_regions_are_never_touched() -> None:
+    module = parse("%r = if %true -> (tile<i32>) {\nyield %x : tile<i32>\n} else {\nyield %y : tile<i32>\n}")
+    simplify(module, Report())
+    assert "if" in names(module)
+
+
+def test_signed_masks_are_left_alone() -> None:
+    """Whether a signed i1 holds 1 or -1 is not defined."""
+    module = parse("%r = cmpi less_than %c, %true, signed : tile<i1> -> tile<i1>", "i1")
+    simplify(module, Report())
+    assert names(module) == ["cmpi"]
+
+
+def chain(length: int, op: str) -> str:
+    lines, last = [], "%x"
+    for i in range(length):
+        lines.append(f"%a{i} = {op} {last}, {('%y', '%z', '%one')[i % 3]} : tile<i32>")
+        last = f"%a{i}"
+    return "\n".join([*lines, f"%r = {op} {last}, %y : tile<i32>"])
+
+
+@pytest.mark.parametrize("op", ["addi", "andi", "xori", "muli"])
+def test_long_chains_take_linear_time(op: str) -> None:
+    """Deep expressions are cut, long ones are not joined for ever, and nothing recurses."""
+    short, long = (calls_to_simplify(chain(length, op)) for length in (500, 2_000))
+    assert long < 6 * short
+
+
+def calls_to_simplify(text: str) -> int:
+    """How many calls of functions it takes, which is what time depends on."""
+    module = parse(text)
+    count = 0
+
+    def called(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(called)
+    try:
+        simplify(module, Report())
+    finally:
+        sys.setprofile(None)
+    assert not list(verify(module))
+    return count
+
+
+def test_deterministic() -> None:
+    texts = set()
+    for _ in range(2):
+        module = parse(chain(50, "addi") + "\n")
+        simplify(module, Report())
+        texts.add(tilery.show(module))
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_modules(seed: int) -> None:
+    """Random modules stay legal, and a second run changes nothing."""
+    module = smith(seed, size=60)
+    for run in (simplify, documented):
+        run(module, Report())
+        assert not [w for w in verify(module) if not w.warning]
+        before = clone(module)
+        run(module, Report())
+        assert difference(before, module) is None
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_programs_print_the_same(seed: int) -> None:
+    """Random programs with loops and branches print the same before and after."""
+    module = Draw(seed).module(60)
+    for run in (simplify, documented):
+        after = clone(module)
+        run(after, Report())
+        assert not [w for w in verify(after) if not w.warning]
+        rows = [[0, 0, 3, 5], [0, 1, 0, 1], [1, 0, -1, 2], [1, 1, 7, 7]]
+        expected = printed(module, rows)
+        if expected is not None:
+            assert printed(after, rows, steps=100_000) == expected
+
+
+def test_corpus() -> None:
+    """Real files stay legal, and a second run changes nothing."""
+    files = corpus_files(40)
+    if not files:
+        pytest.skip("the corpus is not here")
+    for path in files:
+        module = read(path.read_bytes())
+        documented(module, Report())
+        assert not [w for w in verify(module) if not w.warning], path
+        again = Report()
+        documented(module, again)
+        assert not again.counts, path
+
+
+# ---------------------------------------------------------------- the described canonicalizer
+
+
+@pytest.mark.parametrize(
+    ("body", "rule"),
+    [
+        ("%r = select %true, %x, %y : tile<i1>, tile<i32>", "ReplaceConstantSelect"),
+        ("%r = select %c, %x, %x : tile<i1>, tile<i32>", "ReplaceIdenticalSelect"),
+        (
+            "%n = xori %c, %true : tile<i1>\n%r = select %n, %x, %y : tile<i1>, tile<i32>",
+            "InverseConditionSelect",
+        ),
+    ],
+)
+def test_described_select_rules_count_by_name(body: str, rule: str) -> None:
+    report = Report()
+    documented(parse(body), report)
+    assert report.counts[rule] == 1
+
+
+def test_described_addf_fold() -> None:
+    module = tilery.parse(
+        """cuda_tile.module @m { entry @k() {
+          %a = constant <f32: 0.1> : tile<f32>
+          %b = constant <f32: 0.2> : tile<f32>
+          %r = addf %a, %b rounding<zero> : tile<f32>
+          %s = mulf %r, %b : tile<f32>
+          print_tko "%f", %s : tile<f32> -> token
+          return } }"""
+    )
+    report = Report()
+    documented(module, report)
+    assert report.counts["fold_addf"] == 1
+    assert "mulf" in names(module)  # of the floats only addf is folded
+
+
+NESTED = """
+%r = if %c -> (tile<i32>) {
+  %inner = if %d -> (tile<i32>) {
+    %v = muli %x, %y : tile<i32>
+    yield %v : tile<i32>
+  } else {
+    yield %x : tile<i32>
+  }
+  yield %inner : tile<i32>
+} else {
+  yield %z : tile<i32>
+}"""
+JOINED = """
+%both = andi %c, %d : tile<i1>
+%r = if %both -> (tile<i32>) {
+  %v = muli %x, %y : tile<i32>
+  yield %v : tile<i32>
+} else {
+  yield %z : tile<i32>
+}"""
+
+
+def test_nested_ifs_are_joined_only_where_that_is_right() -> None:
+    """The description joins these; with %c = 1 and %d = 0 the result would be %z instead of %x."""
+    z3 = pytest.importorskip("z3", reason="z3-solver is not installed")
+    from passes.test_proofs import share_arguments
+    from support.proofs import Meaning, refines
+
+    original, wrong, ours = parse(NESTED), parse(JOINED), parse(NESTED)
+    documented(ours, Report())
+    meaning = Meaning()
+    stored = []
+    for module in (original, wrong, ours):
+        share_arguments(original, module, meaning)
+        (store,) = [o for o in walk(module) if o.name == "store_ptr_tko"]
+        stored.append(meaning.of(store.operands[1]))
+    assert refines(stored[0], stored[2]) is None
+    c, d = (meaning.of(v)[0] for v in original.body.ops[0].blocks[0].args[4:6])
+    solver = z3.Solver()
+    solver.add(stored[0][0] != stored[1][0], c == 1, d == 0)
+    assert solver.check() == z3.sat
+    assert refines(stored[0], stored[1]) is not None
+
+
+def test_the_description_has_no_other_rules() -> None:
+    ours = {rule.name for rule in described.rule.all()}
+    assert {"select_to_exti", "select_to_not", "select_constants"}.isdisjoint(ours)

@@ -1,0 +1,226 @@
+"""Executing random modules by their contract: buffers with random bits, and everything a launch leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tilery import ops
+from tilery.attrs import Dense, IntAttr
+from tilery.attrs import MemoryOrderingSemantics as Ordering
+from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.machine import Limits
+from tilery.engines.reference.numerics.convert import to_f64
+from tilery.engines.reference.tiles import CARRIERS, Array, dense_array
+from tilery.ir import Block, Op, Value, clone, walk
+from tilery.ops import Entry, Module
+from tilery.rewrite.editing import replace_uses
+from tilery.smith import Buffer, Contract, Launch, smith_with_contract
+from tilery.types import I4, I32, TF32, Function, Ptr, Scalar, Tile
+from tilery.version import SUPPORTED
+
+MOST = 1 << 16
+"""Elements of a value, over all tile blocks, above which it is not stored only to be seen."""
+
+
+def run_contract(
+    module: Module,
+    contract: Contract,
+    *,
+    seed: int = 0,
+    given: Sequence[list[Any]] = (),
+    batch: int | None = None,
+    limits: Limits | None = None,
+) -> list[bytes]:
+    """What all launches leave in buffers and globals, and what they print; with the given arguments, or random ones.
+
+    >>> from tilery.smith import smith_with_contract
+    >>> module, contract = smith_with_contract(7)
+    >>> run_contract(module, contract) == run_contract(module, contract, batch=1)
+    True
+    """
+    left = []
+    for number, launch in enumerate(contract.launches):
+        args = given[number] if given else arguments(launch, seed + number)
+        printed: list[str] = []
+        loaded = Loaded(module)
+        kernel = loaded.kernel(launch.entry)
+        kernel.launch(launch.grid, args, batch=batch, limits=limits, output=printed.append)
+        left += [a.tobytes() for a in args if isinstance(a, np.ndarray)]
+        left += [loaded.content(name) for name in loaded.globals]
+        left.append("".join(printed).encode())
+    return left
+
+
+def arguments(launch: Launch, seed: int) -> list[Any]:
+    """Buffers with random bits, and the scalars of the contract."""
+    rng = np.random.default_rng(seed)
+    args: list[Any] = []
+    for argument in launch.args:
+        dtype = CARRIERS[argument.element.name if isinstance(argument, Buffer) else argument.type.name]
+        if isinstance(argument, Buffer):
+            raw = rng.integers(0, 256, argument.count * dtype.itemsize, np.uint8)
+            args.append(raw & 1 if argument.element.bits == 1 else raw.view(f"u{dtype.itemsize}"))
+        elif isinstance(argument, IntAttr):
+            args.append(argument.bits)
+        else:
+            # An array of tf32 has them in the upper bits of f32.
+            bits = np.array([argument.bits << (13 if argument.type is TF32 else 0)], f"u{dtype.itemsize}")
+            with np.errstate(invalid="ignore"):
+                args.append(float(to_f64(bits.view(dtype), argument.type)[0]))
+    return args
+
+
+# ---------------------------------------------------------------- letting every value be seen
+
+BRANCHING = {
+    "for": 3,
+    "Control Flow": 2,
+    "Integer": 3,
+    "Core": 2,
+    "Floating Point": 2,
+    "Memory": 2,
+    "Views": 1,
+    "Conversions": 1,
+}
+"""A mix in which loops and branches nest, so that passes on them have something to do."""
+
+
+def drawn(seed: int) -> tuple[Module, Contract]:
+    """A random module to execute, with all its values seen: versions take turns, every other module branches a lot."""
+    version = SUPPORTED[seed % len(SUPPORTED)]
+    mix = BRANCHING if seed // len(SUPPORTED) % 2 else None
+    return observed(*smith_with_contract(seed, version=version, size=40, mix=mix))
+
+
+def observed(module: Module, contract: Contract, every: bool = False) -> tuple[Module, Contract]:
+    """A copy of a random module that also stores every value that it computes and does not use, and its contract.
+
+    With `every`, it stores those that it uses, too, if they are defined: where results first differ is the operation to
+    look at.
+    """
+    copy: Module = clone(module)
+    launches = []
+    for launch in contract.launches:
+        entry = copy.entry(launch.entry)
+        blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+        buffers = _store_values(entry, blocks, every)
+        launches.append(replace(launch, args=(*launch.args, *buffers)))
+    return copy, Contract(tuple(launches))
+
+
+def _store_values(entry: Entry, blocks: int, every: bool) -> list[Buffer]:
+    """Add a parameter and a store for each tile of an entry's own block that is not used, or for each one."""
+    body = entry.body
+    used = {v for o in walk(body) for v in o.operands}
+    values = [v for o in body.ops for v in o.results if v not in used or (every and _defined(o))]
+    last = body.ops.pop()
+    index = _linear_index(body)
+    buffers = []
+    for value in values:
+        t = value.type
+        if isinstance(t, Tile) and isinstance(t.element, Scalar) and t.element is not I4 and t.size * blocks <= MOST:
+            base = Value(Tile((), Ptr(t.element)), body)
+            body.args.append(base)
+            _store(body, base, index, value, t)
+            buffers.append(Buffer(t.element, t.size * blocks, written=True))
+    body.ops.append(last)
+    entry.function_type = Function([v.type for v in body.args])
+    return buffers
+
+
+def _defined(o: Op) -> bool:
+    """Whether the results are the same everywhere: addresses are not, nor is what a mask leaves out."""
+    if isinstance(o, ops.LoadPtrTko):
+        return o.mask is None or o.paddingValue is not None
+    masked = isinstance(o, (ops.AtomicCASTko, ops.AtomicRMWTko)) and o.mask is not None
+    return not masked and not isinstance(o, ops.PtrToInt)
+
+
+def _add(body: Block, o: Any) -> Value:
+    body.ops.append(o)
+    result: Value = o.results[0]
+    return result
+
+
+def _linear_index(body: Block) -> Value:
+    """The number of the tile block, x running fastest."""
+    here, size = ops.GetTileBlockId(), ops.GetNumTileBlocks()
+    body.ops += [here, size]
+    row = _add(body, ops.MulI(lhs=here.blockId_z, rhs=size.gridSize_y))
+    row = _add(body, ops.AddI(lhs=row, rhs=here.blockId_y))
+    row = _add(body, ops.MulI(lhs=row, rhs=size.gridSize_x))
+    return _add(body, ops.AddI(lhs=row, rhs=here.blockId_x))
+
+
+def _places(body: Block, base: Value, size: int) -> Value:
+    """Pointers to so many elements."""
+    one = _add(body, ops.Reshape(source=base, result=Value(Tile((1,), base.type.element))))  # type: ignore[attr-defined]  # a pointer
+    row = _add(body, ops.Broadcast(source=one, result=Value(Tile((size,), base.type.element))))  # type: ignore[attr-defined]  # as above
+    return _add(body, ops.Offset(ptr=row, offset=_add(body, ops.Iota(result=Value(Tile((size,), I32))))))
+
+
+def _store(body: Block, base: Value, index: Value, value: Value, t: Tile) -> None:
+    """Store a tile at the place of the tile block in a buffer."""
+    count = _add(body, ops.Constant(value=Dense.of(Tile((), I32), [t.size])))
+    start = _add(body, ops.Offset(ptr=base, offset=_add(body, ops.MulI(lhs=index, rhs=count))))
+    places = _places(body, start, t.size)
+    flat = _add(body, ops.Reshape(source=value, result=Value(Tile((t.size,), t.element))))
+    _add(body, ops.StorePtrTko(memory_ordering_semantics=Ordering.WEAK, destination=places, value=flat))
+
+
+# ---------------------------------------------------------------- keeping values from a compiler
+
+
+def hidden(module: Module, contract: Contract, integers: bool = False) -> tuple[Module, Contract, list[list[Array]]]:
+    """A copy that loads its constants from memory, so that no compiler knows them: floats, or with `integers` all.
+
+    The last result is for each launch what its added buffers hold.
+    """
+    copy: Module = clone(module)
+    launches, contents = [], []
+    for launch in contract.launches:
+        entry = copy.entry(launch.entry)
+        found = _load_constants(entry, integers)
+        entry.function_type = Function([v.type for v in entry.body.args])
+        buffers = (Buffer(element, content.size, written=False) for element, content in found)
+        launches.append(replace(launch, args=(*launch.args, *buffers)))
+        contents.append([content for _, content in found])
+    return copy, Contract(tuple(launches)), contents
+
+
+def _load_constants(entry: Entry, integers: bool) -> list[tuple[Scalar, Array]]:
+    """Replace constants by loads from new parameters; their types, and what they point to."""
+    found, front, values = [], Block([], []), {}
+    for block in [b for o in walk(entry) for b in o.blocks]:
+        kept = []
+        for o in block.ops:
+            # Elements of four bits have no address of their own.
+            if isinstance(o, ops.Constant) and o.value.element.bits != 4 and (integers or o.value.element.is_float):
+                base = Value(Tile((), Ptr(o.value.element)), entry.body)
+                entry.body.args.append(base)
+                values[o.result], content = _load_constant(front, base, o.value)
+                found.append((o.value.element, content))
+            else:
+                kept.append(o)
+        block.ops[:] = kept
+    entry.body.ops[:0] = front.ops
+    replace_uses(entry, values)
+    return found
+
+
+def _load_constant(body: Block, base: Value, value: Dense) -> tuple[Value, Array]:
+    """The constant as a load, and what the memory holds: one element where all are equal."""
+    t, content = value.type, dense_array(value).reshape(-1)
+    if len(value.stored()) == 1:
+        loaded = _add(body, ops.LoadPtrTko(memory_ordering_semantics=Ordering.WEAK, source=base))
+        ones = _add(body, ops.Reshape(source=loaded, result=Value(Tile((1,) * t.rank, t.element))))
+        made = _add(body, ops.Broadcast(source=ones, result=Value(t)))
+        content = content[:1]
+    else:
+        row = ops.LoadPtrTko(memory_ordering_semantics=Ordering.WEAK, source=_places(body, base, t.size))
+        made = _add(body, ops.Reshape(source=_add(body, row), result=Value(t)))
+    return made, np.ascontiguousarray(content).view(f"u{content.itemsize}")

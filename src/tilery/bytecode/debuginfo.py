@@ -8,10 +8,10 @@ from operator import attrgetter
 from typing import Any
 
 from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc, DISubprogram, Loc, place_in_scope
-from ..declare.codegen import build
+from ..declare.codegen import GiveUp, build
 from ..declare.fastclass import dataclass
 from ..diag import TileError
-from .wire import Cursor, Trip, enclose, put_varint, wide
+from .wire import Cursor, enclose, put_varint, wide
 
 Scope = (DISubprogram, DILexicalBlock)
 
@@ -118,7 +118,7 @@ def quick_reader(tag: int) -> Quick:
     """What reads an entry of a kind, and says where it ends, if all that it refers to is known; else it trips."""
     row = _BY_TAG[tag]
     make = place_in_scope if row.cls is DILoc else row.cls
-    names: dict[str, Any] = {"wide": wide, "Trip": Trip, "make": make}
+    names: dict[str, Any] = {"wide": wide, "GiveUp": GiveUp, "make": make}
     lines = ["def bind(data, at, strings, known):"]
     for p in row.parts:
         lines += ["    n = data[at]", "    at += 1", "    if n > 127: n, at = wide(data, at - 1)"]
@@ -128,7 +128,7 @@ def quick_reader(tag: int) -> Quick:
             lines.append(f"    {p.attr} = n & 0xFFFFFFFF")
         else:
             names[f"form_{p.attr}"] = p.form
-            lines += [f"    {p.attr} = known[n]", f"    if not isinstance({p.attr}, form_{p.attr}): raise Trip"]
+            lines += [f"    {p.attr} = known[n]", f"    if not isinstance({p.attr}, form_{p.attr}): raise GiveUp"]
     lines += [f"    return make({', '.join(p.attr for p in row.parts)}), at", ""]
     reader: Quick = build(f"reader of {row.cls.__name__}", "\n".join(lines), names)
     return reader

@@ -10,16 +10,16 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..declare.codegen import build, indent
+from ..declare.codegen import GiveUp, build, indent
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
 from ..diag import TileError
 from ..ir import Value
 from ..version import Version
 from .layout import Do, Plan, Step, layout
-from .wire import Trip, wide
+from .wire import wide
 
-TRIPS = (Trip, TileError, IndexError, KeyError, StopIteration)
+TRIPS = (GiveUp, TileError, IndexError, KeyError, StopIteration)
 """What giving up looks like: bytes, values, list entries or table entries that are not there."""
 
 
@@ -75,7 +75,7 @@ def _names(plan: Plan) -> dict[str, Any]:
     names: dict[str, Any] = {
         "new": object.__new__,
         "Value": Value,
-        "Trip": Trip,
+        "GiveUp": GiveUp,
         "wide": wide,
         "plan": plan,
         plan.opdef.cls.__name__: plan.opdef.cls,
@@ -160,7 +160,7 @@ class _Decoder:
                 self._rest(f)
             case Do.REGION_COUNT:
                 self._number()
-                self.out.append(f"if n != {len(self.plan.opdef.regions)}: raise Trip")
+                self.out.append(f"if n != {len(self.plan.opdef.regions)}: raise GiveUp")
 
     def _when(self, bit: int, f: Field, read: Callable[[Field], None]) -> None:
         """Read a field if its flag is set."""
@@ -176,9 +176,9 @@ class _Decoder:
         variadic = any(f.arity == "var" for f in self.plan.results)
         self._number("count")
         if variadic:
-            self.out += [f"count -= {fixed}", "if count < 0: raise Trip"] if fixed else []
+            self.out += [f"count -= {fixed}", "if count < 0: raise GiveUp"] if fixed else []
         else:
-            self.out.append(f"if count != {fixed}: raise Trip")
+            self.out.append(f"if count != {fixed}: raise GiveUp")
 
     def _result(self, f: Field) -> None:
         self._number()
@@ -197,7 +197,7 @@ class _Decoder:
     def _operand_count(self) -> None:
         fixed = sum(f.arity == "one" for f in self.plan.opdef.operands)
         self._number("count")
-        self.out += [f"count -= {fixed}", "if count < 0: raise Trip"] if fixed else []
+        self.out += [f"count -= {fixed}", "if count < 0: raise GiveUp"] if fixed else []
 
     def _operand(self, f: Field) -> None:
         self._value()
@@ -218,7 +218,7 @@ class _Decoder:
         outer, self.out = self.out, []
         self._operand(f)
         inner, self.out = self.out, outer
-        self.out += ["if count > 1: raise Trip", "if count:", *indent(inner, 1), "else:", f"    o.{f.attr} = None"]
+        self.out += ["if count > 1: raise GiveUp", "if count:", *indent(inner, 1), "else:", f"    o.{f.attr} = None"]
 
     # ------------------------------------------------------------ attributes
 
@@ -231,12 +231,12 @@ class _Decoder:
                 self._number()
                 self.out.append(f"o.{f.attr} = strings[n]")
                 if f.kind is AttrKind.SYM_REF:
-                    self.out.append(f"if not o.{f.attr}: raise Trip")
+                    self.out.append(f"if not o.{f.attr}: raise GiveUp")
             case AttrKind.I64 | AttrKind.I32:
                 top = 1 << (63 if f.kind is AttrKind.I64 else 31)
                 self._number()
                 if f.kind is AttrKind.I32:
-                    self.out.append(f"if n >= {2 * top}: raise Trip")
+                    self.out.append(f"if n >= {2 * top}: raise GiveUp")
                 self.out.append(f"o.{f.attr} = n if n < {top} else n - {2 * top}")
             case AttrKind.BOOL:
                 self.out += [f"o.{f.attr} = data[at] != 0", "at += 1"]

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..declare.codegen import build, indent
+from ..declare.codegen import GiveUp, build, indent
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..version import Version
 from .layout import Do, Plan, Step, flag_bits, layout
-from .wire import Trip, put_varint
+from .wire import put_varint
 
 ONE = [bytes([n]) for n in range(128)]
 """The numbers of one byte."""
@@ -74,7 +74,7 @@ _HEAD = [
 
 
 def _names(plan: Plan) -> dict[str, Any]:
-    names: dict[str, Any] = {"Trip": Trip, "ONE": ONE, "long": long, "plan": plan}
+    names: dict[str, Any] = {"GiveUp": GiveUp, "ONE": ONE, "long": long, "plan": plan}
     for f in plan.opdef.fields:
         names[f"field_{f.attr}"] = f
         if f.enum is not None:
@@ -92,7 +92,7 @@ class _Encoder:
 
     def lines(self) -> list[str]:
         plan = self.plan
-        self.out.append("if o.extra: raise Trip")
+        self.out.append("if o.extra: raise GiveUp")
         for f in plan.absent:
             self._absent(f)
         for step in plan.steps:
@@ -201,6 +201,6 @@ class _Encoder:
     def _absent(self, f: Field) -> None:
         """What this version does not have must not be there. A result has no number, so that using it trips."""
         if f.role == "operand":
-            self.out.append(f"if o.{f.attr} is not None: raise Trip")
+            self.out.append(f"if o.{f.attr} is not None: raise GiveUp")
         elif f.role == "attr":
-            self.out.append(f"if o.{f.attr} != field_{f.attr}.default_of(o): raise Trip")
+            self.out.append(f"if o.{f.attr} != field_{f.attr}.default_of(o): raise GiveUp")

@@ -7,6 +7,7 @@ from itertools import repeat
 from typing import Any
 
 from ..attrs import Loc
+from ..declare.codegen import GiveUp
 from ..declare.operation import BY_OPCODE
 from ..declare.relations import TERMINATOR
 from ..ir import Block, Value
@@ -14,7 +15,7 @@ from .body import Body
 from .decoders import Binding, Decoder, decoder
 from .layout import Plan
 from .tables import Tables
-from .wire import Cursor, Trip, wide
+from .wire import Cursor, wide
 
 
 class _Filled(dict[int, Any]):
@@ -42,7 +43,7 @@ class _Decoders(dict[int, Decoder]):
     def _bind(self, opcode: int) -> Decoder:
         opdef = BY_OPCODE.get(opcode)
         if opdef is None or opdef.since > self.tables.version or opdef.mnemonic in ("module", "entry", "global"):
-            raise Trip
+            raise GiveUp
         return decoder(opdef, self.tables.version)(self.binding)
 
     def _long(self, at: int, push: Callable[[Any], None]) -> int:
@@ -63,7 +64,7 @@ def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, place
     at = _run(_Decoders(b, tables), b, c.pos, c.end, block)
     # A decoder may have read beyond the function: then the file is broken.
     if at != c.end:
-        raise Trip
+        raise GiveUp
     c.pos = at
 
 
@@ -78,7 +79,7 @@ def _locations(tables: Tables, index: int, places: bool) -> Callable[[], Any]:
     def decode(entry: int, _: int) -> Any:
         found = read(entry)
         if found is not None and not isinstance(found, Loc):
-            raise Trip
+            raise GiveUp
         return found
 
     return map(_Filled({}, decode).__getitem__, entries).__next__
@@ -142,7 +143,7 @@ def _begin(b: Binding, at: int, frames: list[Frame], o: Any, plan: Plan, index: 
             frames.append((o, plan, index, block, count, outer))
             return at
         if data[at] or f.arity == "one":
-            raise Trip
+            raise GiveUp
         setattr(o, f.attr, None)
         at += 1
         index += 1
@@ -156,4 +157,4 @@ def _begin(b: Binding, at: int, frames: list[Frame], o: Any, plan: Plan, index: 
 
 def _check_end(block: Block) -> None:
     if not block.ops or TERMINATOR not in block.ops[-1].opdef.traits:
-        raise Trip
+        raise GiveUp

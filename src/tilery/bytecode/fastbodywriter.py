@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..attrs import Dense
+from ..declare.codegen import GiveUp
 from ..ir import Block, Op
 from ..ops import Entry
 from ..version import Version
@@ -13,7 +14,6 @@ from .attrcodec import Indices
 from .bodywriter import Body
 from .encoders import ONE, Binding, Encoder, encoder, long
 from .layout import Plan
-from .wire import Trip
 
 Frame = tuple[Iterator[Op], Op, Plan, int, int]
 """What is still to be written around a region: further operations, the one the region belongs to, its plan, which
@@ -39,7 +39,7 @@ class _Encoders(dict[type[Op], Encoder]):
 
     def __missing__(self, cls: type[Op]) -> Encoder:
         if cls.opdef.since > self.version:
-            raise Trip
+            raise GiveUp
         found = self[cls] = encoder(cls.opdef, self.version)(self.binding)
         return found
 

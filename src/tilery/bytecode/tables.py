@@ -7,13 +7,14 @@ from struct import unpack
 from typing import Any
 
 from ..attrs import Attr, Dense, Loc, dense_problem
+from ..declare.codegen import GiveUp
 from ..diag import TileError
 from ..types import Tile, Type, quoted
 from ..version import Version
 from .debuginfo import quick_reader, read_entry
 from .profile import Profile
 from .typecodec import read_count, read_type
-from .wire import Cursor, Mark, Trip, decode_text, enclose, silent
+from .wire import Cursor, Mark, decode_text, enclose, silent
 
 MAX_NESTING = 100
 """How deeply types, attributes and debug entries may refer to one another."""
@@ -313,7 +314,7 @@ class Tables:
             if at <= base + starts[index] <= self.debug.end:
                 known[index] = found
                 return found
-        except (Trip, IndexError, KeyError):
+        except (GiveUp, IndexError, KeyError):
             pass  # something new or something wrong
         return self.debug_entry(index, 0)
 

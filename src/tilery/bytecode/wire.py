@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from ..attrs import Attr
+from ..declare.codegen import GiveUp
 from ..declare.fastclass import dataclass, field, replace
 from ..diag import TileError
 from ..types import Type
@@ -204,10 +205,6 @@ class Cursor:
 # ---------------------------------------------------------------- reading and writing fast
 
 
-class Trip(Exception):
-    """A generated decoder or encoder met something that the walk must look at."""
-
-
 def wide(data: bytes, at: int) -> tuple[int, int]:
     """A variable-length integer of any length, and the place behind it."""
     value = shift = 0
@@ -219,7 +216,7 @@ def wide(data: bytes, at: int) -> tuple[int, int]:
             return value & U64, at
         shift += 7
         if shift > 63:
-            raise Trip
+            raise GiveUp
 
 
 # ---------------------------------------------------------------- writing

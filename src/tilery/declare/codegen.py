@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 
+class GiveUp(Exception):
+    """A fast path met something that only its slow twin handles; the twin takes over."""
+
+
 class _Source:
     """Hands the source to `linecache` when a traceback or a debugger asks for it."""
 

@@ -10,6 +10,7 @@ import re
 from typing import Any, NoReturn
 
 from ...attrs import DILexicalBlock, DILoc, DISubprogram, FileLineCol, Loc
+from ...declare.codegen import GiveUp
 from ...declare.operation import BY_NAME, OpDef
 from ...diag import TileError
 from ...ir import Block
@@ -45,10 +46,6 @@ _SPARE = 10_000
 """How many characters more than the text has may be read a second time."""
 _AHEAD = 8
 """How many tokens behind a line with `else` are looked at: as many as an empty region and a location take."""
-
-
-class GiveUp(Exception):
-    """The piecewise parser must read the text."""
 
 
 class _Known(dict[str, Any]):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...attrs import MemoryOrderingSemantics
-from ...declare.codegen import build
+from ...declare.codegen import GiveUp, build
 from ...declare.fields import INFER, REQUIRED, AttrKind, Field
 from ...declare.operation import BY_NAME, OpDef
 from ...ir import Op, Value
@@ -46,10 +46,6 @@ _PLAIN = {
     AttrKind.I32_ARRAY: r"\[[^\[\]\n]*+\]",
     AttrKind.HINTS: r'<[^<>"\n]*+>',
 }
-
-
-class NotQuick(Exception):
-    """An op whose format has something for which there is no fast path."""
 
 
 class _FormMaker:
@@ -90,7 +86,7 @@ class _FormMaker:
 
     def _group(self, group: Group) -> None:
         if self.optional:
-            raise NotQuick
+            raise GiveUp
         flag = group.anchor.kind is AttrKind.FLAG
         self.optional = True
         self.pattern += "(" if flag else "(?:"
@@ -135,7 +131,7 @@ class _FormMaker:
             case "index-types":
                 self._several_types(f, rf"(?:{_SP},{_SP}{_TYPE})*+")
             case _:
-                raise NotQuick
+                raise GiveUp
 
     def _take(self, variable: str, pattern: str) -> None:
         self.groups.append(variable)
@@ -181,7 +177,7 @@ class _FormMaker:
 
     def _attribute(self, use: Use, pattern: str | None) -> None:
         if pattern is None:
-            raise NotQuick
+            raise GiveUp
         variable = f"a_{use.field.attr}"
         self._take(variable, pattern)
         self.known[variable] = (use, use.field.attr)
@@ -203,7 +199,7 @@ class _FormMaker:
             self.checks.append(f"v_{first} is not None and v_{second} is None and not first_ok(t_{first})")
         for f in self.opdef.operands:
             if f.name not in self.written:
-                raise NotQuick
+                raise GiveUp
             self._operand_type(f, typing_of(self.opdef, f, shown))
 
     def _operand_type(self, f: Field, typing: Typing) -> None:
@@ -220,7 +216,7 @@ class _FormMaker:
             self.env[f"only_{f.attr}"] = typing.only
         source = self.opdef.field(f.name if typing.own else typing.same) if typing.own or typing.same else None
         if source is not None and source.arity == "var":
-            raise NotQuick
+            raise GiveUp
         wanted = f"only_{f.attr}" if source is None else f"t_{source.attr}"
         if f.arity == "opt":
             if typing.own:
@@ -236,7 +232,7 @@ class _FormMaker:
             self.checks.append(f"any([v.type is not only_{f.attr} for v in {value}])")
             return
         if not typing.own:
-            raise NotQuick
+            raise GiveUp
         if self.by_hand:
             self.finds.append(f"{types} = {types} * len({value}) if len({types}) == 1 else {types}")
         self.checks.append(f"len({value}) != len({types}) or any([v.type is not t for v, t in zip({value}, {types})])")
@@ -244,7 +240,7 @@ class _FormMaker:
     def _result_type(self, f: Field, typing: Typing) -> str:
         source = f.name if typing.own else typing.same
         if f.arity == "var":
-            raise NotQuick
+            raise GiveUp
         if source:
             return f"t_{self.opdef.field(source).attr}"
         if typing.only is not None:
@@ -265,7 +261,7 @@ class _FormMaker:
             elif f.name in self.written:
                 lines.append(f"o.{f.attr} = a_{f.attr}")
             elif f.default in (REQUIRED, INFER):
-                raise NotQuick
+                raise GiveUp
             else:
                 lines.append(f"o.{f.attr} = {self._default(f)}")
         return lines
@@ -276,7 +272,7 @@ class _FormMaker:
         lines: list[str] = []
         outs = self.opdef.outs
         if len(outs) > 2:
-            raise NotQuick
+            raise GiveUp
         for number, f in enumerate(outs):
             type = self._result_type(f, typing_of(self.opdef, f, shown))
             name = ("name", "second")[number]
@@ -360,7 +356,7 @@ _BINDS: dict[int, Bind | None] = {}
 
 def _maker(opdef: OpDef) -> _FormMaker:
     if opdef.cls in FORMS or opdef.regions:
-        raise NotQuick
+        raise GiveUp
     return _FormMaker(opdef, pieces_of(opdef.cls))
 
 
@@ -376,7 +372,7 @@ def bind_of(opdef: OpDef) -> Bind | None:
             maker = _maker(opdef)
             source = maker.source()
             _BINDS[opdef.opcode] = build(f"parser of {opdef.mnemonic}", source, maker.env)
-        except NotQuick:
+        except GiveUp:
             _BINDS[opdef.opcode] = None
     return _BINDS[opdef.opcode]
 
@@ -385,5 +381,5 @@ def parser_source(opdef: OpDef, version: Version) -> str:
     """The source of the function that parses an op's canonical line, below its regular expression."""
     try:
         return _maker(opdef).source()
-    except NotQuick:
+    except GiveUp:
         return f"# There is no fast path: {opdef.mnemonic} is read piece by piece.\n"

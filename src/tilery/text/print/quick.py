@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from ...declare.codegen import GiveUp
 from ...ir import Block, Op, UnknownOp
 from .locations import Aliases, Node
 from .names import START, Namer, State, too_long
 from .parts import DIALECT, OPT, Context
-from .quick_lines import Bind, Hole, QuickLine, Run, SureNames, Unusual, make_bind
+from .quick_lines import Bind, Hole, QuickLine, Run, SureNames, make_bind
 
 STYLES = ("disasm", "opt")
 CHUNK = 64
@@ -38,7 +39,7 @@ class _QuickLines(dict[type[Op], QuickLine]):
 
     def __missing__(self, cls: type[Op]) -> QuickLine:
         if issubclass(cls, UnknownOp):
-            raise Unusual
+            raise GiveUp
         binds = _BINDS[self.style, self.prefix]
         bind = binds.get(cls)
         if bind is None:
@@ -51,7 +52,7 @@ Task = Generator["Task", None, None]
 
 
 class QuickPrinter:
-    """One run. Raises Unusual where the slow twin must print."""
+    """One run. Raises GiveUp where the slow twin must print."""
 
     def __init__(self, style: str, locs: bool, limit: int) -> None:
         self.style, self.locs, self.limit = style, locs, limit
@@ -73,7 +74,7 @@ class QuickPrinter:
         while todo:
             parent, block, indent, prefix, state = todo.pop()
             if block in self.blocks:
-                raise Unusual  # a block that stands in two places
+                raise GiveUp  # a block that stands in two places
             self.namer.enter(parent, block, state)
             holes: list[Hole] = []
             self.run.holes = holes
@@ -124,7 +125,7 @@ class QuickPrinter:
                     continue
                 put("{\n")
                 if part.prefix or part.header:
-                    raise Unusual  # an operation in MLIR's generic form
+                    raise GiveUp  # an operation in MLIR's generic form
                 if (inner := part.block) is not None:
                     end = len(inner.ops) - part.elided
                     lines, nested, _ = self.blocks[inner]
@@ -157,7 +158,7 @@ def quick_show(root: Block, prefix: str, style: str, locs: bool, limit: int) -> 
     printer = QuickPrinter(style, locs, limit)
     try:
         printer.print(root, prefix)
-    except (Unusual, KeyError):
+    except (GiveUp, KeyError):
         return None
     printer.aliases.finish()
     return printer.out, printer.aliases

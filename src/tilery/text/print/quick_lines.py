@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ...attrs import Dense
-from ...declare.codegen import build
+from ...declare.codegen import GiveUp, build
 from ...declare.operation import OpDef
 from ...ir import Op, Value
 from ...ops import Assume, Constant
@@ -28,10 +28,6 @@ SMALL = 64
 """Constants of more bytes are not remembered."""
 MADE_HINTS: dict[type[Op], str] = {Assume: "assume_hint", Constant: "constant_hint"}
 """What makes the names that depend on an operation."""
-
-
-class Unusual(Exception):
-    """Something that only the slow twin prints: discardable attributes, values that are used before they are named."""
 
 
 class SureNames(Names):
@@ -88,8 +84,8 @@ class _QuickMaker(Maker):
     def __init__(self, cls: type[Op], name: str) -> None:
         super().__init__(cls, name)
         self.margin = "        "
-        self.env["Unusual"] = Unusual
-        self.lines.append("        if o.extra: raise Unusual")
+        self.env["GiveUp"] = GiveUp
+        self.lines.append("        if o.extra: raise GiveUp")
         self.text = "{i}" + self._named() + name
 
     def _named(self) -> str:
@@ -151,7 +147,7 @@ def _with_parts(cls: type[Op], made: Line) -> Bind:
 
         def line(o: Any, f: Iterator[str], i: str) -> str:
             if o.extra:
-                raise Unusual
+                raise GiveUp
             if single and hint:
                 namer.name(getattr(o, single), hint)
             elif single:

@@ -249,11 +249,11 @@ def test_every_operation_has_its_line_of_python() -> None:
 @pytest.mark.parametrize(
     ("text", "words", "column"),
     [
-        ("f32[", "no list of arguments", 1),
-        ("f33[4]", "no element type", 1),
-        ("1, f32[-1]", "no size", 8),
-        ("1, f32[2, 2](1)", "as many strides", 4),
-        ("1, open('x')", "no argument", 4),
+        ("f32[", "expected a list of arguments", 1),
+        ("f33[4]", "unknown element type", 1),
+        ("1, f32[-1]", "not a size", 8),
+        ("1, f32[2, 2](1)", "needs 2 strides", 4),
+        ("1, open('x')", "not an argument", 4),
     ],
 )
 def test_wrong_signatures(text: str, words: str, column: int) -> None:
@@ -283,7 +283,7 @@ def test_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         ([f"{KERNELS}::nothing"], 1, "has no kernel 'nothing'"),
         (["nowhere.py::add"], 1, "there is no file 'nowhere.py'"),
         ([f"{ROOT / 'README.md'}::add"], 1, "SyntaxError"),
-        ([f"{KERNELS}::add", "--sig", "f33[1]"], 2, "'f33' is no element type"),
+        ([f"{KERNELS}::add", "--sig", "f33[1]"], 2, "unknown element type 'f33'"),
         ([f"{KERNELS}::add", "--sig", "1"], 1, "Kernel expects 4 arguments but 1 was given"),
         (
             [f"{KERNELS}::add", "--sig", "f32[4], f32[4], f32[4, 4], 4"],

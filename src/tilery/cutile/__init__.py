@@ -1,4 +1,4 @@
-"""cuTile kernels (pip `cuda-tile`) without a GPU: see their Tile IR, run and debug them, run their tests."""
+"""cuTile kernels (pip `cuda-tile`) without a GPU: show their Tile IR, run and debug them, run their tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of the host as arguments of a launch: NumPy arrays and anything with DLPack, shown to cuTile as on a GPU."""
+"""Host arrays as launch arguments: NumPy arrays and anything with DLPack, presented to cuTile as GPU arrays."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 from ..engines.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
 
 _KINDS = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}
-"""DLPack's codes by NumPy's kinds."""
+"""DLPack's type code for each of NumPy's kinds."""
 
 
-# Called when cuTile has read the tensor; the memory belongs to the array.
+# DLPack's deleter, called when cuTile has read the tensor. There is nothing to free: the array owns the memory.
 forget = ctypes.CFUNCTYPE(None, c_void_p)(lambda tensor: None)
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
@@ -23,7 +23,7 @@ _new_capsule.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
 
 
 class HostArray:
-    """An array that says of itself that it lies on a GPU, as far as cuTile looks."""
+    """A host array whose DLPack capsule claims to be on a GPU, which is all that cuTile checks."""
 
     __slots__ = ("kept", "tensor")
 
@@ -46,7 +46,7 @@ class HostArray:
 
 
 def host_array(array: Any) -> HostArray:
-    """A NumPy array for cuTile; it shares the memory."""
+    """Wrap a NumPy array for cuTile; the memory is shared."""
     code, bits = NARROW.get(array.dtype.name) or (_KINDS.get(array.dtype.kind, -1), 8 * array.itemsize)
     if code < 0:
         raise TypeError(f"cuTile has no arrays of {array.dtype}")
@@ -55,7 +55,7 @@ def host_array(array: Any) -> HostArray:
 
 
 def host_argument(value: Any) -> Any:
-    """An argument of a launch with its arrays as host arrays. torch's tensors stay: cuTile reads them by itself."""
+    """Wrap every array in a launch argument. torch tensors are left alone, because cuTile reads them itself."""
     if type(value) is tuple:
         return tuple(host_argument(item) for item in value)
     if type(value) is list:

@@ -1,5 +1,4 @@
-"""Python processes that a program starts run on the same engine: they find `site/sitecustomize.py` and an environment
-variable that says what to do."""
+"""Child processes on the same engine: they find `site/sitecustomize.py`, and the options in an environment variable."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ WAITING: list[AfterImport] = []
 
 @contextmanager
 def cover(**options: object) -> Iterator[None]:
-    """Inside, Python processes that import cuTile are `on` with these options."""
+    """Put every Python process that is started inside and imports cuTile `on` with these options."""
     ours = [str(Path(__file__).parent / "site")]
     if (home := str(Path(__file__).parents[2])) not in site.getsitepackages():
         ours.append(home)  # a checkout
@@ -36,7 +35,7 @@ def cover(**options: object) -> Iterator[None]:
 
 
 def start() -> None:
-    """Called at the start of a process that is covered."""
+    """Enter `on` as soon as this process imports cuTile; `sitecustomize` calls it when a covered process starts."""
     options = json.loads(os.environ[VARIABLE])
 
     def enter() -> None:
@@ -51,7 +50,7 @@ def start() -> None:
 
 
 def report(session: Session) -> None:
-    """Tell who asks for it what happened here; pytest says in the environment which test it is in."""
+    """Write the number of launches to the results directory, with the test that pytest names in the environment."""
     if RESULTS in os.environ:
         test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
         with open(Path(os.environ[RESULTS]) / f"child{os.getpid()}.jsonl", "a") as file:
@@ -59,7 +58,7 @@ def report(session: Session) -> None:
 
 
 def stop() -> None:
-    """This process takes care of itself."""
+    """Cancel `start`: this process enters `on` itself."""
     for each in WAITING:
         each.stop()
     WAITING.clear()

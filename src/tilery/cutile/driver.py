@@ -1,8 +1,8 @@
-"""A CUDA driver written in Python: what cuTile's C extension asks of libcuda, with host memory as device memory.
+"""A CUDA driver written in Python: the part of libcuda that cuTile's C extension calls, on host memory.
 
 The extension finds every driver function through one pointer, `cuda.tile._load_libcuda.cuGetProcAddress_v2_ptrptr`.
-A pointer to `find_function` in that place lets NVIDIA's dispatcher run as it is: it sorts the arguments, compiles,
-stages lists and launches, and the launch arrives here as raw 64-bit words.
+Pointing it at `find_function` lets NVIDIA's dispatcher run unchanged: it sorts the arguments, compiles, stages lists
+and launches, and the launch arrives here as raw 64-bit words.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CONTEXT = 1
 
 INVALID_VALUE, INVALID_DEVICE, INVALID_IMAGE, LAUNCH_FAILED, NOT_SUPPORTED = 1, 101, 200, 719, 801
 
-# Attributes of the device by their CUDA numbers; all others are 1.
+# Device attributes by their CUDA numbers; all others are 1.
 MAJOR, MINOR = 75, 76
 ATTRIBUTES = {5: 2**31 - 1, 6: 65535, 7: 65535, 8: 49152, 10: 32, 16: 148, 38: 1 << 20, 97: 232448}
 
 
 @dataclass(slots=True)
 class Launch(HoldsAddresses):
-    """One launch as the driver sees it: the Tile IR, the entry, the grid, and where the words of the arguments are."""
+    """A launch as the driver sees it: the Tile IR, the entry, the grid, and the address of the argument pointers."""
 
     bytecode: bytes
     entry: str
@@ -41,13 +41,13 @@ class Launch(HoldsAddresses):
     slots: int
 
     def word(self, index: int, size: int) -> bytes:
-        """The word of an argument, of which only some bytes may exist; it is valid only during the launch."""
+        """Read the first `size` bytes of an argument; they are only valid during the launch."""
         return ctypes.string_at(read(self.slots + 8 * index, c_void_p), size)
 
 
 @dataclass(slots=True)
 class State(HoldsAddresses):
-    """What the process's driver holds. There is one, because cuTile asks for its driver once."""
+    """The state of the driver. There is one per process, because cuTile asks for its driver once."""
 
     run: Callable[[Launch], None] | None = None
     capability: tuple[int, int] = (10, 0)
@@ -57,9 +57,10 @@ class State(HoldsAddresses):
     memory: dict[int, Any] = field(default_factory=dict)
     last: int = 0x1000
     capture: list[Callable[[], None]] | None = None
-    """Where launches go while a graph is captured."""
+    """Collects launches while a graph is captured."""
 
     def handle(self) -> int:
+        """Return a new handle, a number that no other object has."""
         self.last += 0x10
         return self.last
 
@@ -71,34 +72,36 @@ KEPT: list[Any] = []
 
 
 def put(address: int, kind: Any, value: int | float) -> None:
+    """Write a C value to memory."""
     kind.from_address(address).value = value
 
 
 def read(address: int, kind: Any) -> int:
+    """Read a C value from memory; a null pointer is 0."""
     value: int | None = kind.from_address(address).value
     return value or 0
 
 
 def take_failure() -> BaseException | None:
-    """The exception that made the last driver call of this thread fail."""
+    """Return and clear the exception that made this thread's last driver call fail."""
     found: BaseException | None = getattr(FAILURE, "error", None)
     FAILURE.error = None
     return found
 
 
 def image(bytecode: bytes) -> bytes:
-    """What stands in the place of a cubin: the driver is not told its size, so the size is in front."""
+    """Wrap bytecode to pass as a cubin. The driver is not told an image's size, so it is stored in front."""
     return MAGIC + struct.pack("<Q", len(bytecode)) + bytecode
 
 
 def function(*kinds: Any) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """A function of the driver under its own name; None is success, an exception a failed launch."""
+    """Declare a driver function under its own name. None means success; an exception becomes a failed launch."""
 
     def add(body: Callable[..., int | None]) -> Callable[..., int | None]:
         def call(*values: Any) -> int:
             try:
                 return body(*values) or 0
-            except BaseException as error:  # it cannot pass through C code; the launch raises it again
+            except BaseException as error:  # it cannot propagate through C code; the launch raises it again
                 FAILURE.error = error
                 return LAUNCH_FAILED
 
@@ -115,7 +118,7 @@ def function(*kinds: Any) -> Callable[[Callable[..., int | None]], Callable[...,
 
 @function(c_uint)
 def cuInit(flags: int) -> None:
-    """There is nothing to set up."""
+    """Succeed: there is nothing to set up."""
 
 
 @function(c_void_p)
@@ -185,6 +188,7 @@ def cuPointerGetAttribute(value: int, attribute: int, pointer: int) -> None:
 
 
 def allocate(place: int, size: int) -> None:
+    """Allocate host memory, aligned to 256 bytes as on a device, and store its address at `place`."""
     memory = ctypes.create_string_buffer(max(size, 1) + 256)
     address = (ctypes.addressof(memory) + 255) & ~255
     STATE.memory[address] = memory
@@ -243,6 +247,12 @@ def cuEventCreate(event: int, flags: int) -> None:
 
 @function(c_void_p, c_void_p, c_void_p)
 def cuEventElapsedTime(milliseconds: int, start: int, end: int) -> None:
+    """Report one millisecond, always.
+
+    Events are recorded by `cuEventRecord`, which must not run Python code (see `SILENT`) and so cannot note the time.
+    The value is not zero because programs divide by it. cuTile's tuner does not use it: `session.make_timed` replaces
+    its clock.
+    """
     put(milliseconds, c_float, 1.0)
 
 
@@ -253,7 +263,7 @@ def cuEventElapsedTime(milliseconds: int, start: int, end: int) -> None:
 def cuLibraryLoadData(library: int, code: int, *options: int) -> int | None:
     head = ctypes.string_at(code, 16)
     if not head.startswith(MAGIC):
-        return INVALID_IMAGE  # a kernel that was compiled for a GPU, before this driver was there
+        return INVALID_IMAGE  # compiled for a GPU, before this driver was installed
     handle = STATE.handle()
     STATE.libraries[handle] = ctypes.string_at(code + 16, struct.unpack("<Q", head[8:])[0])
     put(library, c_void_p, handle)
@@ -283,7 +293,7 @@ def cuKernelSetAttribute(attribute: int, value: int, kernel: int, device: int) -
 
 
 class LaunchConfig(ctypes.Structure):
-    """CUlaunchConfig"""
+    """CUDA's `CUlaunchConfig`."""
 
     _fields_ = [
         ("grid", c_uint * 3),
@@ -296,6 +306,7 @@ class LaunchConfig(ctypes.Structure):
 
 
 def launch(kernel: int, grid: tuple[int, ...], slots: int) -> int | None:
+    """Run a kernel in the current session."""
     if 0 in grid or grid[1] > ATTRIBUTES[6] or grid[2] > ATTRIBUTES[7]:
         return INVALID_VALUE
     bytecode, entry = STATE.kernels[kernel]
@@ -315,11 +326,11 @@ def cuLaunchKernel(kernel: int, x: int, y: int, z: int, *rest: int) -> int | Non
     return launch(kernel, (x, y, z), rest[5] or 0)
 
 
-# ---------------------------------------------------------------- graphs, which cuTile's tuner times kernels with
+# ---------------------------------------------------------------- graphs, with which cuTile's tuner times kernels
 
 
 class KernelNode(ctypes.Structure):
-    """CUDA_KERNEL_NODE_PARAMS"""
+    """CUDA's `CUDA_KERNEL_NODE_PARAMS`."""
 
     _fields_ = [
         ("function", c_void_p),
@@ -350,6 +361,7 @@ def cuGraphAddKernelNode(node: int, graph: int, needs: int, count: int, what: in
 
 
 def add_node(node: int, *rest: int) -> None:
+    """Add a graph node that does nothing."""
     put(node, c_void_p, STATE.handle())
 
 
@@ -378,8 +390,8 @@ def cuGraphLaunch(executable: int, stream: int) -> None:
         STATE.run(each)
 
 
-# Destructors of the extension call these, also while a Python exception is on its way, and then no Python code may run.
-# `feclearexcept` of the C library returns 0, whatever it is called with, and does no harm.
+# The extension calls these from destructors, also while a Python exception propagates, when no Python code may run. The
+# C library's `feclearexcept` takes their place: whatever it is called with, it returns 0 and does no harm.
 SILENT = (
     *("cuCtxPushCurrent", "cuCtxSetCurrent", "cuCtxSynchronize", "cuEventDestroy", "cuEventQuery", "cuEventRecord"),
     *("cuGraphDestroy", "cuGraphExecDestroy", "cuLibraryUnload"),
@@ -388,6 +400,7 @@ SILENT = (
 
 
 def return_zero() -> int:
+    """Return the address of a C function that returns 0."""
     names = ["ucrtbase"] if sys.platform == "win32" else [None, "libm.so.6", "libm.dylib"]
     for library in names:
         try:
@@ -405,6 +418,7 @@ def unsupported() -> int:
 
 
 def find(name: bytes, place: Any, version: int, flags: int, status: int) -> int:
+    """Look up a driver function, as `cuGetProcAddress` does; unknown ones report that they are not supported."""
     place[0] = FUNCTIONS.get(name.decode()) or FUNCTIONS["unsupported"]
     return 0
 
@@ -413,7 +427,7 @@ find_function = ctypes.CFUNCTYPE(c_int, c_char_p, POINTER(c_void_p), c_int, c_ui
 
 
 def install() -> None:
-    """Be the driver that cuTile finds when it first needs one."""
+    """Make this the driver that cuTile finds when it first needs one."""
     FUNCTIONS.update(dict.fromkeys(SILENT, return_zero()))
     loader = ModuleType(LOADER)
     loader.__dict__.update(
@@ -425,4 +439,5 @@ def install() -> None:
 
 
 def installed() -> bool:
+    """Whether cuTile's driver is this one."""
     return hasattr(sys.modules.get(LOADER), "tilery")

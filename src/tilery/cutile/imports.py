@@ -1,4 +1,4 @@
-"""Do something right after a module is imported for the first time."""
+"""Run code right after a module is first imported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class AfterImport:
-    """A finder of modules that waits for one name, once; `stop` ends the wait."""
+    """A module finder that runs an action once, after one module is imported; `stop` cancels it."""
 
     def __init__(self, name: str, action: Callable[[], None]) -> None:
         self.name, self.action = name, action

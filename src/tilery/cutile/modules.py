@@ -19,10 +19,10 @@ from .signatures import parse_signature
 
 
 def module(kernel: Any, args: Sequence[Any] | str, *, version: str | None = None, gpu: str | None = "sm_100") -> Module:
-    """The module that `ct.launch` would compile for these arguments, with the places of its operations.
+    """Return the module that `ct.launch` would compile for these arguments, with locations.
 
     `args` are arguments, or text such as "f32[64, 128], 16". `version` is a bytecode version, by default the latest
-    that this cuTile writes; `gpu` is the one whose hints are taken.
+    that this cuTile writes; `gpu` selects whose optimization hints apply.
     """
     from .. import load
 
@@ -32,7 +32,7 @@ def module(kernel: Any, args: Sequence[Any] | str, *, version: str | None = None
 def bytecode(
     kernel: Any, args: Sequence[Any] | str, *, version: str | None = None, gpu: str | None = "sm_100"
 ) -> bytes:
-    """The same as bytecode."""
+    """Return the bytecode of that module; see `module`."""
     versions.require()
     values = parse_signature(args) if isinstance(args, str) else tuple(args)
     compiler, compilation = import_module("cuda.tile._compile"), import_module("cuda.tile.compilation")
@@ -52,7 +52,7 @@ def bytecode(
 
 
 def signature_of(kernel: Any, values: tuple[Any, ...], compilation: Any) -> Any:
-    """The signature that cuTile derives from arguments, in the oldest calling convention that has it."""
+    """Return the signature that cuTile derives from arguments, in the oldest calling convention that supports it."""
     conventions = compilation.CallingConvention
     try:
         return compilation.KernelSignature.from_kernel_args(kernel, values, conventions.cutile_python_v1())
@@ -61,13 +61,16 @@ def signature_of(kernel: Any, values: tuple[Any, ...], compilation: Any) -> Any:
 
 
 def find_kernel(place: str) -> Any:
-    """The kernel that `FILE.py::name` names; the file is imported, with its directory on the path."""
+    """Import the file of `FILE.py::name`, with its directory on the path, and return that kernel.
+
+    The name may be left out where the file has only one kernel.
+    """
     file, _, name = place.partition("::")
     path = Path(file)
     if not path.is_file():
-        raise TileError(f"there is no file '{file}'", notes=("a kernel is named as FILE.py::kernel",))
+        raise TileError(f"there is no file '{file}'", notes=("write a kernel as FILE.py::kernel",))
     sys.path.insert(0, str(path.parent.resolve()))
-    loader = SourceFileLoader(path.stem, str(path))  # whatever the file is called
+    loader = SourceFileLoader(path.stem, str(path))  # the file may have any extension
     spec = spec_from_loader(path.stem, loader)
     assert spec is not None, "a loader has a spec"
     loaded = module_from_spec(spec)

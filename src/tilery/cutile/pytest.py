@@ -1,4 +1,4 @@
-"""A pytest plugin, `-p tilery.cutile.pytest`: tests of cuTile programs run on an engine, without a GPU."""
+"""A pytest plugin, `-p tilery.cutile.pytest`, that runs tests of cuTile programs on an engine, without a GPU."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ TEST: dict[str, Any] = {}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tilery", "cuTile on an engine of tilery")
-    group.addoption("--tilery-engine", default="reference", metavar="NAME", help="what executes; default: reference")
-    group.addoption("--tilery-capability", default="10.0", metavar="X.Y", help="of the device; default: 10.0")
+    group.addoption("--tilery-engine", default="reference", metavar="NAME", help="the engine; default: reference")
+    capability = "the compute capability that the device reports; default: 10.0"
+    group.addoption("--tilery-capability", default="10.0", metavar="X.Y", help=capability)
     group.addoption("--tilery-record", metavar="DIR", help="save every launch in this directory")
-    group.addoption("--tilery-results", metavar="DIR", help="write what became of each test in this directory, as JSON")
+    group.addoption("--tilery-results", metavar="DIR", help="write the outcome of each test to this directory, as JSON")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Before any conftest: suites ask for the device while they are imported."""
+    """Enter `on` before any conftest is loaded, because suites query the device while they are imported."""
     options = early_config.known_args_namespace
     children.stop()
     major, minor = map(int, options.tilery_capability.split("."))
@@ -57,7 +58,7 @@ def pytest_unconfigure() -> None:
 
 
 def provide_disassembler() -> None:
-    """NVIDIA's own tests look at the text of kernels with an extension that is not public."""
+    """Provide the private extension with which NVIDIA's own tests print kernels as text."""
     package, extension = ModuleType("cuda.tile_internal"), ModuleType("cuda.tile_internal._internal_cext")
     package.__path__ = []
     extension.__dict__["bytecode_to_mlir_text"] = disassemble
@@ -66,7 +67,7 @@ def provide_disassembler() -> None:
 
 
 def provide_filecheck() -> None:
-    """... and with LLVM's FileCheck, for which the package `filecheck` can stand in."""
+    """Provide LLVM's FileCheck, which they run on that text, by the Python package `filecheck`."""
     if shutil.which("FileCheck"):
         return
     directory = STACK.enter_context(tempfile.TemporaryDirectory())
@@ -80,7 +81,7 @@ def provide_filecheck() -> None:
     STACK.enter_context(patch.dict(os.environ, {"PATH": path}))
 
 
-# ---------------------------------------------------------------- what became of each test
+# ---------------------------------------------------------------- results
 
 
 @pytest.hookimpl(wrapper=True)
@@ -109,6 +110,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 
 def write(directory: str, facts: dict[str, Any]) -> None:
+    """Append one test's results to this worker's file."""
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     with open(Path(directory) / f"{worker}.jsonl", "a") as file:
         file.write(json.dumps(facts) + "\n")

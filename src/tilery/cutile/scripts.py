@@ -1,4 +1,4 @@
-"""Run a Python script as `python` would, with its cuTile kernels on an engine."""
+"""Run Python scripts as `python` would, with their cuTile kernels on an engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .session import Session, on
 
 
 def run_script(file: str, arguments: Sequence[str] = (), **options: Any) -> Session:
-    """Run a script to its end; what it raises passes through, SystemExit too."""
+    """Run a script to its end. Exceptions propagate, including SystemExit."""
     path = str(Path(file).resolve().parent)
     with (
         on(**options) as session,

@@ -1,4 +1,4 @@
-"""`on`: cuTile programs run on an engine of tilery. NVIDIA's frontend compiles; the launch ends in our driver."""
+"""`on` runs cuTile programs on an engine: NVIDIA's frontend compiles the kernels, our driver executes the launches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENGINES = ("reference", "none")
 
 @dataclass(slots=True)
 class Call:
-    """A launch whose arguments have been read: everything it takes to execute it, now or again."""
+    """A launch with its arguments decoded: everything needed to execute it, now or later."""
 
     bytecode: bytes
     entry: str
@@ -40,9 +40,9 @@ class Call:
     values: list[Any]
     names: list[str]
     memory: list[Extent]
-    """The arrays among the arguments, those inside lists too."""
+    """The arrays among the arguments, including those inside lists."""
     seconds: float | None = None
-    """When to give up."""
+    """The time limit."""
 
 
 Engine = Callable[[Call], None]
@@ -50,13 +50,14 @@ Engine = Callable[[Call], None]
 
 @dataclass(slots=True)
 class Session:
-    """What is the same for all launches inside one `on`."""
+    """The state that all launches inside one `on` share."""
 
     engine: Engine
     seconds: float | None = None
     calls: int = 0
 
     def run(self, launch: driver.Launch) -> None:
+        """Execute a launch, or add it to the graph that is being captured."""
         call = self.read(launch)
         if driver.STATE.capture is not None:
             driver.STATE.capture.append(lambda: self.execute(call))
@@ -69,6 +70,7 @@ class Session:
         self.engine(call)
 
     def read(self, launch: driver.Launch) -> Call:
+        """Decode the arguments of a launch."""
         from .. import load
 
         module = MODULES.get(launch.bytecode)
@@ -81,7 +83,7 @@ class Session:
         return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
 
 
-# cuTile keeps kernels that it has compiled as long as the process lives, so their modules and signatures are kept too.
+# cuTile keeps compiled kernels for the life of the process, so their modules and signatures are kept too.
 MODULES: dict[bytes, Module] = {}
 SIGNATURES: dict[tuple[bytes, str], list[Parameter]] = {}
 
@@ -94,12 +96,12 @@ def on(
     seconds: float | None = None,
     capability: tuple[int, int] = (10, 0),
 ) -> Iterator[Session]:
-    """Run cuTile programs on an engine: `ct.launch` executes on the CPU, at once, and raises what goes wrong.
+    """Run cuTile programs on an engine: `ct.launch` executes on the CPU, synchronously, and raises any error.
 
-    Arguments are NumPy arrays, torch's CPU tensors or anything with DLPack; tensors that a program asks for on `cuda`
-    are made on the CPU. The stream may be 0. `record` is a directory that gets one file per launch, which
-    `tilery run --recorded FILE` executes again. A launch that takes more than `seconds` is stopped, with an error that
-    says where it was. `capability` is what the device says it is.
+    Arguments are NumPy arrays, torch CPU tensors or anything with DLPack; tensors that a program creates on `cuda` are
+    created on the CPU. The stream is ignored; pass 0. `record` is a directory that receives one file per launch, which
+    `tilery run --recorded FILE` executes again. A launch that takes longer than `seconds` is stopped, with an error
+    that names the current line. `capability` is the compute capability that the device reports.
     """
     versions.require()
     session = Session(engine_named(engine), seconds)
@@ -116,16 +118,17 @@ def on(
 
 
 def prepare_driver() -> None:
+    """Install the driver, unless cuTile already uses that of a GPU."""
     if driver.installed():
         return
     if driver.LOADER in sys.modules:
-        note = "enter `tilery.cutile.on` before the first launch of the process"
+        note = "enter `tilery.cutile.on` before the process launches its first kernel"
         raise TileError("cuTile has already loaded the driver of a GPU", notes=(note,))
     driver.install()
 
 
 def torch_on_cpu() -> Any:
-    """torch is not imported for it: a program that has not imported it by now gets it when it does."""
+    """Patch torch without importing it: if the program has not done so yet, it is patched on import."""
     from .torch_on_cpu import torch_on_cpu
 
     return torch_on_cpu()
@@ -157,7 +160,7 @@ def engine_named(engine: str | Engine) -> Engine:
 
 
 def recording(engine: Engine, directory: Path) -> Engine:
-    """The same engine, with every launch saved before it is executed."""
+    """Wrap an engine so that every launch is saved before it is executed."""
     from ..engines.recorded import capture, save
 
     directory.mkdir(parents=True, exist_ok=True)
@@ -178,7 +181,7 @@ def recording(engine: Engine, directory: Path) -> Engine:
 
 
 def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
-    """What stands in the place of `tileiras` and its disassembler, and reads the signature of each kernel."""
+    """Yield what to patch in cuTile: `tileiras` and its disassembler, the launch, the tuner's clock and the cache."""
     import cuda.tile as ct
 
     compiler = import_module("cuda.tile._compile")
@@ -202,12 +205,12 @@ def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
     for module in (tuner, search):
         yield module, "benchmark_with_timeout", timed
         yield module, "_benchmark", lambda *values: timed(*values[:4], session.seconds)[0]
-    # Kernels that are compiled here are of no use elsewhere: they stay out of the cache on disk.
+    # Kernels compiled here are useless elsewhere, so they stay out of the cache on disk.
     yield extension.default_tile_context.config, "cache_dir", None
 
 
 def note_signatures(get_bytecode: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, which remembers what the parameters of the kernels are."""
+    """Wrap cuTile's `_get_bytecode` to remember the parameters of each kernel."""
 
     def get_and_note(keeper: Any, *options: Any, **more: Any) -> Any:
         result = get_bytecode(keeper, *options, **more)
@@ -221,7 +224,7 @@ def note_signatures(get_bytecode: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_image(file: str, *options: Any, **more: Any) -> Path:
-    """In the place of `compile_cubin`: the image of a kernel is its bytecode."""
+    """Replace `compile_cubin`: a kernel's image is its bytecode."""
     target = Path(file).with_suffix(".cubin")
     target.write_bytes(driver.image(Path(file).read_bytes()))
     return target
@@ -234,9 +237,9 @@ def disassemble(bytecode: bytes | bytearray) -> str:
 
 
 def make_timed(session: Session, launch: Callable[..., Any], timeout: type[Exception]) -> Callable[..., Any]:
-    """How cuTile's tuner times a kernel: here with one launch, which is stopped when it takes too long.
+    """Replace the tuner's clock: launch a kernel once, and stop it when it takes too long.
 
-    cuTile launches many times in a graph, and kernels that may hang in another process that shares the memory.
+    cuTile launches it many times in a graph, or, if it may hang, in another process that shares the memory.
     """
     known: dict[tuple[Any, Any], float] = {}
 
@@ -259,7 +262,7 @@ def make_timed(session: Session, launch: Callable[..., Any], timeout: type[Excep
 
 
 def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`ct.launch` that takes arrays of the host too, and raises what happened in place of a driver's error."""
+    """Wrap `ct.launch` to take host arrays, and to raise the original exception instead of a driver error."""
 
     def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **options: Any) -> Any:
         if isinstance(kernel_args, tuple):
@@ -283,7 +286,7 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def explain(error: Refused, note: str) -> None:
-    """Show the line of Python; and print the message of an assertion, as a GPU does."""
+    """Add the line of Python and a note to an error, and print the message of an assertion, as a GPU does."""
     if lines := excerpt(error.op.loc):
         error.excerpt = lines
         error.notes = [each for each in error.notes if not each.startswith("from ")]

@@ -1,4 +1,4 @@
-"""Signatures of cuTile kernels: what each Python parameter is, from cuTile's constraints or from text."""
+"""Signatures of cuTile kernels: the kind of each Python parameter, from cuTile's constraints or from text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .arrays import HostArray
 
 
 def parameters_of(constraints: Sequence[Any], names: Sequence[str]) -> list[Parameter]:
-    """The parameters that are passed, constants left out and tuples taken apart."""
+    """List the parameters that are passed at launch: constants are left out, tuples are flattened."""
     found: list[Parameter] = []
     work = list(zip(constraints, names))[::-1]
     while work:
@@ -39,13 +39,13 @@ def parameters_of(constraints: Sequence[Any], names: Sequence[str]) -> list[Para
 
 
 def width(dtype: Any) -> int:
-    """Bits of one element in memory; a bool takes a byte."""
+    """Return the bits that one element takes in memory; a bool takes a byte."""
     return 8 if dtype.name == "bool_" else int(dtype.bitwidth)
 
 
 # ---------------------------------------------------------------- from text
 
-# Element types by the names of Tile IR and of cuTile: DLPack's code and the width.
+# Element types by their names in Tile IR and in cuTile: DLPack's code and the width.
 _WIDTHS = (8, 16, 32, 64)
 ELEMENTS: dict[str, tuple[int, int]] = {
     **{f"{name}{bits}": (INT, bits) for name in ("i", "int") for bits in _WIDTHS},
@@ -62,7 +62,9 @@ EXAMPLE = "f32[64, 128], f16[64, 128](1, 64), [i32[8], i32[9]], 16, 1.5, True"
 
 
 def parse_signature(text: str) -> tuple[Any, ...]:
-    """Stand-ins for the arguments of a launch, written as `f32[64, 128]`, with `(1, 64)` after it for strides.
+    """Parse launch arguments: `f32[64, 128]` is an array, with its strides in `(1, 64)` after it.
+
+    The arrays are placeholders without memory.
 
     >>> parse_signature("16, (1.5, True)")
     (16, (1.5, True))
@@ -70,7 +72,7 @@ def parse_signature(text: str) -> tuple[Any, ...]:
     try:
         tree = ast.parse(f"({text},)" if text.strip() else "()", mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise wrong("this is no list of arguments", text) from None
+        raise wrong("expected a list of arguments", text) from None
     assert isinstance(tree.body, ast.Tuple)
     return tuple(argument(node, text) for node in tree.body.elts)
 
@@ -86,10 +88,10 @@ def argument(node: ast.expr, text: str) -> Any:
         case ast.List(elts=items):
             return [argument(item, text) for item in items]
         case ast.Subscript(value=ast.Name() as element, slice=sizes):
-            return stand_in(element, numbers(sizes, text), None, text)
+            return placeholder(element, numbers(sizes, text), None, text)
         case ast.Call(func=ast.Subscript(value=ast.Name() as element, slice=sizes), args=strides):
-            return stand_in(element, numbers(sizes, text), [number(each, text) for each in strides], text)
-    raise wrong(f"'{ast.unparse(node)}' is no argument", text, node)
+            return placeholder(element, numbers(sizes, text), [number(each, text) for each in strides], text)
+    raise wrong(f"'{ast.unparse(node)}' is not an argument", text, node)
 
 
 def numbers(node: ast.expr, text: str) -> list[int]:
@@ -100,17 +102,17 @@ def number(node: ast.expr, text: str) -> int:
     match node:
         case ast.Constant(value=int() as value) if value is not True and value is not False and value < 1 << 62:
             return value
-    raise wrong(f"'{ast.unparse(node)}' is no size", text, node)
+    raise wrong(f"'{ast.unparse(node)}' is not a size", text, node)
 
 
-def stand_in(element: ast.Name, shape: list[int], strides: list[int] | None, text: str) -> HostArray:
-    """An array without memory: cuTile looks at no element to compile a kernel."""
+def placeholder(element: ast.Name, shape: list[int], strides: list[int] | None, text: str) -> HostArray:
+    """Create an array without memory: cuTile reads no elements to compile a kernel."""
     if element.id not in ELEMENTS:
-        raise wrong(f"'{element.id}' is no element type, one of {', '.join(ELEMENTS)}", text, element)
+        raise wrong(f"unknown element type '{element.id}', expected one of {', '.join(ELEMENTS)}", text, element)
     if strides is None:
         strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
     if len(strides) != len(shape):
-        raise wrong(f"an array of rank {len(shape)} has as many strides, got {len(strides)}", text, element)
+        raise wrong(f"an array of rank {len(shape)} needs {len(shape)} strides, got {len(strides)}", text, element)
     return HostArray(1 << 20, *ELEMENTS[element.id], shape, strides)
 
 

@@ -1,8 +1,8 @@
-"""What torch does on a CPU in the place of a GPU.
+"""torch functions on the CPU, as accurate as on a GPU.
 
-New memory is filled with ones, which are NaN as floats: what a kernel fails to write is seen. Elementary functions,
-sums and products are formed in f64 and rounded once: programs compare their kernels with what torch computes, and its
-code for CPUs adds up halves in halves, and has square roots that are off by an ulp.
+New memory has all bits set, which is NaN in floats, so that elements a kernel fails to write are noticed. Elementary
+functions, sums and products are computed in f64 and rounded once: programs compare their kernels with torch's results,
+and its CPU code sums halves in half precision and has square roots that are off by an ulp.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from torch.overrides import TorchFunctionMode
 CPU = torch.device("cpu")
 HALVES = (torch.float16, torch.bfloat16)
 LARGE = 1 << 24
-"""Sums over tensors of so many elements are formed in f32, for the time and the memory they take."""
+"""Sums over tensors with this many elements use f32, to save time and memory."""
 
 
 def functions(names: str, *homes: Any) -> set[Any]:
-    """The functions of these names in torch's modules and classes."""
+    """Return the functions of these names in torch's modules and classes."""
     return {getattr(home, name) for name in names.split() for home in homes if hasattr(home, name)}
 
 
@@ -41,7 +41,7 @@ ROUNDED_ONCE = PRODUCTS | SUMS | {ATTENTION}
 
 
 class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types here
-    """The mode that sees every call of a torch function."""
+    """A torch mode that intercepts every call and runs what was meant for a GPU on the CPU."""
 
     def __torch_function__(self, function: Any, types: Any, values: Any = (), options: Any = None) -> Any:
         options = dict(options or {})
@@ -76,13 +76,14 @@ def on_gpu(device: object) -> bool:
 
 
 def fill(tensor: Any) -> None:
+    """Set all bits of a tensor's storage; a bool becomes True."""
     with torch._C.DisableTorchFunction():
         whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
         whole.fill_(1 if tensor.dtype == torch.bool else 255)
 
 
 def elementary(function: Any, values: Any, options: dict[str, Any]) -> Any:
-    """A function of each element."""
+    """Compute an elementwise function in f64 and round once."""
     first = values[0]
     if not isinstance(first, torch.Tensor) or first.is_complex() or first.dtype == torch.float64:
         return function(*values, **options)
@@ -91,7 +92,10 @@ def elementary(function: Any, values: Any, options: dict[str, Any]) -> Any:
 
 
 def rounded_once(function: Any, values: Any, options: dict[str, Any]) -> Any:
-    """A sum or a product. `out_dtype` exists on GPUs only, and so do most ways to compute attention."""
+    """Compute a sum or product in a wider type and round once.
+
+    `out_dtype` exists on GPUs only, and so do most attention backends.
+    """
     tensors = [value for value in (*values, *options.values()) if isinstance(value, torch.Tensor)]
     wanted = options.pop("out_dtype", None)
     if not tensors or tensors[0].dtype not in (*HALVES, torch.float32) or options.get("dtype") is not None:
@@ -114,7 +118,7 @@ def rounded_once(function: Any, values: Any, options: dict[str, Any]) -> Any:
 
 
 def narrow(tensor: Any, kind: Any) -> Any:
-    """In another type, rounded once: torch goes through f32 to halves, which is rounding to odd here."""
+    """Convert and round once. torch converts f64 to halves through f32, so that step rounds to odd here."""
     if tensor.dtype != torch.float64 or kind not in HALVES or tensor.requires_grad:
         return tensor.to(kind)
     near = tensor.to(torch.float32)
@@ -128,14 +132,14 @@ def is_small(tensors: Iterable[Any]) -> bool:
 
 
 def uses_tf32() -> bool:
-    """Whether a GPU would round the factors of f32 products."""
+    """Whether a GPU would round the factors of f32 products to tf32."""
     return bool(
         torch.get_float32_matmul_precision() != "highest" or torch.backends.cuda.matmul.fp32_precision == "tf32"
     )
 
 
 def to_tf32(tensor: Any) -> Any:
-    """Rounded to the ten bits that tf32 keeps, ties to even."""
+    """Round to the ten mantissa bits of tf32, ties to even."""
     bits = tensor.contiguous().view(torch.int32)
     kept = (bits + 0xFFF + ((bits >> 13) & 1)) & ~0x1FFF
     return torch.where(tensor.isfinite(), kept.view(torch.float32), tensor)

@@ -1,4 +1,4 @@
-"""torch without a GPU: what is asked for on `cuda` is made on the CPU, and `torch.cuda` answers as an idle GPU does."""
+"""torch without a GPU: tensors on `cuda` are created on the CPU, and `torch.cuda` answers like an idle GPU."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .imports import AfterImport
 
 @contextlib.contextmanager
 def torch_on_cpu() -> Iterator[None]:
-    """Inside, torch has a GPU that is the CPU; also a torch that is imported inside."""
+    """Let torch use the CPU as its GPU, also if torch is only imported inside."""
     with ExitStack() as stack:
         if "torch" in sys.modules:
             enter(stack)
@@ -28,7 +28,7 @@ def torch_on_cpu() -> Iterator[None]:
 
 
 def enter(stack: ExitStack) -> None:
-    """Change torch until the stack is closed."""
+    """Patch torch until the stack is closed."""
     import torch
 
     from .torch_mode import CudaIsCpu as mode
@@ -42,14 +42,14 @@ def enter(stack: ExitStack) -> None:
     run = threading.Thread.run
 
     def run_in_mode(thread: threading.Thread) -> None:
-        with mode():  # modes belong to a thread
+        with mode():  # modes are per thread
             run(thread)
 
     stack.enter_context(patch.object(threading.Thread, "run", run_in_mode))
 
 
 def refuse_dlpack(original: Any) -> Any:
-    """cuTile asks torch for a DLPack capsule of a GPU tensor, and takes the data pointer where it gets none."""
+    """Refuse cuTile a DLPack capsule, so that it uses the tensor's data pointer instead."""
 
     def to_dlpack(*values: Any, **options: Any) -> Any:
         if len(values) == 1 and not options and driver.STATE.run is not None:
@@ -63,7 +63,7 @@ def refuse_dlpack(original: Any) -> Any:
 
 
 class Stream:
-    """A stream that is always done."""
+    """A stream whose work is always finished."""
 
     made = 0
 
@@ -107,7 +107,7 @@ class Stream:
 
 
 class Event:
-    """An event that has happened when it is recorded, as everything has by then."""
+    """An event that completes when it is recorded, since all earlier work is finished."""
 
     def __init__(self, *values: Any, **options: Any) -> None:
         self.time = time.perf_counter()
@@ -123,12 +123,12 @@ class Event:
         return True
 
     def elapsed_time(self, other: Event) -> float:
-        """Milliseconds until the other event; never nothing, as programs divide by it."""
+        """Return the milliseconds until the other event; never 0, because programs divide by it."""
         return max(1e3 * (other.time - self.time), 1e-3)
 
 
 class CUDAGraph:
-    """A graph that holds launches of kernels; what torch does while it is captured is done once, at once."""
+    """A graph of kernel launches. Other torch work during the capture runs immediately, and only once."""
 
     def __init__(self, *values: Any, **options: Any) -> None:
         self.launches: list[Any] = []
@@ -154,7 +154,7 @@ def stream_context(stream: Stream | None) -> Iterator[None]:
 
 
 class Device:
-    """The one device, as a context."""
+    """The only device, as a context manager."""
 
     def __init__(self, *device: Any) -> None: ...
 
@@ -190,7 +190,7 @@ NOTHING = (
 
 
 def cuda_functions() -> dict[str, Any]:
-    """What replaces the functions of `torch.cuda`."""
+    """Return the replacements of `torch.cuda`'s functions."""
     return {
         "is_available": lambda: True,
         "is_initialized": lambda: True,

@@ -1,4 +1,4 @@
-"""Which releases of cuTile (pip `cuda-tile`) are supported."""
+"""The supported releases of cuTile (pip `cuda-tile`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SUPPORTED = ("1.6", "1.7")
 
 
 def require() -> str:
-    """The version of the installed cuTile; a TileError where there is none, or another."""
+    """Return the version of the installed cuTile; raise TileError if it is missing or not supported."""
     wanted = " or ".join(SUPPORTED)
     try:
         found = version("cuda-tile")
@@ -18,6 +18,6 @@ def require() -> str:
         note = "pip install 'cuda-tile>=1.6,<1.8'; it needs neither a GPU nor a driver"
         raise TileError("cuTile is not installed", notes=(note,)) from None
     if ".".join(found.split(".")[:2]) not in SUPPORTED:
-        note = "the hooks into cuTile's compiler are checked against these releases only"
+        note = "the hooks into cuTile's compiler are only tested with these releases"
         raise TileError(f"cuTile {found} is not supported, expected {wanted}", notes=(note,))
     return found

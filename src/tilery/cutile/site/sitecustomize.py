@@ -1,4 +1,4 @@
-"""Python runs this at the start of every process that finds it; see `tilery.cutile.children`."""
+"""Python runs this when a process that finds it starts; see `tilery.cutile.children`."""
 
 import importlib.machinery
 import importlib.util
@@ -11,7 +11,7 @@ if "TILERY_CUTILE_ON" in os.environ:
 
     children.start()
 
-    # The machine may have a sitecustomize of its own, which this one hides.
+    # Run the machine's own sitecustomize, which this one hides.
     here = Path(__file__).resolve().parent
     others = [each for each in sys.path if Path(each).resolve() != here]
     if (found := importlib.machinery.PathFinder.find_spec("sitecustomize", others)) and found.loader:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .diag import TileError
 from .version import Version
 
 if TYPE_CHECKING:
     from .bytecode.dump import Dump
-    from .engines.reference.launch import Kernel
+    from .engines.kernel import Kernel
     from .ops import Module
     from .rewrite import Report
     from .verifier.verify import Finding
@@ -114,18 +114,18 @@ def optimize(
     return copy
 
 
-def compile(module: Module, entry: str | None = None, *, engine: str = "reference") -> Kernel:
-    """A kernel of a module, ready to launch. Without `entry`, the module has only one.
+def compile(module: Module, entry: str | None = None, *, engine: str = "reference", **options: Any) -> Kernel:
+    """Compile a kernel of a module, ready to launch; without `entry`, the only kernel.
 
-    The module is loaded anew: kernels that shall share globals come from one `tilery.exec.launch.Loaded`.
+    `options` belong to the engine. Each call loads the module again, with its own globals: for kernels that share
+    globals, use `tilery.exec.launch.Loaded`.
     """
-    if engine != "reference":
-        raise TileError(f"unknown engine '{engine}', expected reference")
+    from .engines.registry import compile_kernel, find
+
+    find(engine)
     for finding in verify(module, max_errors=1):
         raise TileError(f"{finding.op.name}: {finding.message}", notes=("only a legal module can be executed",))
-    from .engines.reference.launch import Loaded
-
-    return Loaded(module).kernel(entry)
+    return compile_kernel(module, entry, engine=engine, **options)
 
 
 def show(module: Module, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:

@@ -122,7 +122,7 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
         (["--arg", "x=zeros:f4E2M1FN:3"], "two elements of f4E2M1FN are in a byte"),
         (["--arg", "x=ones:f32:3", "--save", "x="], "expected NAME=FILE"),
         (["--arg", "x=ones:f32:3", "--save", "x=no/such/x.npy"], "there is no such directory"),
-        (["--grid", "0"], "an extent of a grid lies between 1 and 16777215, got 0"),
+        (["--grid", "0"], "grid extents must be between 1 and 16777215, got 0"),
         (["--grid", "16777216"], "got 16777216"),
         (["--entry", "nope"], "the module has no kernel 'nope'"),
         (["--arg", "x=ones:f32:3"], "has 2 parameters"),

@@ -43,7 +43,7 @@ def count(kernel: Any) -> int:
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_a_copied_kernel_has_globals_of_its_own(copied: Copy) -> None:
-    kernel = tilery.compile(tilery.parse(COUNTER))
+    kernel = Loaded(tilery.parse(COUNTER)).kernel()
     assert count(kernel) == 8
     other = copied(kernel)
     addresses = [set(each.loaded.globals.values()) for each in (kernel, other)]

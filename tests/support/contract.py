@@ -11,8 +11,8 @@ import numpy as np
 from tilery import ops
 from tilery.attrs import Dense, IntAttr
 from tilery.attrs import MemoryOrderingSemantics as Ordering
+from tilery.engines.kernel import Limits
 from tilery.engines.reference.launch import Loaded
-from tilery.engines.reference.machine import Limits
 from tilery.engines.reference.numerics.convert import to_f64
 from tilery.engines.reference.tiles import CARRIERS, Array, dense_array
 from tilery.ir import Block, Op, Value, clone, walk

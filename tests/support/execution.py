@@ -10,8 +10,8 @@ import numpy as np
 
 from tilery import Block, Op, Value, ops
 from tilery.attrs import ComparisonPredicate, Dense, MemoryOrderingSemantics, Signedness
+from tilery.engines.kernel import ExecutionError, Limits
 from tilery.engines.reference.launch import Loaded
-from tilery.engines.reference.machine import ExecutionError, Limits
 from tilery.types import I1, I32, Function, Ptr, Tile
 
 Row = Sequence[int]

@@ -9,6 +9,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from ..diag import TileError
+from ..engines.registry import DEFAULT, ENGINES
 from .files import Stop, write_output
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ def add_verbs(verbs: Verbs) -> None:
     sub.add_argument("--gpu", default="sm_100", metavar="NAME", help="whose hints to take; default: %(default)s")
 
     sub = inner.add("run", run, RUN)
-    engines = ["reference", "none"]
-    sub.add_argument("--engine", default="reference", choices=engines, help="`none` compiles only; default: reference")
+    engines = [*ENGINES, "none"]
+    sub.add_argument("--engine", default=DEFAULT, choices=engines, help="`none` compiles only; default: %(default)s")
     sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
     sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and say where it was")
     sub.add_argument(

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..diag import TileError
+from ..engines.registry import DEFAULT, ENGINES
 from .files import Stop, read_input, reason, write_output
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def add_verbs(verbs: Verbs) -> None:
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
+    sub.add_argument("--engine", choices=ENGINES, default=DEFAULT, help="what executes it; default: %(default)s")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
     sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as their pointers")
@@ -115,7 +117,7 @@ def launch(module: Any, grid: list[int], arguments: list[Argument], args: argpar
     values = [argument.value for argument in arguments]
     names = [argument.name for argument in arguments]
     try:
-        kernel = compile(module, args.entry)
+        kernel = compile(module, args.entry, engine=args.engine)
         check_types(arguments, kernel.params, args.convention)
         return execute(kernel, grid, values, args, names=names, convention=args.convention)
     except Refused:
@@ -129,7 +131,7 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
     from dataclasses import asdict
     from math import prod
 
-    from ..engines.reference.machine import Limits
+    from ..engines.kernel import Limits
     from .progress import progress
 
     limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
@@ -167,7 +169,7 @@ def replay(args: argparse.Namespace) -> int:
         from .. import load as load_module
 
         placed = recorded.place()
-        kernel = compile(load_module(recorded.bytecode), recorded.entry)
+        kernel = compile(load_module(recorded.bytecode), recorded.entry, engine=args.engine)
         facts = execute(kernel, recorded.grid, placed.arguments, args, buffers=placed.buffers)
     if args.json:
         write_output("-", as_json(facts))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from .. import TileError
+from ..engines import registry
 from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
 from ..ir import Refused
 from ..ops import Assert
@@ -25,8 +26,8 @@ from .signatures import parameters_of
 if TYPE_CHECKING:
     from ..ops import Module
 
-ENGINES = ("reference", "none")
-"""`none` compiles and checks every kernel and executes nothing."""
+NO_ENGINE = "none"
+"""In the place of an engine: compile and check every kernel, execute nothing."""
 
 
 @dataclass(slots=True)
@@ -140,15 +141,14 @@ def torch_on_cpu() -> Any:
 def engine_named(engine: str | Engine) -> Engine:
     if callable(engine):
         return engine
-    if engine not in ENGINES:
-        raise TileError(f"unknown engine '{engine}', expected one of {', '.join(ENGINES)}")
-    if engine == "none":
+    if engine == NO_ENGINE:
         return lambda call: None
+    registry.find(engine, NO_ENGINE)
     kernels: dict[tuple[bytes, str], Any] = {}
 
     def execute(call: Call) -> None:
         from .. import compile
-        from ..engines.reference.machine import Limits
+        from ..engines.kernel import Limits
 
         key = call.bytecode, call.entry
         if key not in kernels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,10 @@ from ..ops import Entry
 from ..types import F64, I1, Ptr, Scalar, Tile, Type
 from . import dlpack
 from .cutile_abi import Extent, expand
+from .kernel import Buffers
 from .reference.memory import HoldsAddresses, Memory
 from .reference.numerics.convert import float_to_float
 from .reference.tiles import Array, carrier, pointee_bytes
-
-Buffers = Iterable[Any]
-"""Memory besides the arguments: arrays, pairs of address and size, or extents, which have names."""
 
 LAST_ADDRESS = (1 << 63) - 1
 

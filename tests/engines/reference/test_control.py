@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.reference.machine import ExecutionError, Limits
+from tilery.engines.kernel import ExecutionError, Limits
 
 BATCHES = (1, 3, 64, None)
 """How many tile blocks run at once; None leaves it to the engine."""

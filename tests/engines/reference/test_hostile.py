@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.reference.machine import ExecutionError, Limits
+from tilery.engines.kernel import ExecutionError, Limits
 
 HEAD = """
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -87,7 +87,7 @@ def test_memory_that_cannot_be_is_refused(pair: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("grid", [None, 2.5, "4", object()])
 def test_a_grid_of_something_else_is_refused(grid: Any) -> None:
-    with pytest.raises(tilery.TileError, match="a grid has one to three whole numbers"):
+    with pytest.raises(tilery.TileError, match="a grid must be one to three integers"):
         kernel("").launch(grid)
 
 

@@ -11,8 +11,8 @@ import pytest
 import tilery
 from support.contract import arguments, drawn, hidden, observed, run_contract
 from tilery.attrs import FloatAttr
+from tilery.engines.kernel import Limits
 from tilery.engines.reference import load_operations
-from tilery.engines.reference.machine import Limits
 from tilery.engines.reference.registry import RUNS
 from tilery.ir import walk
 from tilery.ops import AddI, Constant, Module, MulI, SubI

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tilery
+from tilery.engines.kernel import ExecutionError
 from tilery.engines.reference.boxes import load_boxes, store_boxes
-from tilery.engines.reference.machine import ExecutionError
 from tilery.engines.reference.memory import Fault, Memory
 from tilery.engines.reference.ops.views import (
     PATTERNS,

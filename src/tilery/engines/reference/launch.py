@@ -16,20 +16,26 @@ from ...diag import TileError
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
 from ...types import Tile
-from ..arguments import Buffers, bind
+from ..arguments import bind
+from ..kernel import Buffers, Limits, Stats, check_grid, find_entry, refuse_options
 from . import load_operations
-from .machine import Limits, Machine, Stats, Stopped, grid_batches, total
+from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
 from .program import build
 from .tiles import dense_array
 
-MAX_GRID = (1 << 24) - 1
 BATCH_BYTES = 1 << 20
 """The largest tile of a kernel, over all tile blocks of a batch, takes about this much: a core's cache holds a few."""
 MAX_LANES = 1 << 14
 LOADED = (Module, Global, Entry)
 """The operations that are executed by loading a module and launching a kernel."""
+
+
+def load(module: Module, **options: Any) -> Loaded:
+    """Load a module on this engine, which has no options."""
+    refuse_options("reference", options)
+    return Loaded(module)
 
 
 class Loaded:
@@ -70,17 +76,8 @@ class Loaded:
         return buffer.typed(np.dtype(np.uint8))[1]
 
     def kernel(self, entry: str | None = None) -> Kernel:
-        """The kernel of that name; without a name, the only one."""
-        entries = {o.sym_name: o for o in self.module.entries}
-        if not entries:
-            raise TileError("the module has no kernel")
-        names = ", ".join(entries)
-        if entry is None and len(entries) != 1:
-            raise TileError(f"the module has {len(entries)} kernels, name one of: {names}")
-        found = next(iter(entries.values())) if entry is None else entries.get(entry)
-        if found is None:
-            raise TileError(f"the module has no kernel '{entry}', expected one of: {names}")
-        return Kernel(self, found)
+        """Return the kernel of that name, or the only kernel."""
+        return Kernel(self, find_entry(self.module, entry))
 
 
 def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
@@ -130,7 +127,7 @@ class Kernel:
         `batch` is how many tile blocks run at once; unless they race, the result does not depend on it. `threads` helps
         kernels whose tile blocks do not look at each other's work.
         """
-        shape = checked_grid(grid)
+        shape = check_grid(grid)
         memory = Memory(self.loaded.memory)
         values = bind(self.entry, args, memory, names=names, convention=convention, buffers=buffers)
         env: dict[int, Any] = dict(zip(self._program.params, values))
@@ -187,19 +184,6 @@ class _Shared(Iterator[int]):
     def __next__(self) -> int:
         with self._lock:
             return next(self._count)
-
-
-def checked_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:
-    """The grid as three extents."""
-    if isinstance(grid, np.ndarray):
-        grid = grid.reshape(-1).tolist()
-    extents = list(grid) if isinstance(grid, Sequence) else [grid]
-    if not 1 <= len(extents) <= 3 or any(not isinstance(n, (int, np.integer)) for n in extents):
-        raise TileError(f"a grid has one to three whole numbers, not {grid!r}")
-    if any(not 1 <= n <= MAX_GRID for n in extents):
-        raise TileError(f"an extent of a grid lies between 1 and {MAX_GRID}, got {', '.join(map(str, extents))}")
-    x, y, z = [int(n) for n in extents] + [1] * (3 - len(extents))
-    return x, y, z
 
 
 def _print(text: str) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from ...ir import Op, Refused
+from ...ir import Op
 from ...ops import Loop, Return
-from ...verifier.explain import source_place
+from ..kernel import ExecutionError, Limits, Stats
 from .batch import Batch, join, merge
 from .memory import AssertFailed, Fault, Memory
 from .program import Advance, Branch, Compute, Finish, Jump, Leave, Program, Slots, Test
@@ -27,58 +27,6 @@ PATIENCE = 1000
 """After so many rounds of a loop that touches memory, others go first."""
 MANY = 32
 """Looking for the next one among more batches than this takes longer than merging them."""
-
-
-class ExecutionError(Refused):
-    """A kernel did something that it may not, or that the limits forbid: which operation, which tile block, where."""
-
-    def __init__(
-        self,
-        o: Op,
-        message: str,
-        *,
-        block: tuple[int, ...] | None = None,
-        element: tuple[int, ...] | None = None,
-        address: int | None = None,
-    ) -> None:
-        super().__init__(o, message)
-        self.block, self.element, self.address = block, element, address
-        self.facts = {"operation": o.name, "block": block, "element": element, "address": address}
-        if block is not None:
-            at = "" if not element else f", element [{', '.join(map(str, element))}] of the tile"
-            self.notes.append(f"in tile block ({', '.join(map(str, block))}){at}")
-        if (place := source_place(o.loc)) is not None:
-            self.notes.append(f"from {place}")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When to give up: steps (an operation on a batch is one), seconds, and bytes that are held at once.
-
-    These are tiles with the memory of `alloca`, and printed text, each up to the limit.
-    """
-
-    steps: int | None = None
-    seconds: float | None = None
-    memory: int = 8 << 30
-
-
-@dataclass(slots=True)
-class Stats:
-    """What was done: blocks finished, operations summed over tile blocks, steps taken, splits and merges of batches.
-
-    Steps, splits and merges depend on the batch. Flops and bytes are what the tile blocks ask for, also where what all
-    of them ask for is done once.
-    """
-
-    blocks: int = 0
-    operations: int = 0
-    steps: int = 0
-    splits: int = 0
-    merges: int = 0
-    flops: int = 0
-    bytes_read: int = 0
-    bytes_written: int = 0
 
 
 def total(machines: list[Machine]) -> Stats:

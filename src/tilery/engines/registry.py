@@ -1,0 +1,70 @@
+"""The engines by name. `tilery.compile`, `tilery.cutile.on` and the command line all look here.
+
+To add an engine, write a module that implements `kernel.Engine` and add its row to `ENGINES`. It is imported when it is
+first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from ..diag import TileError
+
+if TYPE_CHECKING:
+    from ..ops import Module
+    from .kernel import Engine, Kernel
+
+DEFAULT = "reference"
+
+
+class EngineRow(NamedTuple):
+    """An engine: its name, the module that implements it, what it is for, and the pip extra that it needs, if any."""
+
+    name: str
+    module: str
+    summary: str
+    extra: str = ""
+
+
+ENGINES = {
+    row.name: row
+    for row in (
+        EngineRow("reference", "tilery.engines.reference.launch", "exact results on the CPU, by NumPy"),
+    )
+}  # fmt: skip
+
+
+def find(name: str, *more: str) -> EngineRow:
+    """Return the row of an engine; `more` are names that the caller knows besides, for the error."""
+    row = ENGINES.get(name)
+    if row is None:
+        from difflib import get_close_matches
+
+        known = [*ENGINES, *more]
+        near = get_close_matches(name, known, 1)
+        notes = (f"did you mean '{near[0]}'?",) if near else ()
+        raise TileError(f"unknown engine '{name}', expected {_listed(known)}", notes=notes)
+    return row
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def load_engine(name: str) -> Engine:
+    """Import an engine; a TileError says what to install if a package that it needs is missing."""
+    row = find(name)
+    try:
+        return cast("Engine", import_module(row.module))
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if not row.extra or missing.split(".")[0] == "tilery":
+            raise
+        note = f"install it with: pip install 'tilery[{row.extra}]'"
+        raise TileError(f"engine '{name}' needs the package '{missing}'", notes=(note,)) from None
+
+
+def compile_kernel(module: Module, entry: str | None = None, *, engine: str = DEFAULT, **options: Any) -> Kernel:
+    """Load a verified module on an engine and return one of its kernels; without `entry`, the only one."""
+    return load_engine(engine).load(module, **options).kernel(entry)

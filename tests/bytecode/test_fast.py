@@ -18,12 +18,12 @@ from support.broken import mutate_bytes
 from tilery import TileError, Version
 from tilery.attrs import Attr, DILoc
 from tilery.bytecode import reader, writer
-from tilery.bytecode.bodywriter import write_body
 from tilery.bytecode.decoders import decoder, decoder_source
 from tilery.bytecode.encoders import encoder
-from tilery.bytecode.fastbodywriter import write_fast
 from tilery.bytecode.profile import find_profile
 from tilery.bytecode.reader import FileReader
+from tilery.bytecode.write_body import write_body
+from tilery.bytecode.write_body_fast import write_fast
 from tilery.bytecode.writer import write_with
 from tilery.cli.main import main
 from tilery.declare.gcpause import paused

@@ -127,7 +127,7 @@ def _read_float(c: Cursor, tables: Tables) -> FloatAttr:
     t = _scalar(c, tables, False)
     start = c.pos
     try:
-        raw = c.byte() if t.bits <= 8 else c.wide_varint()
+        raw = c.byte() if t.bits <= 8 else c.untruncated_varint()
     except TileError as e:
         what = "byte for APInt (<= 8 bits)." if t.bits <= 8 else "signed varint for APInt (<= 64 bits)."
         raise enclose(e, f"failed to read {what}") from None

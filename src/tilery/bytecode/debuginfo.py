@@ -11,13 +11,13 @@ from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc
 from ..declare.codegen import GiveUp, build
 from ..declare.fastclass import dataclass
 from ..diag import TileError
-from .wire import Cursor, enclose, put_varint, wide
+from .wire import Cursor, decode_varint, enclose, put_varint
 
 Scope = (DISubprogram, DILexicalBlock)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DebugField:
     """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, and for what."""
 
     attr: str
@@ -27,23 +27,23 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DebugRow:
     """A kind of entry, by tag."""
 
     cls: type[Attr]
     tag: int
-    parts: tuple[Part, ...]
+    parts: tuple[DebugField, ...]
 
 
-def _row(cls: type[Attr], tag: int, of: str, *parts: tuple[str, Any, str]) -> Row:
-    return Row(cls, tag, tuple(Part(attr, form, words, of) for attr, form, words in parts))
+def _row(cls: type[Attr], tag: int, of: str, *parts: tuple[str, Any, str]) -> DebugRow:
+    return DebugRow(cls, tag, tuple(DebugField(attr, form, words, of) for attr, form, words in parts))
 
 
 # The location of DILoc is flattened: NVIDIA's messages name its parts by the type they build.
 _PLACE = (
-    Part("filename", str, "file name attribute", "FileLineColLoc"),
-    Part("line", int, "line number", "FileLineColLoc"),
-    Part("column", int, "column number", "FileLineColLoc"),
+    DebugField("filename", str, "file name attribute", "FileLineColLoc"),
+    DebugField("line", int, "line number", "FileLineColLoc"),
+    DebugField("column", int, "column number", "FileLineColLoc"),
 )
 ROWS = (
     _row(DICompileUnit, 1, "DICompileUnitAttr", ("file", DIFile, "file attribute")),
@@ -63,7 +63,7 @@ ROWS = (
         ("line", int, "line number"),
         ("column", int, "column number"),
     ),
-    Row(DILoc, 4, (Part("scope", Scope, "scope attribute", "DILocAttr"), *_PLACE)),
+    DebugRow(DILoc, 4, (DebugField("scope", Scope, "scope attribute", "DILocAttr"), *_PLACE)),
     _row(
         DISubprogram,
         5,
@@ -118,10 +118,10 @@ def quick_reader(tag: int) -> Quick:
     """What reads an entry of a kind, and says where it ends, if all that it refers to is known; else it trips."""
     row = _BY_TAG[tag]
     make = place_in_scope if row.cls is DILoc else row.cls
-    names: dict[str, Any] = {"wide": wide, "GiveUp": GiveUp, "make": make}
+    names: dict[str, Any] = {"decode_varint": decode_varint, "GiveUp": GiveUp, "make": make}
     lines = ["def bind(data, at, strings, known):"]
     for p in row.parts:
-        lines += ["    n = data[at]", "    at += 1", "    if n > 127: n, at = wide(data, at - 1)"]
+        lines += ["    n = data[at]", "    at += 1", "    if n > 127: n, at = decode_varint(data, at - 1)"]
         if p.form is str:
             lines.append(f"    {p.attr} = strings[n]")
         elif p.form is int:

@@ -16,14 +16,14 @@ from ..declare.operation import OpDef
 from ..diag import TileError
 from ..ir import Value
 from ..version import Version
-from .layout import Do, Plan, Step, layout
-from .wire import wide
+from .layout import OpLayout, WireKind, WireStep, layout
+from .wire import decode_varint
 
 TRIPS = (GiveUp, TileError, IndexError, KeyError, StopIteration)
 """What giving up looks like: bytes, values, list entries or table entries that are not there."""
 
 
-class Binding:
+class DecoderBinding:
     """What the decoders of one function body share.
 
     `types`, `strings` and `constants` look like tables that hold everything; `loc` gives the next operation's location;
@@ -40,7 +40,7 @@ class Binding:
     loc: Callable[[], Any]
     cursor: Any
     attr: Callable[[Field, Any], Any]
-    opened: list[tuple[Any, Plan]]
+    opened: list[tuple[Any, OpLayout]]
 
 
 Decoder = Callable[[int, Callable[[Any], None]], int]
@@ -48,10 +48,10 @@ Decoder = Callable[[int, Callable[[Any], None]], int]
 
 
 @cache
-def decoder(opdef: OpDef, version: Version) -> Callable[[Binding], Decoder]:
+def decoder(opdef: OpDef, version: Version) -> Callable[[DecoderBinding], Decoder]:
     """The decoder of an operation, to be bound to a function body."""
     plan = layout(opdef, version)
-    bound: Callable[[Binding], Decoder] = build(
+    bound: Callable[[DecoderBinding], Decoder] = build(
         f"decoder of {opdef.mnemonic} {version}", decoder_source(opdef, version), _names(plan)
     )
     return bound
@@ -71,12 +71,12 @@ _HEAD = [
 ]
 
 
-def _names(plan: Plan) -> dict[str, Any]:
+def _names(plan: OpLayout) -> dict[str, Any]:
     names: dict[str, Any] = {
         "new": object.__new__,
         "Value": Value,
         "GiveUp": GiveUp,
-        "wide": wide,
+        "decode_varint": decode_varint,
         "plan": plan,
         plan.opdef.cls.__name__: plan.opdef.cls,
     }
@@ -90,9 +90,9 @@ def _names(plan: Plan) -> dict[str, Any]:
 class _Decoder:
     """Writes down the steps of one plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: OpLayout) -> None:
         self.plan = plan
-        self.counted = any(step.do is Do.OPERAND_COUNT for step in plan.steps)
+        self.counted = any(step.kind is WireKind.OPERAND_COUNT for step in plan.steps)
         self.out: list[str] = []
 
     def lines(self) -> list[str]:
@@ -112,7 +112,7 @@ class _Decoder:
 
     def _number(self, name: str = "n") -> None:
         """Read a variable-length integer, nearly always of one byte."""
-        self.out += [f"{name} = data[at]", "at += 1", f"if {name} > 127: {name}, at = wide(data, at - 1)"]
+        self.out += [f"{name} = data[at]", "at += 1", f"if {name} > 127: {name}, at = decode_varint(data, at - 1)"]
 
     def _value(self) -> None:
         """Read the number of a value or constant, up to two million without a call; a byte's top bit goes with the
@@ -128,37 +128,37 @@ class _Decoder:
             "        m = data[at]",
             "        at += 1",
             "        n += (m << 14) - 16384",
-            "        if m > 127: n, at = wide(data, at - 3)",
+            "        if m > 127: n, at = decode_varint(data, at - 3)",
         ]
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: WireStep) -> None:
         f: Any = step.field
-        match step.do:
-            case Do.RESULT_COUNT:
+        match step.kind:
+            case WireKind.RESULT_COUNT:
                 self._result_count()
-            case Do.RESULT:
+            case WireKind.RESULT:
                 self._result(f)
-            case Do.RESULTS:
+            case WireKind.RESULTS:
                 self._results(f)
-            case Do.FLAGS:
+            case WireKind.FLAGS:
                 self._number("flags")
                 self.out += [f"o.{g.attr} = flags & {1 << bit} != 0" for g, bit in self.plan.flags]
-            case Do.ATTR if step.bit < 0:
+            case WireKind.ATTR if step.bit < 0:
                 self._attr(f)
-            case Do.ATTR:
+            case WireKind.ATTR:
                 self._when(step.bit, f, self._attr)
-            case Do.OPERAND_COUNT:
+            case WireKind.OPERAND_COUNT:
                 self._operand_count()
-            case Do.OPERAND:
+            case WireKind.OPERAND:
                 self._operand(f)
-            case Do.OPTIONAL:
+            case WireKind.OPTIONAL:
                 self._when(step.bit, f, self._operand)
-            case Do.SEGMENT:
+            case WireKind.SEGMENT:
                 self._number("count")
                 self._operands(f)
-            case Do.REST:
+            case WireKind.REST:
                 self._rest(f)
-            case Do.REGION_COUNT:
+            case WireKind.REGION_COUNT:
                 self._number()
                 self.out.append(f"if n != {len(self.plan.opdef.regions)}: raise GiveUp")
 

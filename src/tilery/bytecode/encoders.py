@@ -15,21 +15,11 @@ from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..version import Version
-from .layout import Do, Plan, Step, flag_bits, layout
-from .wire import put_varint
-
-ONE = [bytes([n]) for n in range(128)]
-"""The numbers of one byte."""
+from .layout import OpLayout, WireKind, WireStep, flag_bits, layout
+from .wire import ONE_BYTE, encode_varint
 
 
-def long(n: int) -> bytes:
-    """A variable-length integer."""
-    out = bytearray()
-    put_varint(out, n)
-    return bytes(out)
-
-
-class Binding:
+class EncoderBinding:
     """What the encoders of one function body share.
 
     `numbers` holds the number of each visible value as bytes; `types`, `strings`, `constants` give an index as bytes;
@@ -43,17 +33,17 @@ class Binding:
     strings: dict[str, bytes]
     constants: Callable[[Any], bytes]
     attr: Callable[[Any, Field, Any], bytes]
-    opened: list[tuple[Any, Plan]]
+    opened: list[tuple[Any, OpLayout]]
 
 
 Encoder = Callable[[Any], None]
 
 
 @cache
-def encoder(opdef: OpDef, version: Version) -> Callable[[Binding], Encoder]:
+def encoder(opdef: OpDef, version: Version) -> Callable[[EncoderBinding], Encoder]:
     """The encoder of an operation, to be bound to a function body."""
     plan = layout(opdef, version)
-    bound: Callable[[Binding], Encoder] = build(
+    bound: Callable[[EncoderBinding], Encoder] = build(
         f"encoder of {opdef.mnemonic} {version}", encoder_source(opdef, version), _names(plan)
     )
     return bound
@@ -73,22 +63,22 @@ _HEAD = [
 ]
 
 
-def _names(plan: Plan) -> dict[str, Any]:
-    names: dict[str, Any] = {"GiveUp": GiveUp, "ONE": ONE, "long": long, "plan": plan}
+def _names(plan: OpLayout) -> dict[str, Any]:
+    names: dict[str, Any] = {"GiveUp": GiveUp, "ONE_BYTE": ONE_BYTE, "encode_varint": encode_varint, "plan": plan}
     for f in plan.opdef.fields:
         names[f"field_{f.attr}"] = f
         if f.enum is not None:
-            names[f"enum_{f.attr}"] = {m: long(m.num) for m in f.enum if m.since <= plan.version}
+            names[f"enum_{f.attr}"] = {m: encode_varint(m.num) for m in f.enum if m.since <= plan.version}
     return names
 
 
 class _Encoder:
     """Writes down the steps of one plan: statements, and pieces that the next `put` takes together."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: OpLayout) -> None:
         self.plan = plan
         self.out: list[str] = []
-        self.pieces = [repr(long(plan.opdef.opcode))]
+        self.pieces = [repr(encode_varint(plan.opdef.opcode))]
 
     def lines(self) -> list[str]:
         plan = self.plan
@@ -112,49 +102,49 @@ class _Encoder:
         self.pieces = []
 
     def _number(self, expression: str) -> None:
-        self.pieces.append(f"(ONE[n] if (n := {expression}) < 128 else long(n))")
+        self.pieces.append(f"(ONE_BYTE[n] if (n := {expression}) < 128 else encode_varint(n))")
 
     def _define(self, f: Field) -> None:
         """Give a result the next number."""
         if f.arity == "var":
-            self.out.append(f"for v in o.{f.attr}: numbers[v] = long(len(numbers))")
+            self.out.append(f"for v in o.{f.attr}: numbers[v] = encode_varint(len(numbers))")
             return
         self.out += [
             "n = len(numbers)",
-            f"if n < 128: numbers[o.{f.attr}] = ONE[n]",
+            f"if n < 128: numbers[o.{f.attr}] = ONE_BYTE[n]",
             f"elif n < 16384: numbers[o.{f.attr}] = bytes((n & 127 | 128, n >> 7))",
             f"elif n < 2097152: numbers[o.{f.attr}] = bytes((n & 127 | 128, n >> 7 & 127 | 128, n >> 14))",
-            f"else: numbers[o.{f.attr}] = long(n)",
+            f"else: numbers[o.{f.attr}] = encode_varint(n)",
         ]
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: WireStep) -> None:
         f: Any = step.field
-        match step.do:
-            case Do.RESULT_COUNT:
+        match step.kind:
+            case WireKind.RESULT_COUNT:
                 many = [f"len(o.{g.attr})" if g.arity == "var" else "1" for g in self.plan.results]
                 self._number(" + ".join(many) or "0")
-            case Do.RESULT:
+            case WireKind.RESULT:
                 self.pieces.append(f"types[o.{f.attr}.type]")
-            case Do.RESULTS:
+            case WireKind.RESULTS:
                 self.pieces.append(f"*[types[v.type] for v in o.{f.attr}]")
-            case Do.FLAGS:
+            case WireKind.FLAGS:
                 self._flags()
-            case Do.ATTR if step.bit < 0:
+            case WireKind.ATTR if step.bit < 0:
                 self._attr(f)
-            case Do.ATTR:
+            case WireKind.ATTR:
                 self._when(f, self._attr)
-            case Do.OPERAND_COUNT:
+            case WireKind.OPERAND_COUNT:
                 self._operand_count()
-            case Do.OPERAND:
+            case WireKind.OPERAND:
                 self._operand(f)
-            case Do.SEGMENT:
+            case WireKind.SEGMENT:
                 self._number(f"len(o.{f.attr})")
                 self.pieces.append(f"*[numbers[v] for v in o.{f.attr}]")
-            case Do.REST if f.arity == "var":
+            case WireKind.REST if f.arity == "var":
                 self.pieces.append(f"*[numbers[v] for v in o.{f.attr}]")
-            case Do.OPTIONAL | Do.REST:
+            case WireKind.OPTIONAL | WireKind.REST:
                 self._when(f, self._operand)
-            case Do.REGION_COUNT:
+            case WireKind.REGION_COUNT:
                 self._number(str(len(self.plan.opdef.regions)))
 
     def _when(self, f: Field, write: Callable[[Field], None]) -> None:

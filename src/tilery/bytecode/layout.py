@@ -11,7 +11,7 @@ from ..declare.operation import BY_OPCODE, OpDef
 from ..version import Version
 
 
-class Do(Enum):
+class WireKind(Enum):
     """What comes next on the wire."""
 
     RESULT_COUNT = "the number of results"
@@ -29,21 +29,21 @@ class Do(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WireStep:
     """One step: what, of which field, and under which bit of the flags (-1: always there)."""
 
-    do: Do
+    kind: WireKind
     field: Field | None = None
     bit: int = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class OpLayout:
     """The steps of an operation at a version, and the fields that this version does not have."""
 
     opdef: OpDef
     version: Version
-    steps: tuple[Step, ...]
+    steps: tuple[WireStep, ...]
     absent: tuple[Field, ...]
     results: tuple[Field, ...]
     """The results that are numbered: newer ones are not, which would shift every later operand."""
@@ -51,10 +51,10 @@ class Plan:
     """The attributes that are nothing but a bit of the flags."""
 
 
-_CACHE: dict[tuple[int, Version], Plan] = {}
+_CACHE: dict[tuple[int, Version], OpLayout] = {}
 
 
-def layout(opdef: OpDef, version: Version) -> Plan:
+def layout(opdef: OpDef, version: Version) -> OpLayout:
     """How `opdef` is written at `version`."""
     key = (opdef.opcode, version)
     if key not in _CACHE:
@@ -76,24 +76,24 @@ def flag_bits(opdef: OpDef) -> dict[str, int]:
     return {f.name: bit for bit, f in enumerate(sorted(optional, key=lambda f: f.since))}
 
 
-def _make(opdef: OpDef, version: Version) -> Plan:
+def _make(opdef: OpDef, version: Version) -> OpLayout:
     bits = flag_bits(opdef)
     steps = _results(opdef, version)
     if bits:
         first = min(opdef.field(name).since for name in bits)
         # Where an op had no optional field at first, older files have no flags.
         if first == opdef.since or version >= first:
-            steps.append(Step(Do.FLAGS))
+            steps.append(WireStep(WireKind.FLAGS))
     for f in opdef.attrs:
         if f.since <= version and f.kind is not AttrKind.FLAG:
-            steps.append(Step(Do.ATTR, f, bits.get(f.name, -1)))
+            steps.append(WireStep(WireKind.ATTR, f, bits.get(f.name, -1)))
     steps += _operands(opdef, version, bits)
     if opdef.regions:
-        steps.append(Step(Do.REGION_COUNT))
-        steps += [Step(Do.REGION, f) for f in opdef.regions]
+        steps.append(WireStep(WireKind.REGION_COUNT))
+        steps += [WireStep(WireKind.REGION, f) for f in opdef.regions]
     absent = tuple(f for f in opdef.fields if f.since > version and f.role != "state")
     present = [f for f in opdef.fields if f.since <= version]
-    return Plan(
+    return OpLayout(
         opdef,
         version,
         tuple(steps),
@@ -103,29 +103,29 @@ def _make(opdef: OpDef, version: Version) -> Plan:
     )
 
 
-def _results(opdef: OpDef, version: Version) -> list[Step]:
-    steps: list[Step] = []
+def _results(opdef: OpDef, version: Version) -> list[WireStep]:
+    steps: list[WireStep] = []
     # A variadic operand is enough for a result count, even where the number of results is fixed.
     if any(f.arity == "var" for f in opdef.operands + opdef.outs):
-        steps.append(Step(Do.RESULT_COUNT))
+        steps.append(WireStep(WireKind.RESULT_COUNT))
     present = (f for f in opdef.outs if f.since <= version)
-    return steps + [Step(Do.RESULTS if f.arity == "var" else Do.RESULT, f) for f in present]
+    return steps + [WireStep(WireKind.RESULTS if f.arity == "var" else WireKind.RESULT, f) for f in present]
 
 
-def _operands(opdef: OpDef, version: Version, bits: dict[str, int]) -> list[Step]:
-    steps: list[Step] = []
+def _operands(opdef: OpDef, version: Version, bits: dict[str, int]) -> list[WireStep]:
+    steps: list[WireStep] = []
     counted = not opdef.segmented and any(f.arity != "one" for f in opdef.operands)
     if counted:
-        steps.append(Step(Do.OPERAND_COUNT))
+        steps.append(WireStep(WireKind.OPERAND_COUNT))
     for f in opdef.operands:
         if f.since > version:
             continue
         if f.arity == "one":
-            steps.append(Step(Do.OPERAND, f))
+            steps.append(WireStep(WireKind.OPERAND, f))
         elif not opdef.segmented:
-            steps.append(Step(Do.REST, f))
+            steps.append(WireStep(WireKind.REST, f))
         elif f.arity == "opt":
-            steps.append(Step(Do.OPTIONAL, f, bits[f.name]))
+            steps.append(WireStep(WireKind.OPTIONAL, f, bits[f.name]))
         else:
-            steps.append(Step(Do.SEGMENT, f))
+            steps.append(WireStep(WireKind.SEGMENT, f))
     return steps

@@ -11,10 +11,10 @@ from ..ops import Entry, Global, Module
 from ..types import Function, quoted
 from ..version import SUPPORTED, V13_1, V13_3, V13_4, Version
 from .attrcodec import read_tagged
-from .body import read_body
 from .decoders import TRIPS
-from .fastbody import read_fast
 from .profile import Profile, find_profile
+from .read_body import read_body
+from .read_body_fast import read_fast
 from .tables import Tables
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclose
 

@@ -46,7 +46,7 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TypeRow:
     """A type: its tag, NVIDIA's name, and its parameters in wire order; `make` takes them by our names."""
 
     cls: type[Type]
@@ -68,9 +68,9 @@ _TILE_SHAPE = Param("tile_shape", "tile_shape", "i32s data")
 _DIM_MAP = Param("dim_map", "dim_map", "i32s")
 
 ROWS = (
-    Row(Ptr, 12, "PointerType", V13_1, (Param("pointeeType", "pointee", "type"), _PTR_ATTR)),
-    Row(Tile, 13, "TileType", V13_1, (Param("elementType", "element", "type"), Param("shape", "shape", "i64s"))),
-    Row(
+    TypeRow(Ptr, 12, "PointerType", V13_1, (Param("pointeeType", "pointee", "type"), _PTR_ATTR)),
+    TypeRow(Tile, 13, "TileType", V13_1, (Param("elementType", "element", "type"), Param("shape", "shape", "i64s"))),
+    TypeRow(
         TensorView,
         14,
         "TensorViewType",
@@ -82,16 +82,16 @@ ROWS = (
             _PTR_ATTR,
         ),
     ),
-    Row(PartitionView, 15, "PartitionViewType", V13_1, (_TILE_SHAPE, _TENSOR_VIEW, _DIM_MAP, _PADDING)),
-    Row(Token, 17, "TokenType", V13_1, ()),
-    Row(
+    TypeRow(PartitionView, 15, "PartitionViewType", V13_1, (_TILE_SHAPE, _TENSOR_VIEW, _DIM_MAP, _PADDING)),
+    TypeRow(Token, 17, "TokenType", V13_1, ()),
+    TypeRow(
         GatherScatterView,
         20,
         "GatherScatterViewType",
         V13_3,
         (_TILE_SHAPE, _TENSOR_VIEW, Param("sparse_dim", "sparse_dim", "u32"), _PADDING),
     ),
-    Row(
+    TypeRow(
         StridedView,
         21,
         "StridedViewType",
@@ -138,7 +138,7 @@ def _check_version(
         raise TileError(f"type '{cname}' requires bytecode version {since}+, file version is {shown}", offset=start)
 
 
-def _read_row(c: Cursor, row: Row, version: Version, profile: Profile, ref: ReadRef) -> Type:
+def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: ReadRef) -> Type:
     flags, bit = 0, 0
     start = c.pos
     unified = row.has_flags(version)
@@ -170,7 +170,7 @@ def _read_row(c: Cursor, row: Row, version: Version, profile: Profile, ref: Read
         raise _first_wording(e, row, values, profile) from None
 
 
-def _first_wording(e: TileError, row: Row, values: dict[str, Any], profile: Profile) -> TileError:
+def _first_wording(e: TileError, row: TypeRow, values: dict[str, Any], profile: Profile) -> TileError:
     """The 13.1 reader looked at the element before it built the type."""
     if profile.first and e.message.startswith("failed to verify 'elementType'"):
         if row.cls is Tile:
@@ -181,7 +181,7 @@ def _first_wording(e: TileError, row: Row, values: dict[str, Any], profile: Prof
     return e
 
 
-def _read_param(c: Cursor, row: Row, p: Param, profile: Profile, ref: ReadRef) -> Any:
+def _read_param(c: Cursor, row: TypeRow, p: Param, profile: Profile, ref: ReadRef) -> Any:
     start = c.pos
     where = f"{row.cname}.{p.name}" if profile.first else p.name
     if p.form == "type":
@@ -312,7 +312,7 @@ def require(t: Type, version: Version) -> None:
         raise TileError(problem, notes=(f"type: {t}",))
 
 
-def _write_row(out: bytearray, t: Type, row: Row, version: Version, ref: Callable[[Type], int]) -> None:
+def _write_row(out: bytearray, t: Type, row: TypeRow, version: Version, ref: Callable[[Type], int]) -> None:
     unified = row.has_flags(version)
     if unified:
         optional = [p for p in row.params if p.form == "enum"]

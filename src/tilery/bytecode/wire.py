@@ -154,9 +154,9 @@ class Cursor:
 
     def varint(self) -> int:
         """An unsigned LEB128 number, taken modulo 2**64 as NVIDIA's reader does; at most ten bytes."""
-        return self.wide_varint() & U64
+        return self.untruncated_varint() & U64
 
-    def wide_varint(self) -> int:
+    def untruncated_varint(self) -> int:
         """Like `varint`, but with the bits above 64 that readers drop."""
         data, end, start = self.data, self.end, self.pos
         pos, shift, value = start, 0, 0
@@ -202,11 +202,21 @@ class Cursor:
         self.mark(start, "padding")
 
 
-# ---------------------------------------------------------------- reading and writing fast
+# ---------------------------------------------------------------- for generated code
+
+ONE_BYTE = [bytes([n]) for n in range(128)]
+"""The variable-length integers that take one byte."""
 
 
-def wide(data: bytes, at: int) -> tuple[int, int]:
-    """A variable-length integer of any length, and the place behind it."""
+def encode_varint(value: int) -> bytes:
+    """Return a variable-length integer."""
+    out = bytearray()
+    put_varint(out, value)
+    return bytes(out)
+
+
+def decode_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the variable-length integer at `at`, and the offset after it."""
     value = shift = 0
     while True:
         byte = data[at]

@@ -16,12 +16,12 @@ from ..ops import Entry, Global, Module
 from ..types import Type
 from ..version import SUPPORTED, V13_1, V13_3, Version
 from .attrcodec import Indices, write_tagged
-from .bodywriter import write_body
 from .debuginfo import entry_parts, write_entry
 from .decoders import TRIPS
-from .fastbodywriter import write_fast
 from .typecodec import parts, require, write_type
 from .wire import ALIGNMENT, DEFAULT_ORDER, MAGIC, U64, FileLayout, Section, SectionHint, encode_text, pad, put_varint
+from .write_body import write_body
+from .write_body_fast import write_fast
 
 WriteBody = Callable[[Entry, Version, Indices], bytes | bytearray]
 FAST_FROM = 1_000

@@ -14,7 +14,7 @@ from typing import Any
 from .. import attrs, types
 from ..attrs import Attr, TileEnum
 from ..bytecode import debuginfo, typecodec
-from ..bytecode.layout import Do, Plan, Step, flag_bits, layout
+from ..bytecode.layout import OpLayout, WireKind, WireStep, flag_bits, layout
 from ..declare.fastclass import fields
 from ..declare.fields import INFER, REQUIRED, AttrKind, Field
 from ..declare.operation import OpDef, registered
@@ -103,24 +103,24 @@ def wire(opdef: OpDef, version: Version) -> list[str] | None:
     return [f"opcode 0x{opdef.opcode:02X}", *(_step(plan, step) for step in plan.steps)]
 
 
-def _step(plan: Plan, step: Step) -> str:
+def _step(plan: OpLayout, step: WireStep) -> str:
     name = f"'{step.field.name}'" if step.field else ""
     when = " if flagged" if step.bit >= 0 else ""
-    match step.do:
-        case Do.RESULT:
+    match step.kind:
+        case WireKind.RESULT:
             return f"type of {name}"
-        case Do.RESULTS:
+        case WireKind.RESULTS:
             return f"types of {name}"
-        case Do.FLAGS:
+        case WireKind.FLAGS:
             bits = {n: bit for n, bit in flag_bits(plan.opdef).items() if plan.opdef.field(n).since <= plan.version}
             return "flags (" + ", ".join(f"bit {bit} '{n}'" for n, bit in bits.items()) + ")"
-        case Do.SEGMENT:
+        case WireKind.SEGMENT:
             return f"number of {name}, {name}"
-        case Do.REGION:
+        case WireKind.REGION:
             return f"region {name}"
-        case Do.ATTR | Do.OPERAND | Do.OPTIONAL | Do.REST:
+        case WireKind.ATTR | WireKind.OPERAND | WireKind.OPTIONAL | WireKind.REST:
             return name + when
-    return str(step.do.value).removeprefix("the ")
+    return str(step.kind.value).removeprefix("the ")
 
 
 def groups() -> dict[str, list[OpDef]]:

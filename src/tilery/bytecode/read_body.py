@@ -14,18 +14,18 @@ from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..types import Type
 from .attrcodec import read_array, read_hints, read_integer, read_string, read_tagged, refuse_extremes
-from .layout import Do, Plan, last_opcode, layout
+from .layout import OpLayout, WireKind, last_opcode, layout
 from .tables import Tables
 from .typecodec import read_count, read_enum
 from .wire import Cursor, enclose
 
 
 @dataclass(slots=True)
-class _Frame:
+class _OpenRegion:
     """A block being read: the op it belongs to, which region of it, and how many operations are still to come."""
 
     op: Op
-    plan: Plan
+    plan: OpLayout
     region: int
     block: Block
     left: int
@@ -39,10 +39,10 @@ def read_body(c: Cursor, tables: Tables, block: Block, location_list: int, offse
 
     With `offsets`, where each operation starts is recorded there.
     """
-    Body(c, tables, block, location_list, offsets).run()
+    BodyReader(c, tables, block, location_list, offsets).run()
 
 
-class Body:
+class BodyReader:
     """One function body being read; `marks` of the cursor and `offsets` learn what stands where."""
 
     def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None) -> None:
@@ -50,7 +50,7 @@ class Body:
         self.offsets = offsets
         self.values: list[Value] = list(block.args)
         self.located = 1  # entry 0 of the list is the function itself
-        self.frames: list[_Frame] = []
+        self.frames: list[_OpenRegion] = []
         self.wrong: TileError | None = None
 
     def run(self) -> None:
@@ -77,7 +77,7 @@ class Body:
 
     # ------------------------------------------------------------ regions
 
-    def _begin_region(self, o: Op, plan: Plan, index: int) -> None:
+    def _begin_region(self, o: Op, plan: OpLayout, index: int) -> None:
         """Start reading region `index` of `o`, or finish `o` when there is none."""
         c = self.c
         regions = plan.opdef.regions
@@ -104,7 +104,7 @@ class Body:
             index += 1
         self._finish(o, plan)
 
-    def _begin_block(self, o: Op, plan: Plan, index: int) -> None:
+    def _begin_block(self, o: Op, plan: OpLayout, index: int) -> None:
         c, start = self.c, self.c.pos
         outer = len(self.values)
         try:
@@ -130,13 +130,13 @@ class Body:
         c.mark(start, f"{count} operations")
         block = Block(args)
         setattr(o, plan.opdef.regions[index].attr, block)
-        self.frames.append(_Frame(o, plan, index, block, count, count, outer))
+        self.frames.append(_OpenRegion(o, plan, index, block, count, count, outer))
 
     @staticmethod
     def _in_region(e: TileError, index: int) -> TileError:
         return enclose(enclose(e, "failed to parse block 0 in region."), f"failed to parse region {index}")
 
-    def _end_block(self, frame: _Frame) -> None:
+    def _end_block(self, frame: _OpenRegion) -> None:
         ops = frame.block.ops
         expected = "invalid block structure: block is expected to have a terminator operation, but "
         problem = ""
@@ -151,7 +151,7 @@ class Body:
         self.c.depth -= 1
         self._begin_region(frame.op, frame.plan, frame.region + 1)
 
-    def _finish(self, o: Op, plan: Plan) -> None:
+    def _finish(self, o: Op, plan: OpLayout) -> None:
         """Number the results, those that this version has."""
         for f in plan.results:
             value = getattr(o, f.attr)
@@ -204,7 +204,7 @@ class Body:
             raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot stand inside a function", offset=start)
         return opdef
 
-    def _fields(self, o: Any, plan: Plan) -> None:
+    def _fields(self, o: Any, plan: OpLayout) -> None:
         opdef = plan.opdef
         types: list[Type] = []
         results: list[Value] = []
@@ -212,41 +212,41 @@ class Body:
         left = len(opdef.operands)
         for step in plan.steps:
             f: Any = step.field
-            match step.do:
-                case Do.RESULT_COUNT:
+            match step.kind:
+                case WireKind.RESULT_COUNT:
                     types = [self._result_type(opdef, i) for i in range(self._result_count(plan))]
                     results = [Value(t, o) for t in types]
-                case Do.RESULT:
-                    if plan.steps[0].do is not Do.RESULT_COUNT:
+                case WireKind.RESULT:
+                    if plan.steps[0].kind is not WireKind.RESULT_COUNT:
                         types.append(self._result_type(opdef, len(types)))
                         results.append(Value(types[-1], o))
                     setattr(o, f.attr, results.pop(0) if results else None)
-                case Do.RESULTS:
+                case WireKind.RESULTS:
                     setattr(o, f.attr, tuple(results))
-                case Do.FLAGS:
+                case WireKind.FLAGS:
                     flags = self._flags()
                     for g, bit in plan.flags:
                         setattr(o, g.attr, flags >> bit & 1 == 1)
-                case Do.ATTR:
+                case WireKind.ATTR:
                     present = step.bit < 0 or flags >> step.bit & 1
                     setattr(o, f.attr, self._attr(f, types) if present else None)
-                case Do.OPERAND_COUNT:
+                case WireKind.OPERAND_COUNT:
                     left = self._operand_count(opdef)
-                case Do.OPERAND:
+                case WireKind.OPERAND:
                     index = 0 if opdef.segmented else position
                     setattr(o, f.attr, self._operand(f, opdef, index) if position < left else None)
                     position += 1
-                case Do.OPTIONAL:
+                case WireKind.OPTIONAL:
                     present = flags >> step.bit & 1
                     setattr(o, f.attr, self._operand(f, opdef, 0) if present else None)
-                case Do.SEGMENT:
+                case WireKind.SEGMENT:
                     count = self._segment_count(f, opdef)
                     setattr(o, f.attr, tuple(self._operand(f, opdef, i) for i in range(count)))
-                case Do.REST:
+                case WireKind.REST:
                     self._rest(o, f, opdef, left, position)
-                case Do.REGION_COUNT:
+                case WireKind.REGION_COUNT:
                     self._region_count(opdef)
-                case Do.REGION:
+                case WireKind.REGION:
                     break
         for f in plan.absent:
             if f.role == "out":
@@ -265,7 +265,7 @@ class Body:
 
     # ------------------------------------------------------------ results
 
-    def _result_count(self, plan: Plan) -> int:
+    def _result_count(self, plan: OpLayout) -> int:
         c, opdef = self.c, plan.opdef
         start = c.pos
         try:

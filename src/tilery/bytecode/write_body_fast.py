@@ -11,11 +11,12 @@ from ..ir import Block, Op
 from ..ops import Entry
 from ..version import Version
 from .attrcodec import Indices
-from .bodywriter import Body
-from .encoders import ONE, Binding, Encoder, encoder, long
-from .layout import Plan
+from .encoders import Encoder, EncoderBinding, encoder
+from .layout import OpLayout
+from .wire import ONE_BYTE, encode_varint
+from .write_body import BodyWriter
 
-Frame = tuple[Iterator[Op], Op, Plan, int, int]
+OpenRegion = tuple[Iterator[Op], Op, OpLayout, int, int]
 """What is still to be written around a region: further operations, the one the region belongs to, its plan, which
 region it is, and how many values were visible outside."""
 
@@ -27,14 +28,14 @@ class _Indices(dict[Any, bytes]):
         self.number = number
 
     def __missing__(self, key: Any) -> bytes:
-        found = self[key] = long(self.number(key))
+        found = self[key] = encode_varint(self.number(key))
         return found
 
 
 class _Encoders(dict[type[Op], Encoder]):
     """The encoders of one function body, bound when first needed."""
 
-    def __init__(self, binding: Binding, version: Version) -> None:
+    def __init__(self, binding: EncoderBinding, version: Version) -> None:
         self.binding, self.version = binding, version
 
     def __missing__(self, cls: type[Op]) -> Encoder:
@@ -47,25 +48,25 @@ class _Encoders(dict[type[Op], Encoder]):
 def write_fast(entry: Entry, version: Version, indices: Indices) -> bytes:
     """The operations of an entry, or one of `TRIPS`."""
     parts: list[bytes] = []
-    b = Binding()
+    b = EncoderBinding()
     b.put, b.numbers, b.opened = parts.extend, {}, []
     b.types, b.strings = _Indices(indices.type), _Indices(indices.string)
-    b.attr = Body(entry, version, indices).attr_bytes
+    b.attr = BodyWriter(entry, version, indices).attr_bytes
 
     def constants(value: Dense) -> bytes:
         number = indices.constant(value)
-        return ONE[number] if number < 128 else long(number)
+        return ONE_BYTE[number] if number < 128 else encode_varint(number)
 
     b.constants = constants
     for value in entry.body.args:
-        b.numbers[value] = long(len(b.numbers))
+        b.numbers[value] = encode_varint(len(b.numbers))
     _run(_Encoders(b, version), b, iter(entry.body.ops))
     return b"".join(parts)
 
 
-def _run(encoders: _Encoders, b: Binding, ops: Iterator[Op]) -> None:
+def _run(encoders: _Encoders, b: EncoderBinding, ops: Iterator[Op]) -> None:
     opened, numbers = b.opened, b.numbers
-    frames: list[Frame] = []
+    frames: list[OpenRegion] = []
     while True:
         for o in ops:
             encoders[o.__class__](o)
@@ -81,21 +82,30 @@ def _run(encoders: _Encoders, b: Binding, ops: Iterator[Op]) -> None:
             ops = _begin(b, frames, ops, o, plan, index + 1)
 
 
-def _begin(b: Binding, frames: list[Frame], ops: Iterator[Op], o: Op, plan: Plan, index: int) -> Iterator[Op]:
+def _begin(
+    b: EncoderBinding, frames: list[OpenRegion], ops: Iterator[Op], o: Op, plan: OpLayout, index: int
+) -> Iterator[Op]:
     """Start region `index` of `o`, or finish `o` when there is none; gives the operations that come next."""
     regions, numbers = plan.opdef.regions, b.numbers
     while index < len(regions):
         block: Block | None = getattr(o, regions[index].attr)
         if block is not None:
             frames.append((ops, o, plan, index, len(numbers)))
-            b.put((b"\1", long(len(block.args)), *[b.types[v.type] for v in block.args], long(len(block.ops))))
+            b.put(
+                (
+                    b"\1",
+                    encode_varint(len(block.args)),
+                    *[b.types[v.type] for v in block.args],
+                    encode_varint(len(block.ops)),
+                )
+            )
             for value in block.args:
-                numbers[value] = long(len(numbers))
+                numbers[value] = encode_varint(len(numbers))
             return iter(block.ops)
         b.put((b"\0",))
         index += 1
     for f in plan.results:
         value = getattr(o, f.attr)
         for v in value if f.arity == "var" else (value,):
-            numbers[v] = long(len(numbers))
+            numbers[v] = encode_varint(len(numbers))
     return ops

@@ -11,11 +11,11 @@ from ..declare.codegen import GiveUp
 from ..declare.operation import BY_OPCODE
 from ..declare.relations import TERMINATOR
 from ..ir import Block, Value
-from .body import Body
-from .decoders import Binding, Decoder, decoder
-from .layout import Plan
+from .decoders import Decoder, DecoderBinding, decoder
+from .layout import OpLayout
+from .read_body import BodyReader
 from .tables import Tables
-from .wire import Cursor, wide
+from .wire import Cursor, decode_varint
 
 
 class _Filled(dict[int, Any]):
@@ -33,11 +33,11 @@ class _Filled(dict[int, Any]):
 class _Decoders(dict[int, Decoder]):
     """The decoders of one function body by the first byte of an operation, bound when first needed."""
 
-    def __init__(self, binding: Binding, tables: Tables) -> None:
+    def __init__(self, binding: DecoderBinding, tables: Tables) -> None:
         self.binding, self.tables = binding, tables
 
     def __missing__(self, byte: int) -> Decoder:
-        found = self[byte] = self._bind(byte) if byte < 128 else self._long
+        found = self[byte] = self._bind(byte) if byte < 128 else self._multibyte
         return found
 
     def _bind(self, opcode: int) -> Decoder:
@@ -46,20 +46,20 @@ class _Decoders(dict[int, Decoder]):
             raise GiveUp
         return decoder(opdef, self.tables.version)(self.binding)
 
-    def _long(self, at: int, push: Callable[[Any], None]) -> int:
+    def _multibyte(self, at: int, push: Callable[[Any], None]) -> int:
         """An opcode of several bytes."""
-        opcode, at = wide(self.binding.data, at - 1)
+        opcode, at = decode_varint(self.binding.data, at - 1)
         return self._bind(opcode)(at, push)
 
 
 def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, places: bool = True) -> None:
     """Fill `block`, whose arguments are set, with the operations up to the cursor's end, or raise one of `TRIPS`."""
-    b = Binding()
+    b = DecoderBinding()
     b.data, b.values, b.opened, b.cursor = c.data, list(block.args), [], c
     b.types = _Filled(tables.known_types, tables.type)
     b.strings = _Filled(tables.known_strings, tables.string)
     b.constants = tables.use_constant
-    b.attr = Body(c, tables, block, location_list, None).attr_value
+    b.attr = BodyReader(c, tables, block, location_list, None).attr_value
     b.loc = _locations(tables, location_list, places)
     at = _run(_Decoders(b, tables), b, c.pos, c.end, block)
     # A decoder may have read beyond the function: then the file is broken.
@@ -85,14 +85,14 @@ def _locations(tables: Tables, index: int, places: bool) -> Callable[[], Any]:
     return map(_Filled({}, decode).__getitem__, entries).__next__
 
 
-Frame = tuple[Any, Plan, int, Block, int, int]
+OpenRegion = tuple[Any, OpLayout, int, Block, int, int]
 """A block being read: the op it belongs to, its plan, which region of it, the block, how many operations are still to
 come, and how many values were visible outside."""
 
 
-def _run(decoders: _Decoders, b: Binding, at: int, end: int, top: Block) -> int:
+def _run(decoders: _Decoders, b: DecoderBinding, at: int, end: int, top: Block) -> int:
     data, opened = b.data, b.opened
-    frames: list[Frame] = []
+    frames: list[OpenRegion] = []
     while True:
         if frames:
             o, plan, region, block, left, outer = frames.pop()
@@ -119,7 +119,7 @@ def _run(decoders: _Decoders, b: Binding, at: int, end: int, top: Block) -> int:
                 return at
 
 
-def _begin(b: Binding, at: int, frames: list[Frame], o: Any, plan: Plan, index: int) -> int:
+def _begin(b: DecoderBinding, at: int, frames: list[OpenRegion], o: Any, plan: OpLayout, index: int) -> int:
     """Start region `index` of `o`, or finish `o` when there is none; gives the place behind what was read."""
     data, values, regions = b.data, b.values, plan.opdef.regions
     while index < len(regions):
@@ -127,19 +127,19 @@ def _begin(b: Binding, at: int, frames: list[Frame], o: Any, plan: Plan, index: 
         if data[at] == 1:
             count, at = data[at + 1], at + 2
             if count > 127:
-                count, at = wide(data, at - 1)
+                count, at = decode_varint(data, at - 1)
             outer = len(values)
             while count:
                 count -= 1
                 number, at = data[at], at + 1
                 if number > 127:
-                    number, at = wide(data, at - 1)
+                    number, at = decode_varint(data, at - 1)
                 values.append(Value(b.types[number]))
             block = Block(values[outer:])
             setattr(o, f.attr, block)
             count, at = data[at], at + 1
             if count > 127:
-                count, at = wide(data, at - 1)
+                count, at = decode_varint(data, at - 1)
             frames.append((o, plan, index, block, count, outer))
             return at
         if data[at] or f.arity == "one":

@@ -10,7 +10,7 @@ from ..ir import Block, Op, Value, walk
 from ..ops import Entry
 from ..version import Version
 from .attrcodec import Indices, write_array, write_hints, write_tagged
-from .layout import Do, Plan, flag_bits, layout
+from .layout import OpLayout, WireKind, flag_bits, layout
 from .wire import put_fixed, put_varint
 
 _REGION = object()
@@ -18,10 +18,10 @@ _REGION = object()
 
 def write_body(entry: Entry, version: Version, indices: Indices) -> bytearray:
     """The operations of an entry."""
-    return Body(entry, version, indices).run()
+    return BodyWriter(entry, version, indices).run()
 
 
-class Body:
+class BodyWriter:
     """One function body being written."""
 
     def __init__(self, entry: Entry, version: Version, indices: Indices) -> None:
@@ -71,7 +71,7 @@ class Body:
             self.numbers[value] = len(self.numbers)
         put_varint(out, len(block.ops))
 
-    def _number(self, o: Op, plan: Plan) -> None:
+    def _number(self, o: Op, plan: OpLayout) -> None:
         for f in plan.results:
             value = getattr(o, f.attr)
             for v in value if f.arity == "var" else (value,):
@@ -79,7 +79,7 @@ class Body:
 
     # ------------------------------------------------------------ one operation
 
-    def _head(self, o: Any) -> Plan:
+    def _head(self, o: Any) -> OpLayout:
         """Everything of an operation but its regions."""
         if o.opdef.testing:
             self._refuse(o, "operation not supported in bytecode")
@@ -103,35 +103,35 @@ class Body:
             raise
         return plan
 
-    def _steps(self, o: Op, plan: Plan) -> None:
+    def _steps(self, o: Op, plan: OpLayout) -> None:
         opdef = plan.opdef
         put_varint(self.out, opdef.opcode)
         bits = flag_bits(opdef)
         for step in plan.steps:
             f: Any = step.field
-            match step.do:
-                case Do.RESULT_COUNT:
+            match step.kind:
+                case WireKind.RESULT_COUNT:
                     put_varint(self.out, sum(len(getattr(o, g.attr)) if g.arity == "var" else 1 for g in plan.results))
-                case Do.RESULT:
+                case WireKind.RESULT:
                     put_varint(self.out, self.indices.type(getattr(o, f.attr).type))
-                case Do.RESULTS:
+                case WireKind.RESULTS:
                     for value in getattr(o, f.attr):
                         put_varint(self.out, self.indices.type(value.type))
-                case Do.FLAGS:
+                case WireKind.FLAGS:
                     put_varint(self.out, self._flags(o, plan, bits))
-                case Do.ATTR:
+                case WireKind.ATTR:
                     if step.bit < 0 or getattr(o, f.attr) is not None:
                         self._attr(o, f, getattr(o, f.attr))
-                case Do.OPERAND_COUNT:
+                case WireKind.OPERAND_COUNT:
                     put_varint(self.out, len(o.operands))
-                case Do.OPERAND:
+                case WireKind.OPERAND:
                     self._operand(o, f, getattr(o, f.attr))
-                case Do.OPTIONAL | Do.SEGMENT | Do.REST:
-                    self._operands(o, f, step.do)
-                case Do.REGION_COUNT:
+                case WireKind.OPTIONAL | WireKind.SEGMENT | WireKind.REST:
+                    self._operands(o, f, step.kind)
+                case WireKind.REGION_COUNT:
                     put_varint(self.out, len(opdef.regions))
 
-    def _flags(self, o: Op, plan: Plan, bits: dict[str, int]) -> int:
+    def _flags(self, o: Op, plan: OpLayout, bits: dict[str, int]) -> int:
         flags = 0
         for name, bit in bits.items():
             f = plan.opdef.field(name)
@@ -146,10 +146,10 @@ class Body:
             self._refuse(o, f"operand '{f.name}' is not defined before its use", field=f.name)
         put_varint(self.out, number)
 
-    def _operands(self, o: Op, f: Field, do: Do) -> None:
+    def _operands(self, o: Op, f: Field, kind: WireKind) -> None:
         value = getattr(o, f.attr)
         values = value if f.arity == "var" else () if value is None else (value,)
-        if do is Do.SEGMENT:
+        if kind is WireKind.SEGMENT:
             put_varint(self.out, len(values))
         for v in values:
             self._operand(o, f, v)
@@ -194,7 +194,7 @@ class Body:
 
     # ------------------------------------------------------------ what this version cannot say
 
-    def _check_absent(self, o: Op, plan: Plan) -> None:
+    def _check_absent(self, o: Op, plan: OpLayout) -> None:
         for f in plan.absent:
             value = getattr(o, f.attr)
             since, version = f.since, self.version

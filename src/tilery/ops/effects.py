@@ -1,4 +1,4 @@
-"""Which operations touch memory."""
+"""Memory effects, as the traits of operations declare them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from ..ir import Op, UnknownOp
 
 
 def has_no_effect(o: Op) -> bool:
-    """Whether an operation, and everything inside, leaves memory alone."""
+    """Whether neither an operation nor anything inside it has a memory effect."""
     todo = [o]
     while todo:
         inner = todo.pop()
-        if not harmless(inner):
+        if not is_effect_free(inner):
             return False
         if inner.opdef.has(REGION_EFFECTS):
             todo += [x for block in inner.blocks for x in block.ops]
     return True
 
 
-def harmless(o: Op, inside: bool = True) -> bool:
-    """Whether an operation leaves memory alone, if that is so or not so of what is inside."""
+def is_effect_free(o: Op, regions: bool = True) -> bool:
+    """Whether an operation has no memory effect, given whether its regions are free of effects."""
     if isinstance(o, UnknownOp):
         return False
     traits = o.opdef.traits
-    return PURE in traits or NO_EFFECT in traits or (REGION_EFFECTS in traits and inside)
+    return PURE in traits or NO_EFFECT in traits or (REGION_EFFECTS in traits and regions)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..analysis.uses import Uses
 from ..attrs import ComparisonPredicate, IntAttr, Signedness
 from ..floats.comparison import EQ, GE, GT, MIRROR, NE
 from ..ir import Block, Op, Value, clone, walk
@@ -84,18 +84,16 @@ def _hint(o: Op, default: int) -> int:
 def find_split(loop: For, threshold: int) -> Split | None:
     """The first branch inside, innermost first, that the loop can be split for."""
     inside: set[Op | Block] = {loop.region}
-    users: dict[Value, list[Op]] = defaultdict(list)
+    uses = Uses(loop.region)
     for o in walk(loop.region):
         inside.add(o)
         inside.update(o.blocks)
-        for value in o.operands:
-            users[value].append(o)
     direct = set(loop.region.ops)
     for branch in _branches(loop):
         limit = _hint(branch, threshold)
         if limit and (found := _splittable(loop, branch, inside)) is not None:
             compare, predicate, bound = found
-            deciding = users[compare.result]
+            deciding = uses.of(compare.result)
             if any(isinstance(user, If) and _worth(user, limit) for user in deciding):
                 kept: set[Op] = {user for user in deciding if isinstance(user, If) and user in direct}
                 return Split(compare, predicate, bound, kept, keep=any(user not in kept for user in deciding))

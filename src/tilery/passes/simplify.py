@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ..analysis.uses import count_uses
 from ..attrs import Signedness
 from ..floats.comparison import EQ, NE
-from ..ir import Block, Op, Value
+from ..ir import Block, Op, Value, walk
 from ..ops import AddI, AndI, CmpI, Constant, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI
-from ..rewrite import Report, erase_dead, isolated, map_operands, uses
+from ..rewrite import Report, erase_dead, isolated, map_operands
 from ..types import I1, I4, Tile
 from . import register, simplify_laws
 from .constants import element_of, splat
@@ -47,7 +48,7 @@ class _Round:
     def __init__(self, scope: Op) -> None:
         self.scope = scope
         self.tree = Tree()
-        self.uses: Counter[Value] = uses(scope)
+        self.uses: Counter[Value] = count_uses(walk(scope))
         self.nodes: dict[Value, Node] = {}
         self.levels: dict[Value, int] = {}
         self.swapped: dict[Value, Value] = {}

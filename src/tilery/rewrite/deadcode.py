@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..analysis.uses import count_uses
 from ..declare.relations import TERMINATOR
 from ..ir import Block, Op, UnknownOp, Value, walk
-from ..ops.effects import harmless
-from .editing import uses
+from ..ops.effects import is_effect_free
 
 if TYPE_CHECKING:
     from .driver import Report, Rules
@@ -19,7 +19,7 @@ class Dead:
     __slots__ = ("counts",)
 
     def __init__(self, root: Op) -> None:
-        self.counts = uses(root)
+        self.counts = count_uses(walk(root))
 
     def uses(self, value: Value) -> int:
         return self.counts[value]
@@ -67,7 +67,7 @@ def erase_dead(root: Op, rules: Rules | None = None, report: Report | None = Non
             stack += [_Shadow(block, o) for block in blocks]
             continue
         shadow.todo.pop()
-        no_effect = harmless(o, inside.get(o, True))
+        no_effect = is_effect_free(o, inside.get(o, True))
         if no_effect and not _is_terminator(o) and not any(dead.counts[v] for v in o.results):
             fired.append("dead")
             for gone in walk(o):

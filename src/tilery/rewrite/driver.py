@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from ..analysis.uses import count_uses
 from ..declare.relations import SYMBOL_TABLE
 from ..ir import Block, Op, UnknownOp, Value, walk
 from .deadcode import Dead, erase_dead
@@ -264,11 +265,10 @@ class _Sweep:
 
     def count(self, root: Op) -> int:
         """Count uses and operations."""
-        for o in walk(root):
-            self.known.add(o)
-            for value in o.operands:
-                self.uses[value] += 1
-        return len(self.known)
+        ops = list(walk(root))
+        self.known.update(ops)
+        self.uses = count_uses(ops)
+        return len(ops)
 
     # ------------------------------------------------------------ values
 

@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ..analysis.uses import Uses, count_uses
 from ..ir import Block, Op, UnknownOp, Value, walk
 
 
 def uses(root: Op) -> Counter[Value]:
-    """How often each value is used inside `root`."""
-    found: Counter[Value] = Counter()
-    for o in walk(root):
-        for value in o.operands:
-            found[value] += 1
-    return found
+    """Count the uses of each value inside `root`."""
+    return count_uses(walk(root))
 
 
 def users(root: Op) -> dict[Value, list[Op]]:
-    """The operations inside `root` that use each value, in order; one that uses it twice is there twice."""
-    found: dict[Value, list[Op]] = {}
-    for o in walk(root):
-        for value in o.operands:
-            found.setdefault(value, []).append(o)
-    return found
+    """The operations inside `root` that use each value, in textual order; one that uses it twice occurs twice."""
+    return Uses(root).users
 
 
 def map_operands(o: Op, new: Callable[[Value], Value]) -> None:

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
+from ...analysis.effects import accesses, enclosing_accesses, memory_ordering
+from ...analysis.liveness import Liveness
 from ...attrs import MemoryOrderingSemantics
-from ...ir import Block, Op, Refused, Value
+from ...ir import Block, Op, Refused, Value, walk
 from ...ops import Alloca, Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Reduce, Return, Scan, Yield
 from ...ops.floating import GROUP as FLOATING_POINT
 from ...types import Ptr, TensorView, Tile, Type
@@ -162,63 +164,9 @@ class _Work:
     loop: _Loop | None
 
 
-@dataclass(slots=True)
-class _Uses:
-    """What a walk over a function finds: where each value is needed last, and which loops may wait for others."""
-
-    last: dict[Value, Op] = field(default_factory=dict)
-    shared: set[Value] = field(default_factory=set)
-    polls: set[Op] = field(default_factory=set)
-    steady: bool = True
-
-
 def build(root: Op, block: Block) -> Program:
     """The program of an entry's body."""
     return _Builder(root, block).program()[0]
-
-
-def _uses(block: Block) -> _Uses:
-    """Walk once. A value's last use is the operation of its own block in which, or inside which, it is used last."""
-    found = _Uses()
-    depth = dict.fromkeys(block.args, 0)
-    path: list[Op] = []
-    stack = [iter(block.ops)]
-    while stack:
-        o = next(stack[-1], None)
-        if o is None:
-            stack.pop()
-            if path:
-                path.pop()
-            continue
-        path.append(o)
-        strength = getattr(o, "memory_ordering_semantics", None)
-        keeps = strength is None and not ((run := RUNS.get(type(o))) and run.reuses)
-        for value in o.operands:
-            if value in depth:
-                found.last[value] = path[depth[value]]
-            if keeps:
-                found.shared.add(value)
-        if strength is not None:
-            found.steady &= strength is MemoryOrderingSemantics.WEAK
-            _mark(path, found.polls)
-        level = len(path) - 1
-        depth.update(dict.fromkeys(o.results, level))
-        blocks = o.blocks
-        if not blocks:
-            path.pop()
-            continue
-        for inner in blocks:
-            depth.update(dict.fromkeys(inner.args, level + 1))
-        stack.append(iter([x for inner in blocks for x in inner.ops]))
-    return found
-
-
-def _mark(path: list[Op], polls: set[Op]) -> None:
-    """Every operation around an access to memory has one inside."""
-    for o in reversed(path):
-        if o in polls:
-            return
-        polls.add(o)
 
 
 class _Builder:
@@ -228,10 +176,11 @@ class _Builder:
         if nested > MAX_NESTED_BODIES:
             raise Refused(root, f"{root.name}: bodies stand in each other more than {MAX_NESTED_BODIES} deep")
         self.root, self.block, self.nested = root, block, nested
-        self.uses = _uses(block)
-        self.dead: dict[Op, list[Value]] = {}
-        for value, o in self.uses.last.items():
-            self.dead.setdefault(o, []).append(value)
+        self.live = Liveness(block)
+        self.dead = self.live.ending()
+        self.shared = {v for o in walk(block) if _may_share(o) for v in o.operands}
+        self.polling = enclosing_accesses(block)
+        self.steady = all(memory_ordering(o) is MemoryOrderingSemantics.WEAK for o in accesses(block))
         self.steps: list[Step] = []
         self.slots: dict[Value, int] = {}
         self.count = 0
@@ -254,7 +203,7 @@ class _Builder:
             if work.end is not None:
                 work.end()
         peak = self.peak + self.allocated
-        made = Program(self.steps, params, (), self.bodies, peak, self.widest, self.uses.steady)
+        made = Program(self.steps, params, (), self.bodies, peak, self.widest, self.steady)
         return made, self.captured
 
     # ------------------------------------------------------------ slots
@@ -287,7 +236,7 @@ class _Builder:
 
     def die(self, o: Op, *results: Value) -> Slots:
         """The slots of the values that nobody needs after an operation."""
-        values = [*self.dead.get(o, ()), *(v for v in results if v not in self.uses.last)]
+        values = [*self.dead.get(o, ()), *(v for v in results if v not in self.live.last)]
         self.held -= sum(tile_bytes(v.type) for v in values)
         return tuple(self.slots[v] for v in values)
 
@@ -338,7 +287,7 @@ class _Builder:
         return tuple(
             self.slots[v]
             for v in dict.fromkeys(o.operands)
-            if self.uses.last.get(v) is o and v not in self.uses.shared
+            if self.live.ends_at(v, o) and v not in self.shared
             if _is_fresh(v) and _alike(v.type, type)
         )
 
@@ -399,7 +348,7 @@ class _Builder:
         results = tuple(map(self.define, o.resultValues))
         first, held = self.count, self.held
         carried = tuple(map(self.define, o.region.args))
-        loop = _Loop(o, carried, results, polls=o in self.uses.polls)
+        loop = _Loop(o, carried, results, polls=o in self.polling)
         self.steps.append(Jump(o, (self.uses_of(o.initValues), carried), loop.head))
         self.here(loop.head)
         self.push(o.region, lambda: self.leave(o, loop.exit, NO_MOVES, first, held, loop.head), loop)
@@ -418,6 +367,12 @@ class _Builder:
         self.here(label)
         self.held = held
         self.steps.append(Leave(o, moves, self.die(o, *o.results), range(first, self.count), head))
+
+
+def _may_share(o: Op) -> bool:
+    """Whether the results of an operation may share memory with its operands."""
+    run = RUNS.get(type(o))
+    return memory_ordering(o) is None and not (run and run.reuses)
 
 
 def alloca_bytes(o: Alloca) -> int:

@@ -1,0 +1,13 @@
+"""Analyses: facts about values and operations that passes, engines and tools share.
+
+Each analysis takes an operation or a block and changes nothing. What it returns describes the IR as it was: compute it
+again after an edit.
+
+    uses        the users of each value
+    liveness    the last use of each value, and the values that regions capture
+    effects     which operations touch memory
+    tokens      which memory accesses are ordered by tokens, and which are not
+    ranges      the least and greatest value of integers
+    alignment   contiguity, divisibility and constancy of integers and pointers, per dimension
+    dataflow    the solver behind ranges and alignment
+"""

@@ -22,7 +22,7 @@ from tilery.attrs import (
     FusedLoc,
     NameLoc,
 )
-from tilery.manual.pages import type_examples
+from tilery.manual.describe import type_examples
 
 
 def nodes(name: str) -> list[attrs.DebugAttr]:

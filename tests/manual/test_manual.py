@@ -18,7 +18,8 @@ from support.oracle import ROOT
 from tilery import attrs, types
 from tilery.cli.main import main
 from tilery.declare.operation import registered
-from tilery.manual.pages import describe, enums, pages, stale, type_examples
+from tilery.manual.describe import describe, enums, type_examples
+from tilery.manual.pages import pages, stale
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += sorted((ROOT / "docs" / "guides").glob("*.md"))

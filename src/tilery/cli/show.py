@@ -120,7 +120,7 @@ TITLES = ("operands", "attributes", "results", "regions")
 
 def ops_data(version: Version | None) -> list[dict[str, Any]]:
     """Every operation of a version, or of all versions."""
-    from ..manual.pages import describe, groups
+    from ..manual.describe import describe, groups
 
     known = [d for opdefs in groups().values() for d in opdefs]
     return [describe(d, version) for d in known if version is None or d.since <= version]
@@ -128,7 +128,7 @@ def ops_data(version: Version | None) -> list[dict[str, Any]]:
 
 def find_op(name: str, version: Version | None) -> dict[str, Any]:
     """One operation as plain data."""
-    from ..manual.pages import describe
+    from ..manual.describe import describe
 
     return describe(known_op(name, version), version)
 
@@ -163,7 +163,7 @@ def list_ops(found: list[dict[str, Any]]) -> str:
 
 def op_text(op: dict[str, Any]) -> str:
     """The reference of one operation."""
-    from ..manual.pages import spans
+    from ..manual.describe import spans
 
     former = f", formerly {op['formerly']}" if op["formerly"] else ""
     lines = [f"{op['name']}: {op['summary']}"]

@@ -1,0 +1,103 @@
+"""The pages about operations: one per chapter, and an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import cleandoc
+from typing import Any
+
+from ..declare.operation import OpDef
+from ..text import format
+from .describe import ROLES, describe, spans
+from .markdown import code, slug, table
+
+
+def _layouts(layouts: dict[str, list[str] | None]) -> Iterator[str]:
+    rows = [(label, " · ".join(items).replace("'", "`")) for label, items in spans(layouts)]
+    if rows:
+        yield from table(["Bytecode", "Layout"], rows)
+    else:
+        yield from ("It is no item of a function's code: see [the bytecode container](../../bytecode.md).", "")
+
+
+def chapter_page(group: str, opdefs: list[OpDef]) -> Iterator[str]:
+    yield from (f"# {group}", "")
+    yield " · ".join(f"[{d.mnemonic}](#{d.mnemonic})" for d in opdefs)
+    yield ""
+    for opdef in opdefs:
+        yield from operation(opdef)
+
+
+def index_page(chapters: dict[str, list[OpDef]]) -> Iterator[str]:
+    total = sum(map(len, chapters.values()))
+    yield from ("# Operations", "", f"{total} operations in {len(chapters)} chapters.", "")
+    yield from _legend()
+    for group, opdefs in chapters.items():
+        yield from (f"## [{group}]({slug(group)}.md)", "")
+        rows = [(f"[{d.mnemonic}]({slug(group)}.md#{d.mnemonic})", d.since, d.summary) for d in opdefs]
+        yield from table(["Operation", "Since", "Summary"], rows)
+
+
+def _legend() -> Iterator[str]:
+    """How to read the syntax, in the words of the module that defines it."""
+    yield from ("## How to read the syntax", "")
+    yield from code(cleandoc(format.__doc__ or "").partition("\n\n")[2])
+    yield from table(["Form", "Meaning"], [(f"`{k}($field)`" if k else "`$field`", v) for k, v in format.KINDS.items()])
+
+
+def operation(opdef: OpDef) -> Iterator[str]:
+    data = describe(opdef)
+    yield from (f"## {opdef.mnemonic}", "")
+    yield from (data["summary"], "")
+    if data["description"]:
+        yield from (data["description"], "")
+    facts = [f"Since {data['since']}", f"opcode 0x{opdef.opcode:02X}", f"Python class `{data['class']}`"]
+    if opdef.formerly:
+        facts.append(f"formerly `{opdef.formerly}`")
+    yield from (", ".join(facts) + ".", "")
+    if data["format"]:
+        yield from code(_syntax(opdef))
+    for title in ROLES.values():
+        yield from _fields(title, data[title])
+    yield from _rules(data)
+    yield from ("Example:", "")
+    yield from code(data["example"], "mlir")
+    yield from _layouts(data["layout"])
+
+
+def _syntax(opdef: OpDef) -> str:
+    results = ", ".join(f"%{f.name}" for f in opdef.outs)
+    return (results + " = " if results else "") + f"`{opdef.mnemonic}` {opdef.format}"
+
+
+def _fields(title: str, fields: list[dict[str, Any]]) -> Iterator[str]:
+    if not fields:
+        return
+    defaults = "default" in fields[0]
+    head = [title.capitalize().removesuffix("s"), "Type", *(["Default"] if defaults else []), "Since", "Meaning"]
+    rows = []
+    for f in fields:
+        python = "" if f["python"] == f["name"] else f" (Python: `{f['python']}`)"
+        default = [] if not defaults else ["required" if f["required"] else f["default"] or ""]
+        rows.append([f"`{f['name']}`{python}", _linked(f), *default, f["since"], f["doc"]])
+    yield from table(head, rows)
+
+
+def _linked(f: dict[str, Any]) -> str:
+    if "values" not in f:
+        return str(f["type"])
+    name = f["type"]
+    return f"[{name}](../enums.md#{name.lower()}): " + ", ".join(f"`{v['text']}`" for v in f["values"])
+
+
+def _rules(data: dict[str, Any]) -> Iterator[str]:
+    lines = [f"`{name}`: {text}" for name, text in data["traits"].items()]
+    lines += [f"`{text}`" for text in data["constraints"]]
+    if data["parents"]:
+        lines.append("stands in " + ", ".join(f"`{p}`" for p in data["parents"]))
+    if data["implicit_terminator"]:
+        lines.append(f"text may leave out an empty `{data['implicit_terminator']}` at the end of its body")
+    if lines:
+        yield from ("Traits and constraints:", "")
+        yield from (f"- {line}" for line in lines)
+        yield ""

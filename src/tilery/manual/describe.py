@@ -23,7 +23,7 @@ ROLES = {"operand": "operands", "attr": "attributes", "out": "results", "region"
 
 
 def describe(opdef: OpDef, version: Version | None = None) -> dict[str, Any]:
-    """All that the table says of an operation, as plain data; with a version, without what is newer."""
+    """Describe an operation as plain data; with a version, leave out anything newer."""
     fields = [f for f in opdef.fields if f.role in ROLES and (version is None or f.since <= version)]
     return {
         "name": opdef.mnemonic,
@@ -56,7 +56,7 @@ def _field(f: Field) -> dict[str, Any]:
 
 
 def _kind(f: Field) -> str:
-    """What a field holds, in words."""
+    """Say in words what a field holds."""
     if f.role == "region":
         return "region" if f.arity == "one" else "region, may be absent"
     if f.role == "attr":
@@ -81,7 +81,7 @@ def _default(f: Field) -> str:
 
 
 def wire(opdef: OpDef, version: Version) -> list[str] | None:
-    """What an operation looks like in bytecode, one phrase per item; None for what has a section of its own."""
+    """Describe an operation's bytecode, one phrase per item; None for symbols, which have sections of their own."""
     if opdef.has(Trait.SYMBOL):
         return None
     plan = layout(opdef, version)
@@ -109,7 +109,7 @@ def _step(plan: OpLayout, step: WireStep) -> str:
 
 
 def groups() -> dict[str, list[OpDef]]:
-    """The operations by chapter, both in alphabetical order."""
+    """Return the operations by chapter, both in alphabetical order."""
     out: dict[str, list[OpDef]] = {}
     for opdef in sorted(registered(), key=lambda d: (d.group, d.mnemonic)):
         out.setdefault(opdef.group, []).append(opdef)
@@ -117,7 +117,7 @@ def groups() -> dict[str, list[OpDef]]:
 
 
 def spans(layouts: dict[str, list[str] | None]) -> list[tuple[str, list[str]]]:
-    """Layouts by span of versions, neighbours that are equal taken together."""
+    """Merge equal layouts of consecutive versions; each comes with its range of versions, `13.1 to 13.3`."""
     found: list[tuple[str, str, list[str]]] = []
     for version, items in layouts.items():
         if items is None:
@@ -133,7 +133,7 @@ def spans(layouts: dict[str, list[str] | None]) -> list[tuple[str, list[str]]]:
 
 
 def type_examples() -> list[Type]:
-    """One type of each class but Scalar."""
+    """Return one type of each class except Scalar."""
     view = types.TensorView(F32, (types.DYNAMIC, 64), (64, 1))
     return [
         types.Ptr(F32),
@@ -150,12 +150,12 @@ def type_examples() -> list[Type]:
 
 
 def enums() -> list[type[Enum]]:
-    """Every closed set of keywords."""
+    """Return every enum, which is a closed set of keywords."""
     return [*subclasses(TileEnum), PaddingValue, PtrAttr]
 
 
 def subclasses(root: type) -> list[type]:
-    """All classes of `attrs` below, in the order of their definition."""
+    """Return all subclasses in `attrs`, direct and indirect, in order of definition."""
     found: list[type] = []
     todo = [root]
     while todo:

@@ -28,5 +28,5 @@ def code(text: str, language: str = "") -> Iterator[str]:
 
 
 def paragraph(cls: type) -> str:
-    """The docstring of a class without its doctests."""
+    """Return the docstring of a class without its doctests."""
     return cleandoc(cls.__doc__ or "").split(">>>")[0].strip()

@@ -17,7 +17,7 @@ def _layouts(layouts: dict[str, list[str] | None]) -> Iterator[str]:
     if rows:
         yield from table(["Bytecode", "Layout"], rows)
     else:
-        yield from ("It is no item of a function's code: see [the bytecode container](../../bytecode.md).", "")
+        yield from ("Not encoded in a function's body: see [the bytecode container](../../bytecode.md).", "")
 
 
 def chapter_page(group: str, opdefs: list[OpDef]) -> Iterator[str]:
@@ -39,7 +39,7 @@ def index_page(chapters: dict[str, list[OpDef]]) -> Iterator[str]:
 
 
 def _legend() -> Iterator[str]:
-    """How to read the syntax, in the words of the module that defines it."""
+    """Explain how to read the syntax, with the docstring of the module that defines it."""
     yield from ("## How to read the syntax", "")
     yield from code(cleandoc(format.__doc__ or "").partition("\n\n")[2])
     yield from table(["Form", "Meaning"], [(f"`{k}($field)`" if k else "`$field`", v) for k, v in format.KINDS.items()])
@@ -94,9 +94,9 @@ def _rules(data: dict[str, Any]) -> Iterator[str]:
     lines = [f"`{name}`: {text}" for name, text in data["traits"].items()]
     lines += [f"`{text}`" for text in data["constraints"]]
     if data["parents"]:
-        lines.append("stands in " + ", ".join(f"`{p}`" for p in data["parents"]))
+        lines.append("must be inside " + ", ".join(f"`{p}`" for p in data["parents"]))
     if data["implicit_terminator"]:
-        lines.append(f"text may leave out an empty `{data['implicit_terminator']}` at the end of its body")
+        lines.append(f"in text, an empty `{data['implicit_terminator']}` at the end of its body may be omitted")
     if lines:
         yield from ("Traits and constraints:", "")
         yield from (f"- {line}" for line in lines)

@@ -16,7 +16,7 @@ HEADER = "<!-- Made by `python -m tilery.docs` from the tables in src/tilery. Do
 
 
 def pages() -> dict[str, str]:
-    """Every generated page by its path below docs/reference."""
+    """Return every generated page by its path below docs/reference."""
     chapters = groups()
     made: dict[str, Iterator[str]] = {
         "types.md": types_page(),
@@ -32,14 +32,14 @@ def pages() -> dict[str, str]:
 
 
 def stale(folder: Path) -> list[str]:
-    """The pages below `folder` that differ from the tables, are missing, or should not be there."""
+    """List the pages below `folder` that differ from the tables, are missing, or should not exist."""
     made = pages()
     found = {str(p.relative_to(folder)).replace("\\", "/"): p.read_text("utf-8") for p in folder.rglob("*.md")}
     return sorted(path for path in {*made, *found} if made.get(path) != found.get(path))
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Rewrite the pages, or with --check say which ones are stale."""
+    """Rewrite the pages, or with --check list the stale ones."""
     parser = argparse.ArgumentParser(prog="python -m tilery.docs", description=main.__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path("docs/reference"), help="default: docs/reference")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a page is stale")

@@ -43,7 +43,7 @@ def _type(example: Type) -> Iterator[str]:
     elif cls is types.Function:
         yield from (f"Tag {typecodec.FUNCTION_TAG} in bytecode; a count and types, for parameters and for results.", "")
     else:
-        yield from ("It has no place in bytecode.", "")
+        yield from ("It has no encoding in bytecode.", "")
     if row is not None and row.params:
         yield from table(["Parameter", "In bytecode", "Since"], map(_param, row.params))
 
@@ -55,7 +55,7 @@ def _param(p: typecodec.Param) -> tuple[str, str, Version]:
 
 def attributes_page() -> Iterator[str]:
     yield from ("# Attributes", "")
-    yield from ("## What a field of an operation may hold", "")
+    yield from ("## Kinds of attribute fields", "")
     uses: dict[AttrKind, list[str]] = {kind: [] for kind in AttrKind}
     for opdef in registered():
         for f in opdef.attrs:
@@ -64,7 +64,7 @@ def attributes_page() -> Iterator[str]:
     rows = [(f"`{kind.name}`", kind.value, _some(names)) for kind, names in uses.items()]
     yield from table(["Kind", "Value", "Used by"], rows)
     yield from ("## Attribute values", "", "Attributes are immutable and compare by content.", "")
-    # Debug information has tables of its own in bytecode.
+    # Debug information has its own tables in bytecode.
     debug = {row.cls.__name__: row for row in debuginfo.ROWS}
     for cls in subclasses(Attr):
         if "_specs" not in cls.__dict__:
@@ -83,7 +83,7 @@ def _some(names: list[str], limit: int = 8) -> str:
 
 
 def enums_page() -> Iterator[str]:
-    yield from ("# Enums", "", "Text has the keyword, bytecode the number.", "")
+    yield from ("# Enums", "", "Text contains the keyword, bytecode the number.", "")
     for cls in enums():
         yield from (f"## {cls.__name__}", "", paragraph(cls), "")
         rows = [(f"`{m.text}`", m.value, getattr(m, "since", "")) for m in cls]  # type: ignore[attr-defined]  # every enum here has `text`
@@ -97,7 +97,7 @@ def versions_page() -> Iterator[str]:
     yield from (
         "# What versions add",
         "",
-        f"{SUPPORTED[0]} is the first version of the bytecode; what came later is here.",
+        f"{SUPPORTED[0]} is the first bytecode version; this page lists everything that was added later.",
         "",
     )
     for version in SUPPORTED[1:]:
@@ -129,18 +129,18 @@ def _news(version: Version) -> Iterator[str]:
 
 
 def execution_page() -> Iterator[str]:
-    """What the reference engine gives for each operation. NumPy is needed to know it."""
+    """Say for each operation how exact the reference engine is. Needs NumPy."""
     from ..engines.reference import load_operations
     from ..engines.reference.registry import RUNS
 
     load_operations()
-    yield from ("# What executing an operation gives", "")
+    yield from ("# Results of execution", "")
     yield from (
         "The reference engine is exact: integers wrap around, floats are rounded once in the mode that the operation",
-        "names, a NaN that arithmetic makes has NVIDIA's bits. The table says for each operation what is not exact but",
-        "within a bound, what the specification leaves open, and what the engine does then. The same inputs give the",
-        "same bits whatever the size of the batch and the number of threads, unless tile blocks race for memory; only",
-        "the last bits of transcendental functions and of matrix products can depend on the libraries behind NumPy.",
+        "names, and arithmetic produces NaN with NVIDIA's bits. For every other case the table states the error bound,",
+        "or what the specification leaves open and what the engine does then. The same inputs produce the same bits,",
+        "whatever the batch size and the number of threads, unless tile blocks race for memory. Only the last bits of",
+        "transcendental functions and matrix products may depend on the libraries that NumPy uses.",
         "",
     )
     for group, opdefs in groups().items():

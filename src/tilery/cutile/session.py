@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from .. import TileError
+from ..diag import TileError
 from ..engines import registry
 from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
+from ..engines.kernel import Limits
 from ..ir import Refused
 from ..ops import Assert
 from ..source.lines import excerpt
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..ops import Module
 
 NO_ENGINE = "none"
-"""In the place of an engine: compile and check every kernel, execute nothing."""
+"""Used as an engine name: compile and check every kernel, execute nothing."""
 
 
 @dataclass(slots=True)
@@ -147,12 +148,9 @@ def engine_named(engine: str | Engine) -> Engine:
     kernels: dict[tuple[bytes, str], Any] = {}
 
     def execute(call: Call) -> None:
-        from .. import compile
-        from ..engines.kernel import Limits
-
         key = call.bytecode, call.entry
         if key not in kernels:
-            kernels[key] = compile(call.module, entry=call.entry, engine=engine)
+            kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine)
         limits = Limits(seconds=call.seconds)
         kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits)
 

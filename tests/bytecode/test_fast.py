@@ -30,7 +30,8 @@ from tilery.declare.gcpause import paused
 from tilery.declare.operation import OpDef, registered
 from tilery.ops import AddI, Module
 from tilery.smith import smith
-from tilery.verifier.explain import check_source
+from tilery.source.input import Input
+from tilery.verifier.explain import check_input
 from tilery.version import SUPPORTED, V13_1, V13_3
 
 OPS = [d for d in registered() if d.mnemonic not in ("module", "entry", "global")]
@@ -172,7 +173,7 @@ def same_without_places(data: bytes) -> int:
         assert other == exact
         return 0
     assert isinstance(other, Module)
-    found, expected = check_source(data, places=False), check_source(data)
+    found, expected = check_input(Input(data), exact_locs=False), check_input(Input(data))
     assert [e.as_dict() for e in found.errors] == [e.as_dict() for e in expected.errors]
     moved = 0
     for a, b in zip(tilery.walk(exact), tilery.walk(other)):

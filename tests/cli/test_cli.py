@@ -202,8 +202,8 @@ def test_check_lists_all_faults_with_their_source(tmp_path: Path, capsys: pytest
     assert err.count(": 'cuda_tile.addf' op ") == 2
     assert f"{path}: error: at byte 0x" in err
     assert "    %0 = addf %arg0, %arg1  : tile<f32>\n    ^^\n" in err
-    assert "k.py:7:3" in err
-    assert "k.py:8:3" in err
+    assert "note: from /k.py:7:4 in k\n" in err
+    assert "note: from /k.py:8:4 in k\n" in err
 
 
 def test_check_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -542,7 +542,13 @@ def test_help_loads_nothing_but_itself() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
     parts = {f"tilery.cli{part}" for part in ("", ".cutile", ".files", ".main", ".options", ".run")}
-    assert set(done.stdout.split()) <= {*parts, "tilery.diag", "tilery.version"}
+    assert set(done.stdout.split()) <= {
+        *parts,
+        "tilery.diag",
+        "tilery.engines",
+        "tilery.engines.registry",
+        "tilery.version",
+    }
 
 
 # ---------------------------------------------------------------- hostile input

@@ -295,7 +295,7 @@ def test_a_fault_names_the_element_and_the_source_line() -> None:
     with pytest.raises(ExecutionError) as raised:
         kernel(text).launch(1, [np.zeros(5, np.float32)])
     assert raised.value.element == (5,)
-    assert "from kernel.py:12:5" in str(raised.value)
+    assert "from kernel.py:12:6" in str(raised.value)
 
 
 def test_a_misaligned_access_is_a_fault() -> None:

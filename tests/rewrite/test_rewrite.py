@@ -426,7 +426,7 @@ def test_remarks_say_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert main(["opt", str(source), "--passes", "remarks", "--remarks"]) == 0
     finally:
         del PASSES["remarks"]
-    assert capsys.readouterr().err.splitlines()[-1] == "k.py:3:5: remark: remarks: return: seen"
+    assert capsys.readouterr().err.splitlines()[-1] == "k.py:3:6: remark: remarks: return: seen"
 
 
 def test_opt_lists_the_passes(capsys: pytest.CaptureFixture[str]) -> None:

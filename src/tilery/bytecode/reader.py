@@ -32,11 +32,6 @@ class _Seen:
 _seen = _Seen()
 
 
-def is_bytecode(data: bytes) -> bool:
-    """Whether these bytes start like Tile IR bytecode."""
-    return data.startswith(MAGIC)
-
-
 def read(
     data: bytes,
     *,
@@ -64,12 +59,12 @@ def read(
             raise settle(e, file) from None
 
 
-def op_offsets(data: bytes) -> dict[int, int]:
-    """Where each operation of a readable file starts, by its position in `walk(module)`."""
-    file = FileReader(bytes(data), find_profile(None), None)
-    file.offsets = [0]
-    file.module()
-    return dict(enumerate(file.offsets))
+def read_with_offsets(data: bytes, *, reader: str | None = None) -> tuple[Module, list[int]]:
+    """Read a file that is known to be readable, and return where each operation starts, in the order of `walk`."""
+    file = FileReader(data, find_profile(reader), None)
+    file.offsets = offsets = [0]
+    with paused:
+        return file.module(), offsets
 
 
 def settle(e: TileError, file: str) -> TileError:

@@ -6,23 +6,22 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..diag import TileError
-from .files import read_input
+from .files import open_input
 
 if TYPE_CHECKING:
     from ..ops import Module
+    from ..source.input import Input
     from ..verifier.explain import Report
 
 
 def check_reports(args: argparse.Namespace) -> list[Report]:
     """What is wrong with each file."""
-    from ..verifier.explain import check_source
+    from ..verifier.explain import check_input
     from ..verifier.verify import Hints
 
     return [
-        check_source(
-            read_input(name),
-            file="<stdin>" if name == "-" else name,
-            reader=args.reader,
+        check_input(
+            open_input(name, args.reader),
             version=args.version,
             max_errors=args.max_errors,
             hints=Hints(args.hints),
@@ -40,11 +39,11 @@ def report_data(report: Report) -> dict[str, object]:
     }
 
 
-def load_unverified(data: bytes, name: str, places: bool) -> tuple[Module, list[TileError]]:
-    """A module to look at, legal or not, and what is illegal in it. What cannot be read at all is raised."""
-    from ..verifier.explain import check_source
+def read_unverified(source: Input, exact_locs: bool) -> tuple[Module, list[TileError]]:
+    """Read a module to look at, legal or not, and its violations. Raise an error if it cannot be read at all."""
+    from ..verifier.explain import check_input
 
-    report = check_source(data, file="<stdin>" if name == "-" else name, places=places)
+    report = check_input(source, exact_locs=exact_locs)
     if report.module is None:
         raise report.errors[0]
     return report.module, report.errors

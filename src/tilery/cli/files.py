@@ -6,6 +6,10 @@ import errno
 import os
 import stat
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..source.input import Input
 
 PART = 1 << 16
 """So many characters of a text are written at once."""
@@ -30,6 +34,18 @@ def read_input(name: str) -> bytes:
             return file.read()
     except OSError as error:
         raise Stop(f"cannot read '{name}': {reason(error)}") from None
+
+
+def open_input(name: str, reader: str | None = None) -> Input:
+    """Open a file of bytecode or text, or stdin for `-`."""
+    from ..source.input import Input
+
+    return Input(read_input(name), file=shown_name(name), reader=reader)
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a file as errors show it."""
+    return "<stdin>" if name == "-" else name
 
 
 def write_output(name: str, content: bytes | str) -> None:

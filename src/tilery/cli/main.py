@@ -11,48 +11,44 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..diag import Note, TileError
-from .files import Stop, read_input, reason, write_output
+from .files import Stop, open_input, read_input, reason, shown_name, write_output
 from .options import EXIT, Help, PrintVersion, Verbs, add_input, add_locs, add_output, add_spelling, add_version
 
 if TYPE_CHECKING:
     from ..ops import Module
+    from ..source.input import Input
 
 
 # ---------------------------------------------------------------- reading any input
 
 
 def load_any(name: str) -> Module:
-    """A module from a file of bytecode or text."""
-    return module_of(read_input(name), name)
+    """Read a legal module from a file of bytecode or text."""
+    return read_legal(open_input(name))
 
 
-def module_of(data: bytes, name: str) -> Module:
-    """A module from bytecode or text."""
-    from .. import load
+def read_legal(source: Input) -> Module:
+    """Read a module; raise its first violation if it is illegal."""
+    from ..verifier.explain import require_legal
 
-    with place(name):
-        return load(data)
+    module = source.read()
+    require_legal(module, source=source)
+    return module
 
 
-def load_documented(name: str) -> tuple[Module, list[TileError]]:
-    """A module from a text as documents write it, and what is illegal in it."""
+def open_documented(name: str) -> Input:
+    """Open a text as documents write it."""
     from ..documented.parsing import parse_documented
+    from ..source.input import Input, Kind
 
-    data = read_input(name)
-    with place(name):
-        if is_bytecode(data):
-            raise TileError("this is bytecode; --input is about text")
-        try:
-            parsed = parse_documented(data.decode("utf-8"), file="<stdin>" if name == "-" else name)
-        except UnicodeDecodeError:
-            raise TileError("this is no text: it is not UTF-8") from None
-    return parsed.module, parsed.problems()
-
-
-def is_bytecode(data: bytes) -> bool:
-    from ..bytecode.wire import MAGIC
-
-    return data.startswith(MAGIC)
+    opened = open_input(name)
+    if opened.kind is Kind.BYTECODE:
+        raise TileError("this is bytecode; --input is about text", file=opened.file)
+    try:
+        text = opened.data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise TileError("this is no text: it is not UTF-8", file=opened.file) from None
+    return Input(text=text, file=opened.file, parse=parse_documented)
 
 
 @contextmanager
@@ -61,7 +57,7 @@ def place(name: str) -> Iterator[None]:
     try:
         yield
     except TileError as error:
-        error.file = error.file or ("<stdin>" if name == "-" else name)
+        error.file = error.file or shown_name(name)
         raise
 
 
@@ -101,8 +97,8 @@ def info(args: argparse.Namespace) -> int:
     """Say what a file holds: version, producer, kernels, globals, operations."""
     from .show import info_data, info_text
 
-    data = read_input(args.file)
-    facts = info_data(module_of(data, args.file), args.file, len(data), is_bytecode(data))
+    source = open_input(args.file)
+    facts = info_data(read_legal(source), args.file, len(source.data), source.kind.value)
     write_output("-", as_json(facts) if args.json else info_text(facts))
     return 0
 
@@ -132,12 +128,8 @@ def assemble(args: argparse.Namespace) -> int:
     """Turn text into bytecode."""
     from .. import dumps
 
-    if getattr(args, "input", "") == "documented":
-        module, errors = load_documented(args.file)
-        if errors:
-            raise errors[0]
-    else:
-        module = load_any(args.file)
+    documented = getattr(args, "input", "") == "documented"
+    module = read_legal(open_documented(args.file) if documented else open_input(args.file))
     with place(args.file):
         data = dumps(module, args.version)
     write_output(args.output, data)
@@ -146,20 +138,15 @@ def assemble(args: argparse.Namespace) -> int:
 
 def disassemble(args: argparse.Namespace) -> int:
     """Print a file, bytecode or text, as text; an illegal module too, with what is wrong with it on stderr."""
-    from ..api import read_any
-    from .check import load_unverified
+    from .check import read_unverified
 
     errors: list[TileError] = []
-    places = args.locs or "documented" in (args.style, args.names)
-    if args.input == "documented":
-        module, errors = load_documented(args.file)
-        errors = [] if args.no_verify else errors
-    elif args.no_verify:
-        data = read_input(args.file)
-        with place(args.file):
-            module = read_any(data, places=places)
+    exact_locs = args.locs or "documented" in (args.style, args.names)
+    opener = open_documented if args.input == "documented" else open_input
+    if args.no_verify:
+        module = opener(args.file).read(exact_locs=exact_locs)
     else:
-        module, errors = load_unverified(read_input(args.file), args.file, places)
+        module, errors = read_unverified(opener(args.file), exact_locs)
     write_output(args.output, show_text(module, args))
     for error in errors:
         report(error, args.json)
@@ -168,16 +155,17 @@ def disassemble(args: argparse.Namespace) -> int:
 
 def fmt(args: argparse.Namespace) -> int:
     """Bring text into the standard form."""
+    from ..source.input import Kind
     from .show import comments
 
     if args.in_place and "-" in args.files:
         raise Stop("-i writes files back, stdin is none")
     wrong = 0
     for name in args.files:
-        old = read_input(name)
-        if is_bytecode(old):
+        source = open_input(name)
+        if source.kind is Kind.BYTECODE:
             raise TileError("this is bytecode; `tilery dis` prints it as text", file=name)
-        new = show_text(module_of(old, name), args).encode("utf-8", "surrogateescape")
+        old, new = source.data, show_text(read_legal(source), args).encode("utf-8", "surrogateescape")
         if args.check:
             if new != old:
                 sys.stderr.write(f"{name}: not in the standard form\n")

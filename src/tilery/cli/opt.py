@@ -40,14 +40,11 @@ def pipeline(text: str) -> Pipeline:
 def run(module: Module, passes: Pipeline, args: argparse.Namespace) -> int:
     """Run the passes, and write what the options ask for."""
     from .. import dumps, show
-    from ..diag import TileError
     from ..passes import run_pipeline
-    from ..verifier.verify import verify
+    from ..verifier.explain import require_legal
 
     def after(step: Step, report: Report) -> None:
-        if findings := verify(module, max_errors=1):
-            where = f"after {step.run.name}: {findings[0].op.name}"
-            raise TileError(f"{where}: {findings[0].message}", notes=("the pass broke the module",))
+        require_legal(module, "the pass broke the module", after=step.run.name)
         if args.print_after:
             sys.stderr.write(f"// after {step.run.name}\n{show(module)}\n")
         if args.stats:
@@ -62,13 +59,11 @@ def run(module: Module, passes: Pipeline, args: argparse.Namespace) -> int:
 
 
 def source_of(o: Op) -> str:
-    """Where an operation comes from, as the start of a line; empty if that is unknown."""
-    from ..attrs import FileLineCol
-    from ..ops.scopes import located
+    """Return where an operation comes from, as the start of a line; empty if that is unknown."""
+    from ..source.lines import innermost
 
-    found = located(o.loc)
-    source = found.source if found is not None else o.loc
-    return f"{source!r}: " if isinstance(source, FileLineCol) else ""
+    place = innermost(o.loc)
+    return "" if place is None else f"{place.file}:{place.line}:{place.column}: "
 
 
 def stats(step: Step, report: Report) -> str:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..diag import TileError
 from ..engines.registry import DEFAULT, ENGINES
-from .files import Stop, read_input, reason, write_output
+from .files import Stop, open_input, reason, write_output
 
 if TYPE_CHECKING:
+    from ..source.input import Input
     from .arguments import Argument
     from .options import Verbs
 
@@ -74,15 +75,15 @@ def run(args: argparse.Namespace) -> int:
     if args.recorded is not None:
         return replay(args)
     from .arguments import as_data, as_text, find, make_arguments, save, split_save
-    from .main import as_json, module_of, place
+    from .main import as_json, place, read_legal
 
-    data = read_input(args.file)
-    module = module_of(data, args.file)
+    source = open_input(args.file)
+    module = read_legal(source)
     grid = parse_grid(args.grid or "1")
     arguments = make_arguments(args.arg, args.seed)
     saved = [split_save(text, arguments) for text in args.save]
     shown = [find(arguments, name, "--print") for name in args.print]
-    with place(args.file), placed_in(module, data):
+    with place(args.file), located_in(source):
         facts = launch(module, grid, arguments, args)
     if args.json:
         write_output("-", as_json({**facts, "arguments": {a.name: as_data(a) for a in shown}}))
@@ -94,17 +95,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def placed_in(module: Any, data: bytes) -> Iterator[None]:
-    """Show the operation at fault in the file that it is from."""
+def located_in(source: Input) -> Iterator[None]:
+    """Show the operation at fault in the file it comes from."""
     from ..ir import Refused
 
     try:
         yield
     except Refused as error:
-        from ..verifier.explain import explain
-        from ..verifier.verify import Finding
-
-        (shown,) = explain(module, [Finding(error.op, error.message, notes=tuple(error.notes[:1]))], data)
+        shown = source.error(error.op, error.message, notes=error.notes[:1])
         shown.facts = error.facts
         raise shown from None
 

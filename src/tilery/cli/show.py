@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------- info
 
 
-def info_data(module: Module, name: str, size: int, bytecode: bool) -> dict[str, Any]:
+def info_data(module: Module, name: str, size: int, format: str) -> dict[str, Any]:
     """What a file holds."""
     counts = Counter(o.name for o in walk(module.body))
     return {
         "file": name,
-        "format": "bytecode" if bytecode else "text",
+        "format": format,
         "bytes": size,
         "version": str(module.version) if module.version else None,
         "producer": module.producer,

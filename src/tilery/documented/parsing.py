@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from ..declare.operation import BY_NAME, OpDef
 from ..diag import TileError
 from ..ir import Op
 from ..ops import AtomicRMWTko, CmpF, LoadViewTko, Module, StoreViewTko
+from ..source.input import Input
 from ..text.format import Piece, pieces_of, read_format
 from ..text.parse.cursor import Task
 from ..text.parse.fields import Step, steps_of
@@ -58,17 +59,6 @@ class Parsed:
     file: str
     places: dict[Op, tuple[int, int]]
 
-    def problems(self, max_errors: int = 100) -> list[TileError]:
-        """What is illegal in the module, with the places."""
-        from ..verifier.verify import verify
-
-        out = []
-        for found in verify(self.module, max_errors=max_errors):
-            start, end = self.places.get(found.op, (0, 0))
-            notes = (*found.notes, *(note for _, note in found.related))
-            out.append(TileError(found.message, file=self.file, source=self.source, start=start, end=end, notes=notes))
-        return out
-
 
 def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
     """A module from text as documents write it, not verified."""
@@ -80,10 +70,13 @@ def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = Fa
 
 def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
     """The same, verified."""
-    parsed = parse_documented(text, file=file, allow_unregistered=allow_unregistered)
-    for problem in parsed.problems(max_errors=1) if verify else ():
-        raise problem
-    return parsed.module
+    from ..verifier.explain import require_legal
+
+    source = Input(text=text, file=file, parse=partial(parse_documented, allow_unregistered=allow_unregistered))
+    module = source.read()
+    if verify:
+        require_legal(module, source=source)
+    return module
 
 
 def _respell(toks: list[str]) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from ..diag import TileError
 from ..ir import Op, Refused
 from ..ops import Entry, Module
+from ..source.lines import innermost
 from ..types import Type
-from ..verifier.explain import source_place
 
 MAX_GRID = (1 << 24) - 1
 """The largest extent of a grid."""
@@ -39,7 +39,7 @@ class ExecutionError(Refused):
         if block is not None:
             at = "" if not element else f", element [{', '.join(map(str, element))}] of the tile"
             self.notes.append(f"in tile block ({', '.join(map(str, block))}){at}")
-        if (place := source_place(o.loc)) is not None:
+        if (place := innermost(o.loc)) is not None:
             self.notes.append(f"from {place}")
 
 

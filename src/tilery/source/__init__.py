@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
-from .lines import MAX_PLACES, Place, annotate, column, comments, excerpt, places
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["MAX_PLACES", "Place", "annotate", "column", "comments", "excerpt", "places"]
+if TYPE_CHECKING:
+    from .input import Input, Kind
+    from .lines import MAX_PLACES, Place, annotate, column, comments, excerpt, innermost, places
+
+__all__ = [
+    "MAX_PLACES",
+    "Input",
+    "Kind",
+    "Place",
+    "annotate",
+    "column",
+    "comments",
+    "excerpt",
+    "innermost",
+    "places",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first used: reading a file needs no source lines.
+    from importlib import import_module
+
+    if name not in __all__:
+        raise AttributeError(f"module 'tilery.source' has no attribute {name!r}")
+    return getattr(import_module(".input" if name in ("Input", "Kind") else ".lines", __name__), name)

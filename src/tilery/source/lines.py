@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -24,7 +23,9 @@ class Place(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The line of the file, or nothing where it cannot be read."""
+        """The line of the file, or an empty string if it cannot be read."""
+        import linecache
+
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     def __str__(self) -> str:
@@ -54,6 +55,11 @@ def places(loc: Loc | None) -> list[Place]:
             case FusedLoc(locations=locations):
                 work += locations[::-1]
     return found
+
+
+def innermost(loc: Loc | None) -> Place | None:
+    """Return the place of a location itself, without the calls around it; None if it has none."""
+    return next(iter(places(loc)), None)
 
 
 def column(source: FileLineCol) -> int:

@@ -11,7 +11,6 @@ from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
 from ..declare.relations import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, Problem, Rule
-from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value, full_name
 from ..ops import Module
 from ..types import Tile, Type, quoted
@@ -68,17 +67,6 @@ def verify(
             if errors >= limit:
                 return found
     return found
-
-
-def check(module: Module, file: str = "") -> None:
-    """Raise the first violation as a TileError."""
-    for finding in verify(module, max_errors=1):
-        raise as_error(finding, file)
-
-
-def as_error(finding: Finding, file: str = "") -> TileError:
-    notes = (*finding.notes, *(text for _, text in finding.related))
-    return TileError(finding.message, file=file, field=finding.field, notes=notes)
 
 
 # ---------------------------------------------------------------- the walk

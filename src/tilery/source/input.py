@@ -1,0 +1,169 @@
+"""One input, bytecode or text: its kind, the module in it, and the positions of operations when an error needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from functools import cached_property
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+from ..diag import Note, TileError
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from ..ir import Op
+    from ..ops import Module
+    from .printed import Printed
+
+    class Parsed(Protocol):
+        """A module with the spans of its operations, which are computed when first asked for."""
+
+        @property
+        def module(self) -> Module: ...
+        @property
+        def places(self) -> Mapping[Op, tuple[int, int]]: ...
+
+    class Parse(Protocol):
+        """A function that parses text."""
+
+        def __call__(self, text: str, *, file: str) -> Parsed: ...
+
+
+Source = str | PathLike[str] | bytes | bytearray | memoryview
+"""A file name, or the content of a file."""
+
+
+class Kind(Enum):
+    """The format of an input. OTHER is neither format; the bytecode reader explains why."""
+
+    BYTECODE = "bytecode"
+    TEXT = "text"
+    OTHER = "other"
+
+
+class Input:
+    """An input that is read at most twice: once for its module, and once more, slowly, if an error needs positions.
+
+    `text` is the content as text; then `data` is not looked at. `reader` selects the bytecode reader, and `parse`
+    replaces the text parser.
+    """
+
+    def __init__(
+        self,
+        data: bytes = b"",
+        *,
+        text: str | None = None,
+        file: str = "",
+        reader: str | None = None,
+        parse: Parse | None = None,
+    ) -> None:
+        self.data, self.text, self.file, self.reader, self.parse = data, text, file, reader, parse
+        self.kind = Kind.TEXT
+        if text is None:
+            self.kind, self.text = _classify(data)
+        self._parsed: Parsed | None = None
+        self._module: Module | None = None
+
+    @classmethod
+    def open(cls, source: Source, *, reader: str | None = None) -> Input:
+        """Open a file, or wrap bytes."""
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            return cls(bytes(source), reader=reader)
+        file = fspath(source)
+        with open(file, "rb") as opened:
+            return cls(opened.read(), file=file, reader=reader)
+
+    @property
+    def is_text(self) -> bool:
+        return self.kind is Kind.TEXT
+
+    def read(self, *, exact_locs: bool = True) -> Module:
+        """Read the module without verifying it.
+
+        Without `exact_locs` reading bytecode is faster, but a location may be a different one in the same scope.
+        """
+        # Import only what this input needs: for a small file, imports take most of the time.
+        if self.text is not None:
+            self._parsed = (self.parse or _parser())(self.text, file=self.file)
+            return self._parsed.module
+        from ..bytecode.reader import read
+
+        self._module = read(self.data, file=self.file, reader=self.reader, places=exact_locs)
+        return self._module
+
+    def error(
+        self,
+        o: Op,
+        message: str,
+        *,
+        field: str = "",
+        notes: Iterable[str] = (),
+        related: Iterable[tuple[Op, str]] = (),
+    ) -> TileError:
+        """Make an error about an operation of the module that was read, with its position and a line of IR.
+
+        `field` names the operand or attribute at fault. `related` are other operations that the error is about, each
+        with a note.
+        """
+        if self._parsed is None:
+            return self._bytecode_error(o, message, field, (*notes, *(text for _, text in related)))
+        spans = self._parsed.places
+        start, end = spans.get(o, (0, 0))
+        more = [Note(text, spans.get(other, (None, 0))[0]) for other, text in related]
+        every = (*notes, *more, *_origin(o))
+        return TileError(message, file=self.file, source=self.text, start=start, end=end, field=field, notes=every)
+
+    def _bytecode_error(self, o: Op, message: str, field: str, notes: tuple[str, ...]) -> TileError:
+        twins, printed = self._second_reading
+        if o not in twins:
+            return TileError(message, file=self.file, field=field, notes=(*notes, *_origin(o)))
+        twin, offset = twins[o]
+        notes = (*notes, *_origin(twin))
+        error = TileError(message, file=self.file, offset=offset, field=field, notes=notes)
+        error.excerpt = printed.excerpt(twin, field)
+        return error
+
+    @cached_property
+    def _second_reading(self) -> tuple[dict[Op, tuple[Op, int]], Printed]:
+        """For each operation its twin with the exact location and its offset; and the module as text."""
+        from ..bytecode.reader import read_with_offsets
+        from ..ir import walk
+        from .printed import Printed
+
+        assert self._module is not None
+        again, offsets = read_with_offsets(self.data, reader=self.reader)
+        twins = dict(zip(walk(self._module), zip(walk(again), offsets)))
+        return twins, Printed(again)
+
+
+def _parser() -> Parse:
+    from ..text.parse.parser import parse_with_places
+
+    return parse_with_places
+
+
+def _classify(data: bytes) -> tuple[Kind, str | None]:
+    """Tell text from bytecode: text is UTF-8 without zero bytes, is not blank, and does not start like bytecode."""
+    if data.startswith(b"\x7f"):
+        from ..bytecode.wire import MAGIC
+
+        return (Kind.BYTECODE if data.startswith(MAGIC) else Kind.OTHER), None
+    if b"\0" in data:
+        return Kind.OTHER, None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Kind.OTHER, None
+    return (Kind.OTHER, None) if not data or data.isspace() else (Kind.TEXT, text)
+
+
+def _origin(o: Op) -> tuple[str, ...]:
+    """A note that names the line of source an operation comes from, if its location is known."""
+    if o.loc is None:
+        return ()
+    from .lines import innermost
+
+    place = innermost(o.loc)
+    return () if place is None else (f"from {place}",)

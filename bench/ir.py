@@ -1,10 +1,11 @@
-"""How fast tilery is: each step on its own and whole processes, on made-up modules of growing size and on real files.
+"""Measure the speed of each step and of whole processes, on synthetic modules of growing size and on real files.
 
     python bench/ir.py [--sizes 1000 10000 100000 1000000] [--out docs/reports]
+    python bench/ir.py --redraw [--out docs/reports]
 
-Writes speed.json, speed.md and speed.svg. Times are the best of a few runs on one machine at one time, so only ratios
-within a report mean something; steps within this process are measured in CPU time, which other work on the machine does
-not stretch as much. tileirdisasm, xDSL (XDSL_PYTHON names a Python that has it) and the corpus are used where found.
+Writes speed.json, speed.md and speed.svg; with --redraw, the last two from an existing speed.json. Times are the best
+of a few runs on one machine, so only ratios within a report are meaningful. Steps inside this process are measured in
+CPU time. tileirdisasm, the corpus and xDSL (XDSL_PYTHON names a Python that has it) are used if they are found.
 """
 
 from __future__ import annotations
@@ -12,22 +13,23 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import os
 import platform
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "bench")]
 
-import oracle  # noqa: E402  # found only now
-from modules import chain, chained, mixed, nested  # noqa: E402
+from modules import chain, chained, mixed, nested  # noqa: E402  # found only now
 from plot import line_plot  # noqa: E402
 from processes import start_up, whole, xdsl_seconds  # noqa: E402
-
+from support import oracle  # noqa: E402
 from tilery.bytecode.reader import read  # noqa: E402
 from tilery.bytecode.writer import write  # noqa: E402
 from tilery.cli.progress import progress  # noqa: E402
@@ -47,7 +49,7 @@ PASSES = parse_pipeline("canonicalize")
 
 
 def best(prepare: Callable[[], Made], run: Callable[[Made], object], times: int) -> float:
-    """The shortest of some runs in seconds, without what prepares each."""
+    """Return the CPU seconds of the fastest run, not counting its preparation."""
     found = float("inf")
     for _ in range(times):
         given = prepare()
@@ -60,7 +62,7 @@ def best(prepare: Callable[[], Made], run: Callable[[Made], object], times: int)
 
 
 def measure(name: str, module: Module) -> dict[str, Any]:
-    """Operations per second of each step, and bytes of memory per operation."""
+    """Measure the operations per second of each step, and the bytes of memory per operation."""
     data, text = write(module), show(module)
     count = sum(1 for _ in walk(read(data)))
     times = 5 if count <= 200_000 else 1
@@ -81,8 +83,8 @@ def measure(name: str, module: Module) -> dict[str, Any]:
 
 
 def memory(data: bytes) -> int:
-    """What a module takes once it is read."""
-    read(data)  # what is made once is not counted
+    """Return the memory that a module takes once it is read."""
+    read(data)  # generates code that is kept; not counted
     gc.collect()
     tracemalloc.start()
     module = read(data)
@@ -93,7 +95,7 @@ def memory(data: bytes) -> int:
 
 
 def corpus() -> dict[str, Any] | None:
-    """All real files, one after the other."""
+    """Measure each step over all real files, or return None if there are none."""
     files = [path.read_bytes() for path in sorted(oracle.CORPUS.glob("*.tileirbc"))] if oracle.CORPUS.is_dir() else []
     if not files:
         return None
@@ -116,7 +118,7 @@ def corpus() -> dict[str, Any] | None:
 
 
 def optimiser(name: str, module: Module) -> dict[str, Any]:
-    """What `canonicalize` takes, and how often its rules fire."""
+    """Measure `canonicalize` against reading, and count how often its rules fire."""
     data = write(module)
     del module
     again = read(data)
@@ -135,10 +137,10 @@ def optimiser(name: str, module: Module) -> dict[str, Any]:
 def run(sizes: list[int], times: int) -> dict[str, Any]:
     large = min(max(sizes), 100_000)
     medium = [n for n in sizes if 10_000 <= n <= 100_000]
-    optimised = [(f"nothing fires, {n:,}", lambda n=n: chain(n)) for n in medium]
-    optimised += [(f"a fifth fires, {n:,}", lambda n=n: chain(n, 5)) for n in medium]
-    optimised += [(f"chained ifs, {n:,}", lambda n=n: chained(n)) for n in (NESTED // 4, NESTED)]
-    optimised += [(f"nested ifs, {n:,}", lambda n=n: nested(n)) for n in (NESTED // 4, NESTED)]
+    optimised = [(f"nothing fires, {n:,}", partial(chain, n)) for n in medium]
+    optimised += [(f"a fifth fires, {n:,}", partial(chain, n, 5)) for n in medium]
+    optimised += [(f"chained ifs, {n:,}", partial(chained, n)) for n in (NESTED // 4, NESTED)]
+    optimised += [(f"nested ifs, {n:,}", partial(nested, n)) for n in (NESTED // 4, NESTED)]
     total = len(CASES) * (len(sizes) + 1) + len(optimised) + 3
     with progress(total, "measurements") as step:
 
@@ -148,6 +150,7 @@ def run(sizes: list[int], times: int) -> dict[str, Any]:
 
         return {
             "machine": f"{platform.python_implementation()} {platform.python_version()}, {platform.machine()}",
+            "load": os.getloadavg()[0] / (os.cpu_count() or 1),
             "processes": [done(whole(f"{name}, {large:,}", make(large), times)) for name, make in CASES.items()],
             "start_up": done(start_up(mixed(20), 3 * times)),
             "steps": [done(measure(name, make(size))) for name, make in CASES.items() for size in sizes],
@@ -178,57 +181,82 @@ def process_rows(found: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-def report(found: dict[str, Any]) -> str:
-    """The numbers of a run for people."""
-    step_rows = []
+def step_rows(found: dict[str, Any]) -> list[list[str]]:
+    rows = []
     for row in [*found["steps"], *([found["corpus"]] if found["corpus"] else [])]:
         rates = [thousands(row["ops_per_second"].get(step)) for step in STEPS]
         size = f"{row['bytes_per_op']:.0f}" if "bytes_per_op" in row else ""
-        step_rows.append([row["case"], f"{row['ops']:,}", *rates, size])
-    xdsl = found["xdsl"]["seconds"]
-    rate = xdsl if isinstance(xdsl, str) else f"{found['xdsl']['ops'] / xdsl:,.0f} operations a second of CPU time"
-    opt_rows = [
+        rows.append([row["case"], f"{row['ops']:,}", *rates, size])
+    return rows
+
+
+def optimiser_rows(found: dict[str, Any]) -> list[list[str]]:
+    return [
         [r["case"], f"{r['ops']:,}", f"{r['fired']:,}", f"{r['read_us']:.2f}", f"{r['opt_us']:.2f}",
          f"{r['opt_us'] / r['read_us']:.1f}"]
         for r in found["optimiser"]
     ]  # fmt: skip
+
+
+def start_up_text(found: dict[str, Any]) -> str:
+    parts = [f"{name} takes {t[0] * 1000:.0f} ms ({t[1] * 1000:.0f} ms CPU)" for name, t in found["start_up"].items()]
+    return f"Start-up: {', '.join(parts)}."
+
+
+def introduction(found: dict[str, Any]) -> list[str]:
+    load = f" The load average at the start was {found['load']:.1f} per core." if "load" in found else ""
+    return [
+        f"`python bench/ir.py` wrote this page on {found['machine']}. Each time is the best of a few runs.{load}",
+        "The numbers are from one machine: compare them with one another, not with those of another run.",
+    ]
+
+
+def report(found: dict[str, Any]) -> str:
+    """Render the numbers of a run as a page."""
+    xdsl = found["xdsl"]["seconds"]
+    rate = xdsl if isinstance(xdsl, str) else f"{found['xdsl']['ops'] / xdsl:,.0f} operations per second of CPU time"
     return "\n".join(
         [
             "# Speed",
             "",
-            f"`python bench/ir.py` on {found['machine']}; the best of a few runs each. The numbers are of one machine",
-            "at one time: compare them with one another, not with those of another run.",
+            *introduction(found),
             "",
             "## Whole processes",
             "",
-            "`tilery dis` reads bytecode, verifies and prints, as NVIDIA's C++ `tileirdisasm` does, whose time is 1.",
+            "`tilery dis` reads, verifies and prints bytecode, as NVIDIA's C++ `tileirdisasm` does, whose time is 1.",
             "",
             *table(["module", "command", "seconds", "ratio", "CPU seconds", "ratio"], process_rows(found)),
-            "Starting: "
-            + ", ".join(
-                f"{name} {taken[0] * 1000:.0f} ms, {taken[1] * 1000:.0f} ms of them CPU time"
-                for name, taken in found["start_up"].items()
-            )
-            + ". On a busy machine only the CPU time says something.",
+            start_up_text(found),
             "",
             "## Each step",
             "",
-            "Thousands of operations per second of CPU time; the last column is the memory of a module in bytes per",
-            "operation. `chain` is a chain of additions; `mixed` has loops, branches, views, constants and debug",
-            "information; `corpus` is all real files, most of them small.",
+            *STEPS_TEXT,
             "",
-            *table(["module", "operations", *STEPS, "bytes/op"], step_rows),
+            *table(["module", "operations", *STEPS, "bytes/op"], step_rows(found)),
             "![operations per second by size](speed.svg)",
             "",
-            f"xDSL parses a chain of {found['xdsl']['ops']:,} additions of its own dialect: {rate}.",
+            f"For comparison, xDSL parses a chain of {found['xdsl']['ops']:,} additions of its own dialect at {rate}.",
             "",
             "## The optimiser",
             "",
-            "`canonicalize`, in microseconds per operation, against reading the same module's bytecode.",
+            "`canonicalize`, in microseconds per operation, against reading the bytecode of the same module.",
             "",
-            *table(["module", "operations", "rules fired", "reading", "canonicalize", "ratio"], opt_rows),
+            *table(["module", "operations", "rules fired", "reading", "canonicalize", "ratio"], optimiser_rows(found)),
+            *NOT_MEASURED,
         ]
     )
+
+
+STEPS_TEXT = """\
+Thousands of operations per second of CPU time. The last column is the memory that a module takes, in bytes per
+operation. `chain` is a chain of additions; `mixed` has loops, branches, views, constants and debug information;
+`corpus` is all real files, most of which are small.""".splitlines()
+
+NOT_MEASURED = """\
+## Not measured
+
+Passes other than `canonicalize`; `dump`, `diff` and `check`; other machines, and Python versions other than the one
+above. Memory is measured for reading only.""".splitlines()
 
 
 def drawing(found: dict[str, Any]) -> str:
@@ -244,12 +272,16 @@ def main() -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--times", type=int, default=7, help="how often each process is run")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reports")
+    parser.add_argument("--redraw", action="store_true", help="rewrite the page from speed.json, without measuring")
     args = parser.parse_args()
-    found = run(sorted(args.sizes), args.times)
-    text = report(found)
     args.out.mkdir(parents=True, exist_ok=True)
-    for name, content in (("json", json.dumps(found, indent=2) + "\n"), ("md", text), ("svg", drawing(found))):
-        (args.out / f"speed.{name}").write_text(content, encoding="utf-8")
+    numbers = args.out / "speed.json"
+    if not args.redraw:
+        numbers.write_text(json.dumps(run(sorted(args.sizes), args.times), indent=2) + "\n", encoding="utf-8")
+    found = json.loads(numbers.read_text("utf-8"))
+    text = report(found)
+    (args.out / "speed.md").write_text(text + "\n", encoding="utf-8")
+    (args.out / "speed.svg").write_text(drawing(found), encoding="utf-8")
     print(text)
     return 0
 

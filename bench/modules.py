@@ -1,4 +1,4 @@
-"""Made-up modules of any size to measure on."""
+"""Synthetic modules of any size, to measure on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INT, BOOL = Tile((), I32), Tile((), I1)
 
 
 def module_of(body: Callable[[Value, Value, Value], list[Op]]) -> Module:
-    """A module with one entry of an integer and two conditions."""
+    """Return a module with one entry, which takes an integer and two conditions."""
     values = [Value(INT), Value(BOOL), Value(BOOL)]
     block = Block(values, [*body(*values), Return(operands_=())])
     entry = Entry(sym_name="k", function_type=Function([v.type for v in values]), body=block)
@@ -22,12 +22,12 @@ def module_of(body: Callable[[Value, Value, Value], list[Op]]) -> Module:
 
 
 def keep(value: Value) -> Op:
-    """A use of a value that is not dead."""
+    """Return an operation that keeps a value alive."""
     return PrintTko(str_="%d", args=(value,))
 
 
 def chain(count: int, every: int = 0) -> Module:
-    """A chain of additions; each op whose number `every` divides is a select that canonicalize replaces."""
+    """Return a chain of additions, in which every `every`-th operation is a select that canonicalize replaces."""
 
     def body(x: Value, c: Value, _: Value) -> list[Op]:
         ops: list[Op] = []
@@ -44,7 +44,7 @@ def chain(count: int, every: int = 0) -> Module:
 
 
 def chained(count: int) -> Module:
-    """Neighbouring ifs with the same condition, which become one."""
+    """Return adjacent ifs with the same condition, which canonicalize merges into one."""
 
     def body(x: Value, c: Value, _: Value) -> list[Op]:
         return [
@@ -55,7 +55,7 @@ def chained(count: int) -> Module:
 
 
 def nested(count: int) -> Module:
-    """Ifs within ifs, which become one."""
+    """Return nested ifs, which canonicalize merges into one."""
 
     def body(x: Value, c: Value, d: Value) -> list[Op]:
         inner: list[Op] = [keep(x)]
@@ -66,7 +66,7 @@ def nested(count: int) -> Module:
     return module_of(body)
 
 
-# ---------------------------------------------------------------- a bit of everything
+# ---------------------------------------------------------------- a mixed module
 
 TENSOR = "tensor_view<?x64xf32, strides=[64,1]>"
 VIEW = f"partition_view<tile=(8x8), padding_value = zero, {TENSOR}>"
@@ -101,12 +101,12 @@ PER_UNIT = 20
 
 
 def mixed(count: int) -> Module:
-    """Loops, branches, views, constants and debug information, about `count` operations."""
+    """Return about `count` operations: loops, branches, views, constants and debug information."""
     units = [UNIT.replace("@", str(n)).replace("#", str(n % 1000)) for n in range(max(1, count // PER_UNIT))]
     module = parse(HEAD + "".join(units) + "}")
     file = DIFile("kernel.py", "/src")
     scope = DISubprogram(file, 1, "k", "k", DICompileUnit(file))
-    # In real files four operations share a place.
+    # In real files about four operations share a location.
     for number, o in enumerate(walk(module.entries[0])):
         o.loc = DILoc(FileLineCol("kernel.py", 1 + number // 4, 1 + number // 4 % 80), scope)
     return module

@@ -1,4 +1,4 @@
-"""A line plot as SVG, written by hand: logarithmic axes, one line per series."""
+"""Line plots as SVG, with logarithmic axes and no dependencies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Points = list[tuple[float, float]]
 
 
 def line_plot(title: str, x_label: str, y_label: str, series: dict[str, Points]) -> str:
-    """Every series as a line with a dot per point and its name at the end."""
+    """Draw every series as a line with a dot per point and its name at the right end."""
     every = [point for points in series.values() for point in points]
     x_low, x_high = min(x for x, _ in every), max(x for x, _ in every)
     y_low, y_high = 10 ** floor(log10(min(y for _, y in every))), 10 ** (floor(log10(max(y for _, y in every))) + 1)
@@ -43,7 +43,7 @@ def line_plot(title: str, x_label: str, y_label: str, series: dict[str, Points])
         path = " ".join(f"{px(x):.1f},{py(y):.1f}" for x, y in points)
         out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
         out += [f'<circle cx="{px(x):.1f}" cy="{py(y):.1f}" r="3" fill="{color}"/>' for x, y in points]
-        at = max(at + 15, py(points[-1][1]) + 4)  # names must not cover one another
+        at = max(at + 15, py(points[-1][1]) + 4)  # keeps the names from overlapping
         out.append(_text(WIDTH - RIGHT + 10, at, name, color=color))
     return "\n".join([*out, "</svg>", ""])
 

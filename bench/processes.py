@@ -1,4 +1,4 @@
-"""Whole processes: tilery's command against NVIDIA's disassembler, and text parsing against xDSL."""
+"""Times of whole processes: tilery's command against NVIDIA's disassembler, and text parsing against xDSL."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ print(time.process_time() - start)
 
 
 def environment() -> dict[str, str]:
-    """As installed: compiled files are kept, streams are buffered."""
+    """Return the environment of an ordinary user: Python keeps its compiled files and buffers its streams."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")}
     return {**env, "PYTHONPATH": str(SOURCE)}
 
 
 def once(command: list[str]) -> tuple[float, float]:
-    """Seconds on the clock and of CPU time."""
+    """Run a command; return its wall-clock seconds and CPU seconds."""
     start, used = time.perf_counter(), _children()
     subprocess.run(command, stdout=subprocess.DEVNULL, env=environment(), check=True)
     return time.perf_counter() - start, _children() - used
@@ -51,7 +51,7 @@ def _children() -> float:
 
 
 def compare(commands: dict[str, list[str]], times: int) -> dict[str, tuple[float, float]]:
-    """The shortest times of each command; they take turns, so that a busy machine slows all of them down."""
+    """Return the shortest times of each command. The commands take turns, so that other load affects all of them."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
     for _ in range(times):
         for name, command in commands.items():
@@ -64,27 +64,27 @@ def dis(file: str, *options: str) -> list[str]:
 
 
 def whole(name: str, module: Module, times: int) -> dict[str, Any]:
-    """`tilery dis` of a module, with and without verifying, and `tileirdisasm` where there is one."""
+    """Time `tilery dis` with and without verification, and `tileirdisasm` if it is installed."""
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder, "in.tileirbc"))
         Path(file).write_bytes(write(module))
         commands = {"dis": dis(file), "dis --no-verify": dis(file, "--no-verify")}
         if (tool := oracle.find_tileirdisasm()) is not None:
             commands["tileirdisasm"] = [str(tool), file]
-        once(commands["dis"])  # compiles what is not compiled yet
+        once(commands["dis"])  # so that Python has compiled every file
         return {"case": name, "seconds": compare(commands, times)}
 
 
 def start_up(module: Module, times: int) -> dict[str, tuple[float, float]]:
-    """`tilery dis` of a small file, and Python itself."""
+    """Time `tilery dis` on a small file, and Python doing nothing."""
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder, "in.tileirbc"))
         Path(file).write_bytes(write(module))
-        return compare({"dis of a small file": dis(file), "python": [sys.executable, "-c", "pass"]}, times)
+        return compare({"dis on a small file": dis(file), "python": [sys.executable, "-c", "pass"]}, times)
 
 
 def xdsl_seconds(count: int) -> float | str:
-    """How long xDSL takes to parse a chain of additions, or why that is not known."""
+    """Return the CPU seconds that xDSL takes to parse a chain of additions, or the reason why it was not measured."""
     python = os.environ.get("XDSL_PYTHON", sys.executable)
     lines = ["%0 = arith.constant 1 : i32"] + [f"%{n} = arith.addi %{n - 1}, %{n - 1} : i32" for n in range(1, count)]
     answer = subprocess.run([python, "-c", XDSL], input="\n".join(lines), capture_output=True, encoding="utf-8")

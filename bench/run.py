@@ -1,9 +1,11 @@
-"""How fast kernels run: six cuTile kernels, in batches, block by block, and in Triton's interpreter.
+"""Measure six cuTile kernels: in batches, with threads, block by block, and in Triton's interpreter.
 
-    python bench/run.py [--triton PYTHON] [--threads 2] [--quick] [--json FILE] [--report docs/reports/run.md]
+    python bench/run.py [--triton PYTHON] [--threads 2] [--quick] [--out docs/reports]
+    python bench/run.py --redraw [--out docs/reports]
 
-PYTHON is an interpreter with torch and Triton; without it that column is left out. All in one run, best of several
-rounds (Triton's interpreter once: it takes minutes).
+Writes run.json and run.md; with --redraw, the page from an existing run.json. PYTHON is an interpreter with torch and
+Triton; without it, that row is left out. Each time is the best of several rounds. Block by block and Triton's
+interpreter run once, because they take minutes.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ HERE = Path(__file__).parent
 
 @dataclass
 class Sizes:
-    """Elements of the flat arrays, rows and columns, edge of the matrices; heads, length and width of attention."""
+    """Sizes of the flat arrays, the tables, the square matrices, and of attention."""
 
     flat: int = 1 << 24
     rows: int = 4096
@@ -49,7 +51,7 @@ QUICK = Sizes(flat=1 << 20, rows=256, edge=512, heads=2, length=512)
 
 @dataclass
 class Case:
-    """A kernel, its grid and arguments, and what must come out where."""
+    """A kernel with its grid and arguments; the last argument must end up as `wanted`."""
 
     name: str
     grid: tuple[int, ...]
@@ -119,7 +121,7 @@ def attention(q: Any, k: Any, v: Any) -> Any:
 
 
 def best(run: Callable[[], object], rounds: int) -> float:
-    """Milliseconds of the quickest of several rounds."""
+    """Return the milliseconds of the fastest round."""
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -148,19 +150,64 @@ def geomean(values: list[float]) -> float:
     return exp(sum(map(log, values)) / len(values))
 
 
-def table(results: dict[str, dict[str, float]]) -> str:
+def page(found: dict[str, Any]) -> str:
+    """Render the numbers of a run as a page."""
+    results = found["ms"]
+    facts = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    facts += f"; {found['cores']} cores"
+    if "load" in found:
+        facts += f", load average {found['load']:.1f} per core at the start"
     columns = list(dict.fromkeys(key for row in results.values() for key in row))
-    lines = ["| milliseconds | " + " | ".join(results) + " |", "|---|" + "--:|" * len(results)]
+    lines = ["# How fast kernels run", ""]
+    lines += [
+        "`python bench/run.py` wrote this page. All rows ran the same six kernels on the same arrays",
+        f"({facts}).",
+        "",
+    ]
+    lines += ["| milliseconds | " + " | ".join(results) + " |", "|---|" + "--:|" * len(results)]
     for column in columns:
         cells = (f"{row[column]:,.1f}" if column in row else "" for row in results.values())
         lines.append(f"| {column} | " + " | ".join(cells) + " |")
-    lines += ["", "Times faster, batched on one thread:", ""]
+    lines += ["", "How many times faster batched execution on one thread is:", ""]
     lines += ["| than | " + " | ".join(results) + " | geometric mean |", "|---|" + "--:|" * (len(results) + 1)]
     for column in columns:
         ratios = [row[column] / row["batched"] for row in results.values() if column in row]
         if column != "batched" and len(ratios) == len(results):
             lines.append(f"| {column} | " + " | ".join(f"{r:,.1f}" for r in ratios) + f" | {geomean(ratios):,.1f} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *NOT_MEASURED])
+
+
+NOT_MEASURED = """\
+## Not measured
+
+A GPU, which is far faster than any of these; kernels that diverge, wait for one another or use atomics; and the time to
+load and compile a module. "Block by block" and Triton's interpreter ran once; the other rows are the best of several
+rounds.""".splitlines()
+
+
+def triton_times(python: str, sizes: Sizes, names: list[str]) -> dict[str, Any]:
+    """Run the same kernels in Triton's interpreter, in a Python that has it."""
+    environment = {**os.environ, "SIZES": json.dumps(sizes.as_list())}
+    command = [python, str(HERE / "triton_peer.py"), *names]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    """Measure all kernels; return plain data for run.json."""
+    cores = os.cpu_count() or 1
+    load = os.getloadavg()[0] / cores
+    sizes = QUICK if args.quick else Sizes()
+    chosen = [c for c in cases(sizes) if not args.only or c.name in args.only]
+    results = {case.name: measure(case, args.threads, args.rounds) for case in chosen}
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    if args.triton:
+        peer = triton_times(args.triton, sizes, list(results))
+        versions |= {"triton": peer["triton"], "torch": peer["torch"]}
+        for name, ms in peer["ms"].items():
+            results[name]["Triton's interpreter"] = ms
+    return {"versions": versions, "cores": cores, "load": load, "ms": results}
 
 
 def main() -> int:
@@ -170,29 +217,21 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="small arrays, to see that it works")
     parser.add_argument("--only", action="append")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--report", type=Path)
+    parser.add_argument("--out", type=Path, help="folder for run.json and run.md")
+    parser.add_argument("--redraw", action="store_true", help="rewrite the page from run.json, without measuring")
     args = parser.parse_args()
-    sizes = QUICK if args.quick else Sizes()
-    chosen = [c for c in cases(sizes) if not args.only or c.name in args.only]
-    results = {case.name: measure(case, args.threads, args.rounds) for case in chosen}
-    versions = {"python": platform.python_version(), "numpy": np.__version__}
-    if args.triton:
-        environment = {**os.environ, "SIZES": json.dumps(sizes.as_list())}
-        command = [args.triton, str(HERE / "triton_peer.py"), *results]
-        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-        peer = json.loads(done.stdout.splitlines()[-1])
-        versions |= {"triton": peer["triton"], "torch": peer["torch"]}
-        for name, ms in peer["ms"].items():
-            results[name]["Triton's interpreter"] = ms
-    text = table(results)
+    numbers = args.out / "run.json" if args.out else None
+    if args.redraw:
+        if numbers is None:
+            parser.error("--redraw needs --out")
+        found = json.loads(numbers.read_text("utf-8"))
+    else:
+        found = run(args)
+    text = page(found)
     print(text)
-    if args.json:
-        args.json.write_text(json.dumps({"versions": versions, "ms": results}, indent=2) + "\n")
-    if args.report:
-        facts = ", ".join(f"{name} {version}" for name, version in versions.items())
-        head = "# How fast kernels run\n\nWritten by `bench/run.py`: the same six kernels in one run"
-        args.report.write_text(f"{head} ({facts}; {os.cpu_count()} cores).\n\n{text}\n")
+    if args.out and numbers:
+        numbers.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        (args.out / "run.md").write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -1,14 +1,15 @@
-"""The six kernels of bench/run.py in Triton, timed in its interpreter. Run by bench/run.py, or by hand:
+"""The six kernels of bench/run.py in Triton, timed in its interpreter.
 
-    TRITON_INTERPRET=1 python bench/triton_peer.py [kernel ...]
-
-Prints one JSON object: milliseconds by kernel. Results are checked against torch.
+bench/run.py runs this file and passes the sizes in the variable SIZES. Prints one JSON object, milliseconds by kernel.
+Results are checked against torch.
 """
 
 import json
 import os
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 os.environ["TRITON_INTERPRET"] = "1"
 
@@ -87,8 +88,8 @@ def attention_kernel(Q, K, V, out, L, D: tl.constexpr, TM: tl.constexpr, TN: tl.
     tl.store(out + start + m[:, None] * D + d[None, :], (acc / total[:, None]).to(tl.float16))
 
 
-def cases(sizes):
-    """For each kernel: what to run, and what must come out (a pair of tensors)."""
+def cases(sizes: list[int]) -> dict[str, tuple[Callable[[], object], Callable[[], tuple[Any, Any]]]]:
+    """Return for each kernel a launch, and a function that returns the actual and the expected tensor."""
     n, rows, columns, edge, heads, length, dim = sizes
     torch.manual_seed(7)
     a, b, c = torch.randn(n), torch.randn(n), torch.empty(n)
@@ -117,7 +118,7 @@ def cases(sizes):
     }
 
 
-def main():
+def main() -> None:
     sizes = json.loads(os.environ["SIZES"])
     times = {}
     for name, (launch, check) in cases(sizes).items():

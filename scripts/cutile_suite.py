@@ -1,4 +1,4 @@
-"""Run NVIDIA's own tests of cuTile Python on an engine, without a GPU, and write docs/reports/cutile.md.
+"""Run NVIDIA's own tests of cuTile Python on an engine, without a GPU, and write docs/reports/cutile.{json,md}.
 
     git clone https://github.com/NVIDIA/cutile-python
     pip install cuda-tile==1.6.0 torch pytest pytest-xdist pytest-benchmark pytest-env filecheck numpy ml_dtypes .
@@ -6,8 +6,9 @@
     python scripts/cutile_suite.py run cutile-python/test --results reference
     python scripts/cutile_suite.py samples cutile-python/samples --results samples.json
     python scripts/cutile_suite.py report reference --baseline none --samples samples.json
+    python scripts/cutile_suite.py redraw                      # the page again, from cutile.json
 
-The run with the engine that does nothing tells which tests pass whatever a kernel computes.
+The run with an engine that does nothing shows which tests pass whatever a kernel computes.
 """
 
 from __future__ import annotations
@@ -26,15 +27,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-REPORT = Path(__file__).parents[1] / "docs" / "reports" / "cutile.md"
+import checkout
+
+REPORT = checkout.REPORTS / "cutile.md"
+NUMBERS = checkout.REPORTS / "cutile.json"
 LEFT_OUT = {
     "test_int64_index_inc1": "arrays of more than 4 GiB, and as many tile blocks",
-    "test_add_list_of_int64_index_arrays": "the same",
+    "test_add_list_of_int64_index_arrays": "the same reason",
 }
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the tests; `facts.json` in the results says how, and how long it took."""
+    """Run the tests; `facts.json` in the results records how, and how long it took."""
     results = Path(args.results).resolve()
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
@@ -44,14 +48,16 @@ def run(args: argparse.Namespace) -> int:
     if not args.all:
         command += [f"--ignore-glob=*{name}" for name in LEFT_OUT if name.endswith(".py")]
         command += ["-k", " and ".join(f"not {name}" for name in LEFT_OUT if not name.endswith(".py"))]
-    # `CUDA_TILE_BENCHMARK_GPU_NAME` is asked for while the tests are collected, and is nothing but a name.
+    # The suite reads CUDA_TILE_BENCHMARK_GPU_NAME while it collects tests; any name will do.
     own = {"CUDA_TILE_BENCHMARK_GPU_NAME": "tilery", "CUDA_TILE_CACHE_DIR": str(results / "cache")}
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
     start = time.time()
     with open(results / "pytest.log", "w") as log:
         done = subprocess.run([*command, "."], cwd=args.tests, env={**os.environ, **own}, stdout=log, stderr=log)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     facts = {
         "engine": args.engine,
+        "load": round(load, 1),
         "cpu_seconds": round(used.ru_utime + used.ru_stime),
         "jobs": args.jobs,
         "seconds": round(time.time() - start),
@@ -68,11 +74,13 @@ SAMPLES = (
     *("VectorAddition", "Transpose", "MatMul", "BatchMatMul", "LayerNorm", "AttentionFMHA", "FFT", "MoE"),
     "BlockScaledMatMul",
 )
-"""All that do not need several GPUs or cupy. Each compares its kernels with torch."""
+"""All samples that need neither several GPUs nor cupy. Each compares its kernels with torch."""
+
+SAMPLE_NOTES = {"AttentionFMHA": "it tunes itself before it compares, which takes much longer than the comparison."}
 
 
 def run_samples(args: argparse.Namespace) -> int:
-    """Run NVIDIA's samples as they are, with the comparison that each of them has."""
+    """Run NVIDIA's samples unchanged, with their own comparisons."""
     found = json.loads(Path(args.results).read_text()) if Path(args.results).exists() else {}
     for name in args.only or SAMPLES:
         command = [sys.executable, "-m", "tilery", "cutile", "run", f"{name}.py", "--correctness-check"]
@@ -90,28 +98,11 @@ def run_samples(args: argparse.Namespace) -> int:
     return 0
 
 
-def samples_section(file: str) -> list[str]:
-    found = json.loads(Path(file).read_text())
-    versions = sorted({each["cutile"] for each in found.values()})
-    lines = [
-        f"## Samples, with cuTile {', '.join(versions)}",
-        "",
-        "Unchanged, each with its own comparison with torch.",
-        "",
-    ]
-    lines += ["| sample | comparisons that pass | processor time |", "|---|---|---|"]
-    for name, each in found.items():
-        passed = each["checks"] if each["status"] == 0 else "fails"
-        taken = "not measured" if each["cpu_seconds"] is None else f"{each['cpu_seconds']} s"
-        lines.append(f"| {name} | {passed} | {taken} |")
-    return [*lines, ""]
-
-
 # ---------------------------------------------------------------- results
 
 
 def read_results(directory: str) -> dict[str, dict[str, Any]]:
-    """By test: outcome, launches, seconds, and why it failed."""
+    """Return by test: outcome, launches, seconds, and why it failed."""
     tests: dict[str, dict[str, Any]] = {}
     children: Counter[str] = Counter()
     for file in sorted(Path(directory).glob("*.jsonl")):
@@ -129,9 +120,9 @@ def read_results(directory: str) -> dict[str, dict[str, Any]]:
 
 
 def kind(row: dict[str, Any], base: dict[str, Any]) -> str:
-    """Whether a test launches, by itself or in another process.
+    """Return whether a test launches: itself, in another process, or not at all.
 
-    Several tests may share a process, so one that passes only if something is executed counts as well.
+    Several tests may share a process, so a test that passes only if something is executed also counts as launching.
     """
     if row["launches"] or base.get("launches"):
         return "launch"
@@ -140,74 +131,125 @@ def kind(row: dict[str, Any], base: dict[str, Any]) -> str:
 
 
 def reason(row: dict[str, Any]) -> str:
-    """The first line of an error, without what differs from test to test."""
+    """Return the first line of an error, without addresses and paths."""
     lines = [line for line in str(row.get("message", "")).splitlines() if line.strip()] or [""]
     first = re.sub(r"(?<![\w.])/[\w./+-]+/", "", re.sub(r"0x[0-9a-f]+", "0x...", lines[0]))
     return f"{row.get('error', '')}: {first}"[:160].replace("|", "\\|")
 
 
-def report(args: argparse.Namespace) -> int:
-    """Write the report from the results of one or more runs."""
-    lines = ["# NVIDIA's tests of cuTile Python, without a GPU", "", INTRODUCTION, ""]
-    for directory in args.results:
-        lines += section(directory, args.baseline)
+def summary(directory: str, baseline: str) -> dict[str, Any]:
+    """Count the outcomes of a run; what `cutile.json` holds of it."""
+    facts = json.loads((Path(directory) / "facts.json").read_text())
+    tests, base = read_results(directory), read_results(baseline)
+    groups = {name: Counter[str]() for name in TITLES}
+    for name, row in tests.items():
+        found = groups[kind(row, base.get(name, {}))]
+        found["number"] += 1
+        found[row["outcome"]] += 1
+        found["idle"] += base.get(name, {}).get("outcome") == "passed"
+    failed: dict[tuple[str, str], list[str]] = {}
+    for row in tests.values():
+        if row["outcome"] == "failed":
+            file, _, name = row["test"].partition("::")
+            failed.setdefault((Path(file).name, reason(row)), []).append(name)
+    facts["minutes"] = round(facts.pop("seconds") / 60)
+    if "cpu_seconds" in facts:
+        facts["cpu_minutes"] = round(facts.pop("cpu_seconds") / 60)
+    facts["groups"] = {name: dict(found) for name, found in groups.items()}
+    facts["failures"] = [
+        {"file": file, "why": why, "count": len(names), "tests": sorted(names)}
+        for (file, why), names in sorted(failed.items())
+    ]
+    return dict(facts)
+
+
+def collect(args: argparse.Namespace) -> int:
+    """Write cutile.json from the results of one or more runs, and the page from it."""
+    found: dict[str, Any] = {"runs": [summary(directory, args.baseline) for directory in args.results]}
     if args.samples:
-        lines += samples_section(args.samples)
-    Path(args.output).write_text("\n".join(lines).rstrip() + "\n")
+        found["samples"] = json.loads(Path(args.samples).read_text())
+        for sample in found["samples"].values():
+            sample.pop("end", None)
+    NUMBERS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return redraw(args)
+
+
+def redraw(_: argparse.Namespace) -> int:
+    """Write the page from cutile.json."""
+    found = json.loads(NUMBERS.read_text("utf-8"))
+    lines = ["# NVIDIA's tests of cuTile Python, without a GPU", "", INTRODUCTION, ""]
+    for run_ in found["runs"]:
+        lines += section(run_)
+    if "samples" in found:
+        lines += samples_section(found["samples"])
+    checkout.publish("\n".join([*lines, NOT_MEASURED]), REPORT)
     return 0
 
 
+# ---------------------------------------------------------------- the page
+
+TITLES = {"launch": "launch a kernel", "process": "launch in another process", "none": "launch nothing"}
+
 INTRODUCTION = """\
-Made by `scripts/cutile_suite.py` from `test/` of NVIDIA/cutile-python, its benchmarks left out. NVIDIA's frontend and
-dispatcher run as they are; kernels execute on the reference engine, tensors asked for on `cuda` are made on the CPU.
-A test that passes although nothing is executed proves little about the engine, so those are counted apart."""
+`scripts/cutile_suite.py` wrote this page. It runs `test/` of NVIDIA/cutile-python, except the benchmarks. NVIDIA's
+frontend and dispatcher run unchanged; kernels execute on the reference engine, and tensors requested on `cuda` are
+created on the CPU. A test that passes even if nothing is executed shows little about the engine, so the last column
+counts those."""
+
+NOT_MEASURED = """\
+## Not measured
+
+Two tests with arrays of more than 4 GiB are left out. Tests that need cupy, numba, JAX or a Rubin GPU skip themselves.
+Times depend on the machine and say nothing about a GPU."""
 
 
-def section(directory: str, baseline: str) -> list[str]:
-    facts = json.loads((Path(directory) / "facts.json").read_text())
-    tests, base = read_results(directory), read_results(baseline)
-    groups: dict[str, list[str]] = {"launch": [], "process": [], "none": []}
-    for name, row in tests.items():
-        groups[kind(row, base.get(name, {}))].append(name)
-    titles = {"launch": "launch a kernel", "process": "launch in another process", "none": "launch nothing"}
+def section(found: dict[str, Any]) -> list[str]:
+    """Render one run of the tests."""
+    number = sum(group["number"] for group in found["groups"].values())
+    cpu = f", {found['cpu_minutes']} minutes of CPU time" if "cpu_minutes" in found else ""
+    load = f", load average {found['load']:.1f} per core at the start" if "load" in found else ""
     lines = [
-        f"## cuTile {facts['cutile']}",
+        f"## cuTile {found['cutile']}",
         "",
-        f"{len(tests):,} tests in {facts['seconds'] / 60:.0f} minutes with {facts['jobs']} processes on a busy machine"
-        f"{cpu_time(facts)} (CPython {facts['python']}, torch {facts['torch']}).",
-        *([facts["note"]] if "note" in facts else []),
+        checkout.fill(
+            f"{number:,} tests in {found['minutes']} minutes with {found['jobs']} processes{cpu}{load} "
+            f"(CPython {found['python']}, torch {found['torch']}). {found.get('note', '')}".strip()
+        ),
         "",
         "| tests that | number | pass | fail | fail as expected | skipped | pass with nothing executed |",
         "|---|---|---|---|---|---|---|",
     ]
-    for key, names in groups.items():
-        count = Counter(tests[name]["outcome"] for name in names)
-        idle = sum(base.get(name, {}).get("outcome") == "passed" for name in names)
-        row = [count["passed"], count["failed"], count["xfailed"], count["skipped"], idle if key != "none" else "-"]
-        lines.append(
-            f"| {titles[key]} | {len(names):,} | " + " | ".join(f"{n:,}" if n != "-" else n for n in row) + " |"
-        )
-    launching = [tests[name]["outcome"] for key in ("launch", "process") for name in groups[key]]
-    ran = [outcome for outcome in launching if outcome in ("passed", "failed")]
-    passed = ran.count("passed")
-    lines += ["", f"Of the tests that launch, {passed:,} of {len(ran):,} pass: {passed / max(1, len(ran)):.2%}.", ""]
-    lines += failures(tests)
-    lines += ["Left out: " + "; ".join(f"`{name}` ({why})" for name, why in LEFT_OUT.items()) + ".", ""]
-    return lines
+    for key, title in TITLES.items():
+        group = found["groups"][key]
+        counts = [group.get(name, 0) for name in ("number", "passed", "failed", "xfailed", "skipped")]
+        idle = "-" if key == "none" else f"{group.get('idle', 0):,}"
+        lines.append(f"| {title} | " + " | ".join(f"{n:,}" for n in counts) + f" | {idle} |")
+    passed, ran = launching(found)
+    lines += ["", f"Of the tests that launch, {passed:,} of {ran:,} pass: {passed / max(1, ran):.2%}.", ""]
+    if found["failures"]:
+        lines += ["| tests that fail | file | why |", "|---|---|---|"]
+        lines += [f"| {each['count']} | {each['file']} | {each['why']} |" for each in found["failures"]]
+        lines.append("")
+    return [*lines, "Left out: " + "; ".join(f"`{name}` ({why})" for name, why in LEFT_OUT.items()) + ".", ""]
 
 
-def cpu_time(facts: dict[str, Any]) -> str:
-    return f", {facts['cpu_seconds'] / 60:.0f} minutes of processor time" if "cpu_seconds" in facts else ""
+def launching(found: dict[str, Any]) -> tuple[int, int]:
+    """Return how many of the tests that launch pass, and how many of them ran to a verdict."""
+    groups = [found["groups"][key] for key in ("launch", "process")]
+    passed = sum(group.get("passed", 0) for group in groups)
+    return passed, passed + sum(group.get("failed", 0) for group in groups)
 
 
-def failures(tests: dict[str, dict[str, Any]]) -> list[str]:
-    failed = [row for row in tests.values() if row["outcome"] == "failed"]
-    if not failed:
-        return []
-    lines = ["| tests that fail | file | why |", "|---|---|---|"]
-    groups = Counter((row["test"].split("::")[0], reason(row)) for row in failed)
-    lines += [f"| {count} | {Path(file).name} | {why} |" for (file, why), count in sorted(groups.items())]
-    return [*lines, ""]
+def samples_section(found: dict[str, Any]) -> list[str]:
+    versions = sorted({each["cutile"] for each in found.values()})
+    lines = [f"## Samples, with cuTile {', '.join(versions)}", "", "Unchanged; each compares itself with torch.", ""]
+    lines += ["| sample | comparisons that pass | CPU time |", "|---|---|---|"]
+    for name, each in found.items():
+        passed = each["checks"] if each["status"] == 0 else "fails"
+        taken = "not measured" if each["cpu_seconds"] is None else f"{each['cpu_seconds']} s"
+        lines.append(f"| {name} | {passed} | {taken} |")
+    notes = [f"{name}: {note}" for name, note in SAMPLE_NOTES.items() if name in found]
+    return [*lines, "", *notes, ""]
 
 
 def main() -> int:
@@ -216,21 +258,24 @@ def main() -> int:
     verb = verbs.add_parser("run", help=run.__doc__)
     verb.set_defaults(run=run)
     verb.add_argument("tests", help="the folder `test` of a checkout of NVIDIA/cutile-python")
-    verb.add_argument("--results", required=True, help="a folder for the results; it is emptied")
+    verb.add_argument("--results", required=True, help="a folder for the results; its content is deleted")
     verb.add_argument("--engine", default="reference")
     verb.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    verb.add_argument("--all", action="store_true", help="also the tests that are left out for their size")
+    verb.add_argument("--all", action="store_true", help="include the tests that are left out because of their size")
     verb = verbs.add_parser("samples", help=run_samples.__doc__)
     verb.set_defaults(run=run_samples)
     verb.add_argument("samples", help="the folder `samples` of the checkout")
-    verb.add_argument("--results", required=True, help="a JSON file; samples that are not run again are kept in it")
+    verb.add_argument(
+        "--results", required=True, help="a JSON file; results of samples that are not run again are kept"
+    )
     verb.add_argument("--only", nargs="*", metavar="NAME")
-    verb = verbs.add_parser("report", help=report.__doc__)
-    verb.set_defaults(run=report)
+    verb = verbs.add_parser("report", help=collect.__doc__)
+    verb.set_defaults(run=collect)
     verb.add_argument("results", nargs="+", help="folders of results")
     verb.add_argument("--baseline", required=True, help="the folder of a run with `--engine none`")
     verb.add_argument("--samples", help="the JSON file of the samples")
-    verb.add_argument("--output", default=str(REPORT))
+    verb = verbs.add_parser("redraw", help=redraw.__doc__)
+    verb.set_defaults(run=redraw)
     args = parser.parse_args()
     status: int = args.run(args)
     return status

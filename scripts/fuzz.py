@@ -1,10 +1,11 @@
-"""Mutated bytecode, mutated texts and made modules through every path: only TileError may come back, and soon.
+"""Send mutated bytecode, mutated texts and generated modules through every path of the library.
 
     python scripts/fuzz.py [--kind bytes|texts|smith] [--count N] [--seconds S] [--seed S] [--jobs N]
                            [--report FILE.md] [--json FILE.json] [--add FILE.json] [--keep FOLDER] [--guided]
 
-Each input follows from the kind, the seed and its number alone. A finding is made smaller while it stays the same
-finding, and kept as a file that the tests replay. Needs nothing but this checkout; --guided needs atheris.
+The only exception allowed is TileError, within limits on time and memory. Each input depends on the kind, the seed and
+its number alone. A finding is reduced while it stays the same finding, and kept as a file that the tests replay. Needs
+nothing but this checkout; --guided needs atheris.
 """
 
 from __future__ import annotations
@@ -31,40 +32,39 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
-
-from support import fuzzing  # noqa: E402
-from tilery.bytecode.writer import write  # noqa: E402
-from tilery.cli.progress import progress  # noqa: E402
-from tilery.diag import TileError  # noqa: E402
-from tilery.ops import Module  # noqa: E402
+import checkout
+from support import fuzzing
+from tilery.bytecode.writer import write
+from tilery.cli.progress import progress
+from tilery.diag import TileError
+from tilery.ops import Module
 
 SECONDS = 1.0
-"""Processor time that an input may take."""
+"""CPU time that an input may take."""
 MEGABYTES = 200
 """Memory that an input may take beyond ten times its own size."""
 BATCH = {"bytes": 1000, "texts": 500, "smith": 50}
 ADDRESSES = 6 << 30
-"""Address space of a worker: what goes beyond ends in MemoryError, not in a machine without memory."""
-SHRINK_SECONDS = 20.0
+"""Address space of a worker: an input that needs more gets a MemoryError and does not exhaust the machine."""
+REDUCE_SECONDS = 20.0
 
 Input = bytes | str | Module
+Data = TypeVar("Data", bytes, str)
 
 
 class TooSlow(Exception):
-    """Raised in the middle of an input that takes too long."""
+    """Raised while an input takes too long."""
 
 
 class TooBig(Exception):
-    """Raised behind an input that took too much memory."""
+    """Raised after an input took too much memory."""
 
 
 @dataclass
 class Finding:
-    """An input that did what none may do."""
+    """An input that misbehaved."""
 
     kind: str
     seed: int
@@ -81,7 +81,7 @@ class Finding:
 
 @dataclass
 class Result:
-    """What a batch of inputs did."""
+    """The outcome of a batch of inputs."""
 
     kind: str
     inputs: int = 0
@@ -90,7 +90,7 @@ class Result:
     slowest: float = 0.0
     slowest_number: int = -1
     peak: float = 0.0
-    """the most that a worker grew beyond what it took at its start, in megabytes"""
+    """The most by which a worker grew, in megabytes."""
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, other: Result) -> None:
@@ -107,11 +107,11 @@ class Result:
 
 
 def _alarm(*_: object) -> None:
-    raise TooSlow(f"more than {SECONDS:g} s of processor time")
+    raise TooSlow(f"more than {SECONDS:g} s of CPU time")
 
 
-def run_one(given: Input, rng: random.Random) -> tuple[fuzzing.Trip | None, BaseException | None]:
-    """Take an input through the paths, with the alarm set."""
+def run_one(given: Input, rng: random.Random) -> tuple[fuzzing.Trace | None, BaseException | None]:
+    """Send an input through the paths, with the alarm set; return its trace or the exception."""
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
         return fuzzing.exercise(given, rng), None
@@ -122,13 +122,13 @@ def run_one(given: Input, rng: random.Random) -> tuple[fuzzing.Trip | None, Base
 
 
 def limit_of(given: Input) -> int:
-    """How much memory an input may take."""
+    """Return the number of bytes that an input may take."""
     size = len(given) if isinstance(given, (bytes, str)) else 100_000
     return MEGABYTES * 1_000_000 + 10 * size
 
 
 def memory_of(make: Callable[[], tuple[Input, random.Random]]) -> int:
-    """The most memory that Python's objects took while an input was worked on."""
+    """Return the peak memory of Python's objects while an input is processed."""
     given, rng = make()
     tracemalloc.start()
     try:
@@ -139,7 +139,7 @@ def memory_of(make: Callable[[], tuple[Input, random.Random]]) -> int:
 
 
 def describe(error: BaseException) -> tuple[str, str]:
-    """What happened, and the innermost place in the library where it did."""
+    """Return the kind of failure, and the innermost function of the library in which it happened."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f"{os.sep}tilery{os.sep}" in f.filename]
     last = frames[-1] if frames else None
     where = f"{Path(last.filename).name}:{last.name}" if last else ""
@@ -153,7 +153,7 @@ def describe(error: BaseException) -> tuple[str, str]:
 
 
 def prepare() -> None:
-    """Start of a worker."""
+    """Set the limits of a worker, and generate the inputs to mutate."""
     signal.signal(signal.SIGVTALRM, _alarm)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, resource.getrlimit(resource.RLIMIT_AS)[1]))
     fuzzing.files()
@@ -161,17 +161,17 @@ def prepare() -> None:
 
 
 def run_batch(kind: str, seed: int, first: int, count: int) -> Result:
-    """Work on inputs by number. A worker that grew is looked at closely: only there could an input be too big."""
+    """Process inputs by number. Memory is measured exactly only for inputs that made the worker grow."""
     result = Result(kind)
     started = time.process_time()
     base = known = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for number in range(first, first + count):
         given, rng = fuzzing.input_of(kind, seed, number)
         before = time.process_time()
-        trip, error = run_one(given, rng)
+        trace, error = run_one(given, rng)
         took = time.process_time() - before
-        if isinstance(error, TooSlow):  # once more: the first time may have paid for something that is kept
-            trip, error = run_one(*fuzzing.input_of(kind, seed, number))
+        if isinstance(error, TooSlow):  # again: the first time may have included generated code
+            trace, error = run_one(*fuzzing.input_of(kind, seed, number))
         now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         if error is None and now - known > 50_000:
             used = memory_of(lambda number=number: fuzzing.input_of(kind, seed, number))  # type: ignore[misc]  # a default
@@ -181,8 +181,8 @@ def run_batch(kind: str, seed: int, first: int, count: int) -> Result:
         result.inputs += 1
         if took > result.slowest:
             result.slowest, result.slowest_number = took, number
-        if trip is not None:
-            result.steps += trip.steps
+        if trace is not None:
+            result.steps += trace.steps
         if error is not None:
             what, where = describe(error)
             result.findings.append(Finding(kind, seed, number, "", what, where))
@@ -195,7 +195,7 @@ def run_batch(kind: str, seed: int, first: int, count: int) -> Result:
 
 
 class Campaign:
-    """Hands out batches until the inputs or the time are used up."""
+    """A run over batches of inputs, until the inputs or the time run out."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
@@ -203,7 +203,7 @@ class Campaign:
         self.crashed: list[tuple[str, int, int]] = []
 
     def batches(self) -> list[tuple[str, int, int]]:
-        """Batches of all kinds in turn, so that a campaign cut short has seen something of each."""
+        """Alternate between kinds, so that a campaign that is cut short has seen each of them."""
         per_kind = []
         for kind in self.args.kinds:
             size, total = BATCH[kind], self.args.count
@@ -221,7 +221,7 @@ class Campaign:
             self.results[kind].findings += bisect(kind, self.args.seed, first, count)
 
     def _pool(self, todo: list[tuple[str, int, int]], deadline: float, step: Callable[[], None]) -> list[Any]:
-        """Work on batches; gives those that are left if a worker dies."""
+        """Process batches; return those that are left if a worker dies."""
         context = multiprocessing.get_context("spawn")
         rest = list(reversed(todo))
         running: dict[Future[Result], tuple[str, int, int]] = {}
@@ -238,15 +238,15 @@ class Campaign:
                         self.results[result.kind].add(result)
                         step()
             except BrokenProcessPool:
-                # One of these killed its worker; each is tried on its own at the end.
+                # One of these killed its worker; each is tried alone at the end.
                 self.crashed += running.values()
         return list(reversed(rest))
 
 
 def bisect(kind: str, seed: int, first: int, count: int) -> list[Finding]:
-    """The inputs of a batch that kill a process, each found by halving; none if the batch now ends well."""
+    """Find the input of a batch that kills a process; return nothing if the batch now succeeds."""
     code = "import fuzz; fuzz.prepare(); fuzz.run_batch(*eval(input()))"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "scripts"), str(ROOT / "src"), str(ROOT / "tests")])}
+    env = {**os.environ, "PYTHONPATH": str(checkout.ROOT / "scripts")}
 
     def dies(at: int, number: int) -> bool:
         given = repr((kind, seed, at, number))
@@ -264,9 +264,9 @@ def bisect(kind: str, seed: int, first: int, count: int) -> list[Finding]:
 # ---------------------------------------------------------------- findings as files
 
 
-def shrink(given: bytes | str, fails: Callable[[Any], bool]) -> bytes | str:
-    """Cut out ever smaller parts as long as it still fails."""
-    deadline = time.monotonic() + SHRINK_SECONDS
+def reduce(given: Data, fails: Callable[[Data], bool]) -> Data:
+    """Remove ever smaller parts while the input still fails."""
+    deadline = time.monotonic() + REDUCE_SECONDS
     size = len(given) // 2
     while size and time.monotonic() < deadline:
         at, cut = 0, False
@@ -281,7 +281,7 @@ def shrink(given: bytes | str, fails: Callable[[Any], bool]) -> bytes | str:
 
 
 def keep(finding: Finding, folder: Path) -> None:
-    """Write a small input that does the same to a file that the tests replay."""
+    """Write a reduced input with the same failure to a file that the tests replay."""
     given, rng = fuzzing.input_of(finding.kind, finding.seed, finding.number)
     state = rng.getstate()
 
@@ -296,14 +296,13 @@ def keep(finding: Finding, folder: Path) -> None:
             given = write(given)
         except TileError:
             return
-    if finding.what != "the process died" and fails(given):
-        given = shrink(given, fails)
+    reducible = finding.what != "the process died" and fails(given)
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(given, str):
-        raw = given.encode("utf-8", "surrogatepass")
+        raw = (reduce(given, fails) if reducible else given).encode("utf-8", "surrogatepass")
         name, content = "mlir", raw
     else:
-        raw = given
+        raw = reduce(given, fails) if reducible else given
         name, content = "hex", "\n".join(raw[n : n + 32].hex() for n in range(0, len(raw), 32)).encode() + b"\n"
     path = folder / f"{finding.kind}-{hashlib.sha256(raw).hexdigest()[:12]}.{name}"
     path.write_bytes(content)
@@ -311,15 +310,15 @@ def keep(finding: Finding, folder: Path) -> None:
 
 
 def distinct(findings: list[Finding]) -> list[Finding]:
-    """One finding for each thing that is wrong."""
+    """Return one finding per kind of failure and function."""
     first: dict[str, Finding] = {}
     for finding in findings:
         first.setdefault(finding.key, finding)
     return list(first.values())
 
 
-def kept(findings: list[Finding], folder: Path) -> list[Finding]:
-    """One finding for each thing that is wrong, with its file."""
+def keep_all(findings: list[Finding], folder: Path) -> list[Finding]:
+    """Keep one finding per kind of failure and function as a file."""
     signal.signal(signal.SIGVTALRM, _alarm)
     found = distinct(findings)
     for finding in found:
@@ -331,7 +330,7 @@ def kept(findings: list[Finding], folder: Path) -> list[Finding]:
 
 
 def guided(kind: str, seconds: int, seed: int, folder: Path) -> str:
-    """Let atheris choose inputs for a while; says what came of it."""
+    """Let atheris choose inputs for a while; return a sentence for the report."""
     if importlib.util.find_spec("atheris") is None:
         return "skipped: atheris is not installed"
     with tempfile.TemporaryDirectory() as work:
@@ -344,7 +343,7 @@ def guided(kind: str, seconds: int, seed: int, folder: Path) -> str:
             (seeds / str(number)).write_bytes(data)
         options = [f"-max_total_time={seconds}", f"-seed={seed + 1}", "-timeout=10", f"-artifact_prefix={work}/"]
         options.append(str(seeds))
-        command = [sys.executable, str(ROOT / "scripts" / "fuzz_guided.py"), kind, *options]
+        command = [sys.executable, str(checkout.ROOT / "scripts" / "fuzz_guided.py"), kind, *options]
         ran = subprocess.run(command, capture_output=True, text=True, errors="replace")
         done = [line for line in ran.stderr.splitlines() if line.startswith("Done ") or "cov:" in line]
         for path in Path(work).glob("*-*"):
@@ -362,15 +361,15 @@ def guided(kind: str, seconds: int, seed: int, folder: Path) -> str:
 # ---------------------------------------------------------------- the report
 
 
-def asked(args: argparse.Namespace) -> list[str]:
-    """The options that inputs follow from."""
+def options_of(args: argparse.Namespace) -> list[str]:
+    """Return the options that reproduce the inputs."""
     kinds = [f"--kind {kind}" for kind in args.kinds] if len(args.kinds) < len(fuzzing.KINDS) else []
     time_box = [f"--seconds {args.seconds:g}"] if args.seconds else []
     return [*kinds, f"--count {args.count}", *time_box, f"--seed {args.seed}", f"--jobs {args.jobs}"]
 
 
 def add_earlier(campaign: Campaign, path: Path) -> list[str]:
-    """Take in the numbers of another run; gives what it said of itself."""
+    """Add the numbers of another run; return its command lines."""
     earlier = json.loads(path.read_text("utf-8"))
     for kind, numbers in earlier["kinds"].items():
         numbers["steps"] = Counter(numbers["steps"])
@@ -387,11 +386,14 @@ def markdown(campaign: Campaign, findings: list[Finding], runs: list[str], notes
         "",
         *runs,
         "",
-        "Each input is a mutant of a small made module, or a made module (`smith`). It goes through reading or",
-        "parsing, verifying, printing, writing at each version, dumping and optimising. Allowed is TileError, within",
-        f"{SECONDS:g} s of processor time and {MEGABYTES} MB beyond the input's own size.",
+        checkout.fill(
+            "wrote this page. Each input is a mutant of a small generated module, or a generated module (`smith`). It "
+            "is read or parsed, verified, printed, written at each version, dumped and optimised. The only exception "
+            f"allowed is `TileError`, within {SECONDS:g} s of CPU time and {MEGABYTES} MB beyond ten times the size of "
+            "the input."
+        ),
         "",
-        "| kind | inputs | per second of processor time | accepted | refused | slowest, ms | memory, MB | findings |",
+        "| kind | inputs | per CPU second | accepted | refused | slowest, ms | memory growth, MB | findings |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for kind, r in results.items():
@@ -410,41 +412,48 @@ def markdown(campaign: Campaign, findings: list[Finding], runs: list[str], notes
     lines += [] if findings else ["None."]
     for note in notes:
         lines += ["", note]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *NOT_MEASURED])
+
+
+NOT_MEASURED = """\
+## Not measured
+
+Inputs are small, and mutants come from generated modules, not from real files (the [corpus report](corpus.md) mutates
+those). Kernels are not run, and no two threads use the library at once. A kind that is missing from the table was not
+run.""".splitlines()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kind", choices=fuzzing.KINDS, action="append", dest="kinds", help="default: all")
     parser.add_argument("--count", type=int, default=10_000, help="inputs of each kind")
-    parser.add_argument("--seconds", type=float, default=0, help="stop after this time, whatever is left")
+    parser.add_argument("--seconds", type=float, default=0, help="stop after this time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--report", type=Path, help="write a report in Markdown")
     parser.add_argument("--json", type=Path, help="write the numbers")
-    parser.add_argument("--add", type=Path, action="append", default=[], help="numbers of an earlier run to report too")
-    parser.add_argument("--keep", type=Path, default=ROOT / "tests" / "corpus" / "fuzz", help="where findings go")
+    parser.add_argument("--add", type=Path, action="append", default=[], help="numbers of an earlier run to include")
+    parser.add_argument(
+        "--keep", type=Path, default=checkout.ROOT / "tests" / "corpus" / "fuzz", help="where findings go"
+    )
     parser.add_argument("--guided", action="store_true", help="then let atheris choose inputs, for --seconds (60)")
     args = parser.parse_args()
     args.kinds = args.kinds or list(fuzzing.KINDS)
     started = time.monotonic()
     campaign = Campaign(args)
     campaign.run()
-    kept([f for r in campaign.results.values() for f in r.findings], args.keep)
-    runs = [f"* `python scripts/fuzz.py {' '.join(asked(args))}`, CPython {platform.python_version()}, "
+    keep_all([f for r in campaign.results.values() for f in r.findings], args.keep)
+    runs = [f"* `python scripts/fuzz.py {' '.join(options_of(args))}`, CPython {platform.python_version()}, "
             f"{time.monotonic() - started:.0f} s"] if args.count else []  # fmt: skip
     runs += [line for path in args.add for line in add_earlier(campaign, path)]
     findings = distinct([f for r in campaign.results.values() for f in r.findings])
     box = int(args.seconds or 60)
     kinds = [kind for kind in args.kinds if kind != "smith"] if args.guided else []
     notes = [f"Guided by coverage, {kind}: {guided(kind, box, args.seed, args.keep)}" for kind in kinds]
-    text = markdown(campaign, findings, runs, notes)
-    if args.report:
-        args.report.write_text(text, "utf-8")
     if args.json:
         numbers = {k: {**asdict(r), "steps": dict(r.steps)} for k, r in campaign.results.items()}
         args.json.write_text(json.dumps({"runs": runs, "kinds": numbers, "notes": notes}, indent=2), "utf-8")
-    sys.stdout.write(text)
+    checkout.publish(markdown(campaign, findings, runs, notes), args.report)
     return 1 if findings or any("FOUND" in note for note in notes) else 0
 
 

@@ -1,15 +1,13 @@
-"""The inside of `fuzz.py --guided`: atheris chooses inputs by what code they reach, and ends the process."""
+"""The process that `fuzz.py --guided` starts: atheris chooses inputs by coverage."""
 
 from __future__ import annotations
 
 import random
 import sys
-from pathlib import Path
 
 import atheris
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+import checkout  # noqa: F401  # makes `support` importable
 
 with atheris.instrument_imports(include=["tilery"]):
     from support import fuzzing
@@ -18,7 +16,7 @@ KIND = sys.argv[1]
 
 
 def one(data: bytes) -> None:
-    """Anything but TileError ends the process, which is how atheris learns of it."""
+    """Process one input. Any exception but TileError ends the process, which atheris reports."""
     fuzzing.exercise(data if KIND == "bytes" else data.decode("utf-8", "surrogateescape"), random.Random(len(data)))
 
 

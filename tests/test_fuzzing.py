@@ -1,23 +1,23 @@
-"""The fuzzer: a short campaign, what it found in the past, and that it finds and keeps what is wrong."""
+"""The fuzzer: a short campaign, past findings, and that failures are found, reduced and kept."""
 
 from __future__ import annotations
 
-import importlib.util
 import random
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+import fuzz
 from support import fuzzing, oracle
 
 FOUND = sorted((Path(__file__).parent / "corpus" / "fuzz").glob("*"))
 COUNTS = {"bytes": 1000, "texts": 400, "smith": 40}
 
 
-def test_every_finding_of_the_past_is_mended() -> None:
+def test_past_findings_are_fixed() -> None:
     for path in FOUND:
         raw = path.read_bytes()
         given = raw.decode("utf-8", "surrogatepass") if path.suffix == ".mlir" else bytes.fromhex(raw.decode())
@@ -31,43 +31,30 @@ def test_short_campaign(kind: str) -> None:
         fuzzing.exercise(*fuzzing.input_of(kind, oracle.SEED, number))
 
 
-def test_inputs_follow_from_seed_and_number() -> None:
+def test_inputs_depend_on_seed_and_number_alone() -> None:
     assert fuzzing.input_of("bytes", 3, 14)[0] == fuzzing.input_of("bytes", 3, 14)[0]
     assert fuzzing.input_of("texts", 3, 14)[0] != fuzzing.input_of("texts", 3, 15)[0]
 
 
-def script(root: Path) -> Any:
-    spec = importlib.util.spec_from_file_location("fuzz", root / "scripts" / "fuzz.py")
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["fuzz"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_what_is_wrong_is_found_made_small_and_kept(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fuzz = script(root)
-
-    def exercise(given: bytes, rng: random.Random) -> fuzzing.Trip:
+def test_failures_are_found_reduced_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exercise(given: bytes, rng: random.Random) -> fuzzing.Trace:
         if b"\xff" in given:
             raise ZeroDivisionError
-        return fuzzing.Trip(rng)
+        return fuzzing.Trace(rng)
 
     monkeypatch.setattr(fuzzing, "exercise", exercise)
     result = fuzz.run_batch("bytes", 1, 0, 300)
     assert result.inputs == 300 and result.findings
-    (finding,) = fuzz.kept(result.findings, tmp_path)
+    (finding,) = fuzz.keep_all(result.findings, tmp_path)
     assert finding.what == "ZeroDivisionError"
     assert (tmp_path / finding.file).read_text() == "ff\n"
 
 
-def test_an_endless_input_is_stopped(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fuzz = script(root)
+def test_an_endless_input_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz, "SECONDS", 0.05)
-    fuzz.signal.signal(fuzz.signal.SIGVTALRM, fuzz._alarm)
+    signal.signal(signal.SIGVTALRM, fuzz._alarm)
 
-    def exercise(given: object, rng: random.Random) -> fuzzing.Trip:
+    def exercise(given: object, rng: random.Random) -> fuzzing.Trace:
         while True:
             pass
 

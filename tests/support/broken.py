@@ -1,4 +1,4 @@
-"""Bytes and texts with something changed that no writer would write; `mutation` changes modules in memory."""
+"""Mutations of bytes and texts that no writer would produce; `mutation` changes modules in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPLIT = re.compile(r"(\s+|[%#@!\w$.-]+)")
 
 
 def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
-    """A few random changes, most of them small."""
+    """Make a few random changes, most of them small."""
     out = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if not out:
@@ -36,7 +36,7 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def mutate_text(text: str, rng: random.Random) -> str:
-    """A few random changes: characters, words of the language, words and lines of the text elsewhere."""
+    """Make a few random changes: characters, words of the language, words and lines from elsewhere in the text."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         at = rng.randrange(len(text) + 1)
         match rng.randrange(7):

@@ -4,125 +4,43 @@ from __future__ import annotations
 
 from _thread import RLock  # `threading` takes long to import
 from collections.abc import Iterator
-from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from .declare.fastclass import dataclass, field, fields
 from .diag import TileError
+from .enums import (
+    AtomicRMWMode as AtomicRMWMode,
+)
+from .enums import (
+    ComparisonOrdering as ComparisonOrdering,
+)
+from .enums import (
+    ComparisonPredicate as ComparisonPredicate,
+)
+from .enums import (
+    IntegerOverflow as IntegerOverflow,
+)
+from .enums import (
+    MemoryOrderingSemantics as MemoryOrderingSemantics,
+)
+from .enums import (
+    MemoryScope as MemoryScope,
+)
+from .enums import (
+    RoundingMode as RoundingMode,
+)
+from .enums import (
+    Signedness as Signedness,
+)
+from .enums import (
+    SymbolVisibility as SymbolVisibility,
+)
+from .enums import (
+    TileEnum as TileEnum,
+)
 from .types import I1, Scalar, Tile, Type
-from .version import V13_1, V13_4, Version
-
-# ---------------------------------------------------------------- enums
-
-
-class TileEnum(Enum):
-    """A closed set of keywords. A member is `NAME = number`, or `NAME = number, keyword, since`."""
-
-    num: int
-    text: str
-    since: Version
-
-    def __new__(cls, num: int, text: str = "", since: Version = V13_1) -> TileEnum:
-        member = object.__new__(cls)
-        member._value_ = num
-        member.num, member.text, member.since = num, text, since
-        return member
-
-    def __init__(self, *_: object) -> None:
-        self.text = self.text or self.name.lower()
-
-    # Members are single objects; hashing them as such takes a quarter of the time that Enum's own way takes.
-    __hash__ = object.__hash__
-
-
-class RoundingMode(TileEnum):
-    """How an inexact result becomes representable."""
-
-    NEAREST_EVEN = 0
-    ZERO = 1
-    NEGATIVE_INF = 2
-    POSITIVE_INF = 3
-    APPROX = 4
-    FULL = 5
-    NEAREST_INT_TO_ZERO = 6
-    NEAREST_AWAY = 7, "nearest_away", V13_4
-
-
-class IntegerOverflow(TileEnum):
-    """What the program promises about wrap-around; a broken promise is undefined behaviour."""
-
-    NONE = 0
-    NSW = 1, "no_signed_wrap"
-    NUW = 2, "no_unsigned_wrap"
-    NW = 3, "no_wrap"
-
-
-class Signedness(TileEnum):
-    """How the bits of an integer are read."""
-
-    UNSIGNED = 0
-    SIGNED = 1
-
-
-class ComparisonPredicate(TileEnum):
-    """Which comparison."""
-
-    EQUAL = 0
-    NOT_EQUAL = 1
-    LESS_THAN = 2
-    LESS_THAN_OR_EQUAL = 3
-    GREATER_THAN = 4
-    GREATER_THAN_OR_EQUAL = 5
-
-
-class ComparisonOrdering(TileEnum):
-    """What a comparison with NaN gives: false when ordered, true when unordered."""
-
-    UNORDERED = 0
-    ORDERED = 1
-
-
-class AtomicRMWMode(TileEnum):
-    """What an atomic read-modify-write writes."""
-
-    AND = 0
-    OR = 1
-    XOR = 2
-    ADD = 3
-    ADDF = 4
-    MAX = 5
-    MIN = 6
-    UMAX = 7
-    UMIN = 8
-    XCHG = 9
-
-
-class MemoryOrderingSemantics(TileEnum):
-    """How strongly an access is ordered."""
-
-    WEAK = 0
-    RELAXED = 1
-    ACQUIRE = 2
-    RELEASE = 3
-    ACQ_REL = 4
-
-
-class MemoryScope(TileEnum):
-    """Among whom an access is ordered."""
-
-    TL_BLK = 0
-    DEVICE = 1
-    SYS = 2
-
-
-class SymbolVisibility(TileEnum):
-    """Whether a symbol can be seen outside the module."""
-
-    PUBLIC = 0
-    PRIVATE = 1
-
 
 # ---------------------------------------------------------------- plain attributes
 

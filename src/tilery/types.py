@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from _thread import RLock  # `threading` takes long to import
 from collections.abc import Iterable, Sequence
-from enum import Enum
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from .diag import TileError
-from .version import V13_1, V13_2, V13_3, V13_4, Version
+from .enums import PaddingValue as PaddingValue
+from .enums import PtrAttr as PtrAttr
+from .floats.elements import ELEMENTS, Element
+from .floats.formats import Format
+from .version import V13_1, V13_3, Version
 
 MAX_TILE_ELEMENTS = 1 << 24
 MAX_FUNCTION_TEXT = 1 << 20
@@ -20,36 +23,13 @@ _POOL: WeakValueDictionary[tuple[Any, ...], Type] = WeakValueDictionary()
 _LOCK = RLock()
 
 
-class PaddingValue(Enum):
-    """What a load through a view gives for an element outside the tensor."""
-
-    ZERO = 0
-    NEG_ZERO = 1
-    NAN = 2
-    POS_INF = 3
-    NEG_INF = 4
-
-    @property
-    def text(self) -> str:
-        return self.name.lower()
-
-
-class PtrAttr(Enum):
-    """The kind of a pointer (13.4). NVIDIA's tools know only this one; absent is not the same as `none`."""
-
-    NONE = 0
-
-    @property
-    def text(self) -> str:
-        return self.name.lower()
-
-
 class Type:
     """Base of all types. Compare with `is`."""
 
     __slots__ = ("__weakref__", "key", "text")
     key: tuple[Any, ...]
     text: str
+    since: Version
 
     def __repr__(self) -> str:
         return self.text
@@ -84,13 +64,17 @@ def _intern(cls: type[T], key: tuple[Any, ...], text: str | None, **fields: Any)
 class Scalar(Type):
     """An element type: an integer, a float, or one of the narrow float formats."""
 
-    __slots__ = ("bits", "cname", "kind", "name", "since", "tag")
+    __slots__ = ("bits", "cname", "format", "kind", "name", "row", "since", "tag")
+    row: Element
+    """Every fact about the type; the ones asked for most are repeated here."""
     name: str
     tag: int
     kind: str
     bits: int
     since: Version
     cname: str
+    format: Format
+    """The layout of a float; integers lack this attribute."""
 
     def __new__(cls, name: str) -> Scalar:
         if name not in SCALARS:
@@ -110,36 +94,27 @@ class Scalar(Type):
         """Bytes of one element in a dense constant (tiles of i1 are packed in bits instead)."""
         return (self.bits + 7) // 8
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether several elements share a byte of memory."""
+        return self.row.memory_bits < 8
 
-# name, wire tag, kind, bits, since, the name in NVIDIA's version diagnostics; in the order of their messages
-_SCALAR_ROWS = [
-    ("f16", 5, "float", 16, V13_1, "Float16"),
-    ("bf16", 6, "float", 16, V13_1, "BFloat16"),
-    ("f32", 7, "float", 32, V13_1, "Float32"),
-    ("tf32", 8, "float", 19, V13_1, "TFloat32"),
-    ("f64", 9, "float", 64, V13_1, "Float64"),
-    ("f8E4M3FN", 10, "float", 8, V13_1, "Float8E4M3FN"),
-    ("f8E5M2", 11, "float", 8, V13_1, "Float8E5M2"),
-    ("f8E8M0FNU", 18, "float", 8, V13_2, "Float8E8M0FNU"),
-    ("f4E2M1FN", 19, "float", 4, V13_3, "Float4E2M1FN"),
-    ("fnv8E5M3FNU", 130, "float", 8, V13_4, "FloatNV8E5M3FNU"),
-    ("i1", 0, "int", 1, V13_1, "Int1"),
-    ("i8", 1, "int", 8, V13_1, "Int8"),
-    ("i16", 2, "int", 16, V13_1, "Int16"),
-    ("i32", 3, "int", 32, V13_1, "Int32"),
-    ("i64", 4, "int", 64, V13_1, "Int64"),
-    ("i4", 22, "int", 4, V13_3, "Int4"),
-]
 
-SCALARS: dict[str, Scalar] = {
-    name: _intern(Scalar, (Scalar, name), name, name=name, tag=tag, kind=kind, bits=bits, since=since, cname=cname)
-    for name, tag, kind, bits, since, cname in _SCALAR_ROWS
-}
+def _scalar(row: Element) -> Scalar:
+    facts = {name: getattr(row, name) for name in ("name", "tag", "bits", "since", "cname")}
+    if row.format is not None:
+        facts["format"] = row.format
+    kind = "int" if row.format is None else "float"
+    return _intern(Scalar, (Scalar, row.name), row.name, row=row, kind=kind, **facts)
+
+
+SCALARS: dict[str, Scalar] = {row.name: _scalar(row) for row in ELEMENTS}
 F16, BF16, F32, TF32, F64 = (SCALARS[n] for n in ("f16", "bf16", "f32", "tf32", "f64"))
 I1, I4, I8, I16, I32, I64 = (SCALARS[n] for n in ("i1", "i4", "i8", "i16", "i32", "i64"))
 
-# NVIDIA's classes of elements: a number is a float or an integer but not i4; a tile may also hold pointers and i4.
-NUMBERS = tuple(s for s in SCALARS.values() if s is not I4)
+FLOATS = tuple(s for s in SCALARS.values() if s.is_float)
+# A tile may also hold pointers and i4.
+NUMBERS = tuple(s for s in SCALARS.values() if s.row.number)
 _NUMBER_TEXT = " or ".join(s.text for s in NUMBERS)
 
 
@@ -235,8 +210,8 @@ class Tile(Type):
 
 
 def _check_tile(shape: tuple[int, ...], element: Type) -> None:
-    if element is SCALARS["f4E2M1FN"] and all(dim % 2 for dim in shape):
-        raise TileError("F4E2M1FN tiles must have an even number of elements")
+    if isinstance(element, Scalar) and element.is_packed and all(dim % 2 for dim in shape):
+        raise TileError(f"{element.name.upper()} tiles must have an even number of elements")
     total = 1
     for dim in shape:
         if dim <= 0:

@@ -16,7 +16,7 @@ import tilery
 from support.oracle import FULL
 from tilery.attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode, Signedness
 from tilery.floats import arithmetic as softfloat
-from tilery.floats.formats import FORMATS, is_nan
+from tilery.floats.formats import is_nan
 from tilery.ir import walk
 from tilery.ops import Constant
 from tilery.passes.fold_float import fold_float
@@ -46,7 +46,7 @@ def expected(kind: Scalar, number: Fraction, mode: RoundingMode) -> int | None:
     keys = keys_of(kind)
     below, above = bisect_right(keys, number) - 1, bisect_left(keys, number)
     sign = 1 << (kind.bits - 1) if number < 0 else 0
-    infinity = FORMATS[kind.name].top + 1
+    infinity = kind.format.top + 1
     if below == above:
         return numbers[below][1]
     if below < 0 or above == len(numbers):
@@ -56,7 +56,7 @@ def expected(kind: Scalar, number: Fraction, mode: RoundingMode) -> int | None:
         inward = {NEAREST: 2 * size < 2 * top + step, ZERO: True, UP: number < 0, DOWN: number > 0}[mode]
         if inward:
             return sign | numbers[-1][1]
-        return sign | infinity if kind.name in softfloat.IEEE_TYPES else None
+        return sign | infinity if kind.format.base else None
     (low, a), (high, b) = numbers[below], numbers[above]
     # A negative number that rounds to zero gives -0.
     a, b = a or sign, b or sign

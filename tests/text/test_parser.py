@@ -16,14 +16,14 @@ from tilery.attrs import CallSite, DictAttr, DILoc, FileLineCol, FusedLoc, IntAt
 from tilery.bytecode.writer import write
 from tilery.declare.operation import OpDef, registered
 from tilery.diag import Note, TileError
-from tilery.floats.formats import FORMATS, scaled
+from tilery.floats.formats import scaled
 from tilery.ir import UnknownOp, difference, walk
 from tilery.ops import AddF, AddI, Constant, Entry, For, Global, If, Iota, LoadPtrTko, Module, Reduce, Return, Yield
 from tilery.text.lexer import PIECE
 from tilery.text.parse.literals import float_bits
 from tilery.text.parse.parser import parse, parse_with_places
 from tilery.text.print.printer import show
-from tilery.types import F32, F64, I1, I32, I64, SCALARS, Foreign, Tile
+from tilery.types import F32, F64, FLOATS, I1, I32, I64, SCALARS, Foreign, Tile
 
 OPS = registered(testing=True)
 HEAD = "entry @example(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>) {\n"
@@ -412,7 +412,7 @@ def test_globals_and_entries_keep_their_order() -> None:
 # ---------------------------------------------------------------- literals
 
 
-@pytest.mark.parametrize("name", [n for n, form in FORMATS.items() if n not in ("f32", "f64")])
+@pytest.mark.parametrize("name", [s.name for s in FLOATS if s not in (F32, F64)])
 def test_every_float_is_the_nearest_to_its_own_value(name: str) -> None:
     type = SCALARS[name]
     bits = range(1 << type.bits)

@@ -30,14 +30,14 @@ from tilery.attrs import (
     StrAttr,
 )
 from tilery.declare.operation import OpDef, registered
-from tilery.floats.formats import FORMATS, float_text, nearest, scaled
+from tilery.floats.formats import float_text, nearest, scaled
 from tilery.ir import Block, Op, Value
 from tilery.ops import AddI, Assume, Constant, Entry, If, Module, Return, Yield
 from tilery.text.format import Group, Literal, Piece, Use, pieces_of
 from tilery.text.print.attributes import attr_text, dense_body, quote, symbol
 from tilery.text.print.locations import debug_text
 from tilery.text.print.printer import show
-from tilery.types import F16, F32, F64, I1, I32, SCALARS, Function, Scalar, Tile
+from tilery.types import F16, F32, F64, FLOATS, I1, I32, SCALARS, Function, Scalar, Tile
 from tilery.version import LATEST, SUPPORTED, V13_3
 
 NUMBER, FLAG = Tile((), I32), Tile((), I1)
@@ -171,7 +171,7 @@ def floats(type: Scalar) -> list[int]:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("type", [SCALARS[name] for name in FORMATS], ids=str)
+@pytest.mark.parametrize("type", FLOATS, ids=str)
 def test_floats_read_as_nvidia_prints_them(type: Scalar) -> None:
     shape = (2,) if type.name == "f4E2M1FN" else ()
     constants: list[Op] = [Constant(value=Dense.of(Tile(shape, type), [bits])) for bits in floats(type)]
@@ -385,7 +385,7 @@ def test_debug_information_in_full() -> None:
 # ---------------------------------------------------------------- floats
 
 
-@pytest.mark.parametrize("type", [SCALARS[name] for name in FORMATS], ids=str)
+@pytest.mark.parametrize("type", FLOATS, ids=str)
 def test_the_text_of_a_float_is_that_float(type: Scalar) -> None:
     for bits in floats(type):
         text = float_text(type, bits)
@@ -395,7 +395,7 @@ def test_the_text_of_a_float_is_that_float(type: Scalar) -> None:
             assert nearest(type, text.startswith("-"), Fraction(text.lstrip("-"))) == bits
 
 
-@pytest.mark.parametrize("type", [SCALARS[name] for name in FORMATS], ids=str)
+@pytest.mark.parametrize("type", FLOATS, ids=str)
 def test_a_finite_float_is_nearest_to_itself(type: Scalar) -> None:
     for bits in floats(type):
         parts = scaled(type, bits)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..declare.fastclass import dataclass
 from ..diag import TileError
+from ..enums import TileEnum
 from ..types import (
     SCALARS,
     TOKEN,
@@ -41,7 +42,7 @@ class Param:
     attr: str
     form: str
     since: Version = V13_1
-    enum: type[PaddingValue] | type[PtrAttr] | None = None
+    enum: type[TileEnum] | None = None
     must_be: type[Type] | None = None
 
 
@@ -52,8 +53,11 @@ class TypeRow:
     cls: type[Type]
     tag: int
     cname: str
-    since: Version
     params: tuple[Param, ...]
+
+    @property
+    def since(self) -> Version:
+        return self.cls.since
 
     def has_flags(self, version: Version) -> bool:
         """Whether a word of flags stands first."""
@@ -68,13 +72,12 @@ _TILE_SHAPE = Param("tile_shape", "tile_shape", "i32s data")
 _DIM_MAP = Param("dim_map", "dim_map", "i32s")
 
 ROWS = (
-    TypeRow(Ptr, 12, "PointerType", V13_1, (Param("pointeeType", "pointee", "type"), _PTR_ATTR)),
-    TypeRow(Tile, 13, "TileType", V13_1, (Param("elementType", "element", "type"), Param("shape", "shape", "i64s"))),
+    TypeRow(Ptr, 12, "PointerType", (Param("pointeeType", "pointee", "type"), _PTR_ATTR)),
+    TypeRow(Tile, 13, "TileType", (Param("elementType", "element", "type"), Param("shape", "shape", "i64s"))),
     TypeRow(
         TensorView,
         14,
         "TensorViewType",
-        V13_1,
         (
             Param("elementType", "element", "type"),
             Param("shape", "shape", "i64s"),
@@ -82,20 +85,18 @@ ROWS = (
             _PTR_ATTR,
         ),
     ),
-    TypeRow(PartitionView, 15, "PartitionViewType", V13_1, (_TILE_SHAPE, _TENSOR_VIEW, _DIM_MAP, _PADDING)),
-    TypeRow(Token, 17, "TokenType", V13_1, ()),
+    TypeRow(PartitionView, 15, "PartitionViewType", (_TILE_SHAPE, _TENSOR_VIEW, _DIM_MAP, _PADDING)),
+    TypeRow(Token, 17, "TokenType", ()),
     TypeRow(
         GatherScatterView,
         20,
         "GatherScatterViewType",
-        V13_3,
         (_TILE_SHAPE, _TENSOR_VIEW, Param("sparse_dim", "sparse_dim", "u32"), _PADDING),
     ),
     TypeRow(
         StridedView,
         21,
         "StridedViewType",
-        V13_3,
         (_TILE_SHAPE, Param("traversal_strides", "traversal_strides", "i32s data"), _TENSOR_VIEW, _DIM_MAP, _PADDING),
     ),
 )

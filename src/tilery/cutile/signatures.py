@@ -10,6 +10,7 @@ from typing import Any
 from ..diag import TileError
 from ..engines.cutile_abi import Array, List, Number, Parameter
 from ..engines.dlpack import BOOL, FLOAT, INT, NARROW, UINT
+from ..types import SCALARS
 from .arrays import HostArray
 
 
@@ -53,10 +54,7 @@ ELEMENTS: dict[str, tuple[int, int]] = {
     **{f"{name}{bits}": (FLOAT, bits) for name in ("f", "float") for bits in _WIDTHS[1:]},
     **dict.fromkeys(("i1", "bool"), (BOOL, 8)),
     **NARROW,
-    "bf16": NARROW["bfloat16"],
-    "f8E4M3FN": NARROW["float8_e4m3fn"],
-    "f8E5M2": NARROW["float8_e5m2"],
-    "f8E8M0FNU": NARROW["float8_e8m0fnu"],
+    **{s.name: NARROW[s.row.dtype] for s in SCALARS.values() if s.row.dtype in NARROW},
 }
 EXAMPLE = "f32[64, 128], f16[64, 128](1, 64), [i32[8], i32[9]], 16, 1.5, True"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..types import (
+    FLOATS,
     I4,
     NUMBERS,
     SCALARS,
@@ -51,9 +52,9 @@ def instance_of(text: str, *classes: type[Type]) -> Constraint:
     return Constraint(text, lambda t: isinstance(t, classes))
 
 
-_INTS = ("i1", "i8", "i16", "i32", "i64")
-_BASE_FLOATS = ("f16", "bf16", "f32", "f64")
-_FLOATS = (*_BASE_FLOATS, "tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
+_INTS = tuple(s.name for s in NUMBERS if s.is_int)
+_BASE_FLOATS = tuple(s.name for s in FLOATS if s.format.base)
+_FLOATS = (*_BASE_FLOATS, *(s.name for s in FLOATS if not s.format.base))
 
 AnyType = Constraint("any type", lambda t: True)
 AnyTile = instance_of("Tile type", Tile)

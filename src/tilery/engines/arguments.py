@@ -12,7 +12,7 @@ import numpy as np
 from ..attrs import RoundingMode
 from ..diag import TileError
 from ..ops import Entry
-from ..types import F64, I1, Ptr, Scalar, Tile, Type
+from ..types import F64, I1, SCALARS, Ptr, Scalar, Tile, Type
 from . import dlpack
 from .cutile_abi import Extent, expand
 from .kernel import Buffers
@@ -122,21 +122,7 @@ def fits(element: Scalar, place: Place) -> bool:
         return True
     if element.is_int:
         return name == f"int{8 * place.item}" or (element is I1 and name == "bool")
-    return name in _FLOAT_NAMES[element.name]
-
-
-_FLOAT_NAMES = {
-    "f16": ("float16",),
-    "bf16": ("bfloat16",),
-    "f32": ("float32",),
-    "tf32": ("float32",),
-    "f64": ("float64",),
-    "f8E4M3FN": ("float8_e4m3fn",),
-    "f8E5M2": ("float8_e5m2",),
-    "f8E8M0FNU": ("float8_e8m0fnu",),
-    "f4E2M1FN": ("float4_e2m1fn",),
-    "fnv8E5M3FNU": (),
-}
+    return name == element.row.dtype
 
 
 def scalar(what: str, element: Scalar, value: Any) -> Array:
@@ -208,8 +194,7 @@ _DLPACK_NAMES = {
     dlpack.UINT: "uint{bits}",
     dlpack.FLOAT: "float{bits}",
     dlpack.BOOL: "bool",
-    **{code: name for name, (code, _) in dlpack.NARROW.items()},
-    dlpack.FLOAT4: "float4_e2m1fn",
+    **{s.row.dlpack: s.row.dtype for s in SCALARS.values() if s.row.dlpack is not None},
 }
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import ctypes
 
+from ..types import SCALARS
+
 CPU, CUDA, CUDA_HOST = 1, 2, 3
 """Where memory is: of the host, of a GPU, and of the host where a GPU sees it."""
 INT, UINT, FLOAT, BOOL = 0, 1, 2, 6
 """The codes of types that come in several widths, and of bool."""
-NARROW = {
-    "bfloat16": (4, 16),
-    "float8_e4m3fn": (10, 8),
-    "float8_e5m2": (12, 8),
-    "float8_e8m0fnu": (14, 8),
-}
+NARROW = {s.row.dtype: (s.row.dlpack, s.bits) for s in SCALARS.values() if s.row.dlpack is not None and not s.is_packed}
 """Code and width of the types that NumPy does not have, by their names in ml_dtypes."""
-FLOAT4 = 17
-"""f4E2M1FN, two to a byte; ml_dtypes has one to a byte."""
 
 
 class Tensor(ctypes.Structure):

@@ -8,22 +8,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
+from typing import Protocol
 
-from ..attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode, Signedness
-from ..types import I1, Scalar
+from ..enums import ComparisonOrdering, ComparisonPredicate, RoundingMode, Signedness
 from .comparison import HOLDS
-from .formats import FORMATS, is_nan, nearest, scaled, split
+from .formats import FloatType, is_nan, nearest, scaled, split
 
 UP, DOWN = RoundingMode.POSITIVE_INF, RoundingMode.NEGATIVE_INF
 NEAREST, AWAY, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.NEAREST_AWAY, RoundingMode.ZERO
 DEFINED = (NEAREST, AWAY, ZERO, UP, DOWN)
 """The modes that say which of two neighbours an inexact result becomes."""
 
-IEEE_TYPES = ("f16", "bf16", "f32", "f64")
-"""The types whose overflow gives an infinity. What a narrower one gives is up to the hardware."""
+
+class IntType(Protocol):
+    """An integer element type as these functions see it: a `Scalar`."""
+
+    @property
+    def bits(self) -> int: ...
 
 
-def value(type: Scalar, bits: int) -> Fraction | None:
+def value(type: FloatType, bits: int) -> Fraction | None:
     """The number that the bits stand for, where it is finite.
 
     >>> from tilery.types import F32
@@ -38,26 +42,26 @@ def value(type: Scalar, bits: int) -> Fraction | None:
     return -size if negative else size
 
 
-def is_negative(type: Scalar, bits: int) -> bool:
+def is_negative(type: FloatType, bits: int) -> bool:
     """The sign bit, which zeros and infinities have too."""
     return split(type, bits)[0]
 
 
-def signed(type: Scalar, negative: bool, rest: int) -> int | None:
+def signed(type: FloatType, negative: bool, rest: int) -> int | None:
     """The bits with that sign, None where the type has no sign and needs one."""
-    if FORMATS[type.name].signed:
-        return rest | negative << (type.bits - 1)
-    return None if negative else rest
+    if not negative:
+        return rest
+    return rest | type.format.sign if type.format.signed else None
 
 
-def rounded(type: Scalar, number: Fraction, mode: RoundingMode, negative: bool = False) -> int | None:
+def rounded(type: FloatType, number: Fraction, mode: RoundingMode, negative: bool = False) -> int | None:
     """The bits of an exact result; `negative` is the sign that a zero gets.
 
     >>> from tilery.types import F16
     >>> [hex(rounded(F16, Fraction(1, 3), mode)) for mode in (NEAREST, ZERO, UP)]
     ['0x3555', '0x3555', '0x3556']
     """
-    form = FORMATS[type.name]
+    form = type.format
     if mode not in DEFINED:
         return None
     if number:
@@ -70,12 +74,12 @@ def rounded(type: Scalar, number: Fraction, mode: RoundingMode, negative: bool =
     rest = _round_size(type, size, mode, outward=mode is (DOWN if negative else UP))
     if rest <= form.top:
         return signed(type, negative, rest)
-    return signed(type, negative, form.top + 1) if type.name in IEEE_TYPES else None
+    return signed(type, negative, form.top + 1) if form.base else None
 
 
-def _round_size(type: Scalar, size: Fraction, mode: RoundingMode, outward: bool) -> int:
+def _round_size(type: FloatType, size: Fraction, mode: RoundingMode, outward: bool) -> int:
     """The bits of a number that is not negative; one more than the largest finite number where it overflows."""
-    top = FORMATS[type.name].top
+    top = type.format.top
     close = nearest(type, False, size)
     if mode is NEAREST:
         return top + 1 if close is None else close
@@ -92,7 +96,7 @@ def _round_size(type: Scalar, size: Fraction, mode: RoundingMode, outward: bool)
     return below + 1 if 2 * size >= low + high else below
 
 
-def _size(type: Scalar, bits: int) -> Fraction:
+def _size(type: FloatType, bits: int) -> Fraction:
     number = value(type, bits)
     assert number is not None
     return number
@@ -101,25 +105,25 @@ def _size(type: Scalar, bits: int) -> Fraction:
 # ---------------------------------------------------------------- flushing of subnormals
 
 
-def flushed(type: Scalar, bits: int) -> int:
+def flushed(type: FloatType, bits: int) -> int:
     """A subnormal becomes a zero of the same sign."""
     rest = split(type, bits)[1]
-    if rest >> FORMATS[type.name].mantissa == 0:
+    if rest >> type.format.mantissa == 0:
         return bits - rest
     return bits
 
 
-def _finish(type: Scalar, number: Fraction, mode: RoundingMode, ftz: bool, negative: bool) -> int | None:
+def _finish(type: FloatType, number: Fraction, mode: RoundingMode, ftz: bool, negative: bool) -> int | None:
     bits = rounded(type, number, mode, negative)
     if bits is None or not ftz:
         return bits
-    smallest = _size(type, 1 << FORMATS[type.name].mantissa)
+    smallest = _size(type, 1 << type.format.mantissa)
     if 0 < abs(number) < smallest and flushed(type, bits) == bits and split(type, bits)[1]:
         return None  # rounded up to a normal number: whether that is flushed is not defined
     return flushed(type, bits)
 
 
-def _inputs(type: Scalar, ftz: bool, *operands: int) -> tuple[list[int], list[Fraction]] | None:
+def _inputs(type: FloatType, ftz: bool, *operands: int) -> tuple[list[int], list[Fraction]] | None:
     """The operands after flushing, as bits and as numbers; None if one is not finite."""
     patterns = [flushed(type, bits) if ftz else bits for bits in operands]
     numbers = [value(type, bits) for bits in patterns]
@@ -135,7 +139,7 @@ def _zero_sign(left: bool, right: bool, mode: RoundingMode) -> bool:
 # ---------------------------------------------------------------- arithmetic
 
 
-def add(type: Scalar, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
+def add(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
     """The sum.
 
     >>> from tilery.types import F32
@@ -149,13 +153,13 @@ def add(type: Scalar, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> 
     return _finish(type, x + y, mode, ftz, zero)
 
 
-def sub(type: Scalar, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
+def sub(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
     """The difference."""
     opposite = neg(type, b)
     return None if opposite is None else add(type, a, opposite, mode, ftz)
 
 
-def mul(type: Scalar, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
+def mul(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
     """The product."""
     if (found := _inputs(type, ftz, a, b)) is None:
         return None
@@ -163,7 +167,7 @@ def mul(type: Scalar, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> 
     return _finish(type, x * y, mode, ftz, is_negative(type, p) != is_negative(type, q))
 
 
-def div(type: Scalar, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
+def div(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
     """The quotient; not by zero."""
     if (found := _inputs(type, ftz, a, b)) is None:
         return None
@@ -173,7 +177,7 @@ def div(type: Scalar, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> 
     return _finish(type, x / y, mode, ftz, is_negative(type, p) != is_negative(type, q))
 
 
-def fma(type: Scalar, a: int, b: int, c: int, mode: RoundingMode, ftz: bool = False) -> int | None:
+def fma(type: FloatType, a: int, b: int, c: int, mode: RoundingMode, ftz: bool = False) -> int | None:
     """The product plus `c`, rounded once."""
     if (found := _inputs(type, ftz, a, b, c)) is None:
         return None
@@ -183,7 +187,7 @@ def fma(type: Scalar, a: int, b: int, c: int, mode: RoundingMode, ftz: bool = Fa
     return _finish(type, x * y + z, mode, ftz, zero)
 
 
-def sqrt(type: Scalar, a: int, mode: RoundingMode, ftz: bool = False) -> int | None:
+def sqrt(type: FloatType, a: int, mode: RoundingMode, ftz: bool = False) -> int | None:
     """The square root; of no negative number but -0, whose root is -0."""
     if (found := _inputs(type, ftz, a)) is None:
         return None
@@ -193,19 +197,19 @@ def sqrt(type: Scalar, a: int, mode: RoundingMode, ftz: bool = False) -> int | N
     if x == 0:
         return p if mode in DEFINED else None
     # Enough digits that only whether something follows them matters, which one more digit says.
-    shift = 2 * FORMATS[type.name].mantissa + 8 + x.denominator.bit_length()
+    shift = 2 * type.format.mantissa + 8 + x.denominator.bit_length()
     square = (x.numerator << 2 * shift) // x.denominator
     root = isqrt(square)
     inexact = root * root * x.denominator != x.numerator << 2 * shift
     return _finish(type, Fraction(2 * root + inexact, 2 << shift), mode, ftz, False)
 
 
-def neg(type: Scalar, a: int) -> int | None:
+def neg(type: FloatType, a: int) -> int | None:
     """The number with the other sign."""
     return None if is_nan(type, a) else signed(type, not is_negative(type, a), split(type, a)[1])
 
 
-def absolute(type: Scalar, a: int) -> int | None:
+def absolute(type: FloatType, a: int) -> int | None:
     """The number without its sign."""
     return None if is_nan(type, a) else split(type, a)[1]
 
@@ -213,13 +217,13 @@ def absolute(type: Scalar, a: int) -> int | None:
 # ---------------------------------------------------------------- order
 
 
-def _key(type: Scalar, bits: int) -> int:
+def _key(type: FloatType, bits: int) -> int:
     """An integer that orders all numbers, infinities included, with -0 just below +0."""
     negative, rest = split(type, bits)
     return -1 - rest if negative else rest
 
 
-def extreme(type: Scalar, a: int, b: int, largest: bool, propagate_nan: bool, ftz: bool = False) -> int | None:
+def extreme(type: FloatType, a: int, b: int, largest: bool, propagate_nan: bool, ftz: bool = False) -> int | None:
     """The larger or smaller of two; a lone NaN gives way to the other unless it propagates."""
     if ftz:
         a, b = flushed(type, a), flushed(type, b)
@@ -231,7 +235,7 @@ def extreme(type: Scalar, a: int, b: int, largest: bool, propagate_nan: bool, ft
     return (max if largest else min)(a, b, key=lambda bits: _key(type, bits))
 
 
-def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, type: Scalar, a: int, b: int) -> bool:
+def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, type: FloatType, a: int, b: int) -> bool:
     """Whether the comparison holds; zeros of both signs are equal."""
     if is_nan(type, a) or is_nan(type, b):
         return ordering is ComparisonOrdering.UNORDERED
@@ -243,26 +247,26 @@ def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, type: 
 # ---------------------------------------------------------------- conversions
 
 
-def convert(source: Scalar, target: Scalar, a: int, mode: RoundingMode) -> int | None:
+def convert(source: FloatType, target: FloatType, a: int, mode: RoundingMode) -> int | None:
     """The same number in another float type."""
     number = value(source, a)
     if number is not None:
         return rounded(target, number, mode, is_negative(source, a))
-    if is_nan(source, a) or target.name not in IEEE_TYPES or mode not in DEFINED:
+    if is_nan(source, a) or not target.format.base or mode not in DEFINED:
         return None
-    return signed(target, is_negative(source, a), FORMATS[target.name].top + 1)
+    return signed(target, is_negative(source, a), target.format.top + 1)
 
 
-def from_int(source: Scalar, target: Scalar, a: int, signedness: Signedness, mode: RoundingMode) -> int | None:
+def from_int(source: IntType, target: FloatType, a: int, signedness: Signedness, mode: RoundingMode) -> int | None:
     """An integer as a float."""
     if signedness is Signedness.SIGNED and a >> (source.bits - 1):
-        if source is I1:
+        if source.bits == 1:
             return None  # whether a signed i1 holds 1 or -1 is not defined
         a -= 1 << source.bits
     return rounded(target, Fraction(a), mode)
 
 
-def to_int(source: Scalar, target: Scalar, a: int, signedness: Signedness, saturating: bool) -> int | None:
+def to_int(source: FloatType, target: IntType, a: int, signedness: Signedness, saturating: bool) -> int | None:
     """A float as an integer, towards zero; out of range only where it saturates.
 
     Hardware gives the i1 of a fraction as 1, the specification as 0.
@@ -271,11 +275,11 @@ def to_int(source: Scalar, target: Scalar, a: int, signedness: Signedness, satur
     if number is None:
         return None
     whole = int(number)
-    if target is I1 and whole != number:
+    if target.bits == 1 and whole != number:
         return None
     low, high = 0, (1 << target.bits) - 1
     if signedness is Signedness.SIGNED:
-        if target is I1:
+        if target.bits == 1:
             return None if whole else 0
         low, high = -(1 << target.bits - 1), (1 << target.bits - 1) - 1
     if not low <= whole <= high:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from ..attrs import ComparisonPredicate
+from ..enums import ComparisonPredicate
 
 EQ, NE = ComparisonPredicate.EQUAL, ComparisonPredicate.NOT_EQUAL
 LT, LE = ComparisonPredicate.LESS_THAN, ComparisonPredicate.LESS_THAN_OR_EQUAL

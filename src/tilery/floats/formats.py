@@ -3,67 +3,97 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from ..declare.fastclass import dataclass
-from ..types import Scalar
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How the bits of an element type are read. A type without subnormals has no zero either."""
+IEEE, NAN_ONLY, NUMBERS_ONLY = 0, 1, 2
+"""What the bits above the largest finite number are: infinity and NaNs, one NaN, or nothing at all."""
 
-    mantissa: int
-    bias: int
+
+class Format:
+    """How the bits of a float are read: sign, exponent, mantissa. A format without subnormals has no zero either."""
+
+    __slots__ = (
+        "base", "bias", "bits", "exponent", "infinity", "lowest", "mantissa", "sign", "signed", "subnormals", "top",
+    )  # fmt: skip
+    sign: int
+    """The sign bit, or 0 if there is none."""
     top: int
     """The bits of the largest finite number."""
-    signed: bool = True
-    infinity: bool = False
-    subnormals: bool = True
+    lowest: int
+    """The power of two of the last bit of the smallest number."""
+    base: bool
+    """Whether arithmetic works on the type. Overflow of such a type gives an infinity."""
+
+    def __init__(
+        self,
+        exponent: int,
+        mantissa: int,
+        special: int = IEEE,
+        *,
+        signed: bool = True,
+        subnormals: bool = True,
+        base: bool = False,
+    ) -> None:
+        size = exponent + mantissa
+        above = {IEEE: 1 << mantissa, NAN_ONLY: 1, NUMBERS_ONLY: 0}[special]
+        self.exponent, self.mantissa = exponent, mantissa
+        self.signed, self.subnormals, self.base = signed, subnormals, base
+        self.bits = size + signed
+        self.sign = 1 << size if signed else 0
+        self.infinity = special == IEEE
+        self.top = (1 << size) - above - 1
+        self.bias = (1 << exponent - 1) - 1
+        self.lowest = subnormals - self.bias - mantissa
 
     @property
-    def lowest(self) -> int:
-        """The power of two of the last bit of the smallest number."""
-        return (1 if self.subnormals else 0) - self.bias - self.mantissa
+    def nan(self) -> int:
+        """The bits of a quiet NaN without payload; of the largest number if there is no NaN."""
+        if self.infinity:
+            return self.top + 1 | 1 << self.mantissa - 1
+        return (1 << self.exponent + self.mantissa) - 1
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The exponents of the smallest normal number and of the largest one, as LLVM counts them."""
+        return self.subnormals - self.bias, (self.top >> self.mantissa) - self.bias
+
+    def fits_in(self, other: Format) -> bool:
+        """Whether every finite number of this format is a number of the other one."""
+        (low, high), (floor, ceiling) = self.range, other.range
+        return floor <= low and high <= ceiling and self.mantissa <= other.mantissa
 
 
-FORMATS = {
-    "f16": Format(10, 15, 0x7BFF, infinity=True),
-    "bf16": Format(7, 127, 0x7F7F, infinity=True),
-    "f32": Format(23, 127, 0x7F7FFFFF, infinity=True),
-    "tf32": Format(10, 127, 0x3FBFF, infinity=True),
-    "f64": Format(52, 1023, 0x7FEFFFFFFFFFFFFF, infinity=True),
-    "f8E4M3FN": Format(3, 7, 0x7E),
-    "f8E5M2": Format(2, 15, 0x7B, infinity=True),
-    "f8E8M0FNU": Format(0, 127, 0xFE, signed=False, subnormals=False),
-    "f4E2M1FN": Format(1, 1, 0x7),
-    "fnv8E5M3FNU": Format(3, 15, 0xFE, signed=False),
-}
+class FloatType(Protocol):
+    """A float element type as these functions see it: a `Scalar`, or a row of `elements`."""
+
+    @property
+    def format(self) -> Format: ...
 
 
-def split(type: Scalar, bits: int) -> tuple[bool, int]:
+def split(type: FloatType, bits: int) -> tuple[bool, int]:
     """The sign, and the bits without it."""
-    sign = 1 << (type.bits - 1) if FORMATS[type.name].signed else 0
+    sign = type.format.sign
     return bool(bits & sign), bits & ~sign
 
 
-def is_nan(type: Scalar, bits: int) -> bool:
-    form = FORMATS[type.name]
+def is_nan(type: FloatType, bits: int) -> bool:
+    form = type.format
     rest = split(type, bits)[1]
     return rest > form.top + form.infinity
 
 
-def scaled(type: Scalar, bits: int) -> tuple[bool, int, int] | None:
+def scaled(type: FloatType, bits: int) -> tuple[bool, int, int] | None:
     """A finite number as sign, `m` and `e` of m * 2**e; None for infinities and NaN.
 
     >>> from tilery.types import F32
     >>> scaled(F32, 0xC0400000)
     (True, 12582912, -22)
     """
-    form = FORMATS[type.name]
+    form = type.format
     negative, rest = split(type, bits)
     if rest > form.top:
         return None
@@ -74,7 +104,7 @@ def scaled(type: Scalar, bits: int) -> tuple[bool, int, int] | None:
     return negative, mantissa | 1 << form.mantissa, form.lowest + step
 
 
-def nearest(type: Scalar, negative: bool, value: Fraction) -> int | None:
+def nearest(type: FloatType, negative: bool, value: Fraction) -> int | None:
     """The bits of the number nearest to a value that is not negative, ties to even; None where it overflows.
 
     >>> from fractions import Fraction
@@ -84,7 +114,7 @@ def nearest(type: Scalar, negative: bool, value: Fraction) -> int | None:
     """
     from fractions import Fraction
 
-    form = FORMATS[type.name]
+    form = type.format
     top, bottom = value.numerator, value.denominator
     last = form.lowest
     if top:
@@ -100,10 +130,10 @@ def nearest(type: Scalar, negative: bool, value: Fraction) -> int | None:
     bits = (last - form.lowest << form.mantissa) + whole - (0 if form.subnormals else 1 << form.mantissa)
     if not 0 <= bits <= form.top:
         return None
-    return bits | negative << (type.bits - 1) if form.signed else bits
+    return bits | form.sign if negative else bits
 
 
-def whole_number(type: Scalar, bits: int) -> int | None:
+def whole_number(type: FloatType, bits: int) -> int | None:
     """The number as an unsigned 64-bit integer, where it is exactly one (and not -0)."""
     parts = scaled(type, bits)
     if parts is None or parts[0]:
@@ -119,7 +149,7 @@ def whole_number(type: Scalar, bits: int) -> int | None:
 
 
 @lru_cache(maxsize=1 << 14)
-def float_text(type: Scalar, bits: int) -> str:
+def float_text(type: FloatType, bits: int) -> str:
     """A float as MLIR prints it: six digits if they are enough, else all, else (and for infinities and NaN) its bits.
 
     >>> from tilery.types import F32, F64
@@ -134,7 +164,7 @@ def float_text(type: Scalar, bits: int) -> str:
         sign = "-" if negative else ""
         if mantissa == 0:
             return sign + "0.000000e+00"
-        precision = FORMATS[type.name].mantissa + 1
+        precision = type.format.mantissa + 1
         digits, power = _decimal(mantissa, exponent, 6)
         if nearest(type, negative, int(digits) * Fraction(10) ** power) == bits:
             power += len(digits) - 1

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from textwrap import dedent
-from typing import Any
+from typing import Any, TypeVar
 
-from .. import attrs, types
-from ..attrs import TileEnum
+from .. import types
+from ..attrs import Attr, TileEnum
 from ..bytecode.layout import OpLayout, WireKind, WireStep, flag_bits, layout
 from ..declare.fields import INFER, REQUIRED, Field
 from ..declare.operation import OpDef, registered
 from ..declare.relations import Trait
-from ..types import F32, I32, PaddingValue, PtrAttr, Tile, Type
+from ..types import F32, I32, PaddingValue, Tile, Type
 from ..version import SUPPORTED, Version
+
+Kind = TypeVar("Kind")
 
 ROLES = {"operand": "operands", "attr": "attributes", "out": "results", "region": "regions"}
 """The roles of fields in a declaration, and what the manual calls them."""
@@ -149,17 +150,17 @@ def type_examples() -> list[Type]:
     ]
 
 
-def enums() -> list[type[Enum]]:
+def enums() -> list[type[TileEnum]]:
     """Return every enum, which is a closed set of keywords."""
-    return [*subclasses(TileEnum), PaddingValue, PtrAttr]
+    return subclasses(TileEnum)
 
 
-def subclasses(root: type) -> list[type]:
-    """Return all subclasses in `attrs`, direct and indirect, in order of definition."""
-    found: list[type] = []
+def subclasses(root: type[Kind]) -> list[type[Kind]]:
+    """Return all subclasses in `attrs` or `enums`, direct and indirect, in order of definition."""
+    found: list[type[Kind]] = []
     todo = [root]
     while todo:
-        below: list[type] = todo.pop(0).__subclasses__()
-        found += [cls for cls in below if cls.__module__ == attrs.__name__]
+        below = todo.pop(0).__subclasses__()
+        found += [cls for cls in below if cls.__module__ in (Attr.__module__, TileEnum.__module__)]
         todo += below
     return found

@@ -86,7 +86,7 @@ def enums_page() -> Iterator[str]:
     yield from ("# Enums", "", "Text contains the keyword, bytecode the number.", "")
     for cls in enums():
         yield from (f"## {cls.__name__}", "", paragraph(cls), "")
-        rows = [(f"`{m.text}`", m.value, getattr(m, "since", "")) for m in cls]  # type: ignore[attr-defined]  # every enum here has `text`
+        rows = [(f"`{m.text}`", m.num, m.since) for m in cls]
         yield from table(["Keyword", "Number", "Since"], rows)
         used = [f"`{d.mnemonic}`" for d in registered() if any(f.enum is cls for f in d.attrs)]
         if used:
@@ -122,7 +122,7 @@ def _news(version: Version) -> Iterator[str]:
         else:
             yield from (f"`{p.attr}` of type {row.cls.__name__}" for p in row.params if p.since == version)
     for cls in enums():
-        yield from (f"`{m.text}` of {cls.__name__}" for m in cls if getattr(m, "since", None) == version)  # type: ignore[attr-defined]  # every enum here has `text`
+        yield from (f"`{m.text}` of {cls.__name__}" for m in cls if m.since == version)
 
 
 # ---------------------------------------------------------------- execution

@@ -412,7 +412,7 @@ def packing(source: Value, result: Value) -> Answer:
 
 
 def _stored_bits(element: Scalar) -> int:
-    return 32 if element.name == "tf32" else element.bits
+    return element.bits if element.bits < 8 else element.row.memory_bits
 
 
 def inferred(o: Any, expected: Sequence[Type]) -> Answer:

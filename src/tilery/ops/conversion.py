@@ -26,28 +26,6 @@ def _only(mode: RoundingMode, allowed: RoundingMode) -> Answer:
     return Problem(f"invalid rounding mode specified. Only '{allowed.text}' is supported", "rounding_mode")
 
 
-# The smallest and largest exponent and the digits of each float, as LLVM counts them.
-EXTENTS = {
-    "f16": (-14, 15, 11),
-    "bf16": (-126, 127, 8),
-    "f32": (-126, 127, 24),
-    "tf32": (-126, 127, 11),
-    "f64": (-1022, 1023, 53),
-    "f8E4M3FN": (-6, 8, 4),
-    "f8E5M2": (-14, 15, 3),
-    "f8E8M0FNU": (-127, 127, 1),
-    "f4E2M1FN": (0, 2, 2),
-    "fnv8E5M3FNU": (-14, 16, 4),
-}
-NARROW = ("f8E4M3FN", "f8E5M2", "f4E2M1FN", "fnv8E5M3FNU")
-
-
-def _widens(source: Scalar, target: Scalar) -> bool:
-    """Whether every number of one type is one of the other."""
-    (low, high, digits), (floor, top, room) = EXTENTS[source.name], EXTENTS[target.name]
-    return high <= top and low >= floor and digits <= room
-
-
 def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> Answer:
     """Which rounding modes a conversion between floats can have."""
     zero, away = RoundingMode.ZERO, RoundingMode.NEAREST_AWAY
@@ -56,7 +34,7 @@ def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> 
     allowed: tuple[RoundingMode, ...]
     if target is E8M0:
         allowed, words = (zero, up), f"{what} for conversion to f8E8M0FNU. Only 'zero' and 'positive_inf' are supported"
-    elif target.name in NARROW:
+    elif target.bits <= 8:
         allowed, words = (NEAREST,), f"{what} for conversion to low-precision type. Only 'nearest_even' is supported"
     elif (source, target) == (F32, TF32):
         allowed = (NEAREST, zero, away)
@@ -65,7 +43,7 @@ def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> 
         allowed = (NEAREST, zero, down, up)
         modes = "'nearest_even', 'zero', 'negative_inf', and 'positive_inf'"
         words = f"{what} for conversion from f64 to f32. Only {modes} are supported"
-    elif _widens(source, target):
+    elif source.format.fits_in(target.format):
         allowed = (NEAREST, zero, down, up, away)
         modes = ", ".join(f"'{m.text}'" for m in allowed)
         words = f"{what} for widening conversion. Only IEEE float rounding modes are supported: {modes}"

@@ -7,7 +7,7 @@ from functools import lru_cache
 from random import Random
 
 from ..attrs import DictAttr, IntAttr, OptimizationHints
-from ..floats.formats import FORMATS, nearest
+from ..floats.formats import nearest
 from ..types import I1, I64, SCALARS, Scalar
 
 ONE = Fraction(1)
@@ -27,7 +27,7 @@ _ODD_TEXTS = ("", " ", "100%%", '"quoted"', "tab\there", "line\n", "größe ✓"
 @lru_cache(maxsize=4096)
 def float_bits(element: Scalar, number: Fraction) -> int:
     """The bits of the nearest float; the largest finite one where it overflows (or the type has no zero)."""
-    form = FORMATS[element.name]
+    form = element.format
     bits = nearest(element, number < 0, abs(number))
     return form.top if bits is None else bits
 
@@ -54,7 +54,7 @@ def bits(rng: Random, element: Scalar) -> int:
 @lru_cache(maxsize=64)
 def _edges(element: Scalar) -> tuple[int, ...]:
     """Zeros, the smallest and largest numbers, infinities, and NaN where the format has them."""
-    form = FORMATS[element.name]
+    form = element.format
     sign = 1 << (element.bits - 1) if form.signed else 0
     last = (1 << (element.bits - form.signed)) - 1
     plain = [0, 1, form.top, *range(form.top + 1, min(form.top + 4, last) + 1), last]

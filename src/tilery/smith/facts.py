@@ -40,7 +40,7 @@ class Place:
 
 def stored_bytes(element: Scalar) -> int:
     """How many bytes an element takes in memory."""
-    return 4 if element is TF32 else element.storage_bytes
+    return (element.row.memory_bits + 7) // 8
 
 
 def limits(element: Scalar) -> Range:

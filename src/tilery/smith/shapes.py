@@ -9,7 +9,6 @@ from .. import ops
 from ..attrs import Attr, ComparisonPredicate, FloatAttr, IntAttr, Signedness
 from ..declare.constraints import AnyTile, BaseFloatTile, IntTile, NumberTile4
 from ..declare.operation import OpDef
-from ..floats.formats import FORMATS
 from ..ir import Block, Op, Value
 from ..types import I1, I8, I32, TF32, Ptr, Scalar, Tile, Type
 from ..version import V13_4
@@ -218,7 +217,7 @@ def _integer_sums(element: Scalar) -> list[tuple[int, Combine]]:
 
 
 def _float_sums(element: Scalar) -> list[tuple[int, Combine]]:
-    form = FORMATS[element.name]
+    form = element.format
     sign, infinity = 1 << element.bits - 1, form.top + 1
     return [
         (sign, lambda a, b: ops.AddF(lhs=a, rhs=b)),

@@ -13,7 +13,7 @@ from ..ir import Value
 from ..types import I1, I4, I8, I32, SCALARS, Ptr, Scalar, Tile, Type
 from ..version import V13_3, V13_4, Version
 from . import draw
-from .facts import F4, limits
+from .facts import limits
 from .kernel import Kernel
 
 E8M0 = SCALARS["f8E8M0FNU"]
@@ -36,15 +36,15 @@ def scalar_of(t: Type) -> Scalar:
 
 
 def fits(shape: tuple[int, ...], element: Scalar) -> bool:
-    """Whether there is such a tile: two f4E2M1FN share a byte, so their number is even."""
-    return element is not F4 or any(dim > 1 for dim in shape)
+    """Whether there is such a tile: elements that share a byte come in even numbers."""
+    return not element.is_packed or any(dim > 1 for dim in shape)
 
 
 @lru_cache(maxsize=1024)
 def elements(kind: Constraint, version: Version) -> tuple[Scalar, ...]:
     """The numbers of which a tile may satisfy a constraint."""
     known = [s for s in SCALARS.values() if s.since <= version]
-    return tuple(s for s in known if kind.ok(Tile((2,), s)) or (s is not F4 and kind.ok(Tile((), s))))
+    return tuple(s for s in known if kind.ok(Tile((2,), s)) or (not s.is_packed and kind.ok(Tile((), s))))
 
 
 # ---------------------------------------------------------------- found
@@ -234,23 +234,20 @@ def convert(k: Kernel, value: Value, to: Scalar) -> Value | None:
     return None
 
 
-_WIDE = {"f16": 1, "bf16": 1, "tf32": 2, "f32": 3, "f64": 4}
-
-
 def float_roundings(source: Scalar, to: Scalar, version: Version) -> tuple[RoundingMode, ...]:
     """The roundings with which `ftof` is legal. Before 13.4 the type of the result alone decided, before 13.3 not even
     that, and there is none that both 13.2 and later tools take for f8E8M0FNU."""
     mode = RoundingMode
     if to is E8M0:
         return (mode.ZERO, mode.POSITIVE_INF) if version >= V13_3 else ()
-    if version < V13_4 or to.name not in _WIDE:
+    if version < V13_4 or to.bits <= 8:
         return (mode.NEAREST_EVEN,)
     if source.name == "f32" and to.name == "tf32":
         return mode.NEAREST_EVEN, mode.ZERO, mode.NEAREST_AWAY
     ieee = (mode.NEAREST_EVEN, mode.ZERO, mode.NEGATIVE_INF, mode.POSITIVE_INF)
     if source.name == "f64" and to.name == "f32":
         return ieee
-    if _WIDE.get(source.name, 9) < _WIDE[to.name]:
+    if source is not to and source.bits > 8 and source.format.fits_in(to.format):
         return *ieee, mode.NEAREST_AWAY
     return mode.NEAREST_EVEN, mode.ZERO
 

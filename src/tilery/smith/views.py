@@ -8,7 +8,6 @@ from typing import Any
 from .. import ops
 from ..attrs import AtomicRMWMode
 from ..declare.operation import OpDef
-from ..floats.formats import FORMATS
 from ..ir import Value
 from ..types import (
     DYNAMIC,
@@ -133,7 +132,7 @@ def paddings(element: Scalar) -> list[PaddingValue]:
     """What a load outside a tensor may give: values that the type has."""
     if element.is_int:
         return [PaddingValue.ZERO]
-    form = FORMATS[element.name]
+    form = element.format
     has = {
         PaddingValue.ZERO: form.subnormals,
         PaddingValue.NEG_ZERO: form.signed,

@@ -19,7 +19,7 @@ from tilery.engines.reference.ops import conversion as run_convert
 from tilery.engines.reference.registry import RUNS
 from tilery.engines.reference.tiles import Array, carrier, unsigned
 from tilery.floats import arithmetic as softfloat
-from tilery.floats.formats import FORMATS, is_nan
+from tilery.floats.formats import is_nan
 from tilery.types import BF16, F16, F32, F64, I1, I4, I8, I16, I32, I64, SCALARS, TF32, Ptr, Scalar, Tile
 
 NEAREST, ZERO, AWAY = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO, RoundingMode.NEAREST_AWAY
@@ -79,7 +79,7 @@ def numbers(source: Scalar, target: Scalar) -> list[int]:
     else:
         draw = random.Random(f"{source} {target}")
         found = {draw.getrandbits(source.bits) for _ in range(COUNT)}
-        top = FORMATS[target.name].top
+        top = target.format.top
         for low in [0, 1, top - 1, top, *(draw.randrange(top) for _ in range(COUNT))]:
             below, above = softfloat.value(target, low), softfloat.value(target, min(low + 1, top))
             assert below is not None and above is not None
@@ -93,7 +93,7 @@ def numbers(source: Scalar, target: Scalar) -> list[int]:
 
 def converted(source: Scalar, target: Scalar, bits: int, mode: RoundingMode) -> int:
     """The bits that a number becomes, by rational arithmetic."""
-    form, negative = FORMATS[target.name], softfloat.is_negative(source, bits)
+    form, negative = target.format, softfloat.is_negative(source, bits)
     sign = negative << (target.bits - 1) if form.signed else 0
     number = softfloat.value(source, bits)
     if number is None:
@@ -120,7 +120,7 @@ def test_a_float_is_rounded_once(source: Scalar, target: Scalar) -> None:
 @cache
 def line(target: Scalar) -> Array:
     """Every number of a type of at most 19 bits that is not negative, in order: so the place is the bits."""
-    bits = list(range(FORMATS[target.name].top + 1))
+    bits = list(range(target.format.top + 1))
     if target is F16:
         return np.array(bits, np.uint16).view(np.float16).astype(np.float64)
     if target in (BF16, TF32):
@@ -156,7 +156,7 @@ def test_every_pattern_of_16_bits(source: Scalar, target: Scalar) -> None:
     with np.errstate(invalid="ignore"):
         wide = values.astype(np.float64)
     number = ~np.isnan(wide)
-    sign = np.signbit(wide).astype(np.int64) << (target.bits - 1) if FORMATS[target.name].signed else 0
+    sign = np.signbit(wide).astype(np.int64) << (target.bits - 1) if target.format.signed else 0
     for mode in legal(source, target):
         if mode in (UP, DOWN):
             continue  # these come only with types where nothing is rounded
@@ -228,7 +228,7 @@ def integers(element: Scalar) -> list[int]:
 def test_an_integer_is_rounded_once(signedness: Signedness, source: Scalar, target: Scalar) -> None:
     bits = integers(source)
     o = ops.IToF(from_=tile(source), signedness=signedness, to=tile(target))
-    form = FORMATS[target.name]
+    form = target.format
     for before, after in zip(bits, bits_of(run(o, held(bits, source)), target), strict=True):
         number = before - (1 << source.bits) if signedness is SIGNED and before >> (source.bits - 1) else before
         expected = softfloat.rounded(target, Fraction(number if form.signed else abs(number)), NEAREST)

@@ -19,7 +19,7 @@ from tilery.engines.reference.numerics import arithmetic, order, precise
 from tilery.engines.reference.numerics import transcendental as functions
 from tilery.engines.reference.tiles import Array, carrier, unsigned
 from tilery.floats import arithmetic as softfloat
-from tilery.floats.formats import FORMATS, is_nan
+from tilery.floats.formats import is_nan
 from tilery.types import BF16, F16, F32, F64, Scalar
 
 NEAREST, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
@@ -81,7 +81,7 @@ def number(type: Scalar, bits: int) -> float:
 
 def special(type: Scalar) -> list[int]:
     """Zeros, the ends of the ranges and their neighbours, ones, infinities and NaNs, of both signs."""
-    form = FORMATS[type.name]
+    form = type.format
     one, normal = form.bias << form.mantissa, 1 << form.mantissa
     sizes = [0, 1, 2, normal - 1, normal, normal + 1, one - 1, one, one + 1, one + (normal >> 1), 2 * one + normal - 1]
     sizes += [form.top - 1, form.top, form.top + 1, form.top + 2, form.top + 1 + (normal >> 1)]
@@ -97,7 +97,7 @@ def operands(type: Scalar, arity: int, seed: int) -> list[tuple[int, ...]]:
     rows = list(product(values, repeat=arity))
     for _ in range(COUNT):
         rows.append(tuple(rng.getrandbits(type.bits) for _ in range(arity)))
-        base, spread = rng.getrandbits(type.bits), 4 << FORMATS[type.name].mantissa
+        base, spread = rng.getrandbits(type.bits), 4 << type.format.mantissa
         near = (base + rng.randint(-spread, spread) ^ rng.getrandbits(1) << type.bits - 1 for _ in range(arity))
         rows.append(tuple(bits % (1 << type.bits) for bits in near))
     return rows
@@ -142,7 +142,7 @@ def expected(name: str, type: Scalar, mode: RoundingMode, ftz: bool, bits: tuple
     limit = by_limits(name, values)
     if math.isnan(limit):
         return -1
-    infinity = FORMATS[type.name].top + 1
+    infinity = type.format.top + 1
     sign = int(math.copysign(1, limit) < 0) << type.bits - 1
     return sign | (infinity if math.isinf(limit) else 0)
 
@@ -211,7 +211,7 @@ def test_fma_does_not_round_twice(type: Scalar, factors: tuple[float, ...], want
 @pytest.mark.parametrize("type", [BF16, F32, F64], ids=str)
 def test_fma_near_midpoints(type: Scalar) -> None:
     rng = random.Random(2)
-    mantissa = FORMATS[type.name].mantissa
+    mantissa = type.format.mantissa
     rows: list[tuple[int, int, int]] = []
     while len(rows) < COUNT:
         # A product that is a midpoint, of which the third operand takes or to which it adds very little.
@@ -260,7 +260,7 @@ def test_one_nan() -> None:
     for type in (F16, BF16, F32):
         for bits in special(type):
             if is_nan(type, bits):
-                x, one = held(type, bits), held(type, FORMATS[type.name].bias << FORMATS[type.name].mantissa)
+                x, one = held(type, bits), held(type, type.format.bias << type.format.mantissa)
                 assert found(functions.apply(functions.EXP, x)) == [CANONICAL[type]]
                 for function in (order.absolute, order.negative, order.floor, arithmetic.sqrt):
                     assert found(function(x)) == [CANONICAL[type]]
@@ -500,8 +500,8 @@ def test_the_reciprocal_of_a_power_that_overflows_is_zero() -> None:
 def holding(type: Scalar, x: float) -> Array:
     """One element that holds the nearest number."""
     if math.isnan(x):
-        return held(type, FORMATS[type.name].top + 2)
-    infinity = FORMATS[type.name].top + 1
+        return held(type, type.format.top + 2)
+    infinity = type.format.top + 1
     bits = infinity if math.isinf(x) else softfloat.rounded(type, Fraction(abs(x)), NEAREST)
     assert bits is not None
     return held(type, bits | (math.copysign(1, x) < 0) << type.bits - 1)

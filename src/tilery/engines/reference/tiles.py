@@ -15,29 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...attrs import Dense
-from ...types import I1, TF32, Ptr, Scalar, Tile, Type
+from ...types import I1, SCALARS, TF32, Ptr, Scalar, Tile, Type
 
 Array = NDArray[Any]
 
-_DTYPES = {
-    "i1": np.bool_,
-    "i4": np.uint8,
-    "i8": np.int8,
-    "i16": np.int16,
-    "i32": np.int32,
-    "i64": np.int64,
-    "f16": np.float16,
-    "bf16": np.uint16,
-    "f32": np.float32,
-    "tf32": np.float32,
-    "f64": np.float64,
-    "f8E4M3FN": np.uint8,
-    "f8E5M2": np.uint8,
-    "f8E8M0FNU": np.uint8,
-    "f4E2M1FN": np.uint8,
-    "fnv8E5M3FNU": np.uint8,
-}
-CARRIERS: dict[str, np.dtype[Any]] = {name: np.dtype(t) for name, t in _DTYPES.items()}
+CARRIERS: dict[str, np.dtype[Any]] = {s.name: np.dtype(s.row.carrier) for s in SCALARS.values()}
 ADDRESS = np.dtype(np.int64)
 CACHED = 1 << 16
 """Constants of more elements or bytes are made anew each time: they would take memory for ever."""
@@ -86,7 +68,7 @@ def pointee_bits(element: Scalar) -> int:
     >>> [pointee_bits(t) for t in (I1, TF32, Scalar("f4E2M1FN"))]
     [8, 32, 4]
     """
-    return 4 if element.bits == 4 else 8 * pointee_bytes(element)
+    return element.row.memory_bits
 
 
 def dense_array(value: Dense) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from ...floats.formats import FORMATS, nearest
+from ...floats.formats import nearest
 from ...types import Scalar
 from .cursor import integer_value
 
@@ -37,18 +37,17 @@ def float_bits(type: Scalar, token: str, negative: bool) -> int:
     >>> hex(float_bits(F32, "0.1", False)), hex(float_bits(F16, "70000.0", True))
     ('0x3dcccccd', '0xfc00')
     """
-    form = FORMATS[type.name]
+    form = type.format
     value = _decimal(token)
     bits = nearest(type, negative, value) if value else None
     if bits is not None:
         return bits
-    sign = negative << (type.bits - 1) if form.signed else 0
+    sign = form.sign if negative else 0
     if value < 1:
         return sign  # zero, or less than the smallest number of a type without zero
     if form.infinity:
         return sign | form.top + 1
-    full = (1 << type.bits - form.signed) - 1
-    return sign | (form.top if form.top == full else full)
+    return sign | form.nan
 
 
 def _decimal(token: str) -> Fraction:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ....attrs import RoundingMode
-from ....floats.formats import FORMATS, is_nan, scaled
-from ....types import BF16, F16, F32, F64, SCALARS, TF32, Scalar
+from ....floats.formats import is_nan, scaled
+from ....types import BF16, F16, F32, F64, FLOATS, SCALARS, TF32, Scalar
 from ..tiles import CARRIERS, Array, unsigned
 from .narrow import narrow_sizes, to_half
 from .rounding import has_nan, in_chunks, narrowed, narrowed_bf16, odd32, widened
@@ -25,18 +25,8 @@ E8M0 = SCALARS["f8E8M0FNU"]
 WIDE = (F16, BF16, TF32, F32, F64)
 """The types whose overflow gives an infinity. f8E5M2 has infinities too, but conversions to it saturate."""
 
-NANS = {
-    "f16": 0x7FFF,
-    "bf16": 0x7FFF,
-    "f32": 0x7FFFFFFF,
-    "tf32": 0x7FFFE000,
-    "f64": 0x7FFFFC0000000000,
-    "f8E4M3FN": 0x7F,
-    "f8E5M2": 0x7F,
-    "f8E8M0FNU": 0xFF,
-    "f4E2M1FN": 0x7,
-    "fnv8E5M3FNU": 0xFF,
-}
+NANS = {s.name: (1 << s.bits - s.format.signed) - 1 << s.row.memory_bits - s.bits for s in FLOATS}
+NANS["f64"] = 0x7FFFFC0000000000
 """What becomes of a NaN whose payload is not kept, in the array that holds the type; f4 has only its largest number."""
 
 TF32_BITS = np.uint32(0xFFFFE000)
@@ -93,11 +83,11 @@ def _keep_payload(result: Array, x: Array, nan: Array, source: Scalar, target: S
     """Give NaNs the sign and the first bits of the mantissa that they had, and make them quiet."""
     bits = unsigned(x)[nan].astype(np.uint64)
     one = np.uint64(1)
-    before, after = (np.uint64(FORMATS[t.name].mantissa) for t in (source, target))
+    before, after = (np.uint64(t.format.mantissa) for t in (source, target))
     payload = bits & ((one << before) - one)
     payload = payload >> (before - after) if before > after else payload << (after - before)
     sign = bits >> np.uint64(source.bits - 1) << np.uint64(target.bits - 1)
-    quiet = np.uint64(FORMATS[target.name].top + 1) | one << (after - one)
+    quiet = np.uint64(target.format.top + 1) | one << (after - one)
     unsigned(result)[nan] = sign | quiet | payload
 
 
@@ -163,7 +153,7 @@ def _to_tf32(x: Array, mode: RoundingMode) -> Array:
 
 def _narrow(x: Array, target: Scalar, mode: RoundingMode) -> Array:
     """f32 as the bits of f16 or of a type of at most 8 bits with subnormals."""
-    form = FORMATS[target.name]
+    form = target.format
     bits = narrow_sizes(x, form.mantissa, form.bias, towards_zero=mode is ZERO)
     if mode is ZERO and target in WIDE:
         bits = np.where(np.isinf(x), form.top + 1, np.minimum(bits, form.top))
@@ -181,7 +171,7 @@ def _powers_of_two(x: Array, mode: RoundingMode) -> Array:
     if mode is UP:
         # The smallest number, 2**-127, is a subnormal f32; what is less becomes that.
         power += ((size & np.uint32(0x7FFFFF)) != 0) & (size > 0x400000)
-    np.minimum(power, np.uint32(FORMATS[E8M0.name].top), out=power)
+    np.minimum(power, np.uint32(E8M0.format.top), out=power)
     return power.astype(np.uint8)
 
 

@@ -20,7 +20,7 @@ from ....ops import (
     MakeTensorView,
     StoreViewTko,
 )
-from ....types import DYNAMIC, TF32, PaddingValue, PartitionView, TensorView, Tile, TileView
+from ....types import DYNAMIC, FLOATS, TF32, PaddingValue, PartitionView, Scalar, TensorView, Tile, TileView
 from ..batch import Batch
 from ..boxes import apart, load_boxes, store_boxes
 from ..memory import Fault, FirstFault, Memory
@@ -30,20 +30,26 @@ from ..registry import executes
 from ..tiles import Array, carrier, unsigned
 from .memory import loaded, stored
 
-# What `padding_value` writes, in the order of that enum, as an H200 does where it can; types without an infinity have a
-# NaN there, types without NaN the largest number, and types without a sign no negative zero.
-PATTERNS = {
-    "f16": (0, 0x8000, 0x7E00, 0x7C00, 0xFC00),
-    "bf16": (0, 0x8000, 0x7FC0, 0x7F80, 0xFF80),
-    "f32": (0, 0x80000000, 0x7FC00000, 0x7F800000, 0xFF800000),
-    "tf32": (0, 0x80000000, 0x7FC00000, 0x7F800000, 0xFF800000),
-    "f64": (0, 1 << 63, 0x7FF8 << 48, 0x7FF0 << 48, 0xFFF0 << 48),
-    "f8E4M3FN": (0, 0x80, 0x7F, 0x7F, 0xFF),
-    "f8E5M2": (0, 0x80, 0x7E, 0x7C, 0xFC),
-    "f8E8M0FNU": (0, 0, 0xFF, 0xFF, 0xFF),
-    "fnv8E5M3FNU": (0, 0, 0xFF, 0xFF, 0xFF),
-    "f4E2M1FN": (0, 8, 7, 7, 15),
-}
+
+def _patterns(element: Scalar) -> dict[PaddingValue, int]:
+    """The bits of each padding value in the array that holds the type, as an H200 has them where it can.
+
+    Types without an infinity have a NaN instead, types without NaN their largest number, and types without a sign no
+    negative zero.
+    """
+    form, shift = element.format, element.row.memory_bits - element.bits
+    infinity = form.top + 1 if form.infinity else form.nan
+    bits = {
+        PaddingValue.ZERO: 0,
+        PaddingValue.NEG_ZERO: form.sign,
+        PaddingValue.NAN: form.nan,
+        PaddingValue.POS_INF: infinity,
+        PaddingValue.NEG_INF: form.sign | infinity,
+    }
+    return {value: pattern << shift for value, pattern in bits.items()}
+
+
+PATTERNS = {s.name: _patterns(s) for s in FLOATS}
 
 
 # ---------------------------------------------------------------- making views
@@ -177,11 +183,7 @@ def padding(view: TileView) -> Any:
     dtype = carrier(element)
     if view.padding_value in (None, PaddingValue.ZERO):
         return dtype.type(0)
-    return (
-        np.array([PATTERNS[element.name][view.padding_value.value]], np.uint64)
-        .astype(f"u{dtype.itemsize}")
-        .view(dtype)[0]
-    )
+    return np.array([PATTERNS[element.name][view.padding_value]], np.uint64).astype(f"u{dtype.itemsize}").view(dtype)[0]
 
 
 @executes(StoreViewTko, batch=True, note=f"{UNDEFINED} are not written. {PROMISED}")

@@ -130,7 +130,7 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
         (["--arg", "x=ones:f32:3", "--arg", "n=f64:1"], "'n' is of f64, the kernel takes f32"),
         (["--arg", "x=ones:f32:3", "--arg", "n=i32:1"], "'n' is of i32, the kernel takes f32"),
         (["--arg", "x=f32:3", "--arg", "f32:1"], "argument 'x': expected an array"),
-        (["--arg", "x=i64:0x10000000000000000", "--arg", "f32:1"], "0x10000000000000000 is no address"),
+        (["--arg", "x=i64:0x10000000000000000", "--arg", "f32:1"], "0x10000000000000000 is not an address"),
     ],
 )
 def test_a_wrong_command_line(scale: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

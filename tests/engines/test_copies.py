@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.arguments import locate
+from tilery.engines.addresses import MemoryRange
+from tilery.engines.arguments import BoundArguments
+from tilery.engines.arrays import locate
 from tilery.engines.cutile_abi import Array, extent
 from tilery.engines.recorded import Recorded
 from tilery.engines.reference.launch import Loaded
@@ -83,7 +85,8 @@ def holders() -> list[Any]:
     memory = Memory()
     buffer = memory.at(memory.allocate(8, 16, "buffer"))
     placed = Recorded(b"", "k", (1, 1, 1), [], []).place()
-    return [memory, buffer, locate(np.zeros(1)), placed, extent(Array("x", 1, 32), [4096, 1, 1])]
+    neutral = [locate(np.zeros(1)), MemoryRange(4096, 8, "x"), BoundArguments()]
+    return [memory, buffer, *neutral, placed, extent(Array("x", 1, 32), [4096, 1, 1])]
 
 
 @pytest.mark.parametrize("holder", holders(), ids=lambda holder: type(holder).__name__)

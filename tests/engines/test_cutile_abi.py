@@ -15,6 +15,7 @@ import pytest
 import tilery
 from tilery import TileError
 from tilery.engines import recorded as record
+from tilery.engines.addresses import MemoryRange
 from tilery.engines.cutile_abi import (
     Array,
     Extent,
@@ -26,7 +27,6 @@ from tilery.engines.cutile_abi import (
     slot_size,
     value_of,
 )
-from tilery.engines.reference.memory import Memory
 from tilery.types import F32, F64, I1, I8, I32, I64, Ptr, Tile
 
 SUM_OF_LIST = """
@@ -56,7 +56,7 @@ def scalar(element: Any) -> Tile:
 
 def test_arguments_in_order() -> None:
     a, b = np.zeros((2, 3), np.float32), np.zeros((4, 5), np.int64).T
-    values = expand([a, 7, (2.5, (b, True))], Memory())
+    values = expand([a, 7, (2.5, (b, True))], [])
     assert values[0] is a and values[7] is b
     assert values[1:7] == [2, 3, 3, 1, 7, 2.5]
     assert values[8:] == [5, 4, 1, 5, True]
@@ -64,27 +64,31 @@ def test_arguments_in_order() -> None:
 
 def test_a_list_of_arrays_is_words_and_a_length() -> None:
     arrays = [np.zeros((2, 3), np.float16), np.zeros((8, 6), np.float16)[::2, ::3]]
-    memory = Memory()
-    address, length = expand([arrays], memory)
+    ranges: list[MemoryRange] = []
+    address, length = expand([arrays], ranges)
     assert length == 2
     words = struct.unpack("<10q", ctypes.string_at(address, 80))
     assert words == (arrays[0].ctypes.data, 2, 3, 3, 1, arrays[1].ctypes.data, 4, 2, 12, 3)
-    assert [memory.at(array.ctypes.data) is not None for array in arrays] == [True, True]
+    assert [(each.label, each.address, each.writable) for each in ranges] == [
+        ("list", address, False),
+        ("list[0]", arrays[0].ctypes.data, True),
+        ("list[1]", arrays[1].ctypes.data, True),
+    ]
 
 
 @pytest.mark.parametrize(
     ("argument", "words"),
     [
         ("text", "an argument of type 'str'"),
-        ([], "must hold arrays, and at least one"),
-        ([1], "must hold arrays, and at least one"),
+        ([], "must contain at least one array"),
+        ([1], "must contain at least one array"),
         ([np.zeros(2), np.zeros((2, 2))], "the same element type and rank"),
         (np.zeros(4)[::-1], "negative strides"),
     ],
 )
 def test_what_cannot_be_passed(argument: object, words: str) -> None:
     with pytest.raises(TileError, match=words):
-        expand([argument], Memory())
+        expand([argument], [])
 
 
 def test_a_kernel_takes_a_list() -> None:

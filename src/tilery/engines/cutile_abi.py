@@ -8,6 +8,7 @@ Constants are part of the code and not passed.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn, SupportsIndex
@@ -16,22 +17,19 @@ import numpy as np
 
 from ..diag import TileError
 from ..types import I1, I32, I64, Ptr, Scalar, Tile, Type
-from .reference.memory import Memory, refuse_copy
-
-WORD = np.dtype(np.int64)
+from .addresses import MemoryRange, allocate, refuse_copy
+from .arrays import ArrayMemory, is_array, locate
 
 # ---------------------------------------------------------------- from Python arguments
 
 
-def expand(args: Iterable[Any], memory: Memory) -> list[Any]:
-    """The arguments by parameter of the entry, constants left out; the words of lists are put into the memory.
+def expand(args: Iterable[Any], ranges: list[MemoryRange]) -> list[Any]:
+    """Return one value per parameter of the entry, without constants; memory that lists need is added to `ranges`.
 
     >>> import numpy as np
-    >>> expand([np.zeros((2, 3)), 7, (1.5, True)], Memory())[1:]
+    >>> expand([np.zeros((2, 3)), 7, (1.5, True)], [])[1:]
     [2, 3, 3, 1, 7, 1.5, True]
     """
-    from .arguments import is_array
-
     values: list[Any] = []
     work = list(args)[::-1]
     while work:
@@ -39,11 +37,11 @@ def expand(args: Iterable[Any], memory: Memory) -> list[Any]:
             case tuple() as items:
                 work += items[::-1]
             case list() as arrays:
-                values += stage(arrays, memory)
+                values += stage(arrays, ranges)
             case bool() | int() | float() | np.generic() as number:
                 values.append(number)
             case array if is_array(array):
-                values += [array, *layout(array)]
+                values += [array, *layout(locate(array))]
             case other:
                 raise TileError(
                     f"cannot pass an argument of type '{type(other).__name__}' to a kernel",
@@ -52,38 +50,31 @@ def expand(args: Iterable[Any], memory: Memory) -> list[Any]:
     return values
 
 
-def layout(array: Any) -> list[int]:
-    """The shape of an array and its strides in elements.
+def layout(array: ArrayMemory) -> list[int]:
+    """Return the shape of an array and its strides in elements.
 
     >>> import numpy as np
-    >>> layout(np.zeros((4, 8), np.float16).T)
+    >>> layout(locate(np.zeros((4, 8), np.float16).T))
     [8, 4, 1, 8]
     """
-    from .arguments import locate
-
-    place = locate(array)
-    if min(place.strides, default=0) < 0:
-        raise TileError(f"cannot pass an array to a kernel with the negative strides {place.strides}")
-    return [*place.shape, *place.strides]
+    if min(array.strides, default=0) < 0:
+        raise TileError(f"cannot pass an array with negative strides {array.strides} to a kernel")
+    return [*array.shape, *array.strides]
 
 
-def stage(arrays: Sequence[Any], memory: Memory) -> list[Any]:
-    """The two parameters of a list of arrays: the address of its words, and its length."""
-    from .arguments import is_array, locate
-
+def stage(arrays: Sequence[Any], ranges: list[MemoryRange]) -> list[Any]:
+    """Return the two parameters of a list of arrays: the address of its words, which are allocated, and its length."""
     if not arrays or not all(is_array(array) for array in arrays):
-        raise TileError("a list that is passed to a kernel must hold arrays, and at least one")
-    places = [locate(array) for array in arrays]
-    if len({(place.dtype, len(place.shape)) for place in places}) > 1:
-        raise TileError("the arrays of a list that is passed to a kernel must have the same element type and rank")
-    words = [word for place, array in zip(places, arrays) for word in (place.address, *layout(array))]
-    address = memory.allocate(8 * len(words), 16, "list", writable=False)
-    buffer = memory.at(address)
-    assert buffer is not None
-    buffer.typed(WORD)[1][:] = words
-    for number, place in enumerate(places):
-        size = place.high - place.low
-        memory.add(place.low, size, f"list[{number}]", writable=place.writable, owner=place.owner)
+        raise TileError("a list passed to a kernel must contain at least one array, and only arrays")
+    located = [locate(array) for array in arrays]
+    if len({(array.dtype, len(array.shape)) for array in located}) > 1:
+        raise TileError("the arrays of a list passed to a kernel must have the same element type and rank")
+    words = [word for array in located for word in (array.address, *layout(array))]
+    size = 8 * len(words)
+    address, owner = allocate(size, 16)
+    ctypes.memmove(address, struct.pack(f"<{len(words)}q", *words), size)
+    ranges.append(MemoryRange(address, size, "list", writable=False, owner=owner))
+    ranges += [array.range(f"list[{number}]") for number, array in enumerate(located)]
     return [address, len(arrays)]
 
 

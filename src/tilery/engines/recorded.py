@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from ..diag import TileError
 from ..ops import Module
 from ..types import Ptr, Tile
+from .addresses import HoldsAddresses
 from .cutile_abi import Extent
-from .reference.memory import HoldsAddresses
 
 FORMAT = 1
 ALIGNMENT = 256
@@ -35,7 +35,7 @@ class Pointer(NamedTuple):
 
 
 @dataclass(slots=True)
-class Buffer:
+class RecordedBuffer:
     """A piece of memory; `pointers` says where in it there are addresses, and what they point to."""
 
     data: bytes
@@ -64,7 +64,7 @@ class Recorded:
     entry: str
     grid: tuple[int, int, int]
     arguments: list[int | float | bool | Pointer]
-    buffers: list[Buffer]
+    buffers: list[RecordedBuffer]
 
     def place(self) -> Placed:
         """Put the buffers into memory as they were recorded."""
@@ -113,7 +113,7 @@ def capture(
     return Recorded(bytecode, entry, grid, arguments, buffers)
 
 
-def copy_memory(memory: Sequence[Extent]) -> tuple[list[Buffer], list[int]]:
+def copy_memory(memory: Sequence[Extent]) -> tuple[list[RecordedBuffer], list[int]]:
     """Buffers in order of their addresses, arrays that overlap in one, and where they start."""
     joined: list[tuple[int, int, list[str]]] = []
     for each in sorted(memory, key=lambda each: each.address):
@@ -123,7 +123,7 @@ def copy_memory(memory: Sequence[Extent]) -> tuple[list[Buffer], list[int]]:
             joined[-1] = first, max(last, end), [*names, each.name]
         else:
             joined.append((start, end, [each.name]))
-    buffers = [Buffer(ctypes.string_at(a, b - a), a % ALIGNMENT, names) for a, b, names in joined]
+    buffers = [RecordedBuffer(ctypes.string_at(a, b - a), a % ALIGNMENT, names) for a, b, names in joined]
     return buffers, [start for start, _, _ in joined]
 
 
@@ -180,9 +180,9 @@ def _read(file: zipfile.ZipFile) -> Recorded:
     return Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
 
 
-def read_buffer(data: bytes, facts: dict[str, Any]) -> Buffer:
+def read_buffer(data: bytes, facts: dict[str, Any]) -> RecordedBuffer:
     pointers = {int(at): Pointer(int(target), int(offset)) for at, target, offset in facts["pointers"]}
-    return Buffer(data, int(facts["remainder"]), [str(name) for name in facts["names"]], pointers)
+    return RecordedBuffer(data, int(facts["remainder"]), [str(name) for name in facts["names"]], pointers)
 
 
 def check(launch: Recorded) -> None:

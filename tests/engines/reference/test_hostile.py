@@ -43,10 +43,10 @@ def aggregate(what: str, size: int, body: str) -> str:
     "value, message",
     [
         (np.float32(3), r"expected an array \(or an address\) for ptr<i32>, got float32"),
-        (np.zeros(3, ">i4"), "int32 with bytes in the other order cannot be passed"),
+        (np.zeros(3, ">i4"), "int32 in non-native byte order cannot be passed"),
         (np.zeros(3, "V0"), "an array of void cannot be passed"),
         (np.zeros(3, object), "an array of object cannot be passed"),
-        (np.zeros(3, [("a", "i4"), ("b", "i1")])["a"], "strides .* are not multiples"),
+        (np.zeros(3, [("a", "i4"), ("b", "i1")])["a"], "strides .* must be multiples"),
         (None, "got NoneType"),
     ],
 )

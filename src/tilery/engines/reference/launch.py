@@ -23,7 +23,7 @@ from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
 from .program import build
-from .tiles import dense_array
+from .tiles import dense_array, scalar_lane
 
 BATCH_BYTES = 1 << 20
 """The largest tile of a kernel, over all tile blocks of a batch, takes about this much: a core's cache holds a few."""
@@ -129,7 +129,12 @@ class Kernel:
         """
         shape = check_grid(grid)
         memory = Memory(self.loaded.memory)
-        values = bind(self.entry, args, memory, names=names, convention=convention, buffers=buffers)
+        bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
+        for each in bound.ranges:
+            if not each.device.is_host:
+                raise TileError(f"{each.label}: the array is not in host memory")
+            memory.add(each.address, each.size, each.label, writable=each.writable, owner=each.owner)
+        values = [scalar_lane(param, slot) for param, slot in zip(self.params, bound.slots)]
         env: dict[int, Any] = dict(zip(self._program.params, values))
         limits = limits or Limits()
         lanes = self._lanes(batch, limits)

@@ -5,31 +5,15 @@ from __future__ import annotations
 import ctypes
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, SupportsIndex
+from typing import Any
 
 import numpy as np
 
+from ..addresses import GUARD, HoldsAddresses, allocate
 from .tiles import Array
-
-GUARD = 1024
-"""Memory of our own is kept this many bytes apart, so that running over the end of one is not inside the next."""
 
 PIECE = 1 << 12
 """Text is looked through in pieces of so many bytes."""
-
-
-def refuse_copy(holder: object) -> NoReturn:
-    """Raise a TypeError: a copy would hold addresses of memory that it does not keep alive."""
-    raise TypeError(f"cannot pickle or copy a '{type(holder).__name__}': it holds addresses of this process")
-
-
-class HoldsAddresses:
-    """Base of classes that refuse to be pickled or copied."""
-
-    __slots__ = ()
-
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        refuse_copy(self)
 
 
 class AssertFailed(Exception):
@@ -132,9 +116,7 @@ class Memory(HoldsAddresses):
 
     def allocate(self, size: int, alignment: int, label: str, *, writable: bool = True) -> int:
         """New memory, zeroed; its address."""
-        alignment = max(alignment, 16)
-        raw = np.zeros(size + alignment + GUARD, np.uint8)
-        address = raw.ctypes.data + (-raw.ctypes.data) % alignment
+        address, raw = allocate(size, alignment)
         self.add(address, size, label, writable=writable, owner=raw)
         return address
 

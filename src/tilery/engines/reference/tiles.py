@@ -36,6 +36,17 @@ def carrier(element: Type) -> np.dtype[Any]:
     return ADDRESS if isinstance(element, Ptr) else CARRIERS[element.text]
 
 
+def scalar_lane(type: Type, slot: bytes) -> Array:
+    """Return the value of a parameter, given as memory holds it, in one lane.
+
+    >>> from tilery.types import I8
+    >>> scalar_lane(Tile((), I8), b"\\xff")
+    array([-1], dtype=int8)
+    """
+    assert isinstance(type, Tile)
+    return np.frombuffer(slot, carrier(type.element))
+
+
 def unsigned(array: Array) -> Array:
     """The same memory as unsigned integers of the same width."""
     return array.view(_UNSIGNED[array.dtype.itemsize])

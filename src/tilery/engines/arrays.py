@@ -1,0 +1,143 @@
+"""Arrays of NumPy, torch, JAX, CuPy and others: where they are in memory and what they hold."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..diag import TileError
+from ..types import I1, SCALARS, Scalar
+from . import dlpack
+from .addresses import HOST, Device, HoldsAddresses, MemoryRange
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMemory(HoldsAddresses):
+    """The memory of an array. `low` and `high` bound its bytes; `strides` are in elements."""
+
+    address: int
+    low: int
+    high: int
+    dtype: str
+    item: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    writable: bool
+    owner: object
+    device: Device = HOST
+
+    def range(self, label: str) -> MemoryRange:
+        """Return the bytes from the first element to the last."""
+        return MemoryRange(self.low, self.high - self.low, label, self.writable, self.device, self.owner)
+
+
+def element_bytes(element: Scalar) -> int:
+    """Return the bytes of an element in memory; two elements of four bits share one.
+
+    >>> from tilery.types import TF32
+    >>> [element_bytes(t) for t in (I1, TF32)]
+    [1, 4]
+    """
+    return (element.row.memory_bits + 7) // 8
+
+
+def fits(element: Scalar, array: ArrayMemory) -> bool:
+    """Tell whether an array can hold elements of a type: it has that type, or unsigned integers as wide."""
+    if element_bytes(element) != array.item:
+        return False
+    name = array.dtype
+    if name == f"uint{8 * array.item}":
+        return True
+    if element.is_int:
+        return name == f"int{8 * array.item}" or (element is I1 and name == "bool")
+    return name == element.row.dtype
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether a value is an array whose memory can be located."""
+    if isinstance(value, np.generic):
+        return False  # a scalar: its memory is a temporary copy
+    return hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
+
+
+def locate(value: Any) -> ArrayMemory:
+    """Locate the memory of an array, through DLPack unless it is NumPy's own."""
+    if not is_array(value):
+        raise TileError(f"expected an array, got {type(value).__name__}")
+    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+        return _from_dlpack(value)
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # code of another library, which may raise anything
+        raise _no_memory(value, error) from None
+    low, high = np.lib.array_utils.byte_bounds(array)
+    if not array.size:
+        high = low
+    item = max(array.dtype.itemsize, 1)
+    if any(s % item for s in array.strides):
+        raise TileError(f"array strides {array.strides} must be multiples of the element size, {item} bytes")
+    strides = tuple(s // item for s in array.strides)
+    name = array.dtype.name
+    if not array.dtype.isnative:
+        name += " in non-native byte order"
+    if name == "float4_e2m1fn":
+        name += " with one element per byte (memory has two)"
+    return ArrayMemory(array.ctypes.data, low, high, name, item, array.shape, strides, array.flags.writeable, array)
+
+
+def _no_memory(value: Any, error: Exception) -> TileError:
+    return TileError(f"cannot access the memory of this {type(value).__name__}: {error}")
+
+
+_DLPACK_NAMES = {
+    dlpack.INT: "int{bits}",
+    dlpack.UINT: "uint{bits}",
+    dlpack.FLOAT: "float{bits}",
+    dlpack.BOOL: "bool",
+    **{s.row.dlpack: s.row.dtype for s in SCALARS.values() if s.row.dlpack is not None},
+}
+
+
+def _from_dlpack(value: Any) -> ArrayMemory:
+    """Read DLPack's structure directly: NumPy does not import bf16 and narrower types."""
+    capsule = _dlpack_capsule(value)
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    try:
+        tensor = dlpack.Tensor.from_address(pointer(capsule, b"dltensor"))
+    except (TypeError, ValueError) as error:
+        raise _no_memory(value, error) from None
+    shape = tuple(tensor.shape[: tensor.rank])
+    strides = tuple(tensor.strides[: tensor.rank]) if tensor.strides else _row_major(shape)
+    item = (tensor.bits * tensor.lanes + 7) // 8
+    address = (tensor.data or 0) + tensor.offset
+    reach = [(n - 1) * s * item for n, s in zip(shape, strides)]
+    low = address + sum(s for s in reach if s < 0)
+    high = low if 0 in shape else address + sum(s for s in reach if s > 0) + item
+    name = _DLPACK_NAMES.get(tensor.code, f"DLPack type {tensor.code}").format(bits=tensor.bits)
+    device = Device(tensor.device_type, tensor.device_id)
+    return ArrayMemory(address, low, high, name, item, shape, strides, True, (value, capsule), device)
+
+
+def _dlpack_capsule(value: Any) -> Any:
+    try:
+        if hasattr(value, "detach"):  # torch refuses to export a tensor that requires a gradient
+            value = value.detach()
+        negated = hasattr(value, "is_neg") and value.is_neg()
+        capsule = None if negated else value.__dlpack__()
+    except Exception as error:  # as above: code of another library
+        raise _no_memory(value, error) from None
+    if capsule is None:
+        raise TileError("this tensor is a lazy negation of its memory; pass its resolve_neg()")
+    return capsule
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, stride = [], 1
+    for extent in reversed(shape):
+        strides.append(stride)
+        stride *= extent
+    return tuple(reversed(strides))

@@ -1,0 +1,91 @@
+"""Arguments as data for any engine: bytes in slots, memory with its device, owner and label."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import struct
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilery
+from tilery.engines import dlpack
+from tilery.engines.addresses import HOST, Device
+from tilery.engines.arguments import bind, scalar_bytes
+from tilery.engines.reference.numerics.convert import float_to_float
+from tilery.engines.reference.tiles import scalar_lane
+from tilery.types import F64, SCALARS, Tile
+
+ENTRY = "entry @k(%x: tile<ptr<f32>>, %n: tile<i16>, %b: tile<i1>, %f: tile<bf16>) {\n  return\n}"
+
+
+def test_slots_are_bytes_and_arrays_are_ranges() -> None:
+    entry = tilery.parse(ENTRY).entry("k")
+    x = np.arange(6, dtype=np.float32)[::-2]
+    bound = bind(entry, [x, -2, True, 1.5], names=["x"])
+    assert bound.slots == [struct.pack("<Q", x.ctypes.data), b"\xfe\xff", b"\x01", b"\xc0\x3f"]
+    (found,) = bound.ranges
+    assert (found.address, found.size) == (x.ctypes.data - 16, 20)
+    assert (found.label, found.writable, found.device, found.owner) == ("argument 'x'", True, HOST, x)
+    x.flags.writeable = False
+    assert not bind(entry, [x, 0, 0, 0]).ranges[0].writable
+
+
+def test_an_address_is_a_slot_without_memory() -> None:
+    bound = bind(tilery.parse(ENTRY).entry("k"), [-16, 0, False, 0], buffers=[(4096, 8)])
+    assert bound.slots[0] == struct.pack("<q", -16)
+    assert [(each.address, each.size, each.label) for each in bound.ranges] == [(4096, 8, "buffer 0")]
+
+
+def floats() -> list[float]:
+    """Powers of two with their neighbours, ties, specials, NaNs with payloads, and random bits."""
+    dice = random.Random(3)
+    found = [0.0, -0.0, inf, -inf, nan, -nan, 1e300, 5e-324, 65504.0, 65519.9, 65520.0, 448.0, 464.0, 57344.0, 61440.0]
+    found += struct.unpack("<2d", bytes.fromhex("010000000000f4ff0100000000c0f97f"))
+    for exponent in range(-160, 135):
+        for part in (1.0, 1.0625, 1.125, 1.1875, 1.25, 1.375, 1.5, 1.625, 1.75, 1.875, 1 + 2**-8, 1 + 3 * 2**-11):
+            found += [part * 2.0**exponent, -part * 2.0**exponent, part * 2.0**exponent * (1 + 2**-52)]
+    return found + [struct.unpack("<d", dice.randbytes(8))[0] for _ in range(2000)]
+
+
+@pytest.mark.parametrize("name", [name for name, t in SCALARS.items() if t.is_float and name != "tf32"])
+def test_a_float_is_rounded_as_ftof_rounds_it(name: str) -> None:
+    element, numbers = SCALARS[name], floats()
+    with np.errstate(all="ignore"):
+        expected = float_to_float(np.array(numbers), F64, element)
+    for number, wanted in zip(numbers, expected):
+        assert scalar_bytes("x", element, number) == wanted.tobytes(), number
+
+
+@pytest.mark.parametrize("name", [name for name in SCALARS if name != "f4E2M1FN"])  # there is no scalar of it
+def test_a_slot_is_a_lane_of_the_reference_engine(name: str) -> None:
+    lane = scalar_lane(Tile((), SCALARS[name]), scalar_bytes("x", SCALARS[name], 1))
+    assert lane.shape == (1,) and lane[0]
+
+
+class OnGpu:
+    """An array of four f32 that says it is on the second GPU."""
+
+    def __init__(self) -> None:
+        self.managed = dlpack.Managed()
+        self.shape = (ctypes.c_int64 * 1)(4)
+        tensor = self.managed.tensor
+        tensor.data, tensor.device_type, tensor.device_id = 1 << 40, dlpack.CUDA, 1
+        tensor.rank, tensor.code, tensor.bits, tensor.lanes = 1, dlpack.FLOAT, 32, 1
+        tensor.shape = ctypes.cast(self.shape, ctypes.POINTER(ctypes.c_int64))
+
+    def __dlpack__(self, **_: Any) -> Any:
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(ctypes.addressof(self.managed), b"dltensor", None)
+
+
+def test_memory_of_a_gpu_is_named_and_the_reference_engine_refuses_it() -> None:
+    module, array = tilery.parse(ENTRY), OnGpu()
+    (found,) = bind(module.entry("k"), [array, 0, 0, 0]).ranges
+    assert (found.address, found.size, found.device) == (1 << 40, 16, Device(dlpack.CUDA, 1))
+    with pytest.raises(tilery.TileError, match="argument 0: the array is not in host memory"):
+        tilery.compile(module).launch(1, [array, 0, 0, 0])

@@ -55,9 +55,9 @@ def parse(
     """Read a module from text. `verify=False` accepts an illegal module, for inspection."""
     from functools import partial
 
-    from .text.parse.parser import parse_with_places
+    from .text.parse.parser import parse_with_spans
 
-    parser = partial(parse_with_places, allow_unregistered=allow_unregistered, testing=testing)
+    parser = partial(parse_with_spans, allow_unregistered=allow_unregistered, testing=testing)
     source = Input(text=text, file=file, parse=parser)
     module = source.read()
     if verify:

@@ -11,7 +11,7 @@ from tilery.diag import LineIndex, Note, TileError
 from tilery.ir import Op, Refused
 from tilery.ops import Module
 from tilery.passes import parse_pipeline, run_pipeline
-from tilery.text.parse.parser import Parsed, parse_with_places
+from tilery.text.parse.parser import Parsed, parse_with_spans
 from tilery.text.print.printer import show
 from tilery.verifier.verify import Hints, verify
 from tilery.version import SUPPORTED, Version
@@ -58,7 +58,7 @@ def parse(
 ) -> tuple[Module | None, list[Diagnostic]]:
     """Parse and verify."""
     try:
-        parsed = parse_with_places(text, allow_unregistered=allow_unregistered, testing=testing)
+        parsed = parse_with_spans(text, allow_unregistered=allow_unregistered, testing=testing)
         found = verified(parsed, options)
     except TileError as error:
         return None, diagnostics(error)
@@ -87,7 +87,7 @@ def verified(parsed: Parsed, options: tuple[str, ...]) -> list[Diagnostic]:
 
 def line_of(parsed: Parsed) -> Callable[[Op], int | None]:
     lines = LineIndex(parsed.source)
-    return lambda o: lines.place(parsed.places[o][0])[0] if o in parsed.places else None
+    return lambda o: lines.place(parsed.spans[o][0])[0] if o in parsed.spans else None
 
 
 def hints_mode(options: tuple[str, ...]) -> Hints:

@@ -21,7 +21,7 @@ from tilery.ir import UnknownOp, difference, walk
 from tilery.ops import AddF, AddI, Constant, Entry, For, Global, If, Iota, LoadPtrTko, Module, Reduce, Return, Yield
 from tilery.text.lexer import PIECE
 from tilery.text.parse.literals import float_bits
-from tilery.text.parse.parser import parse, parse_with_places
+from tilery.text.parse.parser import parse, parse_with_spans
 from tilery.text.print.printer import show
 from tilery.types import F32, F64, FLOATS, I1, I32, I64, SCALARS, Foreign, Tile
 
@@ -218,9 +218,9 @@ def test_a_module_in_mlirs_module_is_taken_out() -> None:
 
 def test_places_know_every_op() -> None:
     text = "cuda_tile.module @m {\n  entry @k() {\n    %0 = iota : tile<8xi32>\n  }\n}"
-    parsed = parse_with_places(text)
+    parsed = parse_with_spans(text)
     assert parsed.wrapped
-    starts = {o.name: text[slice(*parsed.places[o])] for o in walk(parsed.module)}
+    starts = {o.name: text[slice(*parsed.spans[o])] for o in walk(parsed.module)}
     assert starts == {"module": "cuda_tile.module", "entry": "entry", "iota": "iota", "return": "entry"}
 
 

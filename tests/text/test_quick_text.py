@@ -18,7 +18,7 @@ from tilery.ir import UnknownOp, Value, walk
 from tilery.ops import AddI, Module
 from tilery.smith import smith
 from tilery.text.parse import quick_forms
-from tilery.text.parse.parser import parse, parse_with_places
+from tilery.text.parse.parser import forms, parse, parse_with_spans
 from tilery.text.parse.quick import quick_parse
 from tilery.text.print import quick_lines
 from tilery.text.print.printer import show
@@ -27,13 +27,6 @@ from tilery.version import LATEST
 
 SEEDS = range(40)
 STYLES = [(style, locs) for style in ("disasm", "opt") for locs in (False, True)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def at_once() -> None:
-    """Small texts take the fast path only if it has been made."""
-    for opdef in OPS:
-        quick_forms.bind_of(opdef)
 
 
 @cache
@@ -106,7 +99,7 @@ def test_real_files(corpus: list[Path]) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_canonical_texts_need_no_second_reading(seed: int) -> None:
     for style, locs in STYLES:
-        assert quick_parse(show(made(seed), style, locs), testing=False) is not None
+        assert quick_parse(show(made(seed), style, locs), forms(False), testing=False) is not None
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -175,10 +168,10 @@ def test_discardable_attributes_and_unknown_operations() -> None:
 
 def test_places_are_those_of_the_slow_parser() -> None:
     text = show(made(3))
-    parsed = parse_with_places(text)
+    parsed = parse_with_spans(text)
     for o in walk(parsed.module):
-        if o is not parsed.module and o in parsed.places:
-            assert text[slice(*parsed.places[o])] in (
+        if o is not parsed.module and o in parsed.spans:
+            assert text[slice(*parsed.spans[o])] in (
                 o.name,
                 f"cuda_tile.{o.name}",
                 "for",

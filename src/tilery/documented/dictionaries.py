@@ -11,7 +11,7 @@ from ..bytecode import debuginfo
 from ..bytecode.wire import Cursor, put_svarint, put_varint
 from ..declare.operation import registered
 from ..diag import TileError
-from ..text.parse.attrs import EnumAttr
+from ..text.parse.leaves import EnumAttr
 from ..text.print.attributes import ENUM_NAMES
 from .enums import ENUMS, Member, encode_enum, read_enum
 from .tables import Tables, attribute_at, attribute_index, count, put_sizes, put_string, sizes_at, string_at, whole

@@ -11,7 +11,7 @@ from ..declare.fields import INFER, REQUIRED
 from ..declare.operation import OpDef
 from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value
-from ..text.parse.cursor import Task, run
+from ..text.parse.tasks import Task, run
 from ..text.parse.values import mismatch, value_of
 from ..text.print.attributes import ENUM_NAMES
 from ..text.print.generic import attr_of

@@ -12,12 +12,13 @@ from ..ir import Op
 from ..ops import AtomicRMWTko, CmpF, LoadViewTko, Module, StoreViewTko
 from ..source.input import Input
 from ..text.format import Piece, pieces_of, read_format
-from ..text.parse.cursor import Task
-from ..text.parse.fields import Step, steps_of
+from ..text.parse.attributes import parse_dictionary
+from ..text.parse.fields import piece_parsers
 from ..text.parse.forms import builder
-from ..text.parse.names import Scope
-from ..text.parse.parser import Parser, Syntax, _check_unicode, _module
-from ..text.parse.state import Argument, Body, State
+from ..text.parse.names import parse_operand
+from ..text.parse.parser import parse_extended
+from ..text.parse.state import Body, Extensions, OperationState, Parser, Syntax
+from ..text.parse.types import parse_type
 from ..text.print.parts import DIALECT
 from ..text.spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
 from ..types import I1, SCALARS, Tile
@@ -30,26 +31,6 @@ NO_MASK = (
 )
 
 
-class DocumentedParser(Parser):
-    """A parser that also takes the documents' spellings; everything real is read as ever."""
-
-    def __init__(self, text: str, file: str, allow_unregistered: bool, testing: bool) -> None:
-        super().__init__(text, file, allow_unregistered, testing)
-        self.forms = {**self.forms, **_forms()}
-        _respell(self.toks)
-
-    def _arguments(self, scope: Scope, args: list[Argument]) -> None:
-        """The label of a block whose arguments stand before it says nothing new."""
-        if args and args[0].use is not None and self.tok[:1] == "^" and self.toks[self.i + 1] == ":":
-            self.i += 2
-        super()._arguments(scope, args)
-
-    def any_attribute(self, type: object) -> Task:
-        if self.tok.startswith(CUTE):
-            return _cute(self)
-        return (yield super().any_attribute(type))  # type: ignore[arg-type]  # a Type or None, as there
-
-
 @dataclass(slots=True)
 class Parsed:
     """A module and where its operations stand in the text."""
@@ -57,15 +38,19 @@ class Parsed:
     module: Module
     source: str
     file: str
-    places: dict[Op, tuple[int, int]]
+    spans: dict[Op, tuple[int, int]]
 
 
 def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
     """A module from text as documents write it, not verified."""
-    _check_unicode(text, file)
-    parser = DocumentedParser(text, file, allow_unregistered, False)
-    module, _ = _module(parser.run(), text)
-    return Parsed(module, text, file, {o: parser.span((index, -1)) for o, index in parser.places.items()})
+    module, spans = parse_extended(text, _extensions(), file=file, allow_unregistered=allow_unregistered)
+    return Parsed(module, text, file, spans)
+
+
+@cache
+def _extensions() -> Extensions:
+    """What the parser accepts beside real text."""
+    return Extensions(forms=_forms(), respell=_respell, attribute=_cute, entry_labels=True)
 
 
 def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
@@ -88,8 +73,10 @@ def _respell(toks: list[str]) -> None:
             toks[i] = f"tile<{token}>"  # no value is a bare scalar
 
 
-def _cute(p: Parser) -> CuteAttr:
+def _cute(p: Parser) -> CuteAttr | None:
     """`#cute.layout<...>`; its body is not made of MLIR's tokens."""
+    if not p.tok.startswith(CUTE):
+        return None
     at, name = p.mark(), p.tok[len(CUTE) :]
     p.i += 1
     if p.tok != "<":
@@ -129,18 +116,18 @@ class _Form:
 
     def __init__(self, opdef: OpDef, pieces: tuple[Piece, ...]) -> None:
         self.opdef = opdef
-        self.steps: list[Step] = steps_of(pieces)
+        self.parsers = piece_parsers(pieces)
         self.build = builder(opdef)
 
     def __call__(self, p: Parser, at: int) -> Op:
-        s = State(self.opdef, self.build, pieces_of(self.opdef.cls))
-        for step in self.steps:
-            step(p, s)
+        s = OperationState(self.opdef, self.build, pieces_of(self.opdef.cls))
+        for parse in self.parsers:
+            parse(p, s)
         _index_types(p, s)
         return self.build(p, s, at)
 
 
-def _index_types(p: Parser, s: State) -> None:
+def _index_types(p: Parser, s: OperationState) -> None:
     """The documents leave the types of indices out; those of values that are known by then are taken."""
     uses = s.uses.get("index")
     if uses and not s.types.get("index"):
@@ -195,19 +182,19 @@ def _compare(p: Parser, at: int) -> Op:
     """`cmpf olt, %a, %b : type`, where the type of the result follows."""
     if p.tok not in COMPARISONS:
         return _form(CmpF.opdef.mnemonic, False)(p, at)
-    s = State(CmpF.opdef, builder(CmpF.opdef), pieces_of(CmpF))
+    s = OperationState(CmpF.opdef, builder(CmpF.opdef), pieces_of(CmpF))
     s.values["comparison_predicate"], s.values["comparison_ordering"] = COMPARISONS[p.tok]
     p.i += 1
     p.expect(",")
-    s.uses["lhs"] = [p.operand()]
+    s.uses["lhs"] = [parse_operand(p)]
     p.expect(",")
-    s.uses["rhs"] = [p.operand()]
+    s.uses["rhs"] = [parse_operand(p)]
     if p.tok == "{":
-        s.attributes(p)
+        s.attrs.update(parse_dictionary(p))
     p.expect(":")
-    type = p.type()
+    type = parse_type(p)
     if not isinstance(type, Tile):
         p.fail(f"expected a tile, got {type}", (at, -1))
     s.types["lhs"] = s.types["rhs"] = [type]
-    s.types["result"] = [p.type() if p.accept("->") else Tile(type.shape, I1)]
+    s.types["result"] = [parse_type(p) if p.accept("->") else Tile(type.shape, I1)]
     return s.build(p, at)

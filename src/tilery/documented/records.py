@@ -14,7 +14,7 @@ from ..bytecode.wire import Cursor, Mark, enclose, put_varint
 from ..declare.fastclass import dataclass, field
 from ..declare.operation import BY_OPCODE, OpDef, registered
 from ..diag import TileError
-from ..text.parse.cursor import Task, run
+from ..text.parse.tasks import Task, run
 from ..version import V13_1
 from .tables import count, put_sleb, settled, sleb_at
 

@@ -109,7 +109,7 @@ class Input:
         """
         if self._parsed is None:
             return self._bytecode_error(o, message, field, (*notes, *(text for _, text in related)))
-        spans = self._parsed.places
+        spans = self._parsed.spans
         start, end = spans.get(o, (0, 0))
         more = [Note(text, spans.get(other, (None, 0))[0]) for other, text in related]
         every = (*notes, *more, *_origin(o))
@@ -139,9 +139,9 @@ class Input:
 
 
 def _parser() -> Parse:
-    from ..text.parse.parser import parse_with_places
+    from ..text.parse.parser import parse_with_spans
 
-    return parse_with_places
+    return parse_with_spans
 
 
 def _classify(data: bytes) -> tuple[Kind, str | None]:

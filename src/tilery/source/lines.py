@@ -82,9 +82,9 @@ def excerpt(loc: Loc | None) -> tuple[str, ...]:
 
 def annotate(module: Module) -> str:
     """The text of a module with the source line of its operations above them, as comments: it can be parsed again."""
-    from ..text.print.printer import show_with_places
+    from ..text.print.printer import show_with_offsets
 
-    text, starts, _ = show_with_places(module)
+    text, starts, _ = show_with_offsets(module)
     parts: list[str] = []
     last, at = None, 0
     for o, start in sorted(starts.items(), key=lambda item: item[1]):

@@ -6,7 +6,7 @@ from ..diag import TileError
 from ..ir import Op, UnknownOp, Value
 from ..ops import Module
 from ..text.print.names import Names
-from ..text.print.printer import show_with_places
+from ..text.print.printer import show_with_offsets
 
 
 class Printed:
@@ -14,7 +14,7 @@ class Printed:
 
     def __init__(self, module: Module) -> None:
         try:
-            self.text, self.starts, self.names = show_with_places(module)
+            self.text, self.starts, self.names = show_with_offsets(module)
         except TileError:  # too long to print
             self.text, self.starts, self.names = "", {}, Names(0)
 

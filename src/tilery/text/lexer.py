@@ -1,4 +1,4 @@
-"""Text to tokens. A token is its spelling; where it stands is looked up only when a message needs it."""
+"""Split text into tokens. A token is its spelling; its position is computed only when a message needs it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _PLAIN = (
     r"|@[A-Za-z_][A-Za-z0-9_$.]*+"
     rf"|@?{_STRING}"
 )
-# The empty token stands for the end, and for a character that starts no token: nothing goes on after either.
+# The empty token is the end of the text, or a character that starts no token; parsing stops at both.
 TOKEN = re.compile(rf"{SPACE}(%{SUFFIX}|[,:()=\[\]]|{_TYPE}|{_PLAIN}|)")
 PIECE = re.compile(rf"{SPACE}(%{SUFFIX}|[,:()=\[\]]|{_PLAIN}|)")
-"""Like TOKEN, with a type as the many tokens it consists of."""
+"""Like TOKEN, but a type is split into its parts."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*+\Z")
 INT_TYPE = re.compile(r"[su]?i[0-9]++\Z")
@@ -36,33 +36,51 @@ _PLAIN_ESCAPES = {b'"': b'"', b"\\": b"\\", b"n": b"\n", b"t": b"\t"}
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of a text; the last one is empty.
+    """Return the tokens of a text; the last one is empty.
 
     >>> tokens("%0 = iota : tile<8xi32> // eight")
     ['%0', '=', 'iota', ':', 'tile<8xi32>', '']
     """
     found: list[str] = TOKEN.findall(text)
-    # After a space at the end the pattern matches nothing once more.
+    # After trailing space the pattern matches the empty token twice.
     return found[:-1] if len(found) > 1 and found[-2:] == ["", ""] else found
 
 
 def pieces(text: str) -> list[str]:
-    """The tokens of a type that is one token."""
+    """Return the parts of a type that is one token."""
     return PIECE.findall(text)
 
 
 def spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, int]]:
-    """Where each token starts and ends."""
+    """Return the start and end of each token."""
     return [found.span(1) for found in pattern.finditer(text)]
 
 
 def is_word(token: str) -> bool:
-    """Whether it can be a keyword (but types that are one token are none)."""
+    """Return whether a token can be a keyword; a type that is one token cannot."""
     return _WORD.match(token) is not None
 
 
+def is_integer(token: str) -> bool:
+    """Return whether a token is a decimal or hexadecimal integer."""
+    return token[:1].isdecimal() and "." not in token
+
+
+def is_float(token: str) -> bool:
+    """Return whether a token is a number with a decimal point."""
+    return token[:1].isdecimal() and "." in token
+
+
+def integer_value(token: str) -> int:
+    """Return the value of an integer literal. Any number of more than 100 digits yields the same large value."""
+    if token[1:2] == "x":
+        return int(token, 16)
+    digits = token.lstrip("0") or "0"
+    return int(digits) if len(digits) <= 100 else 1 << 400
+
+
 def lexical_problem(text: str, start: int) -> tuple[int, str] | None:
-    """What is wrong with the character where no token starts, in MLIR's words; None at the end of the text."""
+    """Explain, in MLIR's words, why no token starts here; None at the end of the text."""
     rest = text[start : start + 2]
     if not rest:
         return None
@@ -98,7 +116,7 @@ def _string_problem(text: str, start: int) -> tuple[int, str]:
 
 
 def string_value(token: str) -> str:
-    """What a quoted string stands for; escaped bytes that are no UTF-8 become surrogate escapes.
+    """Return the value of a quoted string; escaped bytes that are not UTF-8 become surrogate escapes.
 
     >>> string_value(r'"a\\22\\C3\\A4\\n"')
     'a"ä\\n'
@@ -114,5 +132,5 @@ def string_value(token: str) -> str:
 
 
 def symbol_name(token: str) -> str:
-    """The name that `@name` or `@"any name"` refers to."""
+    """Return the name in `@name` or `@"any name"`."""
     return string_value(token[1:]) if token[1] == '"' else token[1:]

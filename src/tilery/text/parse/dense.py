@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ...attrs import Attr, Dense, OpaqueAttr
 from ...diag import Note, TileError
 from ...types import I1, NUMBERS, SCALARS, Scalar, Tile, Type, full_text, quoted
-from ..lexer import is_word
-from .cursor import Mark, is_float, is_integer
+from ..lexer import is_float, is_integer, is_word
 from .literals import float_bits, integer_bits
-from .types import skip, starts_type
-
-if TYPE_CHECKING:
-    from .attrs import AttrCursor
+from .state import Mark, Parser
+from .types import parse_type, skip, spelled, starts_type
 
 _EXPECTED = "i1 or i8 or i16 or i32 or i64 or f16 or bf16 or f32 or f64 or tf32 or f8E4M3FN or f8E5M2 or f8E8M0FNU or "
 _EXPECTED += "f4E2M1FN values"
 
 
-def float_literal(p: AttrCursor, type: Scalar, token: str, negative: bool, at: Mark) -> int:
+def float_literal(p: Parser, type: Scalar, token: str, negative: bool, at: Mark) -> int:
     """The bits of a float: a decimal literal with a point, or the bits themselves in hexadecimal."""
     if is_float(token):
         return float_bits(type, token, negative)
@@ -37,7 +33,7 @@ def float_literal(p: AttrCursor, type: Scalar, token: str, negative: bool, at: M
     return bits
 
 
-def mlir_dense(p: AttrCursor, type: Type | None) -> Attr:
+def mlir_dense(p: Parser, type: Type | None) -> Attr:
     """`dense<[1, 2]> : !cuda_tile.tile<2xi32>`, MLIR's form of a constant."""
     at, start = p.mark(), p.i
     p.i += 1
@@ -48,11 +44,11 @@ def mlir_dense(p: AttrCursor, type: Type | None) -> Attr:
     if type is None:
         p.expect(":")
         where = p.mark()
-        type = p.type()
+        type = parse_type(p)
     else:
         where = at
     if not isinstance(type, Tile):
-        return OpaqueAttr(f"{p.between(start, end - 1)} : {p.spelled(type)}")
+        return OpaqueAttr(f"{p.between(start, end - 1)} : {spelled(p, type)}")
     # Now that the type is known, the elements are read.
     after, p.i = p.i, start + 2
     made = _constant(p, type, where)
@@ -61,7 +57,7 @@ def mlir_dense(p: AttrCursor, type: Type | None) -> Attr:
     return made
 
 
-def _constant(p: AttrCursor, type: Tile, at: Mark) -> Dense:
+def _constant(p: Parser, type: Tile, at: Mark) -> Dense:
     element = type.element
     if not isinstance(element, Scalar):
         p.plain("expected floating-point, integer, or complex element type", at)
@@ -74,7 +70,7 @@ def _constant(p: AttrCursor, type: Tile, at: Mark) -> Dense:
     return Dense.of(type, values)
 
 
-def _plain_element(p: AttrCursor, type: Scalar) -> int:
+def _plain_element(p: Parser, type: Scalar) -> int:
     at, token = p.mark(), p.tok
     if token in ("true", "false"):
         p.i += 1
@@ -97,7 +93,7 @@ def _plain_element(p: AttrCursor, type: Scalar) -> int:
     return bits
 
 
-def elements(p: AttrCursor, element: Callable[[], int]) -> tuple[list[int], list[int]]:
+def elements(p: Parser, element: Callable[[], int]) -> tuple[list[int], list[int]]:
     """A number, or nested lists of numbers; the numbers in order, and the shape of the lists, innermost first."""
     values: list[int] = []
     counts: list[int] = []
@@ -125,13 +121,13 @@ def elements(p: AttrCursor, element: Callable[[], int]) -> tuple[list[int], list
             return values, shape
 
 
-def check_shape(p: AttrCursor, shape: list[int], type: Tile, at: Mark) -> None:
+def check_shape(p: Parser, shape: list[int], type: Tile, at: Mark) -> None:
     if shape and tuple(reversed(shape)) != type.shape:
         got, expected = ", ".join(map(str, reversed(shape))), ", ".join(map(str, type.shape))
         p.fail(f"inferred shape of elements literal ([{got}]) does not match type ([{expected}])", at)
 
 
-def hex_constant(p: AttrCursor, type: Tile, at: Mark) -> Dense:
+def hex_constant(p: Parser, type: Tile, at: Mark) -> Dense:
     """`"0x0102"`: the bytes of all elements."""
     where, token = p.mark(), p.tok
     p.i += 1
@@ -147,7 +143,7 @@ def hex_constant(p: AttrCursor, type: Tile, at: Mark) -> Dense:
         p.plain(f"elements hex data size is invalid for provided type: {full_text(type)}", at, error.message)
 
 
-def parse_dense(p: AttrCursor) -> Dense:
+def parse_dense(p: Parser) -> Dense:
     """`<i32: [1, 2]> : tile<2xi32>`."""
     p.expect("<")
     element = _element_type(p)
@@ -164,7 +160,7 @@ def parse_dense(p: AttrCursor) -> Dense:
     p.expect(">")
     p.expect(":")
     at = p.mark()
-    type = p.type()
+    type = parse_type(p)
     if not isinstance(type, Tile):
         p.fail(f"result #0 must be tile of {_EXPECTED}, but got {quoted(type)}", at)
     if type.element is not element:
@@ -180,20 +176,20 @@ def parse_dense(p: AttrCursor) -> Dense:
     return Dense.of(type, values)
 
 
-def _element_type(p: AttrCursor) -> Scalar:
+def _element_type(p: Parser) -> Scalar:
     message = f"expect element type to be one of {_EXPECTED}, but got "
     token = p.toks[p.i]
     known = token == "token" or token in SCALARS or starts_type(token)
     if is_word(token) and p.toks[p.i + 1] != "<" and not known:
         p.i += 1
         p.fail(f"{message}'<<NULL TYPE>>'", None, p.second(f"unknown type: {token}"))
-    element = p.type()
+    element = parse_type(p)
     if not isinstance(element, Scalar) or element not in NUMBERS:
         p.fail(message + quoted(element))
     return element
 
 
-def _integer(p: AttrCursor, type: Scalar) -> int:
+def _integer(p: Parser, type: Scalar) -> int:
     token = p.toks[p.i]
     if token.isdecimal() and len(token) < 3 and int(token) < 1 << type.bits:
         p.i += 1
@@ -213,7 +209,7 @@ def _integer(p: AttrCursor, type: Scalar) -> int:
     return int(value != 0) if type is I1 else value & (1 << type.bits) - 1
 
 
-def _float(p: AttrCursor, type: Scalar) -> int:
+def _float(p: Parser, type: Scalar) -> int:
     negative = p.accept("-")
     at, token = p.mark(), p.toks[p.i]
     bits = float_literal(p, type, token, negative, at)

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...attrs import ArrayAttr, Bounded, DivBy, IntAttr, SameElements, StrAttr, SymbolRef
 from ...declare.fields import AttrKind, Field
 from ...types import I1, I32, I64, Scalar, Type, quoted
 from ..format import AnyOrder, AttrDict, Blank, Group, Literal, Piece, Use
-from ..lexer import is_word
-from .attrs import PREDICATES
-from .cursor import is_integer
+from ..lexer import is_integer, is_word
+from .attributes import parse_attribute, parse_dictionary, parse_hints
 from .dense import parse_dense
 from .keywords import angle, keyword, rounding, visibility
-
-if TYPE_CHECKING:
-    from .parser import Parser
-    from .state import State
-
-Step = Callable[["Parser", "State"], None]
-"""Reads one piece into the state of an operation."""
+from .leaves import PREDICATES
+from .names import parse_operand, parse_operands, parse_symbol_name
+from .state import OperationState, Parser, PieceParser
+from .types import parse_type, parse_types
 
 
-def steps_of(pieces: tuple[Piece, ...]) -> list[Step]:
+def piece_parsers(pieces: tuple[Piece, ...]) -> list[PieceParser]:
     by_hand = any(isinstance(piece, Use) and piece.kind == "index-types" for piece in pieces)
-    return [made for piece in pieces if (made := step_of(piece, by_hand)) is not None]
+    return [made for piece in pieces if (made := piece_parser(piece, by_hand)) is not None]
 
 
-def step_of(piece: Piece, by_hand: bool = False) -> Step | None:
+def piece_parser(piece: Piece, by_hand: bool = False) -> PieceParser | None:
     match piece:
         case Blank():
             return None
@@ -51,17 +47,17 @@ def is_keyword(text: str) -> bool:
     return text[0].isalpha()
 
 
-def _literal(text: str) -> Step:
+def _literal(text: str) -> PieceParser:
     if is_keyword(text):
 
-        def word(p: Parser, s: State) -> None:
+        def word(p: Parser, s: OperationState) -> None:
             if p.toks[p.i] != text:
                 p.fail(f"expected '{text}'")
             p.i += 1
 
         return word
 
-    def mark(p: Parser, s: State) -> None:
+    def mark(p: Parser, s: OperationState) -> None:
         if p.toks[p.i] != text:
             p.wrong(f"expected '{text}'")
         p.i += 1
@@ -89,11 +85,11 @@ def starts(pieces: tuple[Piece, ...], by_hand: bool = False) -> Callable[[str], 
     raise TypeError(f"a group cannot start with {first}")
 
 
-def _group(pieces: tuple[Piece, ...], anchor: Field, by_hand: bool) -> Step:
-    here, inner = starts(pieces, by_hand), steps_of(pieces)
+def _group(pieces: tuple[Piece, ...], anchor: Field, by_hand: bool) -> PieceParser:
+    here, inner = starts(pieces, by_hand), piece_parsers(pieces)
     flag = anchor.attr if anchor.kind is AttrKind.FLAG else ""
 
-    def group(p: Parser, s: State) -> None:
+    def group(p: Parser, s: OperationState) -> None:
         if here(p.toks[p.i]):
             if flag:
                 s.values[flag] = True
@@ -103,10 +99,12 @@ def _group(pieces: tuple[Piece, ...], anchor: Field, by_hand: bool) -> Step:
     return group
 
 
-def _any_order(groups: tuple[Group, ...]) -> Step:
-    clauses = {g.pieces[0].text: (g.anchor, steps_of(g.pieces)) for g in groups if isinstance(g.pieces[0], Literal)}
+def _any_order(groups: tuple[Group, ...]) -> PieceParser:
+    clauses = {
+        g.pieces[0].text: (g.anchor, piece_parsers(g.pieces)) for g in groups if isinstance(g.pieces[0], Literal)
+    }
 
-    def clause(p: Parser, s: State) -> None:
+    def clause(p: Parser, s: OperationState) -> None:
         seen: set[str] = set()
         while (token := p.toks[p.i]) in clauses:
             if token in seen:
@@ -120,14 +118,14 @@ def _any_order(groups: tuple[Group, ...]) -> Step:
     return clause
 
 
-def _attr_dict(keyword: bool) -> Step:
-    def plain(p: Parser, s: State) -> None:
+def _attr_dict(keyword: bool) -> PieceParser:
+    def plain(p: Parser, s: OperationState) -> None:
         if p.toks[p.i] == "{":
-            s.attributes(p)
+            s.attrs.update(parse_dictionary(p))
 
-    def named(p: Parser, s: State) -> None:
+    def named(p: Parser, s: OperationState) -> None:
         if p.accept("attributes"):
-            s.attributes(p)
+            s.attrs.update(parse_dictionary(p))
 
     return named if keyword else plain
 
@@ -135,66 +133,66 @@ def _attr_dict(keyword: bool) -> Step:
 # ---------------------------------------------------------------- operands and types
 
 
-def _value(f: Field) -> Step:
+def _value(f: Field) -> PieceParser:
     if f.role != "operand":
         return _PLAIN[f.kind](f)
     name = f.name
     if f.arity == "one":
 
-        def one(p: Parser, s: State) -> None:
-            s.uses[name] = [p.operand()]
+        def one(p: Parser, s: OperationState) -> None:
+            s.uses[name] = [parse_operand(p)]
 
         return one
 
     if f.arity == "opt":
 
-        def optional(p: Parser, s: State) -> None:
+        def optional(p: Parser, s: OperationState) -> None:
             if p.toks[p.i][:1] == "%":
-                s.uses[name] = [p.operand()]
+                s.uses[name] = [parse_operand(p)]
 
         return optional
 
-    def several(p: Parser, s: State) -> None:
+    def several(p: Parser, s: OperationState) -> None:
         if p.toks[p.i][:1] == "%":
-            s.uses[name] = p.operands()
+            s.uses[name] = parse_operands(p)
 
     return several
 
 
-def _type(f: Field) -> Step:
+def _type(f: Field) -> PieceParser:
     name = f.name
     if f.arity == "var":
 
-        def several(p: Parser, s: State) -> None:
-            s.types[name] = p.types()
+        def several(p: Parser, s: OperationState) -> None:
+            s.types[name] = parse_types(p)
 
         return several
 
-    def one(p: Parser, s: State) -> None:
-        s.types[name] = [p.type()]
+    def one(p: Parser, s: OperationState) -> None:
+        s.types[name] = [parse_type(p)]
 
-    def marked(p: Parser, s: State) -> None:
+    def marked(p: Parser, s: OperationState) -> None:
         s.type_marks[name] = p.mark()
-        s.types[name] = [p.type()]
+        s.types[name] = [parse_type(p)]
 
     return marked if "view" in f.kind.text.lower() else one
 
 
-def _index_types(f: Field) -> Step:
+def _index_types(f: Field) -> PieceParser:
     """The types of indices after a comma; one stands for all."""
     name = f.name
 
-    def step(p: Parser, s: State) -> None:
+    def step(p: Parser, s: OperationState) -> None:
         types: list[Type] = []
         s.type_marks[name] = (p.i + 1, -1)
         while p.accept(","):
-            types.append(p.type())
+            types.append(parse_type(p))
         s.types[name] = types * len(s.uses.get(name, ())) if len(types) == 1 else types
 
     return step
 
 
-def check_index_types(p: Parser, s: State, name: str) -> None:
+def check_index_types(p: Parser, s: OperationState, name: str) -> None:
     """As many types as indices; NVIDIA's parser says so only at the end of the operation."""
     count, types = len(s.uses.get(name, ())), s.types[name]
     if count and not types:
@@ -203,12 +201,12 @@ def check_index_types(p: Parser, s: State, name: str) -> None:
         p.fail(f"expected {count} index types, got {len(types)}", s.type_marks[name])
 
 
-def _splat(f: Field) -> Step:
+def _splat(f: Field) -> PieceParser:
     """One type for all results; how many there are follows from the type of the operand."""
     name = f.name
 
-    def step(p: Parser, s: State) -> None:
-        shown = p.type()
+    def step(p: Parser, s: OperationState) -> None:
+        shown = parse_type(p)
         source = s.opdef.operands[0]
         given = s.types[source.name][0]
         if not source.kind.ok(given):
@@ -223,15 +221,15 @@ def _splat(f: Field) -> Step:
 # ---------------------------------------------------------------- attributes
 
 
-def _number(type: Scalar) -> Callable[[Field], Step]:
-    def make(f: Field) -> Step:
-        def step(p: Parser, s: State) -> None:
+def _number(type: Scalar) -> Callable[[Field], PieceParser]:
+    def make(f: Field) -> PieceParser:
+        def step(p: Parser, s: OperationState) -> None:
             at, token = p.mark(), p.toks[p.i]
             if is_integer(token) and p.toks[p.i + 1] != ":" and len(token) < 9 and token[1:2] != "x":
                 p.i += 1
                 s.values[f.attr] = int(token)
                 return
-            attr = p.attribute(type)
+            attr = parse_attribute(p, type)
             if not isinstance(attr, IntAttr):
                 p.fail("invalid kind of attribute specified", at)
             s.values[f.attr] = bool(attr.bits) if type is I1 else attr.value
@@ -241,13 +239,13 @@ def _number(type: Scalar) -> Callable[[Field], Step]:
     return make
 
 
-def _of_class(cls: type[Any], get: Callable[[Any], Any]) -> Callable[[Field], Step]:
+def _of_class(cls: type[Any], get: Callable[[Any], Any]) -> Callable[[Field], PieceParser]:
     """An attribute in MLIR's syntax that must be of this class."""
 
-    def make(f: Field) -> Step:
-        def step(p: Parser, s: State) -> None:
+    def make(f: Field) -> PieceParser:
+        def step(p: Parser, s: OperationState) -> None:
             at = p.mark()
-            attr = p.attribute(I64)
+            attr = parse_attribute(p, I64)
             if not isinstance(attr, cls):
                 p.fail("invalid kind of attribute specified", at)
             s.values[f.attr] = get(attr)
@@ -257,29 +255,29 @@ def _of_class(cls: type[Any], get: Callable[[Any], Any]) -> Callable[[Field], St
     return make
 
 
-def _symbol_name(f: Field) -> Step:
-    def step(p: Parser, s: State) -> None:
-        s.values[f.attr] = p.symbol_name()
+def _symbol_name(f: Field) -> PieceParser:
+    def step(p: Parser, s: OperationState) -> None:
+        s.values[f.attr] = parse_symbol_name(p)
 
     return step
 
 
-def _int_list(f: Field) -> Step:
-    def step(p: Parser, s: State) -> None:
+def _int_list(f: Field) -> PieceParser:
+    def step(p: Parser, s: OperationState) -> None:
         p.expect("[")
         s.values[f.attr] = tuple(p.listed("]", lambda: p.integer(32)))
 
     return step
 
 
-def _hints(f: Field) -> Step:
-    def step(p: Parser, s: State) -> None:
-        s.values[f.attr] = p.hints()
+def _hints(f: Field) -> PieceParser:
+    def step(p: Parser, s: OperationState) -> None:
+        s.values[f.attr] = parse_hints(p)
 
     return step
 
 
-_PLAIN: dict[AttrKind, Callable[[Field], Step]] = {
+_PLAIN: dict[AttrKind, Callable[[Field], PieceParser]] = {
     AttrKind.I64: _number(I64),
     AttrKind.I32: _number(I32),
     AttrKind.BOOL: _number(I1),
@@ -295,14 +293,14 @@ _PLAIN: dict[AttrKind, Callable[[Field], Step]] = {
 # ---------------------------------------------------------------- forms of their own
 
 
-def _predicate(f: Field) -> Step:
-    def step(p: Parser, s: State) -> None:
+def _predicate(f: Field) -> PieceParser:
+    def step(p: Parser, s: OperationState) -> None:
         at, token = p.mark(), p.toks[p.i]
         if token in PREDICATES:
             p.i += 1
             s.values[f.attr] = PREDICATES[token](p)
         elif token[:1] in ("#", '"', "[", "{", "@", "-", "!", "(") or token[:1].isdecimal():
-            attr = p.attribute()
+            attr = parse_attribute(p)
             if not isinstance(attr, (DivBy, SameElements, Bounded)):
                 p.fail("expected assume predicate attribute", at)
             s.values[f.attr] = attr
@@ -316,7 +314,7 @@ def _predicate(f: Field) -> Step:
     return step
 
 
-def _inbounds(f: Field) -> Step:
+def _inbounds(f: Field) -> PieceParser:
     def flag(p: Parser) -> bool:
         token = p.toks[p.i]
         if token not in ("true", "false"):
@@ -324,7 +322,7 @@ def _inbounds(f: Field) -> Step:
         p.i += 1
         return token == "true"
 
-    def step(p: Parser, s: State) -> None:
+    def step(p: Parser, s: OperationState) -> None:
         if p.accept("inbounds"):
             p.expect("=")
             p.expect("[")
@@ -333,8 +331,8 @@ def _inbounds(f: Field) -> Step:
     return step
 
 
-def _dense(f: Field) -> Step:
-    def step(p: Parser, s: State) -> None:
+def _dense(f: Field) -> PieceParser:
+    def step(p: Parser, s: OperationState) -> None:
         value = parse_dense(p)
         s.values[f.attr] = value
         for out in s.opdef.outs:
@@ -343,7 +341,7 @@ def _dense(f: Field) -> Step:
     return step
 
 
-_KINDS: dict[str, Callable[[Field], Step]] = {
+_KINDS: dict[str, Callable[[Field], PieceParser]] = {
     "": _value,
     "type": _type,
     "keyword": keyword,

@@ -14,12 +14,13 @@ from ...declare.operation import OpDef
 from ...diag import TileError
 from ...ir import Block, Op, Value
 from ...types import GatherScatterView, PartitionView, StridedView, Type, quoted
-from ..custom import FORMS
 from ..format import Blank, Group, Literal, Piece, Use, pieces_of
 from ..print.parts import DIALECT
-from .fields import check_index_types, starts, step_of, steps_of
-from .parser import Parser
-from .state import Body, Build, Region, State
+from .custom import FORMS
+from .fields import check_index_types, piece_parser, piece_parsers, starts
+from .names import resolve
+from .regions import parse_arguments
+from .state import Body, Build, OperationState, Parser, Region
 from .values import mismatch, value_of
 
 Parse = Callable[[Parser, int], Op | Body]
@@ -29,15 +30,15 @@ def form_of(opdef: OpDef) -> Parse:
     """A function that reads what stands behind the operation's name."""
     if opdef.cls in FORMS:
         custom, make = FORMS[opdef.cls], builder(opdef)
-        return lambda p, at: custom.parse(State(opdef, make), p, at)
+        return lambda p, at: custom(OperationState(opdef, make), p, at)
     pieces = pieces_of(opdef.cls)
     build = builder(opdef)
     if opdef.regions:
-        return lambda p, at: _with_regions(p, at, State(opdef, build, pieces))
-    steps = steps_of(pieces)
+        return lambda p, at: _with_regions(p, at, OperationState(opdef, build, pieces))
+    steps = piece_parsers(pieces)
 
     def parse(p: Parser, at: int) -> Op:
-        s = State(opdef, build, pieces)
+        s = OperationState(opdef, build, pieces)
         for step in steps:
             step(p, s)
         return build(p, s, at)
@@ -48,12 +49,12 @@ def form_of(opdef: OpDef) -> Parse:
 # ---------------------------------------------------------------- formats with regions
 
 
-def _with_regions(p: Parser, at: int, s: State) -> Body:
+def _with_regions(p: Parser, at: int, s: OperationState) -> Body:
     yield from _walk(p, s, s.pieces, at)
     return s.build(p, at)
 
 
-def _walk(p: Parser, s: State, pieces: tuple[Piece, ...], at: int) -> Generator[Region, Block | None, None]:
+def _walk(p: Parser, s: OperationState, pieces: tuple[Piece, ...], at: int) -> Generator[Region, Block | None, None]:
     for piece in pieces:
         match piece:
             case Blank():
@@ -62,18 +63,18 @@ def _walk(p: Parser, s: State, pieces: tuple[Piece, ...], at: int) -> Generator[
                 block = yield Region(number=s.opdef.regions.index(f))
                 s.values[f.attr] = s.terminated(p, block, at)
             case Use("arguments", f):
-                s.values[f.attr] = yield Region(p.arguments(), s.opdef.regions.index(f))
+                s.values[f.attr] = yield Region(parse_arguments(p), s.opdef.regions.index(f))
             case Group(inner):
                 if _starts(inner)(p.tok):
                     yield from _walk(p, s, inner, at)
             case _:
-                step = _step_of(piece)
+                step = _piece_parser(piece)
                 assert step is not None
                 step(p, s)
 
 
 _starts = cache(starts)
-_step_of = cache(step_of)
+_piece_parser = cache(piece_parser)
 
 
 # ---------------------------------------------------------------- putting an operation together
@@ -132,15 +133,15 @@ def builder(opdef: OpDef) -> Build:
     pair = alike(pieces)
     cls, new = opdef.cls, object.__new__
 
-    def build(p: Parser, s: State, at: int) -> Op:
+    def build(p: Parser, s: OperationState, at: int) -> Op:
         o = new(cls)
         o.loc = o.extra = None
         if indexed:
             check_index_types(p, s, indexed)
         if pair is not None:
             _tell_apart(s, *pair)
-        for name, resolve in operands:
-            setattr(o, name, resolve(p, s, at))
+        for name, find in operands:
+            setattr(o, name, find(p, s, at))
         values = s.values
         if s.attrs:
             take_attributes(p, s, o, at)
@@ -173,7 +174,7 @@ def alike(pieces: tuple[Piece, ...]) -> tuple[Field, Field] | None:
     return (groups[0], groups[1]) if len(groups) > 1 else None
 
 
-def _tell_apart(s: State, first: Field, second: Field) -> None:
+def _tell_apart(s: OperationState, first: Field, second: Field) -> None:
     """A single value is the first of the two, unless only the second may have its type."""
     types = s.types.get(first.name, [])
     if second.name not in s.uses and len(types) == 1 and not first.kind.ok(types[0]) and second.kind.ok(types[0]):
@@ -186,22 +187,22 @@ def no_block(p: Parser, opdef: OpDef, f: Field, at: int) -> NoReturn:
     p.plain(f"'{DIALECT}{opdef.mnemonic}' op {what}", (at, -1))
 
 
-def _operand(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, State, int], Any]]:
+def _operand(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, OperationState, int], Any]]:
     """The slot of an operand, and a function that finds its value."""
     name, source, only, viewed = f.name, f.name if typing.own else typing.same, typing.only, typing.viewed
 
-    def shown(p: Parser, s: State, at: int) -> Any:
-        return p.resolve(s.uses[name][0], s.types[source][0])
+    def shown(p: Parser, s: OperationState, at: int) -> Any:
+        return resolve(p, s.uses[name][0], s.types[source][0])
 
-    def fixed(p: Parser, s: State, at: int) -> Any:
+    def fixed(p: Parser, s: OperationState, at: int) -> Any:
         assert only is not None
-        return p.resolve(s.uses[name][0], only)
+        return resolve(p, s.uses[name][0], only)
 
-    def tensor(p: Parser, s: State, at: int) -> Any:
+    def tensor(p: Parser, s: OperationState, at: int) -> Any:
         assert viewed is not None
-        return p.resolve(s.uses[name][0], _tensor(p, s, viewed))
+        return resolve(p, s.uses[name][0], _tensor(p, s, viewed))
 
-    def several(p: Parser, s: State, at: int) -> Any:
+    def several(p: Parser, s: OperationState, at: int) -> Any:
         uses = s.uses.get(name, [])
         types = s.types.get(source, []) if only is None else [only] * len(uses)
         if typing.same:
@@ -210,7 +211,7 @@ def _operand(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, State, in
             what = f"got {len(uses)} operands and {len(types)} types"
             where = uses[0][1] if uses else at
             p.fail(f"number of operands and types do not match: {what}", (where, -1))
-        values = tuple([p.resolve(use, type) for use, type in zip(uses, types)])
+        values = tuple([resolve(p, use, type) for use, type in zip(uses, types)])
         return values if f.arity == "var" else values[0] if values else None
 
     if f.arity != "one":
@@ -218,7 +219,7 @@ def _operand(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, State, in
     return f.attr, tensor if viewed is not None else fixed if only is not None else shown
 
 
-def _tensor(p: Parser, s: State, view: Field) -> Type:
+def _tensor(p: Parser, s: OperationState, view: Field) -> Type:
     """The type of the tensor that a view's type names."""
     type = s.types[view.name][0]
     if not view.kind.ok(type):
@@ -228,21 +229,21 @@ def _tensor(p: Parser, s: State, view: Field) -> Type:
     return type.tensor_view
 
 
-def _result(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, State, Op, int], Any]]:
+def _result(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, OperationState, Op, int], Any]]:
     """The slot of a result, and a function that makes its value."""
     source, only = f.name if typing.own else typing.same, typing.only
 
-    def shown(p: Parser, s: State, o: Op, at: int) -> Any:
+    def shown(p: Parser, s: OperationState, o: Op, at: int) -> Any:
         return Value(s.types[source][0], o)
 
-    def fixed(p: Parser, s: State, o: Op, at: int) -> Any:
+    def fixed(p: Parser, s: OperationState, o: Op, at: int) -> Any:
         assert only is not None
         return Value(only, o)
 
-    def inferred(p: Parser, s: State, o: Op, at: int) -> Any:
+    def inferred(p: Parser, s: OperationState, o: Op, at: int) -> Any:
         return Value(_inferred(p, o, f, at), o)
 
-    def several(p: Parser, s: State, o: Op, at: int) -> Any:
+    def several(p: Parser, s: OperationState, o: Op, at: int) -> Any:
         return tuple([Value(type, o) for type in s.types.get(source, [])])
 
     if f.arity == "var":
@@ -259,7 +260,7 @@ def _inferred(p: Parser, o: Op, f: Field, at: int) -> Type:
     return made
 
 
-def take_attributes(p: Parser, s: State, o: Op, at: int) -> None:
+def take_attributes(p: Parser, s: OperationState, o: Op, at: int) -> None:
     """Attributes from a dictionary: those that are the operation's own are its fields, the others discardable."""
     own = {f.name: f for f in s.opdef.attrs}
     extra: dict[str, Attr] = {}

@@ -13,9 +13,11 @@ from ...types import I32, Function, Type
 from ..lexer import string_value
 from ..print.attributes import attr_text
 from ..print.parts import DIALECT
+from .attributes import parse_attribute, parse_dictionary
 from .forms import no_block
-from .parser import Parser
-from .state import Body, Operand, Region
+from .names import parse_operands, parse_symbol_name, resolve
+from .state import Body, Operand, Parser, Region
+from .types import parse_type
 from .values import mismatch, value_of
 
 _COUNTS = {0: "zero", 1: "one"}
@@ -26,9 +28,9 @@ def builtin_module(p: Parser, at: int) -> Body:
     p.op = "builtin.module"
     extra: dict[str, Attr] = {}
     if p.tok[:1] == "@":
-        extra["sym_name"] = StrAttr(p.symbol_name())
+        extra["sym_name"] = StrAttr(parse_symbol_name(p))
     if p.accept("attributes"):
-        extra |= p.dictionary()
+        extra |= parse_dictionary(p)
     block = yield Region()
     o = UnknownOp("builtin.module", regions=(block or Block(),))
     o.extra = extra or None
@@ -49,16 +51,16 @@ def generic(p: Parser) -> Body:
             "-allow-unregistered-dialect with the MLIR tool used"
         )
     p.expect("(", " to start operand list")
-    uses = [] if p.tok == ")" else p.operands()
+    uses = [] if p.tok == ")" else parse_operands(p)
     p.expect(")", " to end operand list")
     if p.tok == "[":
         p.plain("successors in non-terminator")
     properties: Attr = DictAttr()
     if p.accept("<"):
-        properties = p.attribute()
+        properties = parse_attribute(p)
         p.expect(">", " to close properties")
     blocks = yield from _regions(p, name)
-    attrs = p.dictionary() if p.tok == "{" else {}
+    attrs = parse_dictionary(p) if p.tok == "{" else {}
     operands, types = _typed(p, uses)
     opdef = _known(p, name)
     if opdef is None:
@@ -83,13 +85,13 @@ def _typed(p: Parser, uses: list[Operand]) -> tuple[list[Value], tuple[Type, ...
     """`: (types) -> types`: the operands, and the types of the results."""
     p.expect(":", " followed by operation type")
     at = p.mark()
-    type = p.type()
+    type = parse_type(p)
     if not isinstance(type, Function):
         p.plain("expected function type", at)
     if len(type.params) != len(uses):
         plural = "" if len(uses) == 1 else "s"
         p.plain(f"expected {len(uses)} operand type{plural} but had {len(type.params)}", at)
-    return [p.resolve(use, t) for use, t in zip(uses, type.params)], type.results
+    return [resolve(p, use, t) for use, t in zip(uses, type.params)], type.results
 
 
 def _known(p: Parser, name: str) -> OpDef | None:

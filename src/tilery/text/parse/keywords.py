@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...attrs import MemoryOrderingSemantics, RoundingMode, SymbolVisibility
 from ...declare.fields import Field
 from ..format import Use
-from .attrs import EnumAttr, enum_member
-
-if TYPE_CHECKING:
-    from .parser import Parser
-    from .state import State
-
-Step = Callable[["Parser", "State"], None]
+from .attributes import parse_attribute
+from .leaves import EnumAttr, enum_member
+from .state import OperationState, Parser, PieceParser
 
 IEEE = (RoundingMode.NEAREST_EVEN, RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF)
 
@@ -23,14 +19,14 @@ def _braced(members: Any) -> str:
     return "{" + ", ".join(f"'{m.text}'" for m in members) + "}"
 
 
-def keyword(f: Field) -> Step:
+def keyword(f: Field) -> PieceParser:
     """The bare word of an enum. NVIDIA's wording of what is expected depends on how their parser was made."""
     assert f.enum is not None
     members = {m.text: m for m in f.enum}
     wrong = _WORDINGS.get(f.name, _plain_wording)
     scope = f.name == "memory_scope"
 
-    def step(p: Parser, s: State) -> None:
+    def step(p: Parser, s: OperationState) -> None:
         token = p.toks[p.i]
         member = members.get(token)
         if member is None:
@@ -48,7 +44,7 @@ def keyword(f: Field) -> Step:
     return step
 
 
-def by_hand(s: State) -> bool:
+def by_hand(s: OperationState) -> bool:
     """Whether NVIDIA parses the operation by hand."""
     return any(isinstance(piece, Use) and piece.kind == "index-types" for piece in s.pieces)
 
@@ -59,17 +55,17 @@ def _two_errors(p: Parser, message: str) -> None:
     p.fail(message, None, *first)
 
 
-def _signedness(p: Parser, s: State, f: Field) -> None:
+def _signedness(p: Parser, s: OperationState, f: Field) -> None:
     _two_errors(p, "expected signedness to be one of: {'signed', 'unsigned'}")
 
 
-def _comparison(p: Parser, s: State, f: Field) -> None:
+def _comparison(p: Parser, s: OperationState, f: Field) -> None:
     assert f.enum is not None
     members = sorted(f.enum, key=lambda m: m.text) if len(f.enum) == 2 else f.enum
     _two_errors(p, f"expected '{f.name}' to be one of: {_braced(members)}")
 
 
-def _memory(p: Parser, s: State, f: Field) -> None:
+def _memory(p: Parser, s: OperationState, f: Field) -> None:
     """In the operations on views, which NVIDIA parses by hand, in two ways."""
     if not by_hand(s):
         _plain_wording(p, s, f)
@@ -84,11 +80,11 @@ def _memory(p: Parser, s: State, f: Field) -> None:
     p.fail(f'invalid {f.name} attribute specification. Got "{token}" but expect one of: {allowed}', None, *first)
 
 
-def _reduces(s: State) -> bool:
+def _reduces(s: OperationState) -> bool:
     return any(f.name == "mode" for f in s.opdef.attrs)
 
 
-def _no_scope(p: Parser, s: State, token: str) -> None:
+def _no_scope(p: Parser, s: OperationState, token: str) -> None:
     """A weak access has no scope; of the reduction the verifier says so."""
     if s.values["memory_ordering_semantics"] is MemoryOrderingSemantics.WEAK and not _reduces(s):
         p.fail(
@@ -97,7 +93,7 @@ def _no_scope(p: Parser, s: State, token: str) -> None:
         )
 
 
-def _mode(p: Parser, s: State, f: Field) -> None:
+def _mode(p: Parser, s: OperationState, f: Field) -> None:
     if not by_hand(s):
         _plain_wording(p, s, f)
     if not p.is_word():
@@ -105,7 +101,7 @@ def _mode(p: Parser, s: State, f: Field) -> None:
     p.fail(f"unknown atomic RMW mode: '{p.tok}'; expected one of: {', '.join(m.text for m in f.only)}")
 
 
-def _plain_wording(p: Parser, s: State, f: Field) -> None:
+def _plain_wording(p: Parser, s: OperationState, f: Field) -> None:
     assert f.enum is not None
     allowed = ", ".join(m.text for m in f.enum)
     p.fail(
@@ -125,13 +121,13 @@ _WORDINGS: dict[str, Callable[[Any, Any, Field], None]] = {
 }
 
 
-def angle(f: Field) -> Step:
+def angle(f: Field) -> PieceParser:
     enum = f.enum
     assert enum is not None
 
-    def step(p: Parser, s: State) -> None:
+    def step(p: Parser, s: OperationState) -> None:
         if p.toks[p.i][:1] == "#":
-            at, attr = p.mark(), p.attribute()
+            at, attr = p.mark(), parse_attribute(p)
             if not isinstance(attr, EnumAttr) or not isinstance(attr.member, enum):
                 p.fail("invalid kind of attribute specified", at)
             s.values[f.attr] = attr.member
@@ -156,13 +152,13 @@ def rounding_modes(f: Field) -> set[RoundingMode]:
     return fine
 
 
-def rounding(f: Field) -> Step:
+def rounding(f: Field) -> PieceParser:
     listed = ", ".join(f"'{m.text}'" for m in f.only or IEEE)
     strict = _strict(f)
     taken = {m.text: m for m in RoundingMode}
     fine = rounding_modes(f)
 
-    def step(p: Parser, s: State) -> None:
+    def step(p: Parser, s: OperationState) -> None:
         if p.toks[p.i] != "rounding":
             s.values[f.attr] = f.default
             return
@@ -178,10 +174,10 @@ def rounding(f: Field) -> Step:
     return step
 
 
-def visibility(f: Field) -> Step:
+def visibility(f: Field) -> PieceParser:
     members = {m.text: m for m in SymbolVisibility}
 
-    def step(p: Parser, s: State) -> None:
+    def step(p: Parser, s: OperationState) -> None:
         member = members.get(p.toks[p.i])
         if member is not None:
             p.i += 1

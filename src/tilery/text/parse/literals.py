@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ...floats.formats import nearest
 from ...types import Scalar
-from .cursor import integer_value
+from ..lexer import integer_value
 
 # More digits cannot change how a number is rounded, except that there are more.
 _DIGITS = 1200

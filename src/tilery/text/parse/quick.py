@@ -1,12 +1,13 @@
-"""Text -> operations, the fast path: canonical lines by one regular expression each, all others piece by piece.
+"""The fast path of the parser: each canonical line by one regular expression, everything else piece by piece.
 
-It never reports an error. Where anything is wrong, or looks at places in the text, the whole text is read once more by
-the piecewise parser alone, whose answer counts.
+It reports no errors. If anything is wrong, or needs a position in the text, it gives up, and the piecewise parser reads
+the whole text again.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from ...attrs import DILexicalBlock, DILoc, DISubprogram, FileLineCol, Loc
@@ -18,11 +19,11 @@ from ...types import Type
 from ..format import Piece
 from ..lexer import BLANKS, SPACE, SUFFIX, TOKEN, tokens
 from ..print.parts import DIALECT
-from .cursor import Mark
-from .fields import Step
-from .parser import Parser
-from .quick_forms import QuickForm, bind_of, is_bound
-from .state import State
+from .attributes import set_alias
+from .operations import close_region, finish, parse_item
+from .quick_forms import QuickForm, bind_of
+from .state import OperationState, Parser, PieceParser, Syntax
+from .types import parse_type, parse_types
 
 # The results of an op, at most two, and its name.
 _HEAD = re.compile(
@@ -35,202 +36,153 @@ _ALIAS = re.compile(
 )
 _END = re.compile(rf"{SPACE}\}}(?: loc\((#[A-Za-z_][A-Za-z0-9_]*+)\))?+[ ]*+\n(?!{SPACE}(?:else|loc|attributes|\{{))")
 _REMEMBERED = 256
-"""Texts of attributes that are longer are read each time."""
-_PATIENCE = 20
-"""How many ops of a kind are read piece by piece before the fast path for them is made."""
+"""Attributes with a longer text are parsed each time."""
 _LINES = 32
-"""An operation of more lines, up to its first region, is for the piecewise parser."""
-
-
+"""Operations that take more lines up to their first region make the fast path give up."""
 _SPARE = 10_000
-"""How many characters more than the text has may be read a second time."""
+"""How many characters, beyond the length of the text, may be tokenized a second time."""
 _AHEAD = 8
-"""How many tokens behind a line with `else` are looked at: as many as an empty region and a location take."""
+"""How many tokens to look at after a line with `else`: as many as an empty region and a location take."""
 
 
-class _Known(dict[str, Any]):
-    """What the texts of an attribute, or of types, stand for; KeyError where the piecewise parser refuses one."""
-
-    def __init__(self, parser: QuickParser, step: Step | None, name: str, opdef: OpDef, pieces: tuple[Piece, ...]):
-        super().__init__()
-        self.parser, self.step, self.name, self.opdef, self.pieces = parser, step, name, opdef, pieces
-
-    def __missing__(self, text: str) -> Any:
-        p = self.parser
-        p.toks, p.i = tokens(text.lstrip(" ,") if self.step is None else text), 0
-        try:
-            if self.step is None:
-                value: Any = tuple(p.types()) if text else ()
-            else:
-                s = State(self.opdef, _no_build, self.pieces)
-                self.step(p, s)
-                value = s.values[self.name]
-        except (GiveUp, IndexError, TileError):
-            raise KeyError(text) from None
-        if p.i < len(p.toks) - 1:
-            raise KeyError(text)
-        if len(text) <= _REMEMBERED:
-            self[text] = value
-        return value
+def quick_parse(text: str, forms: Mapping[str, Syntax], testing: bool) -> Block | None:
+    """Return a block of the top-level operations, or None if the piecewise parser must read the text."""
+    p = Parser(text, [], forms, testing=testing)
+    p.has_positions = False
+    p.types = _Types(p)
+    try:
+        _parse_lines(p)
+        finish(p)
+    except (GiveUp, TileError, IndexError, KeyError):
+        return None
+    return p.scopes[0].block
 
 
-def _no_build(p: Parser, s: State, at: int) -> NoReturn:
-    raise GiveUp
-
-
-class QuickParser(Parser):
-    """The piecewise parser with few tokens at a time, and a fast path beside it."""
-
-    def __init__(self, text: str, testing: bool) -> None:
-        super().__init__(text, "", False, testing, toks=[])
-        self.seen = _Types(self)
-        self.spare = len(text) + _SPARE
-
-    def span(self, mark: Mark | None = None) -> NoReturn:
-        """Places are looked up for messages, and for texts that are kept as they are."""
-        raise GiveUp
-
-    def known(self, step: Step | None, name: str, opdef: OpDef, pieces: tuple[Piece, ...]) -> _Known:
-        """A memory for one piece of an op."""
-        return _Known(self, step, name, opdef, pieces)
-
-    def run(self) -> Block:
-        """Parse everything; the operations outside of all others. Raises GiveUp."""
-        try:
-            self._lines()
-            self._finalize()
-        except (TileError, IndexError, KeyError):
-            raise GiveUp from None
-        return self.scopes[0].block
-
-    def _lines(self) -> None:
-        text, head, forms = self.text, _HEAD.match, _Forms(self)
-        at, scope = 0, self.scopes[0]
-        ops, names = scope.block.ops, scope.names
-        while True:
-            found = head(text, at)
-            if found is not None:
-                name, second, word = found.groups()
-                form = forms[word]
-                if form is not None and (end := form(text, found.end(), name, second, ops, names)):
-                    at = end
-                    continue
-            elif (end := self._end(at)) or (end := self._alias(at)):
+def _parse_lines(p: Parser) -> None:
+    text, head, forms = p.text, _HEAD.match, _Forms(p)
+    spare = len(text) + _SPARE
+    at, scope = 0, p.scopes[0]
+    ops, names = scope.block.ops, scope.names
+    while True:
+        found = head(text, at)
+        if found is not None:
+            name, second, word = found.groups()
+            form = forms[word]
+            if form is not None and (end := form(text, found.end(), name, second, ops, names)):
                 at = end
-                scope = self.scopes[-1]
-                ops, names = scope.block.ops, scope.names
                 continue
-            at = self._item(at)
-            if at < 0:
-                return
-            scope = self.scopes[-1]
+        elif (end := _end(p, at)) or (end := _alias(p, at)):
+            at = end
+            scope = p.scopes[-1]
             ops, names = scope.block.ops, scope.names
-
-    def _end(self, at: int) -> int:
-        """Read a bracket that ends an operation; gives the place behind it, 0 if it is no such."""
-        found = _END.match(self.text, at) if len(self.scopes) > 1 else None
-        if found is None:
-            return 0
-        loc = found[1]
-        self.toks, self.i = ["}", ""] if loc is None else ["}", "loc", "(", loc, ")", ""], 0
-        self._close()
-        return found.end()
-
-    def _alias(self, at: int) -> int:
-        """Read the definition of a location of the two common forms; gives the place behind it, 0 if it is no such."""
-        found = _ALIAS.match(self.text, at) if len(self.scopes) == 1 else None
-        if found is None:
-            return 0
-        name, file, line, column, source, scope = found.groups()
-        made: Loc
-        if file is not None:
-            made = FileLineCol(file, int(line), int(column))
-        else:
-            inner, outer = self.aliases.get(source), self.aliases.get(scope)
-            if not isinstance(inner, FileLineCol) or not isinstance(outer, (DISubprogram, DILexicalBlock)):
-                return 0
-            made = DILoc(inner, outer)
-        if name in self.aliases:
-            return 0
-        self.set_alias(name, made)
-        return found.end()
-
-    def _item(self, at: int) -> int:
-        """Read what stands at a place piece by piece; gives the place behind it, -1 at the end of the text."""
-        lines = 1
-        while True:
-            end, count = self._window(at, lines)
-            first, depth = self.toks[0][:1], len(self.scopes)
-            if count == 0 and depth == 1 and end == len(self.text):
-                return -1
-            try:
-                self._read(first, depth)
-            except IndexError:
-                # Nothing has happened yet if a single operation was not read to its end.
-                if first == "}" or depth != len(self.scopes) or lines >= _LINES:
-                    raise GiveUp from None
-                lines *= 4
-                continue
-            if self.i == count:
-                return end
-            behind = self._behind(at)
-            # The rest of the line is cut into tokens again: a long line of many operations must not take for ever.
-            self.spare -= end - behind
-            if self.spare < 0:
-                raise GiveUp
-            return behind
-
-    def _behind(self, at: int) -> int:
-        """Where the next token starts, if the first stands behind `at`."""
-        for _ in range(self.i):
-            found = TOKEN.match(self.text, at)
-            assert found is not None
-            at = found.end()
-        return at
-
-    def _read(self, first: str, depth: int) -> None:
-        if first == "}" and depth > 1:
-            self._close()
-        elif first == "^" and depth > 1:
-            self._label()
-        elif first == "#" and depth == 1:
-            self.define_alias()
-        elif first == "!" and depth == 1:
-            self._type_alias()
-        elif first == "":
+            continue
+        at, again = _item(p, at)
+        # A long line with many operations must not take quadratic time.
+        spare -= again
+        if spare < 0:
             raise GiveUp
-        else:
-            self._operation()
+        if at < 0:
+            return
+        scope = p.scopes[-1]
+        ops, names = scope.block.ops, scope.names
 
-    def _window(self, at: int, lines: int) -> tuple[int, int]:
-        """Take the tokens of some lines, and a few more, which may tell that an operation goes on.
 
-        Gives where the lines end, and how many tokens they have.
-        """
-        text = self.text
-        found = TOKEN.match(text, at)
+def _end(p: Parser, at: int) -> int:
+    """Parse a bracket that ends an operation; return the end offset, or 0 if there is no match."""
+    found = _END.match(p.text, at) if len(p.scopes) > 1 else None
+    if found is None:
+        return 0
+    loc = found[1]
+    p.toks, p.i = ["}", ""] if loc is None else ["}", "loc", "(", loc, ")", ""], 0
+    close_region(p)
+    return found.end()
+
+
+def _alias(p: Parser, at: int) -> int:
+    """Parse a location alias of one of the two common forms; return the end offset, or 0 if there is no match."""
+    found = _ALIAS.match(p.text, at) if len(p.scopes) == 1 else None
+    if found is None:
+        return 0
+    name, file, line, column, source, scope = found.groups()
+    made: Loc
+    if file is not None:
+        made = FileLineCol(file, int(line), int(column))
+    else:
+        inner, outer = p.aliases.get(source), p.aliases.get(scope)
+        if not isinstance(inner, FileLineCol) or not isinstance(outer, (DISubprogram, DILexicalBlock)):
+            return 0
+        made = DILoc(inner, outer)
+    if name in p.aliases:
+        return 0
+    set_alias(p, name, made)
+    return found.end()
+
+
+def _item(p: Parser, at: int) -> tuple[int, int]:
+    """Parse an item piece by piece.
+
+    Return its end offset, or -1 at the end of the text, and how many characters will be tokenized again.
+    """
+    lines = 1
+    while True:
+        end, count = _window(p, at, lines)
+        first, depth = p.toks[0][:1], len(p.scopes)
+        if count == 0 and depth == 1 and end == len(p.text):
+            return -1, 0
+        if first == "":
+            raise GiveUp
+        try:
+            parse_item(p)
+        except IndexError:
+            # If an operation was not read to its end, nothing has changed yet: try again with more lines.
+            if first == "}" or depth != len(p.scopes) or lines >= _LINES:
+                raise GiveUp from None
+            lines *= 4
+            continue
+        if p.i == count:
+            return end, 0
+        behind = _offset(p, at)
+        return behind, end - behind
+
+
+def _offset(p: Parser, at: int) -> int:
+    """Return the end offset of the tokens that were read, the first of which starts at `at`."""
+    for _ in range(p.i):
+        found = TOKEN.match(p.text, at)
         assert found is not None
-        start = end = found.start(1)
-        for _ in range(lines):
-            end = text.find("\n", end) + 1
-            if end == 0:
-                end = len(text)
-                break
-        toks = _tokens_of(text[start:end])
-        count, ahead = len(toks), end
-        more = _AHEAD if toks[1:2] == ["else"] else 1
-        while more:
-            found = TOKEN.match(text, ahead)
-            assert found is not None
-            token, ahead = found[1], found.end()
-            toks.append(token)
-            more = 0 if token == "" else _AHEAD if token == "else" else more - 1
-        self.toks, self.i = toks, 0
-        return end, count
+        at = found.end()
+    return at
+
+
+def _window(p: Parser, at: int, lines: int) -> tuple[int, int]:
+    """Hand the parser the tokens of some lines, and a few more that may continue the operation.
+
+    Return where the lines end, and how many tokens they have.
+    """
+    text = p.text
+    found = TOKEN.match(text, at)
+    assert found is not None
+    start = end = found.start(1)
+    for _ in range(lines):
+        end = text.find("\n", end) + 1
+        if end == 0:
+            end = len(text)
+            break
+    toks = _tokens_of(text[start:end])
+    count, ahead = len(toks), end
+    more = _AHEAD if toks[1:2] == ["else"] else 1
+    while more:
+        found = TOKEN.match(text, ahead)
+        assert found is not None
+        token, ahead = found[1], found.end()
+        toks.append(token)
+        more = 0 if token == "" else _AHEAD if token == "else" else more - 1
+    p.toks, p.i = toks, 0
+    return end, count
 
 
 def _tokens_of(lines: str) -> list[str]:
-    """The tokens of whole lines, without the empty one at the end."""
+    """Return the tokens of whole lines, without the empty one at the end."""
     lines = lines.rstrip(BLANKS)
     if "//" in lines:
         if '"' in lines or "\n" in lines or "\r" in lines:
@@ -245,18 +197,21 @@ def _tokens_of(lines: str) -> list[str]:
     return toks
 
 
-class _Types(dict[str, Type]):
-    """Types by their texts; the piecewise parser reads a new one."""
+# ---------------------------------------------------------------- what the functions of operations look up
 
-    def __init__(self, parser: QuickParser) -> None:
-        super().__init__(parser.seen)
-        self.parser = parser
+
+class _Types(dict[str, Type]):
+    """Types by their text; the piecewise parser reads a new one."""
+
+    def __init__(self, p: Parser) -> None:
+        super().__init__(p.types)
+        self.p = p
 
     def __missing__(self, text: str) -> Type:
-        p = self.parser
+        p = self.p
         p.toks, p.i = tokens(text), 0
         try:
-            made = p.type()
+            made = parse_type(p)
         except (GiveUp, IndexError, TileError):
             raise KeyError(text) from None
         if p.i < len(p.toks) - 1:
@@ -265,44 +220,46 @@ class _Types(dict[str, Type]):
 
 
 class _Forms(dict[str, QuickForm | None]):
-    """The functions of ops by name."""
+    """The functions of operations by name; None for an operation without a fast path."""
 
-    def __init__(self, parser: QuickParser) -> None:
+    def __init__(self, p: Parser) -> None:
         super().__init__()
-        self.parser = parser
+        self.p = p
 
     def __missing__(self, word: str) -> QuickForm | None:
         opdef = BY_NAME.get(word)
-        if opdef is None or (opdef.testing and not self.parser.testing):
-            form = None
-        elif is_bound(opdef):
-            form = self.form_of(opdef)
-        else:
-            form = self._later(word, opdef)
+        form = None
+        if opdef is not None and (self.p.testing or not opdef.testing) and (bind := bind_of(opdef)) is not None:
+            form = bind(self.p, Memo)
         self[word] = form
         return form
 
-    def form_of(self, opdef: OpDef) -> QuickForm | None:
-        bind = bind_of(opdef)
-        return None if bind is None else bind(self.parser)
 
-    def _later(self, word: str, opdef: OpDef) -> QuickForm:
-        """To compile the regular expression of an op takes as long as to read a few of them piece by piece."""
-        left = _PATIENCE
+class Memo(dict[str, Any]):
+    """The values of attributes, or of lists of types, by their text; KeyError if the piecewise parser refuses one."""
 
-        def wait(*_: object) -> int:
-            nonlocal left
-            left -= 1
-            if left == 0:
-                self[word] = self.form_of(opdef)
-            return 0
+    def __init__(self, p: Parser, read: PieceParser | None, name: str, opdef: OpDef, pieces: tuple[Piece, ...]) -> None:
+        super().__init__()
+        self.p, self.read, self.name, self.opdef, self.pieces = p, read, name, opdef, pieces
 
-        return wait
+    def __missing__(self, text: str) -> Any:
+        p = self.p
+        p.toks, p.i = tokens(text.lstrip(" ,") if self.read is None else text), 0
+        try:
+            if self.read is None:
+                value: Any = tuple(parse_types(p)) if text else ()
+            else:
+                s = OperationState(self.opdef, _no_build, self.pieces)
+                self.read(p, s)
+                value = s.values[self.name]
+        except (GiveUp, IndexError, TileError):
+            raise KeyError(text) from None
+        if p.i < len(p.toks) - 1:
+            raise KeyError(text)
+        if len(text) <= _REMEMBERED:
+            self[text] = value
+        return value
 
 
-def quick_parse(text: str, testing: bool) -> Block | None:
-    """The operations outside of all others, None where the piecewise parser must read the text."""
-    try:
-        return QuickParser(text, testing).run()
-    except GiveUp:
-        return None
+def _no_build(p: Parser, s: OperationState, at: int) -> NoReturn:
+    raise GiveUp

@@ -1,15 +1,16 @@
-"""One regular expression and one straight function per op, both made from its format: they read the canonical line.
+"""The fast parsers of operations: a regular expression and a function for each, generated from its format.
 
-Canonical is one line as the printers write it, without discardable attributes. The function never says what is wrong:
-where anything is not as expected it gives 0, and the piecewise parser reads the line. What an attribute's text means is
-asked of the piecewise parser too, once per text.
+They read canonical lines: one line as the printers write it, without discardable attributes. On anything else a
+function returns 0, and the piecewise parser reads the line. The piecewise parser also reads each distinct attribute
+once.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
 from ...attrs import MemoryOrderingSemantics
 from ...declare.codegen import GiveUp, build
@@ -17,26 +18,27 @@ from ...declare.fields import INFER, REQUIRED, AttrKind, Field
 from ...declare.operation import BY_NAME, OpDef
 from ...ir import Op, Value
 from ...version import Version
-from ..custom import FORMS
 from ..format import AnyOrder, AttrDict, Blank, Group, Literal, Piece, Use, pieces_of
-from .fields import is_keyword, step_of
+from .custom import FORMS
+from .fields import is_keyword, piece_parser
 from .forms import Typing, alike, shown_types, typing_of
 from .keywords import rounding_modes
-
-if TYPE_CHECKING:
-    from .quick import QuickParser
+from .state import Parser, PieceParser
 
 QuickForm = Callable[[str, int, str | None, str | None, list[Op], list[str]], int]
-"""Reads the line of an op: the text, where its operands start, the names of its results, the block's ops and names.
-Gives where the line ends."""
-Bind = Callable[["QuickParser"], QuickForm]
+"""Parses the line of an operation. Takes the text, where its operands start, the names of its results, and the
+operations and names of its block; returns the end offset, or 0 if the piecewise parser must read the line."""
+Memos = Callable[[Parser, PieceParser | None, str, OpDef, tuple[Piece, ...]], dict[str, Any]]
+"""Makes a dictionary from the texts of a piece to its values. Without a piece parser the values are lists of types."""
+Bind = Callable[[Parser, Memos], QuickForm]
+"""Makes the function of an operation for one run."""
 
 _SP = "[ ]*+"
 _NAME = r"%[A-Za-z0-9$._-]++(?:#[0-9]++)?+"
 _WORD = r"[A-Za-z_][A-Za-z0-9_$.]*+"
 _TYPE = r"[a-z_!.]++(?:<[^<>\n]*+(?:<[^<>\n]*+>[^<>\n]*+)?+>)?+"
 _END = rf"(?:{_SP}loc\(#([A-Za-z0-9$_-]++)\))?+{_SP}(?=\n|\Z)"
-# A text only has to end where the type or the attribute does: the piecewise parser knows the rest.
+# The patterns only find the end of an attribute; the piecewise parser reads what is in it.
 _PLAIN = {
     AttrKind.STR: r'"[^"\\\n]*+"',
     AttrKind.SYM_REF: rf"@{_WORD}",
@@ -49,18 +51,18 @@ _PLAIN = {
 
 
 class _FormMaker:
-    """Writes the regular expression and the function of one op."""
+    """Generates the regular expression and the function of one operation."""
 
     def __init__(self, opdef: OpDef, pieces: tuple[Piece, ...]) -> None:
         self.opdef, self.pieces = opdef, pieces
         self.pattern = ""
         self.groups: list[str] = []
         self.finds: list[str] = []
-        """what is looked up; a missing entry ends the attempt"""
+        """lookups; a missing entry ends the attempt"""
         self.checks: list[str] = []
         """conditions under which the attempt ends"""
-        self.known: dict[str, tuple[Piece | None, str]] = {}
-        """the memories of the function: by variable, the piece that reads it, and the field"""
+        self.memos: dict[str, tuple[Piece | None, str]] = {}
+        """by variable: the piece whose values are remembered by text, None for types, and the field"""
         self.env: dict[str, Any] = {"new": object.__new__, "Value": Value, "cls": opdef.cls}
         self.by_hand = any(isinstance(piece, Use) and piece.kind == "index-types" for piece in pieces)
         self.written: set[str] = set()
@@ -138,7 +140,7 @@ class _FormMaker:
         self.pattern += f"({pattern})"
 
     def _find(self, variable: str, found: str, absent: str) -> None:
-        """`found` says what a text stands for; `absent` is the value where an optional piece is not there."""
+        """Look up the value with the expression `found`; use `absent` if an optional piece is not there."""
         if self.optional:
             found = f"{absent} if {variable} is None else {found}"
         self.finds.append(f"{variable} = {found}")
@@ -165,8 +167,8 @@ class _FormMaker:
     def _several_types(self, f: Field, pattern: str) -> None:
         variable = f"t_{f.attr}"
         self._take(variable, pattern)
-        self.known[variable] = (None, f.name)
-        self._find(variable, f"known_{variable}[{variable}]", "()")
+        self.memos[variable] = (None, f.name)
+        self._find(variable, f"memo_{variable}[{variable}]", "()")
 
     def _member(self, f: Field, pattern: str, members: dict[str, Any]) -> None:
         variable = f"a_{f.attr}"
@@ -180,8 +182,8 @@ class _FormMaker:
             raise GiveUp
         variable = f"a_{use.field.attr}"
         self._take(variable, pattern)
-        self.known[variable] = (use, use.field.attr)
-        self._find(variable, f"known_{variable}[{variable}]", self._default(use.field))
+        self.memos[variable] = (use, use.field.attr)
+        self._find(variable, f"memo_{variable}[{variable}]", self._default(use.field))
 
     def _default(self, f: Field) -> str:
         if f.default is REQUIRED:
@@ -252,7 +254,7 @@ class _FormMaker:
     # ------------------------------------------------------------ the function
 
     def _fields(self) -> list[str]:
-        """Stores everything but the results."""
+        """Return statements that store all fields but the results."""
         lines = [f"o.{f.attr} = v_{f.attr}" for f in self.opdef.operands]
         for f in self.opdef.attrs:
             if f.name in self.written and f.default is INFER:
@@ -267,7 +269,7 @@ class _FormMaker:
         return lines
 
     def _results(self, shown: set[str]) -> tuple[list[str], list[str]]:
-        """Conditions on the names of the results, and what makes these."""
+        """Return the conditions on the names of the results, and the statements that make the results."""
         checks: list[str] = []
         lines: list[str] = []
         outs = self.opdef.outs
@@ -289,7 +291,7 @@ class _FormMaker:
         return checks, lines
 
     def _weak_scope(self) -> None:
-        """NVIDIA's parser refuses the scope of a weak access where it parses by hand."""
+        """Refuse the scope of a weak access, as NVIDIA's hand-written parsers do."""
         if self.by_hand and "memory_scope" in self.written:
             self.env["WEAK"] = MemoryOrderingSemantics.WEAK
             self.checks.append("a_memory_ordering_semantics is WEAK and a_memory_scope is not None")
@@ -303,8 +305,18 @@ class _FormMaker:
         fields = self._fields()
         checks, results = self._results(shown)
         self.env["match"] = re.compile(self.pattern + _END + _lookahead(self.pieces)).match
+        body = self._body(checks, fields, results)
+        lines = ["def bind(p, memo):", "    values, types, aliases, later = p.values, p.types, p.aliases, p.later"]
+        for variable, (read, name) in self.memos.items():
+            self.env[f"read_{variable}"] = None if read is None else piece_parser(read, self.by_hand)
+            lines.append(f"    memo_{variable} = memo(p, read_{variable}, {name!r}, opdef, pieces)")
+        self.env["opdef"], self.env["pieces"] = self.opdef, self.pieces
+        lines += ["    def line(text, at, name, second, ops, names):", *[f"        {line}" for line in body]]
+        return "\n".join([f"# {self.pattern + _END}", *lines, "    return line", ""])
+
+    def _body(self, checks: list[str], fields: list[str], results: list[str]) -> list[str]:
         groups = ", ".join([*self.groups, "loc"])
-        body = [
+        return [
             "m = match(text, at)",
             "if m is None: return 0",
             f"{groups} = m.groups()" if self.groups else "loc = m[1]",
@@ -322,19 +334,10 @@ class _FormMaker:
             "ops.append(o)",
             "return m.end()",
         ]
-        source = ["def bind(p):", "    values, types, aliases, later = p.values, p.seen, p.aliases, p.later"]
-        for variable, (source_piece, name) in self.known.items():
-            key = f"step_{variable}"
-            self.env[key] = None if source_piece is None else step_of(source_piece, self.by_hand)
-            source.append(f"    known_{variable} = p.known({key}, {name!r}, opdef, pieces)")
-        self.env["opdef"], self.env["pieces"] = self.opdef, self.pieces
-        source += ["    def line(text, at, name, second, ops, names):", *[f"        {line}" for line in body]]
-        comment = f"# {self.pattern + _END}"
-        return "\n".join([comment, *source, "    return line", ""])
 
 
 def _lookahead(pieces: tuple[Piece, ...]) -> str:
-    """Where an op may end before operands that are not there, the next line must not look like those."""
+    """Return a pattern for what follows, so that the next line cannot be optional operands of this operation."""
     for piece in reversed(pieces):
         match piece:
             case Blank() | AttrDict():
@@ -351,34 +354,26 @@ def _lookahead(pieces: tuple[Piece, ...]) -> str:
     return r"(?=\s*+\})"
 
 
-_BINDS: dict[int, Bind | None] = {}
-
-
 def _maker(opdef: OpDef) -> _FormMaker:
     if opdef.cls in FORMS or opdef.regions:
         raise GiveUp
     return _FormMaker(opdef, pieces_of(opdef.cls))
 
 
-def is_bound(opdef: OpDef) -> bool:
-    """Whether that has been made."""
-    return opdef.opcode in _BINDS
-
-
+@cache
 def bind_of(opdef: OpDef) -> Bind | None:
-    """What makes the function of an op for each run; None where there is no fast path."""
-    if opdef.opcode not in _BINDS:
-        try:
-            maker = _maker(opdef)
-            source = maker.source()
-            _BINDS[opdef.opcode] = build(f"parser of {opdef.mnemonic}", source, maker.env)
-        except GiveUp:
-            _BINDS[opdef.opcode] = None
-    return _BINDS[opdef.opcode]
+    """Compile the fast path of an operation; None if it has none."""
+    try:
+        maker = _maker(opdef)
+        source = maker.source()
+    except GiveUp:
+        return None
+    made: Bind = build(f"parser of {opdef.mnemonic}", source, maker.env)
+    return made
 
 
 def parser_source(opdef: OpDef, version: Version) -> str:
-    """The source of the function that parses an op's canonical line, below its regular expression."""
+    """Return the source of the function that parses an operation's canonical line, after its regular expression."""
     try:
         return _maker(opdef).source()
     except GiveUp:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from ...types import (
     Foreign,
     Function,
     GatherScatterView,
-    PaddingValue,
     PartitionView,
     Ptr,
     PtrAttr,
@@ -26,11 +24,20 @@ from ...types import (
     quoted,
 )
 from ..lexer import INT_TYPE, is_word
-from .cursor import Cursor, Mark, Task, is_integer, run
+from .dimensions import (
+    check_i32,
+    parse_dim_map,
+    parse_dimensions,
+    parse_padding,
+    parse_ptr_attr,
+    parse_stride,
+    parse_tile_shape,
+    pass_x,
+)
+from .state import Mark, Parser
+from .tasks import Task, run
 
 MAX_KEPT = 1 << 26
-_CHAIN = re.compile(r"(?:x[0-9]++)++")
-INT32_MAX = (1 << 31) - 1
 # What MLIR has and Tile IR does not; such a type is kept as text, and the verifier refuses it.
 _BUILTIN = {"index", "none", "f80", "f128", "f8E4M3", "f8E3M4", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ"}
 _BUILTIN |= {"f6E2M3FN", "f6E3M2FN"}
@@ -42,71 +49,53 @@ _KNOWN: dict[str, Type] = {}
 _KNOWN_LENGTH, _KNOWN_COUNT = 200, 2000
 
 
-class TypeCursor(Cursor):
-    """A cursor that reads types."""
-
-    def __init__(
-        self, text: str, file: str = "", allow_unregistered: bool = False, toks: list[str] | None = None
-    ) -> None:
-        super().__init__(text, file, toks)
-        self.allow_unregistered = allow_unregistered
-        self.type_aliases: dict[str, Type] = {}
-        self.seen: dict[str, Type] = dict(SCALARS)
-        self.seen["token"] = TOKEN
-        self._kept = 0
-
-    def type(self) -> Type:
-        """The type that must be next; Tile IR's need no prefix."""
-        token = self.toks[self.i]
-        found = self.seen.get(token)
-        if found is not None:
-            self.i += 1
-            return found
-        found = _KNOWN.get(token)
-        if found is not None:
-            self.i += 1
-            self.seen[token] = found
-            return found
-        if token[-1:] == ">" and len(token) > 1 and token != "->":
-            self.enter()
-            made: Type = run(_type(self))
-            if self.toks[self.i] != "":
-                self.wrong("expected '>'")
-            self.leave()
-            self.seen[token] = made
-            if len(token) <= _KNOWN_LENGTH:
-                if len(_KNOWN) >= _KNOWN_COUNT:
-                    _KNOWN.clear()
-                _KNOWN[token] = made
-            return made
-        made = run(_type(self))
+def parse_type(p: Parser) -> Type:
+    """Read a type, which must be next; Tile IR's need no prefix."""
+    token = p.toks[p.i]
+    found = p.types.get(token)
+    if found is not None:
+        p.i += 1
+        return found
+    found = _KNOWN.get(token)
+    if found is not None:
+        p.i += 1
+        p.types[token] = found
+        return found
+    if not _is_one_token(token):
+        made: Type = run(_type(p))
         return made
+    p.enter()
+    made = run(_type(p))
+    if p.toks[p.i] != "":
+        p.wrong("expected '>'")
+    p.leave()
+    p.types[token] = made
+    if len(token) <= _KNOWN_LENGTH:
+        if len(_KNOWN) >= _KNOWN_COUNT:
+            _KNOWN.clear()
+        _KNOWN[token] = made
+    return made
 
-    def spelled(self, t: Type) -> str:
-        """The full text of a type, to keep. A few characters can name a long one, so that the sum is limited."""
-        try:
-            text = full_text(t)
-        except TileError as error:
-            self.plain(error.message)
-        self._kept += len(text)
-        if self._kept > MAX_KEPT:
-            self.plain(f"types inside other types and attributes take more than {MAX_KEPT} characters")
-        return text
 
-    def types(self) -> list[Type]:
-        """At least one type, between commas."""
-        out = [self.type()]
-        while self.toks[self.i] == ",":
-            self.i += 1
-            out.append(self.type())
-        return out
+def parse_types(p: Parser) -> list[Type]:
+    """Read one or more types between commas."""
+    out = [parse_type(p)]
+    while p.toks[p.i] == ",":
+        p.i += 1
+        out.append(parse_type(p))
+    return out
 
-    def checked(self, at: Mark, make: Callable[..., Type], *args: Any) -> Type:
-        """A type whose rules are checked when it is made."""
-        try:
-            return make(*args)
-        except TileError as error:
-            self.fail(error.message, at, *error.notes)
+
+def spelled(p: Parser, t: Type) -> str:
+    """Return the full text of a type. A few characters can name a long one, so the total length is limited."""
+    try:
+        text = full_text(t)
+    except TileError as error:
+        p.plain(error.message)
+    p.kept += len(text)
+    if p.kept > MAX_KEPT:
+        p.plain(f"types inside other types and attributes take more than {MAX_KEPT} characters")
+    return text
 
 
 def starts_type(token: str) -> bool:
@@ -120,17 +109,30 @@ def starts_type(token: str) -> bool:
     )
 
 
-def _type(p: TypeCursor) -> Task:
+def _is_one_token(token: str) -> bool:
+    """Return whether the lexer made one token of a whole type, such as `tile<4xf32>`."""
+    return token[-1:] == ">" and len(token) > 1 and token != "->"
+
+
+def _checked(p: Parser, at: Mark, make: Callable[..., Type], *args: Any) -> Type:
+    """Make a type; its own rules are checked there."""
+    try:
+        return make(*args)
+    except TileError as error:
+        p.fail(error.message, at, *error.notes)
+
+
+def _type(p: Parser) -> Task:
     token = p.tok
-    if token[-1:] == ">" and len(token) > 1 and token != "->":
-        return p.type()
+    if _is_one_token(token):
+        return parse_type(p)
     if token == "(":
         return (yield _function(p))
     if token[:1] == "!":
         return (yield _prefixed(p))
-    if token in p.seen:
+    if token in p.types:
         p.i += 1
-        return p.seen[token]
+        return p.types[token]
     if INT_TYPE.match(token):
         return _integer(p)
     if token in _BUILTIN:
@@ -146,7 +148,7 @@ def _type(p: TypeCursor) -> Task:
     return (yield _MNEMONICS[token](p))
 
 
-def _integer(p: TypeCursor) -> Type:
+def _integer(p: Parser) -> Type:
     token = p.tok
     if int(token.lstrip("sui")[:9] or "0") > 1 << 24 or len(token) > 12:
         p.plain(f"integer bitwidth is limited to {(1 << 24) - 1} bits")
@@ -154,7 +156,7 @@ def _integer(p: TypeCursor) -> Type:
     return Foreign(token)
 
 
-def _function(p: TypeCursor) -> Task:
+def _function(p: Parser) -> Task:
     p.i += 1
     params = yield _closed(p)
     p.expect("->", " in function type")
@@ -165,7 +167,7 @@ def _function(p: TypeCursor) -> Task:
     return Function(params, results)
 
 
-def _closed(p: TypeCursor, close: str = ")") -> Task:
+def _closed(p: Parser, close: str = ")") -> Task:
     """Types up to a closing token; the opening one has been passed."""
     out: list[Type] = []
     if p.accept(close):
@@ -177,7 +179,7 @@ def _closed(p: TypeCursor, close: str = ")") -> Task:
             return out
 
 
-def _prefixed(p: TypeCursor) -> Task:
+def _prefixed(p: Parser) -> Task:
     """`!alias`, `!cuda_tile.name<…>`, or a type of another dialect."""
     at = p.mark()
     name = p.tok[1:]
@@ -205,7 +207,7 @@ def _prefixed(p: TypeCursor) -> Task:
     return made
 
 
-def _opaque(p: TypeCursor, at: Mark, text: str, dialect: str) -> Type:
+def _opaque(p: Parser, at: Mark, text: str, dialect: str) -> Type:
     body = skip_body(p) if p.tok == "<" else ""
     if not p.allow_unregistered:
         p.plain(
@@ -217,14 +219,14 @@ def _opaque(p: TypeCursor, at: Mark, text: str, dialect: str) -> Type:
     return Foreign(text + body)
 
 
-def skip_body(p: Cursor) -> str:
+def skip_body(p: Parser) -> str:
     """The text of `<…>` with all brackets balanced; the cursor goes behind it."""
     first = p.i
     skip(p)
     return p.between(first, p.i - 1)
 
 
-def skip(p: Cursor) -> None:
+def skip(p: Parser) -> None:
     """Go behind the bracket that closes the one that is next."""
     closing = {"<": ">", "[": "]", "(": ")", "{": "}"}
     open_: list[str] = []
@@ -241,133 +243,56 @@ def skip(p: Cursor) -> None:
             return
 
 
-def _shaped(p: TypeCursor) -> Task:
+def _shaped(p: Parser) -> Task:
     """`tensor<4x?xf32>` and the like, kept as text."""
     name = p.tok
     p.i += 1
     p.expect("<", f" in {name} type")
     if name == "tuple":
         parts = yield _closed(p, ">")
-        return _foreign(p, f"tuple<{', '.join(map(p.spelled, parts))}>")
+        return _foreign(p, f"tuple<{', '.join(spelled(p, part) for part in parts)}>")
     dims = "*x" if name != "complex" and p.accept("*") else ""
     if dims:
-        _pass_x(p)
+        pass_x(p)
     elif name != "complex":
-        dims = "".join(f"{'?' if d == DYNAMIC else d}x" for d in _dimensions(p, dynamic=True))
+        dims = "".join(f"{'?' if d == DYNAMIC else d}x" for d in parse_dimensions(p, dynamic=True))
     element = yield _type(p)
     p.expect(">", f" in {name} type")
-    return _foreign(p, f"{name}<{dims}{p.spelled(element)}>")
+    return _foreign(p, f"{name}<{dims}{spelled(p, element)}>")
 
 
-def _foreign(p: TypeCursor, text: str) -> Type:
+def _foreign(p: Parser, text: str) -> Type:
     try:
         return Foreign(text)
     except TileError as error:
         p.plain(error.message)
 
 
-# ---------------------------------------------------------------- dimensions
-
-
-def _pass_x(p: Cursor) -> None:
-    if p.tok[:1] != "x":
-        p.wrong("expected 'x' in dimension list")
-    p.cut(1)
-
-
-def _dimension(p: Cursor, dynamic: bool) -> list[int]:
-    """A dimension, and those in the word behind it: after a 4, `x8x2xf32` is 8, 2 and `xf32`."""
-    at, token = p.mark(), p.tok
-    first = DYNAMIC
-    if token == "?":
-        if not dynamic:
-            p.plain("expected static shape", at)
-        p.i += 1
-    elif token[:2] == "0x":
-        p.cut(1)  # a zero and an x: `0x8` is no hexadecimal number here
-        first = 0
-    else:
-        digits = token[: len(token) - len(token.lstrip("0123456789"))]
-        first = _size(p, digits)
-        p.cut(len(digits))
-    chain = _CHAIN.match(p.tok)
-    if chain is None:
-        return [first]
-    rest = [_size(p, digits) for digits in chain[0][1:].split("x")]
-    p.cut(chain.end())
-    return [first, *rest]
-
-
-def _size(p: Cursor, digits: str) -> int:
-    if len(digits) > 19 or int(digits) >= 1 << 63:
-        p.plain("invalid dimension")
-    return int(digits)
-
-
-def _is_size(token: str) -> bool:
-    return token == "?" or is_integer(token)
-
-
-def _dimensions(p: Cursor, dynamic: bool) -> list[int]:
-    """`4x?x`: dimensions, each with its x."""
-    out: list[int] = []
-    while _is_size(p.tok):
-        out += _dimension(p, dynamic)
-        _pass_x(p)
-    return out
-
-
-def _dimensions_between(p: Cursor) -> list[int]:
-    """`4x8`: dimensions with an x between them."""
-    if not _is_size(p.tok):
-        return []
-    out = _dimension(p, False)
-    while p.tok[:1] == "x":
-        _pass_x(p)
-        if not _is_size(p.tok):
-            p.plain("invalid dimension")
-        out += _dimension(p, False)
-    return out
-
-
 # ---------------------------------------------------------------- Tile IR's types
 
 
-def _tile(p: TypeCursor) -> Task:
+def _tile(p: Parser) -> Task:
     at = p.mark()
     p.expect("<")
-    dims = _dimensions(p, dynamic=False)
+    dims = parse_dimensions(p, dynamic=False)
     element = yield _type(p)
     p.expect(">")
-    return p.checked(at, Tile, dims, element)
+    return _checked(p, at, Tile, dims, element)
 
 
-def _ptr(p: TypeCursor) -> Task:
+def _ptr(p: Parser) -> Task:
     at = p.mark()
     p.expect("<")
     pointee = yield _type(p)
-    kind = _ptr_attr(p) if p.accept(",") else None
+    kind = parse_ptr_attr(p) if p.accept(",") else None
     p.expect(">")
-    return p.checked(at, Ptr, pointee, kind)
+    return _checked(p, at, Ptr, pointee, kind)
 
 
-def _ptr_attr(p: Cursor) -> PtrAttr:
-    """`<none>` or `#cuda_tile.ptr_attr<none>`."""
-    p.accept("#cuda_tile.ptr_attr")
-    p.expect("<")
-    at = p.mark()
-    word = p.any_keyword()
-    kind = next((k for k in PtrAttr if k.text == word), None)
-    if kind is None:
-        p.fail(f"expected ::mlir::cuda_tile::PtrAttr to be one of: {', '.join(k.text for k in PtrAttr)}", at)
-    p.expect(">")
-    return kind
-
-
-def _tensor_view(p: TypeCursor) -> Task:
+def _tensor_view(p: Parser) -> Task:
     at = p.mark()
     p.expect("<")
-    shape = _dimensions(p, dynamic=True)
+    shape = parse_dimensions(p, dynamic=True)
     element = yield _type(p)
     strides: list[int] = []
     kind: PtrAttr | None = None
@@ -377,130 +302,72 @@ def _tensor_view(p: TypeCursor) -> Task:
         p.keyword("strides")
         p.expect("=")
         p.expect("[", "strides array")
-        strides = p.listed("]", lambda: _stride(p), "strides array")
+        strides = p.listed("]", lambda: parse_stride(p), "strides array")
     if p.accept(","):
         if p.accept("strides"):
             p.fail("strides must not be provided for 0-d tiles")
         if p.tok not in ("<", "#cuda_tile.ptr_attr"):
             p.fail("unexpected token after element type in 0-d tensor_view")
-        kind = _ptr_attr(p)
+        kind = parse_ptr_attr(p)
     p.expect(">")
-    return p.checked(at, TensorView, element, shape, strides, kind)
+    return _checked(p, at, TensorView, element, shape, strides, kind)
 
 
-def _stride(p: Cursor) -> int:
-    at = p.mark()
-    if p.accept("?"):
-        return DYNAMIC
-    value = p.optional_integer()
-    if value is None:
-        p.fail("expected either 64-bit integer or question mark", at)
-    if value <= 0:
-        p.fail(f"expected strictly positive integer, got {value}", at)
-    return value
-
-
-def _tile_shape(p: Cursor) -> tuple[list[int], Mark]:
-    p.keyword("tile")
-    p.expect("=")
-    at = p.mark()
-    p.expect("(")
-    shape = _dimensions_between(p)
-    p.expect(")")
-    return shape, at
-
-
-def _check_i32(p: Cursor, shape: list[int], at: Mark) -> None:
-    for index, dim in enumerate(shape):
-        if not 0 < dim <= INT32_MAX:
-            p.fail(
-                f"tile dimension {index} exceeds i32 limitations (got {dim}, expected strictly positive and less "
-                f"than or equal to {INT32_MAX})",
-                at,
-            )
-
-
-def _padding(p: Cursor) -> PaddingValue | None:
-    if not p.accept("padding_value"):
-        return None
-    at = p.mark()
-    p.expect("=")
-    word = p.any_keyword()
-    padding = next((v for v in PaddingValue if v.text == word), None)
-    if padding is None:
-        p.fail(
-            f'invalid padding_value attribute specification. Got "{word}" but expect one of: '
-            + ", ".join(v.text for v in PaddingValue),
-            at,
-        )
-    p.expect(",")
-    return padding
-
-
-def _viewed(p: TypeCursor) -> Task:
+def _viewed(p: Parser) -> Task:
     made = yield _type(p)
     if not isinstance(made, TensorView):
         p.fail(f"expected 'tensor_view' type, but got {quoted(made)}")
     return made
 
 
-def _dim_map(p: Cursor, rank: int) -> list[int]:
-    if not p.accept(","):
-        return list(range(rank))
-    p.keyword("dim_map")
-    p.expect("=")
-    p.expect("[", "dim map")
-    return p.listed("]", lambda: p.integer(32), "dim map")
-
-
-def _partition_view(p: TypeCursor) -> Task:
+def _partition_view(p: Parser) -> Task:
     at = p.mark()
     p.expect("<")
-    shape, where = _tile_shape(p)
-    _check_i32(p, shape, where)
+    shape, where = parse_tile_shape(p)
+    check_i32(p, shape, where)
     p.expect(",")
-    padding = _padding(p)
+    padding = parse_padding(p)
     view = yield _viewed(p)
-    dim_map = _dim_map(p, len(shape))
+    dim_map = parse_dim_map(p, len(shape))
     p.expect(">")
-    return p.checked(at, PartitionView, shape, view, dim_map, padding)
+    return _checked(p, at, PartitionView, shape, view, dim_map, padding)
 
 
-def _strided_view(p: TypeCursor) -> Task:
+def _strided_view(p: Parser) -> Task:
     at = p.mark()
     p.expect("<")
-    shape, where = _tile_shape(p)
-    _check_i32(p, shape, where)
+    shape, where = parse_tile_shape(p)
+    check_i32(p, shape, where)
     p.expect(",")
     p.keyword("traversal_strides")
     p.expect("=")
     p.expect("[")
     steps = p.listed("]", lambda: p.integer(32))
     p.expect(",")
-    padding = _padding(p)
+    padding = parse_padding(p)
     view = yield _viewed(p)
-    dim_map = _dim_map(p, len(shape))
+    dim_map = parse_dim_map(p, len(shape))
     p.expect(">")
-    return p.checked(at, StridedView, shape, steps, view, dim_map, padding)
+    return _checked(p, at, StridedView, shape, steps, view, dim_map, padding)
 
 
-def _gather_scatter_view(p: TypeCursor) -> Task:
+def _gather_scatter_view(p: Parser) -> Task:
     at = p.mark()
     p.expect("<")
-    shape, where = _tile_shape(p)
+    shape, where = parse_tile_shape(p)
     p.expect(",")
-    padding = _padding(p)
+    padding = parse_padding(p)
     view = yield _viewed(p)
     p.expect(",")
     p.keyword("sparse_dim")
     p.expect("=")
     sparse = p.integer(32, signed=False)
     p.expect(">")
-    _check_i32(p, shape, where)
-    return p.checked(at, GatherScatterView, shape, view, sparse, padding)
+    check_i32(p, shape, where)
+    return _checked(p, at, GatherScatterView, shape, view, sparse, padding)
 
 
-_MNEMONICS: dict[str, Callable[[TypeCursor], Task]] = {
+_MNEMONICS: dict[str, Callable[[Parser], Task]] = {
     "tile": _tile,
     "ptr": _ptr,
     "tensor_view": _tensor_view,

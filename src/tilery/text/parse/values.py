@@ -22,7 +22,7 @@ from ...attrs import (
 )
 from ...declare.fields import AttrKind, Field
 from ...types import I1, I32, I64
-from .attrs import EnumAttr
+from .leaves import EnumAttr
 
 
 def value_of(f: Field, attr: Attr) -> Any:

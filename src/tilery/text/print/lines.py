@@ -10,8 +10,8 @@ from ...declare.codegen import build, indent
 from ...declare.fields import REQUIRED, AttrKind, Field
 from ...ir import Op, Value
 from .. import format
-from ..custom import FORMS, Form
 from . import attributes
+from .custom import FORMS
 from .generic import generic_line
 from .names import Names
 from .parts import Context, Part
@@ -211,15 +211,17 @@ class Maker:
 
 
 def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -> Line:
-    """The function that makes the text of an op called `name`, from its format, other pieces or its own form."""
+    """Make the function that prints an operation under a name, from its format, other pieces or its custom form."""
     if cls.opdef.format == "custom":
-        return _custom(FORMS[cls], name)
+        return _custom_line(cls, name)
     return Maker(cls, name).make(pieces or format.pieces_of(cls))
 
 
-def _custom(form: type[Form], name: str) -> Line:
+def _custom_line(cls: type[Op], name: str) -> Line:
+    form = FORMS[cls]
+
     def line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]:
-        parts = form.print(o, context)
+        parts = form(o, context)
         return generic_line(o, texts, context) if parts is None else [context.head(o) + name, *parts]
 
     return line

@@ -163,7 +163,7 @@ def _slow_show(block: Block, prefix: str, style: str, locs: bool, limit: int) ->
     return printer.out, aliases
 
 
-def show_with_places(module: Module, limit: int = LIMIT) -> tuple[str, dict[Op, int], Names]:
+def show_with_offsets(module: Module, limit: int = LIMIT) -> tuple[str, dict[Op, int], Names]:
     """The text of a module, where each operation starts in it, and the names of its values."""
     names = name_values(module.body, limit=limit)
     printer = _Printer(Context(names, Aliases(limit), "disasm", False), limit)

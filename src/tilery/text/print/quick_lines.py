@@ -13,7 +13,6 @@ from ...ops import Assume, Constant
 from ...types import Type
 from ...version import Version
 from .. import format
-from ..custom import FORMS
 from .attributes import dense_text
 from .lines import Line, Maker, make_line
 from .names import FEW, Namer, Names, constant_hint, plan_for
@@ -178,6 +177,6 @@ def make_bind(cls: type[Op], name: str) -> Bind:
 def printer_source(opdef: OpDef, version: Version) -> str:
     """The source of the function that prints an op, as a version calls it."""
     if opdef.format == "custom":
-        return f"# Written by hand: {FORMS[opdef.cls].__name__} in tilery/text/custom.py\n"
+        return f"# Written by hand: {opdef.mnemonic} in tilery/text/print/custom.py\n"
     maker = Maker if opdef.regions else _QuickMaker
     return maker(opdef.cls, opdef.name_in(version)).source(format.pieces_of(opdef.cls))

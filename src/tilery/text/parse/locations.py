@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...attrs import (
     Attr,
@@ -20,11 +20,13 @@ from ...attrs import (
     OpaqueAttr,
     StrAttr,
 )
-from ..lexer import string_value
-from .cursor import Task, integer_value, is_integer
+from ...types import Type
+from ..lexer import integer_value, is_integer, string_value
+from .state import Parser
+from .tasks import Task
 
-if TYPE_CHECKING:
-    from .attrs import AttrCursor
+AttributeTask = Callable[[Parser, Type | None], Task]
+"""Reads any attribute. Attributes and locations contain each other, so the functions here are handed this one."""
 
 UNKNOWN = OpaqueAttr("loc(unknown)")
 """The unknown location where it is an attribute; on operations it is None."""
@@ -40,14 +42,14 @@ def is_loc(attr: Attr) -> bool:
     return isinstance(attr, Loc) or attr is UNKNOWN
 
 
-def location(p: AttrCursor) -> Task:
+def location(p: Parser, attribute: AttributeTask) -> Task:
     """A location inside `loc(…)`: an attribute that is a Loc or UNKNOWN."""
     token = p.tok
     if token[:1] == '"':
-        return (yield _file_or_name(p))
+        return (yield _file_or_name(p, attribute))
     if token[:1] == "#":
         at = p.mark()
-        attr = yield p.any_attribute(None)
+        attr = yield attribute(p, None)
         if not is_loc(attr):
             p.plain("expected location attribute", at)
         return attr
@@ -55,20 +57,20 @@ def location(p: AttrCursor) -> Task:
         p.i += 1
         return UNKNOWN
     if token == "callsite":
-        return (yield _callsite(p))
+        return (yield _callsite(p, attribute))
     if token == "fused":
-        return (yield _fused(p))
+        return (yield _fused(p, attribute))
     return p.wrong("expected location instance")
 
 
-def _number(p: AttrCursor, message: str) -> int:
+def _number(p: Parser, message: str) -> int:
     if not is_integer(p.tok) or integer_value(p.tok) >= 1 << 32:
         p.wrong(message)
     p.i += 1
     return integer_value(p.toks[p.i - 1])
 
 
-def _file_or_name(p: AttrCursor) -> Task:
+def _file_or_name(p: Parser, attribute: AttributeTask) -> Task:
     name = string_value(p.tok)
     p.i += 1
     if p.accept(":"):
@@ -84,34 +86,34 @@ def _file_or_name(p: AttrCursor) -> Task:
         return FileLineCol(name, line, column)
     child: Attr = UNKNOWN
     if p.accept("("):
-        child = yield location(p)
+        child = yield location(p, attribute)
         p.expect(")", " after child location of NameLoc")
     return NameLoc(name, as_loc(child))
 
 
-def _callsite(p: AttrCursor) -> Task:
+def _callsite(p: Parser, attribute: AttributeTask) -> Task:
     p.i += 1
     p.expect("(", " in callsite location")
-    callee = yield location(p)
+    callee = yield location(p, attribute)
     if not p.accept("at"):
         p.wrong("expected 'at' in callsite location")
-    caller = yield location(p)
+    caller = yield location(p, attribute)
     p.expect(")", " in callsite location")
     return CallSite(as_loc(callee), as_loc(caller))
 
 
-def _fused(p: AttrCursor) -> Task:
+def _fused(p: Parser, attribute: AttributeTask) -> Task:
     p.i += 1
     metadata: Attr | None = None
     if p.accept("<"):
-        metadata = yield p.any_attribute(None)
+        metadata = yield attribute(p, None)
         p.expect(">", " after fused location metadata")
     p.expect("[", " in fused location")
     # As in MLIR, unknown locations and repetitions are dropped, and inner lists with the same metadata are opened.
     found: dict[Loc, None] = {}
     more = not p.accept("]")
     while more:
-        inner = yield location(p)
+        inner = yield location(p, attribute)
         if isinstance(inner, FusedLoc) and inner.metadata == metadata:
             found.update((loc, None) for loc in inner.locations if loc is not None)
         elif isinstance(inner, Loc):
@@ -129,23 +131,23 @@ def _fused(p: AttrCursor) -> Task:
 # ---------------------------------------------------------------- debug information
 
 
-def debug_attribute(p: AttrCursor, mnemonic: str) -> Task:
+def debug_attribute(p: Parser, mnemonic: str, attribute: AttributeTask) -> Task:
     """`#cuda_tile.di_…<…>`, behind the name."""
     p.expect("<")
     if mnemonic == "di_loc":
-        source = yield _field(p, "DILoc", "sourceLoc", FileLineCol, "FileLineColLoc")
+        source = yield _field(p, "DILoc", "sourceLoc", FileLineCol, "FileLineColLoc", attribute)
         p.keyword("in")
-        scope = yield _field(p, "DILoc", "scope", (DISubprogram, DILexicalBlock), "DILocalScopeAttr")
+        scope = yield _field(p, "DILoc", "scope", (DISubprogram, DILexicalBlock), "DILocalScopeAttr", attribute)
         p.expect(">")
         return DILoc(source, scope)
     if mnemonic == "di_file":
-        name = yield _field(p, "DIFile", "name", StrAttr, "StringAttr")
+        name = yield _field(p, "DIFile", "name", StrAttr, "StringAttr", attribute)
         p.keyword("in")
-        directory = yield _field(p, "DIFile", "directory", StrAttr, "StringAttr")
+        directory = yield _field(p, "DIFile", "directory", StrAttr, "StringAttr", attribute)
         p.expect(">")
         return DIFile(name.value, directory.value)
     cls, params = _STRUCTS[mnemonic]
-    values = yield _struct(p, cls.__name__, params)
+    values = yield _struct(p, cls.__name__, params, attribute)
     p.expect(">")
     return cls(**values)
 
@@ -182,7 +184,7 @@ _STRUCTS: dict[str, tuple[Callable[..., Attr], dict[str, _Param]]] = {
 DEBUG_NAMES = ("di_loc", "di_file", *_STRUCTS)
 
 
-def _struct(p: AttrCursor, name: str, params: dict[str, _Param]) -> Task:
+def _struct(p: Parser, name: str, params: dict[str, _Param], attribute: AttributeTask) -> Task:
     values: dict[str, Any] = {}
     while True:
         key = p.optional_keyword()
@@ -192,7 +194,7 @@ def _struct(p: AttrCursor, name: str, params: dict[str, _Param]) -> Task:
         if key not in params or key in values:
             p.fail(f"duplicate or unknown struct parameter name: {key}")
         classes, what, _ = params[key]
-        value = yield _field(p, name, key, classes, what)
+        value = yield _field(p, name, key, classes, what, attribute)
         values[key] = value.value if isinstance(value, StrAttr) else value
         if not p.accept(","):
             break
@@ -202,7 +204,7 @@ def _struct(p: AttrCursor, name: str, params: dict[str, _Param]) -> Task:
     return values
 
 
-def _field(p: AttrCursor, owner: str, name: str, classes: Any, what: str) -> Task:
+def _field(p: Parser, owner: str, name: str, classes: Any, what: str, attribute: AttributeTask) -> Task:
     """A parameter: a number where there are no classes, else an attribute of one of them."""
     at = p.mark()
     outer = f"failed to parse CudaTile_{owner}Attr parameter '{name}' which is to be a `{what}`"
@@ -211,7 +213,7 @@ def _field(p: AttrCursor, owner: str, name: str, classes: Any, what: str) -> Tas
         if number is None:
             p.fail("expected integer value", at, p.second(outer))
         return number
-    attr = yield p.any_attribute(None)
+    attr = yield attribute(p, None)
     if not isinstance(attr, classes):
         p.fail("invalid kind of attribute specified", at, p.second(outer))
     return attr

@@ -16,8 +16,9 @@ from tilery.bytecode import reader
 from tilery.bytecode.wire import MAGIC
 from tilery.cli.main import main
 from tilery.source import Input, Kind
-from tilery.text.parse import parser, quick
+from tilery.text.parse import parser
 
+PADDING = "// comment\n" * (parser.QUICK_SIZE // 10)
 ILLEGAL = "entry @k() {\n  %0 = iota : tile<512xi8>\n  %1 = iota : tile<1024xi8>\n}\n"
 
 
@@ -53,8 +54,8 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(owner, name, counted)
 
-    count(quick, "quick_parse", "fast text")
-    count(parser.Parser, "run", "slow text")
+    count(parser, "quick_parse", "fast text")
+    count(parser, "parse_operations", "slow text")
     count(reader, "read", "bytecode")
     count(reader, "read_with_offsets", "bytecode offsets")
     return counts
@@ -65,10 +66,21 @@ def test_illegal_text_is_read_once_more_for_positions(
     verb: str, tmp_path: Path, runs: Counter[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "bad.mlir"
-    path.write_text(ILLEGAL)
+    path.write_text(ILLEGAL + PADDING)
     assert main([verb, str(path)]) == 1
     assert f"{path}:2:8: error: " in capsys.readouterr().err
     assert runs == {"fast text": 1, "slow text": 1}
+
+
+@pytest.mark.parametrize("verb", ["dis", "check", "asm", "opt", "info"])
+def test_short_illegal_text_is_read_once(
+    verb: str, tmp_path: Path, runs: Counter[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.mlir"
+    path.write_text(ILLEGAL)
+    assert main([verb, str(path)]) == 1
+    assert f"{path}:2:8: error: " in capsys.readouterr().err
+    assert runs == {"slow text": 1}
 
 
 @pytest.mark.parametrize("verb", ["dis", "check", "asm", "opt", "info"])
@@ -86,7 +98,7 @@ def test_illegal_bytecode_is_read_once_more_for_positions(
 @pytest.mark.parametrize("verb", ["dis", "check", "asm", "info"])
 def test_a_legal_file_is_read_once(verb: str, tmp_path: Path, runs: Counter[str]) -> None:
     text, bytecode = tmp_path / "good.mlir", tmp_path / "good.tileirbc"
-    text.write_text("entry @k() {\n  return\n}\n")
+    text.write_text("entry @k() {\n  return\n}\n" + PADDING)
     bytecode.write_bytes(tilery.dumps(tilery.parse(text.read_text())))
     runs.clear()
     output = [] if verb in ("check", "info") else ["-o", str(tmp_path / "out")]
@@ -96,7 +108,7 @@ def test_a_legal_file_is_read_once(verb: str, tmp_path: Path, runs: Counter[str]
 
 def test_a_syntax_error_is_found_by_the_second_reading(tmp_path: Path, runs: Counter[str]) -> None:
     path = tmp_path / "bad.mlir"
-    path.write_text(ILLEGAL.replace("iota", "itoa"))
+    path.write_text(ILLEGAL.replace("iota", "itoa") + PADDING)
     assert main(["dis", str(path)]) == 1
     assert runs == {"fast text": 1, "slow text": 1}
 

@@ -20,6 +20,7 @@ from tilery.smith import smith
 from tilery.text.parse import quick_forms
 from tilery.text.parse.parser import forms, parse, parse_with_spans
 from tilery.text.parse.quick import quick_parse
+from tilery.text.parse.state import Options
 from tilery.text.print import quick_lines
 from tilery.text.print.printer import show
 from tilery.text.print.quick import quick_show
@@ -99,7 +100,7 @@ def test_real_files(corpus: list[Path]) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_canonical_texts_need_no_second_reading(seed: int) -> None:
     for style, locs in STYLES:
-        assert quick_parse(show(made(seed), style, locs), forms(False), testing=False) is not None
+        assert quick_parse(show(made(seed), style, locs), forms(False), Options()) is not None
 
 
 @pytest.mark.parametrize("seed", SEEDS)

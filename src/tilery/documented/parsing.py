@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
 
 from ..declare.operation import BY_NAME, OpDef
@@ -16,7 +15,7 @@ from ..text.parse.attributes import parse_dictionary
 from ..text.parse.fields import piece_parsers
 from ..text.parse.forms import builder
 from ..text.parse.names import parse_operand
-from ..text.parse.parser import parse_extended
+from ..text.parse.parser import Parsed, parse_with_spans
 from ..text.parse.state import Body, Extensions, OperationState, Parser, Syntax
 from ..text.parse.types import parse_type
 from ..text.print.parts import DIALECT
@@ -31,20 +30,9 @@ NO_MASK = (
 )
 
 
-@dataclass(slots=True)
-class Parsed:
-    """A module and where its operations stand in the text."""
-
-    module: Module
-    source: str
-    file: str
-    spans: dict[Op, tuple[int, int]]
-
-
 def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
     """A module from text as documents write it, not verified."""
-    module, spans = parse_extended(text, _extensions(), file=file, allow_unregistered=allow_unregistered)
-    return Parsed(module, text, file, spans)
+    return parse_with_spans(text, file=file, allow_unregistered=allow_unregistered, extensions=_extensions())
 
 
 @cache

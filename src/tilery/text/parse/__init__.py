@@ -11,10 +11,10 @@
     custom, forms, generic   the text after an operation's name: by hand, from its format, in MLIR's generic form
     operations               operations and their regions: the piecewise parser
     quick_forms, quick       the fast path: canonical lines by generated functions
-    parser                   the entry points: `parse`, `parse_with_spans`, `parse_extended`
+    parser                   the entry points: `parse`, `parse_with_spans`
 
 Every concern is a set of functions on a `Parser`. To accept other spellings, pass `state.Extensions` to
-`parser.parse_extended`: more operations by name, a function that replaces tokens, a parser of further attributes,
+`parser.parse_with_spans`: more operations by name, a function that replaces tokens, a parser of further attributes,
 labels after the arguments of a region. An operation's parser is a `state.Syntax`; `fields.piece_parsers` and
 `forms.builder` make one from a format string of your own.
 """

@@ -90,7 +90,7 @@ def attribute(p: Parser, type: Type | None) -> Task:
     """Read any attribute."""
     token = p.tok
     _count(p, 0, 1)
-    extension = p.extensions.attribute
+    extension = p.options.extensions.attribute
     if extension is not None and (found := extension(p)) is not None:
         return found
     key = token if token in _TASKS or token in LEAVES else token[:1]

@@ -45,7 +45,7 @@ def generic(p: Parser) -> Body:
     p.i += 1
     p.op = ""
     dialect = name.partition(".")[0]
-    if dialect not in ("cuda_tile", "builtin") and not p.allow_unregistered:
+    if dialect not in ("cuda_tile", "builtin") and not p.options.allow_unregistered:
         p.plain(
             "operation being parsed with an unregistered dialect. If this is intended, please use "
             "-allow-unregistered-dialect with the MLIR tool used"
@@ -98,7 +98,7 @@ def _known(p: Parser, name: str) -> OpDef | None:
     if not name.startswith(DIALECT):
         return None
     opdef = BY_NAME.get(name.removeprefix(DIALECT))
-    return None if opdef is None or (opdef.testing and not p.testing) else opdef
+    return None if opdef is None or (opdef.testing and not p.options.testing) else opdef
 
 
 def _items(properties: Attr) -> dict[str, Attr]:

@@ -150,7 +150,7 @@ def _array_element(p: Parser, type: Scalar) -> int:
 
 def parse_opaque(p: Parser, at: Mark, name: str, body: bool) -> Attr:
     text = f"#{name}" + (skip_body(p) if body else "")
-    if not p.allow_unregistered:
+    if not p.options.allow_unregistered:
         p.plain(
             f"`{text}` attribute created with unregistered dialect. If this is intended, please call "
             "allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with the MLIR opt "

@@ -192,7 +192,7 @@ def _arguments(p: Parser, scope: Scope, args: list[Argument]) -> None:
     if not args or args[0].use is None:
         return  # arguments without names get them from the label of the block
     if p.toks[p.i][:1] == "^":
-        if p.extensions.entry_labels and p.toks[p.i + 1] == ":":
+        if p.options.extensions.entry_labels and p.toks[p.i + 1] == ":":
             p.i += 2
         else:
             p.plain("invalid block name in region with named arguments")

@@ -15,7 +15,7 @@ from ..print.parts import DIALECT, PRODUCER
 from .forms import form_of
 from .operations import parse_operations
 from .quick import quick_parse
-from .state import Extensions, Parser, Syntax
+from .state import Extensions, Options, Parser, Syntax
 
 QUICK_SIZE = 20_000
 """Texts of at least this many characters take the fast path. Below, preparing it takes longer than it saves."""
@@ -43,21 +43,23 @@ class Parsed:
     wrapped: bool
     """whether the text has a `cuda_tile.module`; otherwise its items are at the top level"""
     source: str
-    file: str
-    allow_unregistered: bool
-    testing: bool
+    options: Options
+    parser: Parser | None
+    """the piecewise parser that read the text; None after the fast path"""
 
     @cached_property
     def spans(self) -> dict[Op, tuple[int, int]]:
-        """The start and end of each operation's name. They are not kept while parsing: the text is parsed again."""
+        """The start and end of each operation's name. After the fast path, the text is parsed again for them."""
+        if (p := self.parser) is not None:
+            return {o: p.span((token, -1)) for o, token in p.op_tokens.items()}
         with paused:
-            spans, again = _piecewise(self.source, self.file, self.allow_unregistered, self.testing, None)
-        return {o: spans[twin] for o, twin in zip(walk(self.module), walk(again)) if twin in spans}
+            again = _parse(self.source, self.options, quick=False)
+        return {o: again.spans[twin] for o, twin in zip(walk(self.module), walk(again.module)) if twin in again.spans}
 
     def error(self, o: Op, message: str, *notes: str) -> TileError:
         """Make an error about an operation of the text."""
         start, end = self.spans.get(o, (0, 0))
-        return TileError(message, file=self.file, source=self.source, start=start, end=end, notes=notes)
+        return TileError(message, file=self.options.file, source=self.source, start=start, end=end, notes=notes)
 
 
 def parse(
@@ -76,58 +78,37 @@ def parse(
     >>> parse("entry @k() {}").entries[0].sym_name
     'k'
     """
-    return _module(_block(text, file, allow_unregistered, testing, quick), text)[0]
+    return _parse(text, Options(file, allow_unregistered, testing), quick).module
 
 
-def parse_with_spans(text: str, *, file: str = "", allow_unregistered: bool = False, testing: bool = False) -> Parsed:
-    """Parse a module, and keep its text for messages about its operations."""
-    module, wrapped = _module(_block(text, file, allow_unregistered, testing, None), text)
-    return Parsed(module, wrapped, text, file, allow_unregistered, testing)
+def parse_with_spans(
+    text: str,
+    *,
+    file: str = "",
+    allow_unregistered: bool = False,
+    testing: bool = False,
+    extensions: Extensions | None = None,
+) -> Parsed:
+    """Parse a module, and keep what messages about its operations need. Extended syntax is always read piecewise."""
+    options = Options(file, allow_unregistered, testing, extensions or Extensions())
+    return _parse(text, options, None if extensions is None else False)
 
 
-def parse_extended(
-    text: str, extensions: Extensions, *, file: str = "", allow_unregistered: bool = False
-) -> tuple[Module, dict[Op, tuple[int, int]]]:
-    """Parse a module from text with extended syntax; return it and the start and end of each operation's name."""
-    _check_unicode(text, file)
-    with paused:
-        spans, module = _piecewise(text, file, allow_unregistered, False, extensions)
-    return module, spans
-
-
-def _block(text: str, file: str, allow_unregistered: bool, testing: bool, quick: bool | None) -> Block:
-    _check_unicode(text, file)
+def _parse(text: str, options: Options, quick: bool | None) -> Parsed:
+    _check_unicode(text, options.file)
+    known = forms(options.testing)
     if quick is None:
         quick = len(text) >= QUICK_SIZE
     with paused:
-        if quick and not allow_unregistered and (block := quick_parse(text, forms(testing), testing)) is not None:
-            return block
-        return parse_operations(_parser(text, file, allow_unregistered, testing, None))
-
-
-def _parser(text: str, file: str, allow_unregistered: bool, testing: bool, extensions: Extensions | None) -> Parser:
-    known, toks = forms(testing), tokens(text)
-    if extensions is not None:
-        known = {**known, **extensions.forms}
-        if extensions.respell is not None:
-            extensions.respell(toks)
-    return Parser(
-        text,
-        toks,
-        known,
-        file=file,
-        allow_unregistered=allow_unregistered,
-        testing=testing,
-        extensions=extensions,
-    )
-
-
-def _piecewise(
-    text: str, file: str, allow_unregistered: bool, testing: bool, extensions: Extensions | None
-) -> tuple[dict[Op, tuple[int, int]], Module]:
-    p = _parser(text, file, allow_unregistered, testing, extensions)
-    module, _ = _module(parse_operations(p), text)
-    return {o: p.span((token, -1)) for o, token in p.op_tokens.items()}, module
+        if quick and not options.allow_unregistered and (block := quick_parse(text, known, options)) is not None:
+            return Parsed(*_module(block, text), text, options, None)
+        toks = tokens(text)
+        if options.extensions.forms:
+            known = {**known, **options.extensions.forms}
+        if options.extensions.respell is not None:
+            options.extensions.respell(toks)
+        p = Parser(text, toks, known, options)
+        return Parsed(*_module(parse_operations(p), text), text, options, p)
 
 
 def _check_unicode(text: str, file: str) -> None:

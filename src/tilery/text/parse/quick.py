@@ -22,7 +22,7 @@ from ..print.parts import DIALECT
 from .attributes import set_alias
 from .operations import close_region, finish, parse_item
 from .quick_forms import QuickForm, bind_of
-from .state import OperationState, Parser, PieceParser, Syntax
+from .state import OperationState, Options, Parser, PieceParser, Syntax
 from .types import parse_type, parse_types
 
 # The results of an op, at most two, and its name.
@@ -45,9 +45,9 @@ _AHEAD = 8
 """How many tokens to look at after a line with `else`: as many as an empty region and a location take."""
 
 
-def quick_parse(text: str, forms: Mapping[str, Syntax], testing: bool) -> Block | None:
+def quick_parse(text: str, forms: Mapping[str, Syntax], options: Options) -> Block | None:
     """Return a block of the top-level operations, or None if the piecewise parser must read the text."""
-    p = Parser(text, [], forms, testing=testing)
+    p = Parser(text, [], forms, options)
     p.has_positions = False
     p.types = _Types(p)
     try:
@@ -229,7 +229,7 @@ class _Forms(dict[str, QuickForm | None]):
     def __missing__(self, word: str) -> QuickForm | None:
         opdef = BY_NAME.get(word)
         form = None
-        if opdef is not None and (self.p.testing or not opdef.testing) and (bind := bind_of(opdef)) is not None:
+        if opdef is not None and (self.p.options.testing or not opdef.testing) and (bind := bind_of(opdef)) is not None:
             form = bind(self.p, Memo)
         self[word] = form
         return form

@@ -69,6 +69,16 @@ class Extensions:
     """whether a label without arguments may follow the arguments of a region"""
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a parser accepts. `file` is the name of the text in messages."""
+
+    file: str = ""
+    allow_unregistered: bool = False
+    testing: bool = False
+    extensions: Extensions = field(default_factory=Extensions)
+
+
 class Scope:
     """A region that is being parsed."""
 
@@ -88,22 +98,9 @@ class Scope:
 class Parser:
     """Everything known while a text is parsed: tokens and position, options, names, aliases and open regions."""
 
-    def __init__(
-        self,
-        text: str,
-        toks: list[str],
-        forms: Mapping[str, Syntax],
-        *,
-        file: str = "",
-        allow_unregistered: bool = False,
-        testing: bool = False,
-        extensions: Extensions | None = None,
-    ) -> None:
+    def __init__(self, text: str, toks: list[str], forms: Mapping[str, Syntax], options: Options) -> None:
         self.text = text
-        self.file = file
-        self.allow_unregistered = allow_unregistered
-        self.testing = testing
-        self.extensions = extensions or _NO_EXTENSIONS
+        self.options = options
         self.forms = forms
         """the custom syntax of operations, by name with and without the dialect's prefix"""
         self._init_cursor(toks)
@@ -292,7 +289,7 @@ class Parser:
             if (problem := lexical_problem(self.text, at)) is not None:
                 start, message = problem
                 end, notes = start + 1, ()
-        return TileError(message, file=self.file, source=self.text, start=start, end=end, notes=tuple(notes))
+        return TileError(message, file=self.options.file, source=self.text, start=start, end=end, notes=tuple(notes))
 
     def wrong(self, message: str, *notes: str) -> NoReturn:
         """Raise an error at the next token, or at the end of the line before if the token starts a line."""
@@ -322,9 +319,6 @@ class Parser:
         if self.op and not self.in_dialect:
             message = f"custom op '{self.op}' {message}"
         return Note(message, self.span(mark)[0], "error")
-
-
-_NO_EXTENSIONS = Extensions()
 
 
 def _line_end_before(text: str, at: int) -> int | None:

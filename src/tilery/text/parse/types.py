@@ -209,7 +209,7 @@ def _prefixed(p: Parser) -> Task:
 
 def _opaque(p: Parser, at: Mark, text: str, dialect: str) -> Type:
     body = skip_body(p) if p.tok == "<" else ""
-    if not p.allow_unregistered:
+    if not p.options.allow_unregistered:
         p.plain(
             f"`{text}{body}` type created with unregistered dialect. If this is intended, please call "
             "allowUnregisteredDialects() on the MLIRContext, or use -allow-unregistered-dialect with the MLIR opt "

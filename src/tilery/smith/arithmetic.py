@@ -10,7 +10,7 @@ from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I4, I8, I32, SCALARS, TF32, Scalar, Tile
 from . import draw
 from .facts import F4, limits
-from .generic import attributes, operands, promises
+from .generic import attributes, generic, operands, promises
 from .kernel import Kernel, create
 from .values import (
     E8M0,
@@ -19,7 +19,6 @@ from .values import (
     constant,
     elements,
     fits,
-    float_roundings,
     get,
     index,
     number,
@@ -27,6 +26,7 @@ from .values import (
     scalar_of,
     tile_of,
 )
+from .versions import float_roundings
 
 UNSIGNED = Signedness.UNSIGNED
 E4M3, E5M2, E5M3 = SCALARS["f8E4M3FN"], SCALARS["f8E5M2"], SCALARS["fnv8E5M3FNU"]
@@ -128,6 +128,21 @@ def divide(k: Kernel, opdef: OpDef) -> bool:
     if sign is UNSIGNED and drawn.get("rounding") is RoundingMode.NEGATIVE_INF:
         drawn["rounding"] = RoundingMode.ZERO
     k.emit(create(opdef, lhs=value, rhs=by, **drawn))
+    return True
+
+
+# ---------------------------------------------------------------- floats
+
+
+def add_floats(k: Kernel, opdef: OpDef) -> bool:
+    """`addf`, often of a product on the right."""
+    if k.chance(0.6):
+        return generic(k, opdef)
+    value = any_of(k, BaseFloatTile)
+    t = tile_of(value)
+    drawn = attributes(k, ops.MulF.opdef, t.element)
+    product = k.emit(ops.MulF(lhs=get(k, t), rhs=get(k, t), **drawn)).result
+    k.emit(ops.AddF(lhs=value, rhs=product, **attributes(k, opdef, t.element)))
     return True
 
 

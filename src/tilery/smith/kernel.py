@@ -13,10 +13,11 @@ from ..attrs import Dense, FloatAttr, IntAttr, Signedness
 from ..declare.operation import OpDef
 from ..ir import Block, Op, Value
 from ..types import I32, TOKEN, Ptr, PtrAttr, Scalar, Tile, Type
-from ..version import V13_4, Version
+from ..version import Version
 from .contract import ALIGN, Argument, Buffer
 from .debug import Debug
 from .facts import Facts, Memory, Place, stored_bytes
+from .versions import Feature
 
 OpT = TypeVar("OpT", bound=Op)
 Maker = Callable[["Kernel", OpDef], bool]
@@ -117,6 +118,10 @@ class Kernel:
         """Whether the version has this field of an operation."""
         return cls.opdef.field(name).since <= self.version
 
+    def can(self, feature: Feature) -> bool:
+        """Whether the tools of the version accept this."""
+        return feature.since <= self.version
+
     # ------------------------------------------------------------ operations and blocks
 
     def emit(self, o: OpT, visible: bool = True) -> OpT:
@@ -188,7 +193,7 @@ class Kernel:
 
     def buffer(self, element: Scalar, count: int, writable: bool) -> Value:
         """A pointer to the memory of a new parameter. Each tile block has its own part of what is written."""
-        kind = PtrAttr.NONE if self.version >= V13_4 and self.chance(0.1) else None
+        kind = PtrAttr.NONE if PtrAttr.NONE.since <= self.version and self.chance(0.1) else None
         blocks = self.grid[0] * self.grid[1] * self.grid[2] if writable else 1
         pointer = self.parameter(Tile((), Ptr(element, kind)), Buffer(element, count * blocks, writable))
         align = ALIGN

@@ -7,11 +7,12 @@ from ..declare.operation import OpDef, registered
 from ..declare.relations import SYMBOL
 from ..ir import Op
 from ..version import Version
-from . import arithmetic, control, memory, misc, shapes, views
+from . import arithmetic, branches, loops, memory, misc, selects, shapes, views
 from .generic import generic
 from .kernel import Maker
 
 MAKERS: dict[type[Op], Maker] = {
+    ops.AddF: arithmetic.add_floats,
     ops.AddI: arithmetic.wrapping,
     ops.Alloca: memory.alloca,
     ops.Assert: misc.assertion,
@@ -20,17 +21,17 @@ MAKERS: dict[type[Op], Maker] = {
     ops.AtomicRMWTko: memory.atomic,
     ops.AtomicRedViewTko: views.reduce_view,
     ops.Bitcast: arithmetic.bitcast,
-    ops.Break: control.loop,
+    ops.Break: loops.loop,
     ops.Broadcast: shapes.broadcast,
     ops.Cat: shapes.cat,
     ops.Constant: shapes.fresh_constant,
-    ops.Continue: control.for_loop,
+    ops.Continue: loops.for_loop,
     ops.DivI: arithmetic.divide,
     ops.ExtI: arithmetic.extend,
     ops.Extract: shapes.extract,
     ops.FToF: arithmetic.float_to_float,
     ops.FToI: arithmetic.float_to_int,
-    ops.For: control.for_loop,
+    ops.For: loops.for_loop,
     ops.GdcLaunchDependentsTko: memory.ordered,
     ops.GdcWaitTko: memory.ordered,
     ops.GetGlobal: shapes.address_of_global,
@@ -39,14 +40,14 @@ MAKERS: dict[type[Op], Maker] = {
     ops.GetTensorShape: views.tensor_shape,
     ops.GetTileBlockId: shapes.block_id,
     ops.IToF: arithmetic.int_to_float,
-    ops.If: control.branch,
+    ops.If: branches.branch,
     ops.Insert: shapes.insert,
     ops.IntToPtr: memory.int_to_pointer,
     ops.Iota: shapes.iota,
     ops.JoinTokens: memory.join_tokens,
     ops.LoadPtrTko: memory.load_ptr,
     ops.LoadViewTko: views.load_view,
-    ops.Loop: control.loop,
+    ops.Loop: loops.loop,
     ops.MakeGatherScatterView: views.make_view,
     ops.MakePartitionView: views.make_view,
     ops.MakeStridedView: views.make_view,
@@ -67,9 +68,9 @@ MAKERS: dict[type[Op], Maker] = {
     ops.Reduce: shapes.aggregate,
     ops.RemI: arithmetic.divide,
     ops.Reshape: shapes.reshape,
-    ops.Return: control.early_return,
+    ops.Return: branches.early_return,
     ops.Scan: shapes.aggregate,
-    ops.Select: shapes.select,
+    ops.Select: selects.select,
     ops.ShLI: arithmetic.shift,
     ops.ShRI: arithmetic.shift,
     ops.StorePtrTko: memory.store_ptr,
@@ -77,8 +78,15 @@ MAKERS: dict[type[Op], Maker] = {
     ops.SubI: arithmetic.wrapping,
     ops.TruncI: arithmetic.truncate,
     ops.Unpack: shapes.unpack,
-    ops.Yield: control.branch,
+    ops.Yield: branches.branch,
 }
+
+
+WEIGHTS: dict[type[Op], float] = {ops.If: 3, ops.Select: 4, ops.AddF: 2}
+"""How often an operation is chosen, where the caller has no mix; all others have weight 1.
+
+Passes rewrite these, so a module needs enough of them for every rule to fire.
+"""
 
 
 def choices(version: Version) -> list[tuple[Maker, OpDef]]:

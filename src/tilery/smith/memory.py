@@ -9,15 +9,13 @@ from ..attrs import AtomicRMWMode, Dense, SymbolVisibility
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I32, I64, NUMBERS, Ptr, Scalar, Tile
-from ..version import V13_3, Version
+from ..version import Version
 from . import draw
 from .facts import F4, Memory, Place, pointee, stored_bytes
 from .generic import ordering
 from .kernel import MOST_PARAMS, Kernel, Unwanted, create
 from .values import get, index, index_element, pick, positions, shape, spread, tile_of
-
-BF16_ATOMICS = V13_3
-"""Since when `addf` works on bf16 in memory."""
+from .versions import Feature
 
 WORDS = (I32, I64, F32, F64)
 LARGEST = 256
@@ -247,9 +245,9 @@ def store_ptr(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- atomics
 
 
-def summed(version: Version) -> list[Scalar]:
-    """What an atomic can add to."""
-    return [*WORDS, F16] + [BF16] * (version >= BF16_ATOMICS)
+def summed(k: Kernel) -> list[Scalar]:
+    """The element types that an atomic can add to."""
+    return [*WORDS, F16] + [BF16] * k.can(Feature.BF16_ATOMICS)
 
 
 def modes(element: Scalar) -> list[AtomicRMWMode]:
@@ -263,7 +261,7 @@ def atomic(k: Kernel, opdef: OpDef) -> bool:
     if not k.effects:
         return False
     swap = opdef.cls is ops.AtomicCASTko
-    ptr = pointers(k, WORDS if swap else summed(k.version), writable=True, distinct=True)
+    ptr = pointers(k, WORDS if swap else summed(k), writable=True, distinct=True)
     if ptr is None:
         return False
     t = Tile(tile_of(ptr).shape, pointee(ptr.type))

@@ -70,7 +70,9 @@ def assume(k: Kernel, opdef: OpDef) -> bool:
         predicate = _bounds(k, value)
     else:
         value, predicate = _divisible(k, value)
-    k.emit(ops.Assume(value=value, predicate=predicate))
+    o = k.emit(ops.Assume(value=value, predicate=predicate))
+    if k.chance(0.2):
+        k.emit(ops.Assume(value=o.result, predicate=predicate))
     return True
 
 

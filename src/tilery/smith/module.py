@@ -19,7 +19,7 @@ from . import draw
 from .contract import Contract, Launch
 from .debug import Debug
 from .kernel import Kernel, Maker, Unit, Unwanted
-from .makers import choices
+from .makers import WEIGHTS, choices
 from .memory import stored
 from .values import RECENT
 
@@ -34,11 +34,12 @@ def smith(
     mix: Mapping[str, float] | None = None,
     allow: Callable[[Op], bool] | None = None,
 ) -> ops.Module:
-    """A random module of about `size` operations; the same one for the same arguments.
+    """Make a random module of about `size` operations; equal arguments make equal modules.
 
-    It holds nothing newer than `version`. `mix` gives weights to chapters and operations, `{"Integer": 5, "mmaf": 1}`:
-    one in six is then an `mmaf`, all others are integer arithmetic and whatever these need. Without it all operations
-    have the same weight. `allow` says of an operation, as it would be added, whether it is wanted.
+    The module contains nothing newer than `version`. `mix` assigns weights to chapters and operations: with
+    `{"Integer": 5, "mmaf": 1}` one operation in six is an `mmaf`, and the others are integer arithmetic and what these
+    need. Without a mix, all operations have similar weights. `allow` is called with each operation before it is added,
+    and says whether it is wanted.
     """
     return smith_with_contract(seed, version=version, size=size, mix=mix, allow=allow)[0]
 
@@ -51,7 +52,7 @@ def smith_with_contract(
     mix: Mapping[str, float] | None = None,
     allow: Callable[[Op], bool] | None = None,
 ) -> tuple[ops.Module, Contract]:
-    """The same module, and what an execution of it needs."""
+    """Make the same module, and say what its execution needs."""
     rng = Random(seed)
     version = Version.parse(version)
     unit = Unit(rng, version, chooser(rng, version, mix))
@@ -86,7 +87,7 @@ def chooser(rng: Random, version: Version, mix: Mapping[str, float] | None) -> C
 def weights(known: list[OpDef], mix: Mapping[str, float] | None, version: Version) -> list[float]:
     """The weight of each operation. A chapter's is shared by those of its operations that have none of their own."""
     if mix is None:
-        return [1.0] * len(known)
+        return [WEIGHTS.get(d.cls, 1.0) for d in known]
     own = {BY_NAME[name].mnemonic: weight for name, weight in mix.items() if name in BY_NAME}
     chapters = {d.group.lower(): d.group for d in known}
     total = {chapters[name.lower()]: weight for name, weight in mix.items() if name.lower() in chapters}

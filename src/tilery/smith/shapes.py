@@ -10,17 +10,15 @@ from ..attrs import Attr, ComparisonPredicate, FloatAttr, IntAttr, Signedness
 from ..declare.constraints import AnyTile, BaseFloatTile, IntTile, NumberTile4
 from ..declare.operation import OpDef
 from ..ir import Block, Op, Value
-from ..types import I1, I8, I32, TF32, Ptr, Scalar, Tile, Type
-from ..version import V13_4
+from ..types import I8, I32, TF32, Ptr, Scalar, Tile, Type
 from . import draw
-from .facts import F4, limits
+from .facts import limits
 from .kernel import Kernel, create
 from .memory import new_global
 from .values import any_type, constant, elements, fits, get, index, make, pick, reshaped, scalar_of, tile_of
+from .versions import Feature
 
 LARGEST = 4096
-IF_INSIDE = V13_4
-"""Since when an `if` may stand in a reduction."""
 
 SIGNED, UNSIGNED = Signedness.SIGNED, Signedness.UNSIGNED
 
@@ -151,17 +149,6 @@ def insert(k: Kernel, opdef: OpDef) -> bool:
     return part is not None
 
 
-def select(k: Kernel, opdef: OpDef) -> bool:
-    """Between two tiles of bytes or more."""
-    value = some_tile(k, range(5))
-    t = tile_of(value)
-    if t.element is F4:
-        return False
-    cond = get(k, Tile(t.shape, I1))
-    k.emit(ops.Select(cond=cond, val_if_true=value, val_if_false=get(k, t)))
-    return True
-
-
 def packed_bits(element: Scalar) -> int:
     return 32 if element is TF32 else element.bits
 
@@ -277,7 +264,7 @@ def _extremum(k: Kernel, opdef: OpDef, value: Value) -> bool:
     tie = ops.AndI(lhs=equal.result, rhs=first.result)
     left = ops.OrI(lhs=more.result, rhs=tie.result)
     body: list[Op] = [more, equal, first, tie, left]
-    if k.version < IF_INSIDE or k.chance(0.5):
+    if not k.can(Feature.IF_IN_REDUCTION) or k.chance(0.5):
         one = ops.Select(cond=left.result, val_if_true=a, val_if_false=b)
         two = ops.Select(cond=left.result, val_if_true=i, val_if_false=j)
         body += [one, two, ops.Yield(operands_=(one.result, two.result))]

@@ -7,14 +7,15 @@ from fractions import Fraction
 from functools import lru_cache
 
 from .. import ops
-from ..attrs import ComparisonOrdering, ComparisonPredicate, Dense, RoundingMode, Signedness
+from ..attrs import ComparisonOrdering, ComparisonPredicate, Dense, Signedness
 from ..declare.constraints import BaseFloatTile, Constraint
 from ..ir import Value
 from ..types import I1, I4, I8, I32, SCALARS, Ptr, Scalar, Tile, Type
-from ..version import V13_3, V13_4, Version
+from ..version import Version
 from . import draw
 from .facts import limits
 from .kernel import Kernel
+from .versions import float_roundings
 
 E8M0 = SCALARS["f8E8M0FNU"]
 FULL_CONSTANT = 64
@@ -202,6 +203,12 @@ def _pointers(k: Kernel, t: Tile) -> Value:
     return spread(k, base, t.shape)
 
 
+def negated(k: Kernel, value: Value) -> Value:
+    """Emit `not value`, in the form in which passes recognise it."""
+    t = tile_of(value)
+    return k.emit(ops.XOrI(lhs=value, rhs=constant(k, t, 1))).result
+
+
 # ---------------------------------------------------------------- converted
 
 
@@ -232,24 +239,6 @@ def convert(k: Kernel, value: Value, to: Scalar) -> Value | None:
             ops.CmpF(comparison_predicate=predicate, comparison_ordering=ordering, lhs=value, rhs=zero)
         ).result
     return None
-
-
-def float_roundings(source: Scalar, to: Scalar, version: Version) -> tuple[RoundingMode, ...]:
-    """The roundings with which `ftof` is legal. Before 13.4 the type of the result alone decided, before 13.3 not even
-    that, and there is none that both 13.2 and later tools take for f8E8M0FNU."""
-    mode = RoundingMode
-    if to is E8M0:
-        return (mode.ZERO, mode.POSITIVE_INF) if version >= V13_3 else ()
-    if version < V13_4 or to.bits <= 8:
-        return (mode.NEAREST_EVEN,)
-    if source.name == "f32" and to.name == "tf32":
-        return mode.NEAREST_EVEN, mode.ZERO, mode.NEAREST_AWAY
-    ieee = (mode.NEAREST_EVEN, mode.ZERO, mode.NEGATIVE_INF, mode.POSITIVE_INF)
-    if source.name == "f64" and to.name == "f32":
-        return ieee
-    if source is not to and source.bits > 8 and source.format.fits_in(to.format):
-        return *ieee, mode.NEAREST_AWAY
-    return mode.NEAREST_EVEN, mode.ZERO
 
 
 def clamped(k: Kernel, value: Value, low: int, high: int) -> Value:

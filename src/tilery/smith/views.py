@@ -326,7 +326,7 @@ def reduce_view(k: Kernel, opdef: OpDef) -> bool:
     """`atomic_red_view_tko`: through a grid without padding, below system scope."""
     if not k.effects:
         return False
-    view = a_view(k, k.rng.choice(summed(k.version)), True, grid=True)
+    view = a_view(k, k.rng.choice(summed(k)), True, grid=True)
     at = None if view is None else indices(k, view, whole(view))
     if view is None or at is None:
         return False

@@ -15,7 +15,7 @@ from support.oracle import ROOT
 SRC = ROOT / "src"
 
 ROWS = (
-    ("version", "diag"),
+    ("version", "diag", "hooks"),
     ("enums",),
     ("floats",),
     ("types", "attrs"),
@@ -39,7 +39,7 @@ ROWS = (
 )
 """The packages and modules of tilery. A row may import from itself and from the rows above it, inside functions too."""
 
-LEAVES = {"declare.fastclass", "declare.codegen", "declare.gcpause"}
+LEAVES = {"hooks", "declare.fastclass", "declare.codegen", "declare.gcpause"}
 """Helpers that import nothing of tilery, so that every row may use them."""
 
 FREE = {"", "api"}
@@ -49,16 +49,11 @@ KNOWN: set[tuple[str, str]] = {
     ("bytecode.attrcodec", "verifier.hints"),
     ("cutile.modules", "api"),
     ("cutile.session", "api"),
-    ("declare.operation", "ops"),
-    ("ops.core", "text.print.highlight"),
-    ("ops.core", "text.print.printer"),
-    ("ops.scopes", "text.print.attributes"),
 }
 """Imports against the order that still exist. The list only shrinks."""
 
 KNOWN_CYCLES: set[tuple[str, str]] = {
     ("cli.run", "cli.main"),
-    ("declare.constructors", "declare.operation"),
     ("engines.cutile_abi", "engines.arguments"),
     ("text.parse.generic", "text.parse.forms"),
     ("text.parse.generic", "text.parse.parser"),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import hooks
 from .diag import TileError
 from .version import LATEST, SUPPORTED, Version
 
@@ -77,6 +78,21 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     raise AttributeError(f"module 'tilery' has no attribute {name!r}")
+
+
+def _show(module: Module) -> str:
+    from .text.print.printer import show
+
+    return show(module)
+
+
+def _to_html(text: str) -> str:
+    from .text.print.highlight import to_html
+
+    return to_html(text)
+
+
+hooks.show, hooks.to_html = _show, _to_html
 
 
 def __dir__() -> list[str]:

@@ -27,8 +27,8 @@ from tilery.bytecode.write_body_fast import write_fast
 from tilery.bytecode.writer import write_with
 from tilery.cli.main import main
 from tilery.declare.gcpause import paused
-from tilery.declare.operation import OpDef, registered
-from tilery.ops import AddI, Module
+from tilery.declare.operation import OpDef
+from tilery.ops import AddI, Module, registered
 from tilery.smith import smith
 from tilery.source.input import Input
 from tilery.verifier.explain import check_input

@@ -21,8 +21,7 @@ from support.oracle import ROOT
 from tilery import Block, Value
 from tilery.attrs import DICompileUnit, DIFile, DILoc, DISubprogram, FileLineCol
 from tilery.cli.main import colors, main, make_parser
-from tilery.declare.operation import registered
-from tilery.ops import AddF, Entry, Module, Return
+from tilery.ops import AddF, Entry, Module, Return, registered
 from tilery.types import F32, F64, Function, Tile
 
 VERBS = ["info", "dis", "asm", "check", "convert", "dump", "fmt", "diff", "ops", "smith", "opt", "debug", "run"]

@@ -24,11 +24,12 @@ from tilery.attrs import (
     StrAttr,
 )
 from tilery.cli.main import main
-from tilery.declare.operation import BY_OPCODE, registered
+from tilery.declare.operation import BY_OPCODE
 from tilery.documented import Tables
 from tilery.documented.enums import ENUMS, TABLES
 from tilery.documented.records import OPCODES
 from tilery.documented.typecodec import LAST_TAG
+from tilery.ops import registered
 from tilery.smith import smith
 from tilery.types import (
     DYNAMIC,

@@ -11,8 +11,9 @@ import tilery
 from tilery import TileError, documented, ops
 from tilery.attrs import Dense, MemoryOrderingSemantics, MemoryScope
 from tilery.cli.main import main
-from tilery.declare.operation import OpDef, registered
+from tilery.declare.operation import OpDef
 from tilery.declare.relations import SYMBOL
+from tilery.ops import registered
 from tilery.smith import smith
 from tilery.text.spelling import ANSWERS, COMPARISONS, CUTE_ANSWER, POINTEE
 from tilery.types import F32, I1, I32, Tile

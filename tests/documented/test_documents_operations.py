@@ -9,7 +9,6 @@ from tilery import TileError
 from tilery.attrs import ComparisonPredicate
 from tilery.declare.constraints import TokenType
 from tilery.declare.fields import AttrKind
-from tilery.declare.operation import registered
 from tilery.declare.relations import (
     CONSTANT,
     ELEMENTWISE,
@@ -20,6 +19,7 @@ from tilery.declare.relations import (
     SYMBOL,
     SYMBOL_TABLE,
 )
+from tilery.ops import registered
 from tilery.types import F32, SCALARS, Ptr, Tile
 from tilery.version import V13_1, V13_3
 

@@ -8,7 +8,8 @@ import tilery
 from support.assemble import MAGIC, RETURN, File, function, i32, i64, tile, vi, zz
 from tilery import TileError
 from tilery.attrs import FloatAttr, IntegerOverflow
-from tilery.declare.operation import BY_OPCODE, registered
+from tilery.declare.operation import BY_OPCODE
+from tilery.ops import registered
 from tilery.types import F32, I32, SCALARS, TOKEN, Function, PaddingValue, PartitionView, Ptr, TensorView, Tile, Type
 
 

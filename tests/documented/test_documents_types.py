@@ -10,8 +10,9 @@ from tilery import TileError, attrs
 from tilery.attrs import AtomicRMWMode, MemoryOrderingSemantics, MemoryScope, TileEnum
 from tilery.bytecode.typecodec import ROWS
 from tilery.declare.fields import AttrKind
-from tilery.declare.operation import BY_NAME, registered
+from tilery.declare.operation import BY_NAME
 from tilery.documented import encode_type
+from tilery.ops import registered
 from tilery.types import (
     DYNAMIC,
     F32,

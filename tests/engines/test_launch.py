@@ -14,13 +14,13 @@ import pytest
 import tilery
 from support.oracle import ROOT
 from text.test_printer import module as example_module
-from tilery.declare.operation import registered
 from tilery.engines.kernel import ExecutionError, Limits
 from tilery.engines.reference import load_operations
 from tilery.engines.reference.launch import LOADED, Loaded
 from tilery.engines.reference.program import CONTROL
 from tilery.engines.reference.registry import RUNS
 from tilery.ir import Refused
+from tilery.ops import registered
 
 COPY = """entry @copy(%from: tile<ptr<{t}>>, %to: tile<ptr<{t}>>) {{
   %x, %y, %z = get_tile_block_id : tile<i32>

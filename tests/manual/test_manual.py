@@ -17,9 +17,9 @@ from make_kernel import vector_add
 from support.oracle import ROOT
 from tilery import attrs, types
 from tilery.cli.main import main
-from tilery.declare.operation import registered
 from tilery.manual.describe import describe, enums, type_examples
 from tilery.manual.pages import pages, stale
+from tilery.ops import registered
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += sorted((ROOT / "docs" / "guides").glob("*.md"))

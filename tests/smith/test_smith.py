@@ -16,10 +16,10 @@ import tilery
 from support import oracle
 from tilery import TileError, Version
 from tilery.cli.main import main
-from tilery.declare.operation import OpDef, registered
+from tilery.declare.operation import OpDef
 from tilery.declare.relations import PURE, SYMBOL
 from tilery.ir import Op
-from tilery.ops import Alloca, AtomicCASTko, AtomicRMWTko, LoadPtrTko, StorePtrTko
+from tilery.ops import Alloca, AtomicCASTko, AtomicRMWTko, LoadPtrTko, StorePtrTko, registered
 from tilery.smith import Buffer, smith, smith_with_contract
 from tilery.types import Ptr, Scalar, Tile
 from tilery.version import SUPPORTED

@@ -14,11 +14,26 @@ from support import oracle
 from support.broken import mutate_text
 from tilery.attrs import CallSite, DictAttr, DILoc, FileLineCol, FusedLoc, IntAttr, NameLoc, OpaqueAttr, StrAttr
 from tilery.bytecode.writer import write
-from tilery.declare.operation import OpDef, registered
+from tilery.declare.operation import OpDef
 from tilery.diag import Note, TileError
 from tilery.floats.formats import scaled
 from tilery.ir import UnknownOp, difference, walk
-from tilery.ops import AddF, AddI, Constant, Entry, For, Global, If, Iota, LoadPtrTko, Module, Reduce, Return, Yield
+from tilery.ops import (
+    AddF,
+    AddI,
+    Constant,
+    Entry,
+    For,
+    Global,
+    If,
+    Iota,
+    LoadPtrTko,
+    Module,
+    Reduce,
+    Return,
+    Yield,
+    registered,
+)
 from tilery.text.lexer import PIECE
 from tilery.text.parse.literals import float_bits
 from tilery.text.parse.parser import parse, parse_with_spans

@@ -29,10 +29,10 @@ from tilery.attrs import (
     Loc,
     StrAttr,
 )
-from tilery.declare.operation import OpDef, registered
+from tilery.declare.operation import OpDef
 from tilery.floats.formats import float_text, nearest, scaled
 from tilery.ir import Block, Op, Value
-from tilery.ops import AddI, Assume, Constant, Entry, If, Module, Return, Yield
+from tilery.ops import AddI, Assume, Constant, Entry, If, Module, Return, Yield, registered
 from tilery.text.format import Group, Literal, Piece, Use, pieces_of
 from tilery.text.print.attributes import attr_text, dense_body, quote, symbol
 from tilery.text.print.locations import debug_text

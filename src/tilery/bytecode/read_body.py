@@ -9,7 +9,7 @@ from ..attrs import Attr, Bounded, DivBy, SameElements
 from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_OPCODE, OpDef
-from ..declare.relations import TERMINATOR
+from ..declare.relations import TERMINATOR, TOP_LEVEL
 from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..types import Type
@@ -200,7 +200,7 @@ class BodyReader:
                 raise TileError(f"unknown or unimplemented opcode: {opcode}", offset=start)
             shown = self.tables.version_text
             raise TileError(f"unsupported opcode {opcode} for bytecode version {shown}", offset=start)
-        if opdef.mnemonic in ("module", "entry", "global"):
+        if opdef.has(TOP_LEVEL):
             raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot stand inside a function", offset=start)
         return opdef
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..attrs import Loc
 from ..declare.codegen import GiveUp
 from ..declare.operation import BY_OPCODE
-from ..declare.relations import TERMINATOR
+from ..declare.relations import TERMINATOR, TOP_LEVEL
 from ..ir import Block, Value
 from .decoders import Decoder, DecoderBinding, decoder
 from .layout import OpLayout
@@ -42,7 +42,7 @@ class _Decoders(dict[int, Decoder]):
 
     def _bind(self, opcode: int) -> Decoder:
         opdef = BY_OPCODE.get(opcode)
-        if opdef is None or opdef.since > self.tables.version or opdef.mnemonic in ("module", "entry", "global"):
+        if opdef is None or opdef.since > self.tables.version or opdef.has(TOP_LEVEL):
             raise GiveUp
         return decoder(opdef, self.tables.version)(self.binding)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from ..declare.operation import OpDef
+from ..declare.relations import TOP_LEVEL
 from ..version import Version
 from .files import Stop
 
@@ -23,7 +24,7 @@ def generated(kind: str, name: str, version: Version) -> str:
     from .show import known_op
 
     opdef = known_op(name, version)
-    if opdef.mnemonic in ("module", "entry", "global"):
+    if opdef.has(TOP_LEVEL):
         raise Stop(f"'{opdef.mnemonic}' is a part of the file's structure, nothing is generated for it")
     module, _, function = GENERATORS[kind].partition(":")
     source: Callable[[OpDef, Version], str] = getattr(import_module(f"tilery.{module}"), function)

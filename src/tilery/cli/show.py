@@ -135,7 +135,8 @@ def find_op(name: str, version: Version | None) -> dict[str, Any]:
 
 def known_op(name: str, version: Version | None) -> OpDef:
     """One operation, by its mnemonic with or without the dialect's name."""
-    from ..declare.operation import BY_NAME, registered
+    from ..declare.operation import BY_NAME
+    from ..ops import registered
     from .files import Stop
 
     registered()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ir import Block, Op, Value
 from ..types import Type
 from .fields import INFER, REQUIRED, Field
-from .operation import OpDef
+
+if TYPE_CHECKING:
+    from .operation import OpDef
 
 
 def constructor(opdef: OpDef) -> Callable[..., None]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, dataclass_transform
 
-from ..ir import Op, gathered
+from ..ir import Op, UnknownOp, gathered
 from ..version import SUPPORTED, TESTING, V13_1, Version
 from .fastclass import dataclass, field
 from .fields import REQUIRED, Field, attr, operand, region
@@ -65,6 +65,11 @@ class OpDef:
 
     def has(self, trait: Trait) -> bool:
         return trait in self.traits
+
+
+def has_trait(o: Op, trait: Trait) -> bool:
+    """Whether an operation has a trait; an operation of another dialect has none."""
+    return not isinstance(o, UnknownOp) and trait in o.opdef.traits
 
 
 BY_OPCODE: dict[int, OpDef] = {}
@@ -194,10 +199,3 @@ def _first_init(self: Any, **fields: Any) -> None:
 
     made = self.__class__.__init__ = constructor(self.opdef)
     made(self, **fields)
-
-
-def registered(*, testing: bool = False) -> list[OpDef]:
-    """Every operation by mnemonic; the test-only ones only where testing is on."""
-    from .. import ops  # noqa: F401  # importing them declares them
-
-    return sorted((d for d in BY_OPCODE.values() if testing or not d.testing), key=lambda d: d.mnemonic)

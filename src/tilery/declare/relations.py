@@ -6,6 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from ..attrs import Attr
 from ..ir import Op
 from .fastclass import dataclass
 
@@ -60,7 +61,8 @@ def holds(text: str, test: Callable[[Any], bool], *names: str) -> Rule:
 class Problem:
     """What an operation's own check found: the message without `'cuda_tile.x' op`, unless `bare`."""
 
-    message: str
+    message: str | tuple[str | Attr, ...]
+    """The text, or its parts; the verifier prints the attributes among them"""
     field: str = ""
     bare: bool = False
     op: Op | None = None
@@ -85,6 +87,8 @@ class Trait(Enum):
     SYMBOL_TABLE = "its symbols are unique"
     ALLOCATION_SCOPE = "ends the life of what is allocated inside"
     NO_REGION_ARGS = "its regions have no arguments"
+    FUNCTION = "is a function"
+    TOP_LEVEL = "is never inside a function"
 
     __hash__ = object.__hash__  # quicker than Enum's, which hashes the name
 
@@ -93,4 +97,4 @@ PURE, NO_EFFECT, REGION_EFFECTS = Trait.PURE, Trait.NO_EFFECT, Trait.REGION_EFFE
 ELEMENTWISE, COMMUTATIVE, CONSTANT = Trait.ELEMENTWISE, Trait.COMMUTATIVE, Trait.CONSTANT
 TERMINATOR, RETURN_LIKE, ISOLATED = Trait.TERMINATOR, Trait.RETURN_LIKE, Trait.ISOLATED
 SYMBOL, SYMBOL_TABLE, ALLOCATION_SCOPE = Trait.SYMBOL, Trait.SYMBOL_TABLE, Trait.ALLOCATION_SCOPE
-NO_REGION_ARGS = Trait.NO_REGION_ARGS
+NO_REGION_ARGS, FUNCTION, TOP_LEVEL = Trait.NO_REGION_ARGS, Trait.FUNCTION, Trait.TOP_LEVEL

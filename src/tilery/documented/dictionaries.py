@@ -9,8 +9,8 @@ from typing import Any
 from ..attrs import Attr, DictAttr, OptimizationHints
 from ..bytecode import debuginfo
 from ..bytecode.wire import Cursor, put_svarint, put_varint
-from ..declare.operation import registered
 from ..diag import TileError
+from ..ops import registered
 from ..text.parse.leaves import EnumAttr
 from ..text.print.attributes import ENUM_NAMES
 from .enums import ENUMS, Member, encode_enum, read_enum

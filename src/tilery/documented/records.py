@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from ..bytecode.dump import MAX_INDENT, Dump
 from ..bytecode.wire import Cursor, Mark, enclose, put_varint
 from ..declare.fastclass import dataclass, field
-from ..declare.operation import BY_OPCODE, OpDef, registered
+from ..declare.operation import BY_OPCODE, OpDef
 from ..diag import TileError
+from ..ops import registered
 from ..text.parse.tasks import Task, run
 from ..version import V13_1
 from .tables import count, put_sleb, settled, sleb_at

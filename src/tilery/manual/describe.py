@@ -9,8 +9,9 @@ from .. import types
 from ..attrs import Attr, TileEnum
 from ..bytecode.layout import OpLayout, WireKind, WireStep, flag_bits, layout
 from ..declare.fields import INFER, REQUIRED, Field
-from ..declare.operation import OpDef, registered
+from ..declare.operation import OpDef
 from ..declare.relations import Trait
+from ..ops import registered
 from ..types import F32, I32, PaddingValue, Tile, Type
 from ..version import SUPPORTED, Version
 

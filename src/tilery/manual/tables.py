@@ -9,7 +9,7 @@ from ..attrs import Attr
 from ..bytecode import debuginfo, typecodec
 from ..declare.fastclass import fields
 from ..declare.fields import AttrKind
-from ..declare.operation import registered
+from ..ops import registered
 from ..types import SCALARS, Scalar, Type
 from ..version import SUPPORTED, Version
 from .describe import ROLES, enums, groups, subclasses, type_examples

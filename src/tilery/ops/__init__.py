@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..declare.operation import BY_OPCODE, OpDef
 from .atomics import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
 from .bitwise import AndI, OrI, XOrI
 from .control import Assert, Break, Continue, For, If, Loop, Return, Yield
@@ -97,3 +98,8 @@ __all__ = [
     "ShLI", "ShRI", "Sin", "SinH", "Sqrt", "StorePtrTko", "StoreViewTko", "SubF", "SubI", "Tan", "TanH", "TestFunc",
     "TruncI", "Unpack", "XOrI", "Yield",
 ]
+
+
+def registered(*, testing: bool = False) -> list[OpDef]:
+    """List all operations by mnemonic; the test-only ones only if `testing`."""
+    return sorted((d for d in BY_OPCODE.values() if testing or not d.testing), key=lambda d: d.mnemonic)

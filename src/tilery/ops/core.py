@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from .. import hooks
 from ..attrs import Attr, Dense, OptimizationHints, SymbolVisibility
 from ..declare.constraints import (
     AnyTile,
@@ -22,12 +23,14 @@ from ..declare.operation import op
 from ..declare.relations import (
     CONSTANT,
     ELEMENTWISE,
+    FUNCTION,
     ISOLATED,
     NO_REGION_ARGS,
     PURE,
     REGION_EFFECTS,
     SYMBOL,
     SYMBOL_TABLE,
+    TOP_LEVEL,
     Problem,
     same_element,
     same_rank,
@@ -125,7 +128,7 @@ class Constant(Op):
         return None
 
 
-@op("entry", 0x16, group=GROUP, traits=[ISOLATED, SYMBOL], implicit="return", format="custom",
+@op("entry", 0x16, group=GROUP, traits=[ISOLATED, SYMBOL, FUNCTION, TOP_LEVEL], implicit="return", format="custom",
     example="""
         entry @k(%p: tile<ptr<f32>>) optimization_hints=<sm_100 = {num_cta_in_cga = 2}> {
           return
@@ -221,7 +224,7 @@ class GetTileBlockId(Op):
     blockId_z: Value = out(ScalarI32, "The position along z.")
 
 
-@op("global", 0x31, group=GROUP, traits=[SYMBOL],
+@op("global", 0x31, group=GROUP, traits=[SYMBOL, TOP_LEVEL],
     format="visibility($symbol_visibility) (`constant` $constant^)? $sym_name (`alignment` `=` $alignment^)? "
            "attr-dict dense($value)",
     example="global @table alignment = 16 <f32: [1.0, 2.0]> : tile<2xf32>")
@@ -277,7 +280,7 @@ class Iota(Op):
         return None
 
 
-@op("module", 0x4B, group=GROUP, traits=[ISOLATED, SYMBOL, SYMBOL_TABLE, NO_REGION_ARGS], format="custom",
+@op("module", 0x4B, group=GROUP, traits=[ISOLATED, SYMBOL, SYMBOL_TABLE, NO_REGION_ARGS, TOP_LEVEL], format="custom",
     example="""
         cuda_tile.module @kernels {
           entry @k() {
@@ -308,16 +311,12 @@ class Module(Op):
         return next(o for o in self.entries if o.sym_name == name)
 
     def __str__(self) -> str:
-        """The text, as tileirdisasm prints it."""
-        from ..text.print.printer import show
-
-        return show(self)
+        """Return the text, as tileirdisasm prints it."""
+        return hooks.show(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        from ..text.print.highlight import to_html
-
-        return to_html(str(self))
+        """Return the text with colours, for a notebook."""
+        return hooks.to_html(str(self))
 
     def check(self) -> Answer:
         return global_locations(self)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
-from ..declare.relations import Problem
+from ..declare.operation import has_trait
+from ..declare.relations import FUNCTION, Problem
 from ..ir import Op
 from .checks import Answer
 
@@ -40,20 +41,19 @@ def subprogram(loc: Attr | None) -> DISubprogram | None:
 def function_location(o: Any) -> Answer:
     """A function's location lies in a subprogram that links to its name."""
     if isinstance(o.loc, CallSite):
-        shown = _show(o.loc)
-        return f"invalid function debug info location: {shown}. Function location must not be a CallSiteLoc."
+        return Problem(
+            ("invalid function debug info location: ", o.loc, ". Function location must not be a CallSiteLoc.")
+        )
     found = located(o.loc)
     if found is None:
         return None
     scope = found.scope
     if isinstance(scope, DISubprogram) and scope.linkageName == o.sym_name:
         return None
-    prefix = f"invalid function debug info scope: {_show(scope)}"
-    if not isinstance(scope, DISubprogram):
-        return f"{prefix}. Function location must have cuda_tile.di_subprogram debug info scope."
-    return (
-        f'{prefix}. Function name "{o.sym_name}" does not match subprogram scope linkage name "{scope.linkageName}".'
-    )
+    why = "Function location must have cuda_tile.di_subprogram debug info scope."
+    if isinstance(scope, DISubprogram):
+        why = f'Function name "{o.sym_name}" does not match subprogram scope linkage name "{scope.linkageName}".'
+    return Problem(("invalid function debug info scope: ", scope, f". {why}"))
 
 
 def body_locations(o: Any, inside: set[Attr | None]) -> Answer:
@@ -74,16 +74,12 @@ def body_locations(o: Any, inside: set[Attr | None]) -> Answer:
         scope = known[inner.loc]
         if scope is None or scope is outer:
             continue
-        prefix = f"invalid operation debug info scope: {_show(scope)}"
+        prefix = "invalid operation debug info scope: "
         if outer is None:
-            return Problem(
-                f"{prefix}. Operation has debug info scope, but function debug info scope is undefined.", op=inner
-            )
-        return Problem(
-            f"{prefix}. Operation debug info scope does not match function debug info scope: {_show(outer)}.",
-            op=inner,
-            bare=True,
-        )
+            why = ". Operation has debug info scope, but function debug info scope is undefined."
+            return Problem((prefix, scope, why), op=inner)
+        why = ". Operation debug info scope does not match function debug info scope: "
+        return Problem((prefix, scope, why, outer, "."), op=inner, bare=True)
     return None
 
 
@@ -104,20 +100,7 @@ def _inner_first(o: Op) -> list[Op]:
 def global_locations(module: Any) -> Answer:
     """Globals have no scope."""
     for o in module.body.ops:
-        if not hasattr(o, "function_type") and (found := located(o.loc)) is not None:
-            return Problem(
-                f"invalid operation debug info scope: {_show(found)}. Global variables must not have scope.", op=o
-            )
+        if not has_trait(o, FUNCTION) and (found := located(o.loc)) is not None:
+            parts = ("invalid operation debug info scope: ", found, ". Global variables must not have scope.")
+            return Problem(parts, op=o)
     return None
-
-
-def _show(attr: Attr) -> str:
-    from ..diag import TileError
-    from ..text.print.attributes import attr_text
-
-    try:
-        return attr_text(attr)
-    except TileError:  # a location can share so much that its text has no end
-        return repr(attr)
-
-

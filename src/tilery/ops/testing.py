@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..attrs import Attr
 from ..declare.fields import AttrKind, attr, optional_attr, region
 from ..declare.operation import op
-from ..declare.relations import ISOLATED, SYMBOL
+from ..declare.relations import FUNCTION, ISOLATED, SYMBOL, TOP_LEVEL
 from ..ir import Block, Op
 from ..types import Function
 from ..version import TESTING
@@ -14,8 +14,8 @@ from .checks import Answer, function_arguments
 from .scopes import body_locations, function_location
 
 
-@op("testing$func", 0x3001, since=TESTING, group="Testing", traits=[ISOLATED, SYMBOL], implicit="return",
-    format="custom",
+@op("testing$func", 0x3001, since=TESTING, group="Testing", traits=[ISOLATED, SYMBOL, FUNCTION, TOP_LEVEL],
+    implicit="return", format="custom",
     example="""
         testing$func @f(%a: tile<4xf32>) -> tile<4xf32> {
           return %a : tile<4xf32>

@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TypeVar
 
 from ..declare.gcpause import paused
+from ..declare.operation import BY_NAME
+from ..declare.relations import FUNCTION
 from ..diag import TileError
 from ..ir import Op
 from ..ops import Module
@@ -201,7 +203,7 @@ def run_pipeline(module: Module, pipeline: Pipeline, after: Callable[[Step, Repo
 def _roots(module: Module, step: Step) -> list[Op]:
     """The operations that a step runs on: its innermost anchor chooses, or else what the pass is made for."""
     anchor = step.anchors[-1].rpartition(".")[2] if step.anchors else "any"
-    if anchor in ("entry", "testing$func"):
+    if (found := BY_NAME.get(anchor)) is not None and found.has(FUNCTION):
         if step.run.on == "module":
             raise TileError(f"pass '{step.run.name}' works on a module, it cannot run on '{step.anchors[-1]}'")
         return [o for o in isolated(module) if o.name == anchor]

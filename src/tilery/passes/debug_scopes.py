@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILoc, DISubprogram, FileLineCol, FusedLoc, NameLoc
+from ..declare.operation import has_trait
+from ..declare.relations import FUNCTION
 from ..ir import Op, walk
 from ..rewrite import Report
 from . import register
@@ -18,8 +20,7 @@ def synthesize_debug_info_scopes(root: Op, report: Report) -> None:
     place = file_place(root.loc)
     unit = DICompileUnit(UNKNOWN if place is None else source_file(place))
     for function in [o for block in root.blocks for o in block.ops]:
-        # A function is what has a type of its own; globals have no scope.
-        if hasattr(function, "function_type") and not has_scope(function.loc):
+        if has_trait(function, FUNCTION) and not has_scope(function.loc):
             _scope(function, unit)
             report.counts["subprogram"] += 1
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from .. import ops
-from ..declare.operation import OpDef, registered
+from ..declare.operation import OpDef
 from ..declare.relations import SYMBOL
 from ..ir import Op
+from ..ops import registered
 from ..version import Version
 from . import arithmetic, branches, loops, memory, misc, selects, shapes, views
 from .generic import generic

@@ -9,8 +9,9 @@ from typing import Any
 from ..attrs import Attr
 from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
-from ..declare.operation import OpDef
-from ..declare.relations import ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, Problem, Rule
+from ..declare.operation import BY_NAME, OpDef, has_trait
+from ..declare.relations import FUNCTION, ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, Problem, Rule
+from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value, full_name
 from ..ops import Module
 from ..types import Tile, Type, quoted
@@ -213,8 +214,10 @@ def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) ->
 
 
 def _in_parents(parent: Op, opdef: OpDef) -> bool:
-    # The test-only function may hold what an entry may.
-    return parent.name in opdef.parents or (parent.name == "testing$func" and "entry" in opdef.parents)
+    if parent.name in opdef.parents:
+        return True
+    # One kind of function may hold what another may: NVIDIA's messages leave out the test-only one.
+    return has_trait(parent, FUNCTION) and any(BY_NAME[name].has(FUNCTION) for name in opdef.parents)
 
 
 # ---------------------------------------------------------------- what the table says
@@ -283,8 +286,21 @@ def _own(o: Op, ancestors: list[Op]) -> Finding | None:
 def _finding(o: Op, answer: str | Problem) -> Finding:
     problem = Problem(answer) if isinstance(answer, str) else answer
     target = problem.op or o
-    message = problem.message if problem.bare else f"'{full_name(target)}' op {problem.message}"
+    message = problem.message if isinstance(problem.message, str) else "".join(map(_shown, problem.message))
+    if not problem.bare:
+        message = f"'{full_name(target)}' op {message}"
     return Finding(target, message, problem.field, problem.notes, problem.related)
+
+
+def _shown(part: str | Attr) -> str:
+    if isinstance(part, str):
+        return part
+    from ..text.print.attributes import attr_text  # only a failure needs it
+
+    try:
+        return attr_text(part)
+    except TileError:  # a location can share so much that its text never ends
+        return repr(part)
 
 
 def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
@@ -332,12 +348,8 @@ def _references(referring: list[Op], module: Module) -> Iterator[Finding]:
 
 
 def _ends(last: Op, opdef: OpDef) -> bool:
-    """A region ends with its implicit terminator, or if it is one of `if` and `loop`, leaves earlier."""
-    return (
-        opdef.mnemonic in ("if", "loop")
-        and not isinstance(last, UnknownOp)
-        and (opdef.mnemonic in last.opdef.parents or last.name == "return")
-    )
+    """A terminator other than the implicit one may end the regions of the parents that it names."""
+    return not isinstance(last, UnknownOp) and opdef.mnemonic in last.opdef.parents
 
 
 def _symbols(o: Op) -> Iterator[Finding]:

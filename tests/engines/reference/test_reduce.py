@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.declare.operation import registered
 from tilery.declare.relations import ELEMENTWISE
 from tilery.engines.reference import load_operations
 from tilery.engines.reference.ops.reduce import reduce, scan
 from tilery.engines.reference.registry import RUNS
 from tilery.engines.reference.tiles import Array
 from tilery.ir import Block, Refused, walk
-from tilery.ops import Reduce, Scan
+from tilery.ops import Reduce, Scan, registered
 
 load_operations()
 

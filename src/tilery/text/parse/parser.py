@@ -6,10 +6,10 @@ from functools import cache, cached_property
 
 from ...declare.fastclass import dataclass
 from ...declare.gcpause import paused
-from ...declare.operation import BY_NAME, registered
+from ...declare.operation import BY_NAME
 from ...diag import TileError
 from ...ir import Block, Op, UnknownOp, walk
-from ...ops import Module
+from ...ops import Module, registered
 from ..lexer import tokens
 from ..print.parts import DIALECT, PRODUCER
 from .forms import form_of

@@ -1,0 +1,11 @@
+"""Functions of upper layers that a lower one needs. The package fills them in when it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+show: Callable[[Any], str]
+"""Return the text of a module."""
+to_html: Callable[[str], str]
+"""Return text with colours, for a notebook."""

@@ -54,9 +54,7 @@ KNOWN: set[tuple[str, str]] = {
 
 KNOWN_CYCLES: set[tuple[str, str]] = {
     ("cli.run", "cli.main"),
-    ("engines.cutile_abi", "engines.arguments"),
     ("text.parse.generic", "text.parse.forms"),
-    ("text.parse.generic", "text.parse.parser"),
     ("text.parse.parser", "text.parse.forms"),
     ("text.parse.parser", "text.parse.quick"),
     ("text.print.locations", "text.print.attributes"),

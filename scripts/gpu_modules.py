@@ -32,7 +32,7 @@ import tilery
 from support.contract import arguments, hidden, observed, run_contract
 from tilery.attrs import FloatAttr, IntAttr
 from tilery.cli.progress import progress
-from tilery.cli.smith import launch_data
+from tilery.cli.verbs.smith import launch_data
 from tilery.declare.operation import BY_NAME
 from tilery.engines.reference import load_operations
 from tilery.engines.reference.registry import same_bits

@@ -6,10 +6,16 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ..diag import TileError
+
 if TYPE_CHECKING:
+    from ..ops import Module
     from ..source.input import Input
+    from ..version import Version
 
 PART = 1 << 16
 """So many characters of a text are written at once."""
@@ -46,6 +52,50 @@ def open_input(name: str, reader: str | None = None) -> Input:
 def shown_name(name: str) -> str:
     """Return the name of a file as errors show it."""
     return "<stdin>" if name == "-" else name
+
+
+def open_documented(name: str) -> Input:
+    """Open a text as documents write it."""
+    from ..documented.parsing import parse_documented
+    from ..source.input import Input, Kind
+
+    opened = open_input(name)
+    if opened.kind is Kind.BYTECODE:
+        raise TileError("this is bytecode; --input is about text", file=opened.file)
+    try:
+        text = opened.data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise TileError("this is no text: it is not UTF-8", file=opened.file) from None
+    return Input(text=text, file=opened.file, parse=parse_documented)
+
+
+def read_legal(source: Input) -> Module:
+    """Read a module; raise its first violation if it is illegal."""
+    from ..verifier.explain import require_legal
+
+    module = source.read()
+    require_legal(module, source=source)
+    return module
+
+
+@contextmanager
+def in_file(name: str) -> Iterator[None]:
+    """Put the name of the file into errors."""
+    try:
+        yield
+    except TileError as error:
+        error.file = error.file or shown_name(name)
+        raise
+
+
+def write_bytecode(source: Input, name: str, version: Version | None) -> None:
+    """Write the legal module of an input as bytecode."""
+    from .. import dumps
+
+    module = read_legal(source)
+    with in_file(source.file):
+        data = dumps(module, version)
+    write_output(name, data)
 
 
 def write_output(name: str, content: bytes | str) -> None:

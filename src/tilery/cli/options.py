@@ -47,35 +47,16 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=(width or 80) - 2)
 
 
-class Ignored(argparse.ArgumentParser):
-    """Takes the options of a verb that was not asked for, and forgets them."""
-
-    def __init__(self) -> None:
-        pass
-
-    def add_argument(self, *_: Any, **__: Any) -> Any:
-        return None
-
-    def add_mutually_exclusive_group(self, **_: Any) -> Any:
-        return self
-
-
 class Verbs:
-    """Adds subcommands to the parser; each one is a function, its docstring the summary.
+    """Adds subcommands to the parser; each one is a function, its docstring the summary."""
 
-    With `only`, the others are left out: making them all takes longer than printing a small file.
-    """
-
-    def __init__(self, parser: argparse.ArgumentParser, only: str | None) -> None:
-        self.only = only
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
         # Without `prog`, argparse would work it out with a help formatter, which is slow to import.
         self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
 
     def add(
         self, name: str, run: Callable[[argparse.Namespace], int], examples: Sequence[str], json_result: bool = False
     ) -> argparse.ArgumentParser:
-        if self.only not in (None, name):
-            return Ignored()
         lines = [f"  tilery {example}" for example in examples]
         added = self.parsers.add_parser(
             name,
@@ -92,7 +73,7 @@ class Verbs:
     def add_group(self, name: str, what: str) -> Verbs:
         """A verb with verbs of its own."""
         group = self.parsers.add_parser(name, help=what, description=what, epilog=EXIT, formatter_class=Help)
-        return Verbs(group, None)
+        return Verbs(group)
 
 
 def add_version(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..diag import TileError
-from ..engines.registry import DEFAULT, ENGINES
-from .files import Stop, open_input, reason, write_output
+from ...diag import TileError
+from ...engines.registry import DEFAULT, ENGINES
+from ..files import Stop, in_file, open_input, read_legal, reason, write_output
+from ..options import Verbs
+from ..output import as_json
 
 if TYPE_CHECKING:
-    from ..source.input import Input
-    from .arguments import Argument
-    from .options import Verbs
+    from ...source.input import Input
+    from ..arguments import Argument
 
 EXAMPLES = [
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg b=@b.npy --arg out=zeros:f32:4096 --print out",
@@ -33,7 +34,7 @@ stands for its pointer, shape and strides, as cuTile passes it.
 """
 
 
-def add_verbs(verbs: Verbs) -> None:
+def add(verbs: Verbs) -> None:
     sub = verbs.add("run", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
@@ -74,8 +75,7 @@ def run(args: argparse.Namespace) -> int:
         raise Stop("run needs a FILE or --recorded")
     if args.recorded is not None:
         return replay(args)
-    from .arguments import as_data, as_text, find, make_arguments, save, split_save
-    from .main import as_json, place, read_legal
+    from ..arguments import as_data, as_text, find, make_arguments, save, split_save
 
     source = open_input(args.file)
     module = read_legal(source)
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     arguments = make_arguments(args.arg, args.seed)
     saved = [split_save(text, arguments) for text in args.save]
     shown = [find(arguments, name, "--print") for name in args.print]
-    with place(args.file), located_in(source):
+    with in_file(args.file), located_in(source):
         facts = launch(module, grid, arguments, args)
     if args.json:
         write_output("-", as_json({**facts, "arguments": {a.name: as_data(a) for a in shown}}))
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def located_in(source: Input) -> Iterator[None]:
     """Show the operation at fault in the file it comes from."""
-    from ..ir import Refused
+    from ...ir import Refused
 
     try:
         yield
@@ -108,9 +108,9 @@ def located_in(source: Input) -> Iterator[None]:
 
 
 def launch(module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace) -> dict[str, object]:
-    from .. import compile
-    from ..ir import Refused
-    from .arguments import check_types
+    from ... import compile
+    from ...ir import Refused
+    from ..arguments import check_types
 
     values = [argument.value for argument in arguments]
     names = [argument.name for argument in arguments]
@@ -129,8 +129,8 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
     from dataclasses import asdict
     from math import prod
 
-    from ..engines.kernel import Limits
-    from .progress import progress
+    from ...engines.kernel import Limits
+    from ..progress import progress
 
     limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
     printed: list[str] = []
@@ -153,18 +153,17 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
 
 
 def replay(args: argparse.Namespace) -> int:
-    from ..engines.recorded import load
-    from .main import as_json, place
+    from ...engines.recorded import load
 
     if args.arg or args.entry or args.grid or args.convention or args.print or args.save:
         raise Stop("a recorded launch has its own kernel, grid and arguments")
-    with place(args.recorded):
+    with in_file(args.recorded):
         try:
             recorded = load(args.recorded)
         except OSError as error:
             raise Stop(f"cannot read '{args.recorded}': {reason(error)}") from None
-        from .. import compile
-        from .. import load as load_module
+        from ... import compile
+        from ... import load as load_module
 
         placed = recorded.place()
         kernel = compile(load_module(recorded.bytecode), recorded.entry, engine=args.engine)

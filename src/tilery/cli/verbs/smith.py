@@ -6,16 +6,43 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .files import Stop
+from ...diag import TileError
+from ..files import Stop, write_output
+from ..options import Verbs, add_version
+from ..output import as_json
 
 if TYPE_CHECKING:
-    from ..smith import Argument, Launch
+    from ...smith import Argument, Launch
+
+
+def add(verbs: Verbs) -> None:
+    examples = ["smith --seed 7", "smith --mix Integer=5,mmaf=1 --size 20", "smith --count 9 -o 'm{seed}.tileirbc'"]
+    sub = verbs.add("smith", run, examples, json_result=True)
+    sub.add_argument("--seed", type=int, default=0, metavar="N", help="which module; default: 0")
+    sub.add_argument("--count", type=int, default=1, metavar="K", help="so many modules, of as many seeds from N on")
+    sub.add_argument("--size", type=int, default=50, metavar="OPS", help="about so many operations; default: 50")
+    sub.add_argument("--mix", metavar="NAME=WEIGHT,...", help="how often to choose chapters and operations")
+    sub.add_argument("-o", "--output", default="-", metavar="OUT", help="a file; bytecode where it ends in .tileirbc")
+    add_version(sub, "nothing newer than this bytecode version; default: the latest")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make random modules that are always valid, the same ones for the same seed."""
+    try:
+        if args.json:
+            write_output("-", as_json(data(args)))
+        else:
+            for name, content in files(args):
+                write_output(name, content)
+    except TileError as error:  # there is no input, so the options are at fault
+        raise Stop(error.message) from None
+    return 0
 
 
 def files(args: argparse.Namespace) -> Iterator[tuple[str, str | bytes]]:
     """For each seed the file to write to, and what to write: text, or bytecode where the name asks for it."""
-    from .. import dumps, show
-    from ..smith import smith
+    from ... import dumps, show
+    from ...smith import smith
 
     if args.count > 1 and args.output != "-" and "{seed}" not in args.output:
         raise Stop("several modules need several files; put {seed} into the name after -o")
@@ -31,8 +58,8 @@ def files(args: argparse.Namespace) -> Iterator[tuple[str, str | bytes]]:
 
 def data(args: argparse.Namespace) -> list[dict[str, object]]:
     """The modules and how to launch their entries, as plain data."""
-    from .. import show
-    from ..smith import smith_with_contract
+    from ... import show
+    from ...smith import smith_with_contract
 
     options = draw_options(args)
     made = []
@@ -49,7 +76,7 @@ def seeds(args: argparse.Namespace) -> range:
 
 def draw_options(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments of `smith`, as the command line gives them."""
-    from ..version import LATEST
+    from ...version import LATEST
 
     if args.size < 1:
         raise Stop(f"--size must be at least 1, got {args.size}")
@@ -71,7 +98,7 @@ def launch_data(launch: Launch) -> dict[str, object]:
 
 
 def argument_data(argument: Argument) -> dict[str, object]:
-    from ..smith import Buffer
+    from ...smith import Buffer
 
     if isinstance(argument, Buffer):
         return {"buffer": argument.element.name, "count": argument.count, "written": argument.written}

@@ -6,27 +6,46 @@ import argparse
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING
 
-from ..diag import TileError
-from ..engines.registry import DEFAULT, ENGINES
-from .files import Stop, write_output
-
-if TYPE_CHECKING:
-    from .options import Verbs
+from ...diag import TileError
+from ...engines.registry import DEFAULT, ENGINES
+from ..files import Stop, write_output
+from ..options import Verbs
 
 SHOW = ["cutile show add.py::add --sig 'f32[1024], f32[1024], f32[1024], 16'", "cutile show ... -o add.tileirbc"]
 RUN = ["cutile run script.py", "cutile run --record launches script.py --size 64"]
 
 
+def add(verbs: Verbs) -> None:
+    inner = verbs.add_group("cutile", "See, run and debug kernels of cuTile (pip cuda-tile) without a GPU.")
+    sub = inner.add("show", show, SHOW)
+    sub.add_argument("kernel", metavar="FILE.py::KERNEL", help="a file, which is imported, and a kernel of it")
+    sub.add_argument("--sig", default="", metavar="ARGS", help="arguments of the launch: f32[64, 128] is an array")
+    sub.add_argument("--plain", action="store_true", help="without the lines of Python")
+    sub.add_argument("-o", "--output", default="-", metavar="OUT", help="a file; bytecode where it ends in .tileirbc")
+    sub.add_argument("--bytecode-version", metavar="X.Y", help="default: the latest that this cuTile writes")
+    sub.add_argument("--gpu", default="sm_100", metavar="NAME", help="whose hints to take; default: %(default)s")
+
+    sub = inner.add("run", run, RUN)
+    engines = [*ENGINES, "none"]
+    sub.add_argument("--engine", default=DEFAULT, choices=engines, help="`none` compiles only; default: %(default)s")
+    sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
+    sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and say where it was")
+    sub.add_argument(
+        "--capability", type=capability, default=(10, 0), metavar="X.Y", help="of the device; default: 10.0"
+    )
+    sub.add_argument("script", metavar="SCRIPT", help="a Python file")
+    sub.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
+
+
 def show(args: argparse.Namespace) -> int:
     """Show the Tile IR of a kernel, with the line of Python that each operation comes from above it."""
-    from .. import load
-    from .. import show as plain
-    from ..cutile.modules import bytecode, find_kernel
-    from ..cutile.session import on
-    from ..cutile.signatures import parse_signature
-    from ..source.lines import annotate
+    from ... import load
+    from ... import show as plain
+    from ...cutile.modules import bytecode, find_kernel
+    from ...cutile.session import on
+    from ...cutile.signatures import parse_signature
+    from ...source.lines import annotate
 
     try:
         values = parse_signature(args.sig)
@@ -49,7 +68,7 @@ def show(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run a Python script with its cuTile kernels on an engine; tensors that it asks for on cuda are on the CPU."""
-    from ..cutile.scripts import run_script
+    from ...cutile.scripts import run_script
 
     options = {"engine": args.engine, "capability": args.capability, "seconds": args.seconds}
     if args.record:
@@ -87,26 +106,3 @@ def exit_status(stop: SystemExit) -> int:
 def describe(error: Exception) -> str:
     """What the last lines of a traceback say."""
     return "".join(traceback.format_exception_only(error)).strip()
-
-
-def add_verbs(verbs: Verbs) -> None:
-    """Add `cutile` with its verbs to the command."""
-    inner = verbs.add_group("cutile", "See, run and debug kernels of cuTile (pip cuda-tile) without a GPU.")
-    sub = inner.add("show", show, SHOW)
-    sub.add_argument("kernel", metavar="FILE.py::KERNEL", help="a file, which is imported, and a kernel of it")
-    sub.add_argument("--sig", default="", metavar="ARGS", help="arguments of the launch: f32[64, 128] is an array")
-    sub.add_argument("--plain", action="store_true", help="without the lines of Python")
-    sub.add_argument("-o", "--output", default="-", metavar="OUT", help="a file; bytecode where it ends in .tileirbc")
-    sub.add_argument("--bytecode-version", metavar="X.Y", help="default: the latest that this cuTile writes")
-    sub.add_argument("--gpu", default="sm_100", metavar="NAME", help="whose hints to take; default: %(default)s")
-
-    sub = inner.add("run", run, RUN)
-    engines = [*ENGINES, "none"]
-    sub.add_argument("--engine", default=DEFAULT, choices=engines, help="`none` compiles only; default: %(default)s")
-    sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
-    sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and say where it was")
-    sub.add_argument(
-        "--capability", type=capability, default=(10, 0), metavar="X.Y", help="of the device; default: 10.0"
-    )
-    sub.add_argument("script", metavar="SCRIPT", help="a Python file")
-    sub.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")

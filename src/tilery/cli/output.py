@@ -1,0 +1,79 @@
+"""What the command writes: JSON, text of modules, and errors that cannot steer a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..diag import Note, TileError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..ops import Module
+    from .files import Stop
+
+# What could steer a terminal is shown as a picture of itself; one character each, so that carets stay in place.
+PICTURES = (
+    {c: 0x2400 + c for c in range(32) if c not in b"\t\n"} | {127: 0x2421} | dict.fromkeys(range(128, 160), 0xFFFD)
+)
+
+
+def as_json(data: object, indent: int | None = 2) -> str:
+    import json
+
+    return json.dumps(data, indent=indent) + "\n"
+
+
+def show_text(module: Module, args: argparse.Namespace) -> str:
+    """The text of a module in the style that the options ask for."""
+    from .. import show
+
+    style, names = getattr(args, "style", "disasm"), getattr(args, "names", "disasm")
+    return show(module, style=style, locs=getattr(args, "locs", False), names=names)
+
+
+def printable(text: str) -> str:
+    """A string of a file without what could steer a terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def colors(stream: Any) -> bool:
+    """Whether to colour what goes to this stream."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def visible(note: str) -> str:
+    text = note.translate(PICTURES)
+    return Note(text, note.start, note.kind) if isinstance(note, Note) else text
+
+
+def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") -> None:
+    """Print an error or a warning to stderr."""
+    if in_json:
+        facts = error.as_dict() if isinstance(error, TileError) else {"message": str(error)}
+        sys.stderr.write(as_json({"error": facts}, indent=None))
+    elif isinstance(error, TileError):
+        error.message = error.message.translate(PICTURES)
+        error.source = error.source and error.source.translate(PICTURES)
+        error.excerpt = tuple(line.translate(PICTURES) for line in error.excerpt)
+        error.notes = [visible(note) for note in error.notes]
+        text = error.render(color=colors(sys.stderr))
+        sys.stderr.write(text.replace("error: ", f"{kind}: ", 1) + "\n")
+    else:
+        sys.stderr.write(f"tilery: {error}\n")
+
+
+def prepare_streams() -> None:
+    """Streams that were closed go nowhere; strings of a file may hold any bytes, which come out as they came in."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # open as long as the process lives
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # the same
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+
+
+def abandon_stdout() -> None:
+    """Python would complain again about a stdout that cannot be written to when it flushes it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

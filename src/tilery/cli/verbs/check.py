@@ -1,0 +1,56 @@
+"""`tilery check`: verify files, and list everything that is wrong with them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..files import open_input, write_output
+from ..options import Verbs, add_version
+from ..output import as_json, report
+
+if TYPE_CHECKING:
+    from ...verifier.explain import Report
+
+
+def add(verbs: Verbs) -> None:
+    sub = verbs.add("check", run, ["check kernel.tileirbc", "check --version 13.1 *.mlir"], json_result=True)
+    sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
+    add_version(sub, "also whether this bytecode version can express it")
+    sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after so many; default: 100")
+    sub.add_argument("--reader", metavar="X.Y", help="read bytecode as NVIDIA's reader of this version: 13.1 or 13.4")
+    what = "what to do about optimization hints that NVIDIA's compiler ignores; default: ignore"
+    sub.add_argument("--hints", choices=["ignore", "warn", "error"], default="ignore", help=what)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Verify that files are legal Tile IR, and list all that is wrong with them."""
+    reports = [check_file(name, args) for name in args.files]
+    if args.json:
+        write_output("-", as_json([report_data(found) for found in reports]))
+    else:
+        for found in reports:
+            for error in found.errors:
+                report(error)
+            for warning in found.warnings:
+                report(warning, kind="warning")
+    return int(not all(found.legal for found in reports))
+
+
+def check_file(name: str, args: argparse.Namespace) -> Report:
+    """Verify one file as the options ask."""
+    from ...verifier.explain import check_input
+    from ...verifier.verify import Hints
+
+    source = open_input(name, args.reader)
+    return check_input(source, version=args.version, max_errors=args.max_errors, hints=Hints(args.hints))
+
+
+def report_data(report: Report) -> dict[str, object]:
+    """Return a report as plain data."""
+    return {
+        "file": report.file,
+        "legal": report.legal,
+        "errors": [error.as_dict() for error in report.errors],
+        "warnings": [error.as_dict() for error in report.warnings],
+    }

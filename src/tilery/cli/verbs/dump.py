@@ -1,0 +1,30 @@
+"""`tilery dump`: an annotated hexdump of bytecode."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..files import in_file, read_input, write_output
+from ..options import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    sub = verbs.add("dump", run, ["dump kernel.tileirbc", "dump - < kernel.tileirbc | less"])
+    sub.add_argument("file", metavar="FILE", help="bytecode; of a broken file everything up to the break is shown")
+    what = "bare records in the layout that documents describe, which no tool writes"
+    sub.add_argument("--documented", action="store_true", help=what)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show what every byte of a bytecode file means."""
+    from ... import dump as annotate
+
+    if args.documented:
+        from ...documented import dump_records as annotate  # type: ignore[assignment]  # they take the same
+    found = annotate(read_input(args.file))
+    for line in found.lines():
+        write_output("-", line + "\n")
+    if found.error is not None:
+        with in_file(args.file):
+            raise found.error
+    return 0

@@ -1,0 +1,117 @@
+"""`tilery ops`: the reference of the operations."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ..files import Stop, write_output
+from ..options import Verbs, add_version
+from ..output import as_json, printable
+
+if TYPE_CHECKING:
+    from ...declare.operation import OpDef
+    from ...version import Version
+
+TITLES = ("operands", "attributes", "results", "regions")
+
+
+def add(verbs: Verbs) -> None:
+    examples = ["ops", "ops addf", "ops --json load_view_tko", "ops --version 13.1"]
+    sub = verbs.add("ops", run, examples, json_result=True)
+    sub.add_argument("name", metavar="NAME", nargs="?", help="an operation; all of them are listed without it")
+    add_version(sub, "only what this bytecode version has")
+
+
+def run(args: argparse.Namespace) -> int:
+    """The reference of all operations, or of one."""
+    if args.name is None:
+        every = ops_data(args.version)
+        text = as_json(every) if args.json else list_ops(every)
+    else:
+        one = find_op(args.name, args.version)
+        text = as_json(one) if args.json else op_text(one)
+    write_output("-", text)
+    return 0
+
+
+def ops_data(version: Version | None) -> list[dict[str, Any]]:
+    """Every operation of a version, or of all versions."""
+    from ...manual.describe import describe, groups
+
+    known = [d for opdefs in groups().values() for d in opdefs]
+    return [describe(d, version) for d in known if version is None or d.since <= version]
+
+
+def find_op(name: str, version: Version | None) -> dict[str, Any]:
+    """One operation as plain data."""
+    from ...manual.describe import describe
+
+    return describe(known_op(name, version), version)
+
+
+def known_op(name: str, version: Version | None) -> OpDef:
+    """One operation, by its mnemonic with or without the dialect's name."""
+    from difflib import get_close_matches
+
+    from ...declare.operation import BY_NAME
+    from ...ops import registered
+
+    registered()
+    opdef = BY_NAME.get(name.removeprefix("cuda_tile."))
+    if opdef is None or opdef.testing:
+        close = get_close_matches(name, [d.mnemonic for d in registered()], 3)
+        hint = f"; did you mean {' or '.join(close)}?" if close else "; `tilery ops` lists all"
+        raise Stop(f"there is no operation '{printable(name)}'{hint}")
+    if version is not None and opdef.since > version:
+        raise Stop(f"'{opdef.mnemonic}' is new in bytecode {opdef.since}, {version} does not have it")
+    return opdef
+
+
+def list_ops(found: list[dict[str, Any]]) -> str:
+    """One line per operation, by chapter."""
+    lines: list[str] = []
+    group = None
+    for op in found:
+        if op["group"] != group:
+            group = op["group"]
+            lines += [*([""] if lines else []), group]
+        lines.append(f"  {op['name']:<26} {op['since']}  {op['summary']}")
+    return "\n".join(lines) + "\n"
+
+
+def op_text(op: dict[str, Any]) -> str:
+    """The reference of one operation."""
+    from ...manual.describe import spans
+
+    former = f", formerly {op['formerly']}" if op["formerly"] else ""
+    lines = [f"{op['name']}: {op['summary']}"]
+    if op["description"]:
+        lines += ["", op["description"]]
+    lines += ["", f"since {op['since']}, opcode 0x{op['opcode']:02X}, class {op['class']}{former}"]
+    width = max((len(f["name"]) for title in TITLES for f in op[title]), default=0)
+    for title in TITLES:
+        if op[title]:
+            lines += ["", title]
+            lines += [line for field in op[title] for line in _field_lines(field, op["since"], width)]
+    rules = [*op["traits"].values(), *op["constraints"]]
+    rules += [f"stands in {', '.join(op['parents'])}"] if op["parents"] else []
+    if rules:
+        lines += ["", "rules", *(f"  {rule}" for rule in rules)]
+    if op["format"]:
+        lines += ["", "syntax", f"  {op['name']} {op['format']}"]
+    lines += ["", "example", *(f"  {line}" for line in op["example"].splitlines())]
+    if layouts := spans(op["layout"]):
+        lines += ["", "bytecode", *(f"  {label}: {' | '.join(items)}" for label, items in layouts)]
+    return "\n".join(lines) + "\n"
+
+
+def _field_lines(field: dict[str, Any], since: str, width: int) -> list[str]:
+    facts = [field["type"]]
+    if "values" in field:
+        facts.append("one of " + ", ".join(v["text"] for v in field["values"]))
+    if field.get("default"):
+        facts.append(f"default: {field['default']}")
+    if field["since"] != since:
+        facts.append(f"since {field['since']}")
+    return [f"  {field['name']:<{width}} {field['doc']}", f"  {'':<{width}} {'; '.join(facts)}"]

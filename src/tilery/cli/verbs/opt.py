@@ -1,0 +1,100 @@
+"""`tilery opt`: run passes on a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from ..files import Stop, in_file, open_input, read_legal, write_output
+from ..options import Verbs, add_output
+
+if TYPE_CHECKING:
+    from ...ir import Op
+    from ...ops import Module
+    from ...passes import Pipeline, Step
+    from ...rewrite import Report
+
+
+def add(verbs: Verbs) -> None:
+    examples = ["opt kernel.mlir --passes canonicalize,cse", "opt kernel.tileirbc --stats -o out.tileirbc"]
+    sub = verbs.add("opt", run, [*examples, "opt --list"])
+    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    names = "passes in order, options in braces, or a pipeline as mlir-opt takes it; default: %(default)s"
+    sub.add_argument("--passes", default="canonicalize,cse", metavar="PASSES", help=names)
+    add_output(sub)
+    sub.add_argument("--print-after", action="store_true", help="print the module after each pass, to stderr")
+    sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
+    sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
+    sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run passes on a file and write the result, as bytecode where OUT ends in .tileirbc, else as text."""
+    if args.list:
+        write_output("-", list_passes())
+        return 0
+    if args.file is None:
+        raise Stop("opt needs a FILE; --list shows the passes")
+    passes = pipeline(args.passes)
+    module = read_legal(open_input(args.file))
+    with in_file(args.file):
+        apply(module, passes, args)
+    return 0
+
+
+def list_passes() -> str:
+    """Every pass with its options."""
+    from ...passes import HOMES, find_pass
+
+    lines: list[str] = []
+    for found in map(find_pass, sorted(HOMES)):
+        lines.append(f"{found.name:30}{found.doc}")
+        lines += [f"    {{{o.name}={str(o.default).lower()}}}".ljust(30) + o.doc for o in found.options]
+    return "\n".join(lines) + "\n"
+
+
+def pipeline(text: str) -> Pipeline:
+    """The passes that the command line names."""
+    from ...diag import TileError
+    from ...passes import parse_pipeline
+
+    try:
+        return parse_pipeline(text)
+    except TileError as error:
+        raise Stop(error.message) from None
+
+
+def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
+    """Run the passes, and write what the options ask for."""
+    from ... import dumps, show
+    from ...passes import run_pipeline
+    from ...verifier.explain import require_legal
+
+    def after(step: Step, report: Report) -> None:
+        require_legal(module, "the pass broke the module", after=step.run.name)
+        if args.print_after:
+            sys.stderr.write(f"// after {step.run.name}\n{show(module)}\n")
+        if args.stats:
+            sys.stderr.write(stats(step, report))
+        for o, text in report.remarks if args.remarks else ():
+            sys.stderr.write(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n")
+
+    run_pipeline(module, passes, after)
+    binary = args.output.endswith(".tileirbc")
+    write_output(args.output, dumps(module) if binary else show(module))
+
+
+def source_of(o: Op) -> str:
+    """Return where an operation comes from, as the start of a line; empty if that is unknown."""
+    from ...source.lines import innermost
+
+    place = innermost(o.loc)
+    return "" if place is None else f"{place.file}:{place.line}:{place.column}: "
+
+
+def stats(step: Step, report: Report) -> str:
+    """How often each rule of a pass fired."""
+    lines = [f"{step.run.name}: {report.counts.total()} changes" + ("" if report.complete else ", stopped early")]
+    lines += [f"  {count:8}  {name}" for name, count in report.counts.most_common()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,45 @@
+"""`tilery ops`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tilery.cli.main import main
+from tilery.declare.operation import OpDef
+from tilery.ops import registered
+
+
+def test_ops_lists_every_operation(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops"]) == 0
+    listed = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")}
+    assert listed == {d.mnemonic for d in registered()}
+
+
+def test_ops_of_a_version_leaves_newer_ones_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "--version", "13.1", "--json"]) == 0
+    assert {op["since"] for op in json.loads(capsys.readouterr().out)} == {"13.1"}
+
+
+@pytest.mark.parametrize("opdef", registered(), ids=lambda d: d.mnemonic)
+def test_ops_names_every_field(opdef: OpDef, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", opdef.mnemonic]) == 0
+    out = capsys.readouterr().out
+    assert all(f"\n  {f.name} " in out for f in opdef.fields if f.role != "state")
+
+
+def test_ops_takes_full_and_former_names(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("cuda_tile.print_tko", "print"):
+        assert main(["ops", name, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["name"] == "print_tko"
+
+
+def test_ops_suggests_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "adff"]) == 2
+    assert "did you mean addf" in capsys.readouterr().err
+
+
+def test_ops_says_when_an_operation_came(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "atan2", "--version", "13.1"]) == 2
+    assert "new in bytecode 13.2" in capsys.readouterr().err

@@ -1,0 +1,78 @@
+"""The command as a process: streams, pipes, interrupts, and damaged files."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support.command import ENV, run
+from tilery.cli.main import main
+
+
+def test_stdin_and_stdout(kernel: Path) -> None:
+    converted = run("convert", "--version", "13.3", "-", stdin=kernel.read_bytes())
+    assert converted.returncode == 0, converted.stderr
+    assert b'"version": "13.3"' in run("info", "--json", "-", stdin=converted.stdout).stdout
+
+
+def test_errors_name_stdin() -> None:
+    done = run("info", "-", stdin=b"\x7fTileIR\0")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"<stdin>: error: ")
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    command = [sys.executable, "-m", "tilery", "ops", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()  # before anything is written, whatever the size of the pipe
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_said() -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "tilery", "ops"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=ENV, timeout=60)
+    assert (done.returncode, done.stderr) == (2, b"tilery: cannot write to stdout: no space left on device\n")
+
+
+def test_a_closed_stdin_is_said() -> None:
+    command = ["sh", "-c", 'exec "$0" -m tilery info - <&-', sys.executable]
+    done = subprocess.run(command, stderr=subprocess.PIPE, env=ENV, timeout=60)
+    assert (done.returncode, done.stderr) == (2, b"tilery: cannot read '-': stdin is closed\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupt_is_quiet() -> None:
+    command = [sys.executable, "-m", "tilery", "info", "-"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+    def listen() -> None:  # a job in the background is started with interrupts ignored
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    with subprocess.Popen(command, **pipes, env=ENV, preexec_fn=listen) as process:  # type: ignore[call-overload]
+        time.sleep(1.5)  # until it waits for stdin
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, b"")
+
+
+@pytest.mark.parametrize("verb", ["check", "dump", "dis", "dis --no-verify", "asm"])
+def test_damaged_files_end_in_0_or_1(verb: str, kernel: Path, tmp_path: Path) -> None:
+    good = kernel.read_bytes()
+    damaged = tmp_path / "damaged"
+    dice = random.Random(7)
+    for _ in range(150):
+        data = bytearray(good)
+        for _ in range(dice.choice([1, 1, 2, 5])):
+            data[dice.randrange(8, len(data))] = dice.choice([0, 1, 2, 127, 128, 255, dice.randrange(256)])
+        damaged.write_bytes(data[: dice.choice([len(data), len(data), dice.randrange(len(data))])])
+        assert main([*verb.split(), str(damaged)]) in (0, 1)

@@ -192,22 +192,19 @@ def _binary(o: Any, known: Known, exact: Exact) -> Range:
     return wrapping(o, o.result, known, lambda sign: exact(_read(known, o.lhs, sign), _read(known, o.rhs, sign)))
 
 
-@rule(AddI)
-def add(o: AddI, known: Known) -> Found:
-    """[a, b] + [c, d] is [a + c, b + d]"""
-    return _binary(o, known, lambda a, b: Range(a.lo + b.lo, a.hi + b.hi))
+EXACT: dict[type[Op], Exact] = {
+    AddI: lambda a, b: Range(a.lo + b.lo, a.hi + b.hi),
+    SubI: lambda a, b: Range(a.lo - b.hi, a.hi - b.lo),
+    MulI: corners(lambda a, b: a * b),
+    ShLI: corners(lambda a, n: a << n),
+}
+"""The range of results before they wrap around."""
 
 
-@rule(SubI)
-def sub(o: SubI, known: Known) -> Found:
-    """[a, b] - [c, d] is [a - d, b - c]"""
-    return _binary(o, known, lambda a, b: Range(a.lo - b.hi, a.hi - b.lo))
-
-
-@rule(MulI)
-def mul(o: MulI, known: Known) -> Found:
-    """Between the products of the limits"""
-    return _binary(o, known, corners(lambda a, b: a * b))
+@rule(AddI, SubI, MulI)
+def arithmetic(o: AddI | SubI | MulI, known: Known) -> Found:
+    """[a, b] + [c, d] is [a + c, b + d]; [a, b] - [c, d] is [a - d, b - c]; products lie between those of the limits"""
+    return _binary(o, known, EXACT[type(o)])
 
 
 @rule(NegI)
@@ -233,7 +230,7 @@ def shift_left(o: ShLI, known: Known) -> Found:
     by = _read(known, o.rhs, UNSIGNED)
     if by.hi >= element(o.lhs).bits:
         return None
-    return wrapping(o, o.result, known, lambda sign: corners(lambda a, n: a << n)(_read(known, o.lhs, sign), by))
+    return wrapping(o, o.result, known, lambda sign: EXACT[ShLI](_read(known, o.lhs, sign), by))
 
 
 # ---------------------------------------------------------------- arithmetic that reads with a signedness

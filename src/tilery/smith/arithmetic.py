@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from .. import ops
+from ..analysis.intervals import Range, limits, signed_limits
+from ..analysis.range_rules import EXACT
 from ..attrs import IntegerOverflow, RoundingMode, Signedness
 from ..declare.constraints import BaseFloatTile, Constraint, FloatTile, IntTile, IntTile4, NumberTile
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I4, I8, I32, SCALARS, TF32, Scalar, Tile
 from . import draw
-from .facts import F4, limits
+from .facts import F4
 from .generic import attributes, generic, operands, promises
 from .kernel import Kernel, create
 from .values import (
@@ -62,7 +64,7 @@ def small(k: Kernel, t: Tile) -> Value:
     known = [v for v in k.pool[-24:] if v.type is t and v in k.facts.ranges and k.facts.within(v, -64, 64)]
     if known and k.chance(0.7):
         return k.rng.choice(known)
-    most = min(limits(scalar_of(t))[1], k.rng.choice((1, 3, 15, 63)))
+    most = min(signed_limits(scalar_of(t)).hi, k.rng.choice((1, 3, 15, 63)))
     return index(k, most + 1, t.shape, scalar_of(t)) if most else number(k, t, 0)
 
 
@@ -74,17 +76,11 @@ def wrapping(k: Kernel, opdef: OpDef) -> bool:
     if k.chance(0.4):
         values = {name: small(k, tile) for name in values}
     ranges = [k.facts.range(v) for v in values.values()]
-    (a, b), (c, d) = ranges if len(ranges) == 2 else ((0, 0), ranges[0])
-    if opdef.cls is ops.AddI:
-        exact = (a + c, b + d)
-    elif opdef.cls is ops.MulI:
-        corners = (a * c, a * d, b * c, b * d)
-        exact = (min(corners), max(corners))
-    else:
-        exact = (a - d, b - c)
-    flags = promises(tile, exact, ranges)
     if opdef.cls is ops.NegI:
+        flags = promises(tile, EXACT[ops.SubI](Range(0, 0), *ranges), ranges)
         flags = [f for f in flags if f is not IntegerOverflow.NUW] if k.has(ops.NegI, "overflow") else flags[:1]
+    else:
+        flags = promises(tile, EXACT[opdef.cls](*ranges), ranges)
     k.emit(create(opdef, **values, overflow=k.rng.choice(flags)))
     return True
 
@@ -95,9 +91,9 @@ def shift(k: Kernel, opdef: OpDef) -> bool:
     t = tile_of(value)
     by = small_shift(k, t)
     if opdef.cls is ops.ShLI:
-        (lo, hi), most = k.facts.range(value), k.facts.range(by)[1]
-        exact = (min(lo, lo << most), max(hi, hi << most))
-        k.emit(ops.ShLI(lhs=value, rhs=by, overflow=k.rng.choice(promises(t, exact, [(lo, hi)]))))
+        source = k.facts.range(value)
+        exact = EXACT[ops.ShLI](source, k.facts.range(by))
+        k.emit(ops.ShLI(lhs=value, rhs=by, overflow=k.rng.choice(promises(t, exact, [source]))))
     else:
         k.emit(create(opdef, lhs=value, rhs=by, **attributes(k, opdef)))
     return True
@@ -200,7 +196,7 @@ def float_to_int(k: Kernel, opdef: OpDef) -> bool:
     value, dims, element = source_of(k, FloatTile)
     to = k.rng.choice(elements(IntTile, k.version))
     drawn = attributes(k, opdef)
-    low, high = limits(to) if drawn["signedness"] is Signedness.SIGNED else (0, (1 << to.bits) - 1)
+    low, high = limits(to, drawn["signedness"])
     if not drawn.get("saturating"):
         if BaseFloatTile.ok(value.type):
             value = clamped(k, value, max(low, -100), min(high, 100))

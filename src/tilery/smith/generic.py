@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..analysis.intervals import Range, signed_limits
 from ..attrs import IntegerOverflow, MemoryOrderingSemantics, RoundingMode, TileEnum
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import F32, I1, Tile, Type
-from .facts import Range, limits
 from .kernel import Kernel, create
 from .values import any_of, get, scalar_of, shaped, tile_of
 
@@ -88,7 +88,7 @@ def ordering(k: Kernel, opdef: OpDef) -> dict[str, Any]:
 def promises(result: Tile, exact: Range, inputs: list[Range]) -> list[IntegerOverflow]:
     """The promises about overflow that hold where the exact result lies in this range."""
     element = scalar_of(result)
-    low, high = limits(element)
+    low, high = signed_limits(element)
     signed = low <= exact[0] and exact[1] <= high
     # Read as unsigned, only numbers that are not negative stay what they are.
     unsigned = min(lo for lo, _ in inputs) >= 0 and exact[0] >= 0 and exact[1] < 1 << element.bits

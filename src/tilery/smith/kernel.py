@@ -186,8 +186,8 @@ class Kernel:
         """A new parameter whose argument is known."""
         value = self.parameter(Tile((), element), (IntAttr if element.is_int else FloatAttr)(element, bits))
         if element.is_int:
-            number = IntAttr(element, bits).value if element.bits > 1 else -bits
-            self.facts.ranges[value] = (number, number)
+            number = IntAttr(element, bits).value if element.bits > 1 else bits
+            self.facts.know(value, number, number)
         self.show(value)
         return value
 
@@ -221,7 +221,7 @@ class Kernel:
         """x + width * (y + height * z)."""
         here = self.emit(ops.GetTileBlockId(), visible=False)
         for value, size in zip(here.results, self.grid):
-            self.facts.ranges[value] = (0, size - 1)
+            self.facts.know(value, 0, size - 1)
         number = here.blockId_z
         for size, at in ((self.grid[1], here.blockId_y), (self.grid[0], here.blockId_x)):
             times = self.emit(ops.Constant(value=Dense.of(Tile((), I32), [size])), visible=False).result

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import ops
+from ..analysis.intervals import signed_limits
 from ..attrs import ComparisonPredicate, Signedness
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import SCALARS, Tile
 from .branches import emit_if
 from .control import DEEPEST, block_size, emit_break, emit_continue, handed_out
-from .facts import limits
 from .kernel import Frame, Kernel
 from .values import index, number
 
@@ -22,14 +22,15 @@ def for_loop(k: Kernel, opdef: OpDef) -> bool:
     """A `for` of a few iterations."""
     if k.depth >= DEEPEST:
         return False
-    counter = Tile((), k.rng.choice(COUNTERS))
+    kind = k.rng.choice(COUNTERS)
+    counter = Tile((), kind)
     start, step, trips = k.rng.choice((0, 0, 0, 1, 5, -3)), k.rng.choice((1, 1, 2, 7)), k.rng.randrange(5)
     unsigned = k.has(ops.For, "unsignedCmp") and start >= 0 and k.chance(0.3)
     low, by = number(k, counter, start), number(k, counter, step)
     near = k.rng.randrange(start - 1, start + trips * step + 2)
-    bound = number(k, counter, near if k.chance(0.9) else k.rng.choice(limits(counter.element)))  # type: ignore[arg-type]  # an integer
+    bound = number(k, counter, near if k.chance(0.9) else k.rng.choice(signed_limits(kind)))
     if start == 0 and step == 1 and k.chance(0.3):
-        high = index(k, 4, (), counter.element)  # type: ignore[arg-type]  # an integer
+        high = index(k, 4, (), kind)
         last = k.facts.range(high)[1] - 1
     else:
         last = start + (trips - 1) * step
@@ -39,7 +40,7 @@ def for_loop(k: Kernel, opdef: OpDef) -> bool:
     types = tuple(v.type for v in inits)
     carried = inits + k.carried_token(effects)
     args = [Value(counter), *(Value(v.type) for v in carried)]
-    k.facts.ranges[args[0]] = (start, max(start, last))
+    k.facts.know(args[0], start, max(start, last))
     passed = (args[0], bound, Signedness.UNSIGNED if unsigned else Signedness.SIGNED)
     frame = Frame(ops.For, types, types, effects, passed=passed)
     with k.region(args, effects) as body:
@@ -71,12 +72,13 @@ def loop(k: Kernel, opdef: OpDef) -> bool:
     inits = handed_out(k, 2)
     types = tuple(v.type for v in inits)
     results = tuple(v.type for v in handed_out(k, 2)) if k.chance(0.7) else types
-    counter = Tile((), k.rng.choice(COUNTERS))
+    kind = k.rng.choice(COUNTERS)
+    counter = Tile((), kind)
     first = (number(k, counter, 0),) if counting else ()
     carried = first + inits + k.carried_token(effects)
     args = [Value(v.type) for v in carried]
     if counting:
-        k.facts.ranges[args[0]] = (0, limits(counter.element)[1])  # type: ignore[arg-type]  # an integer
+        k.facts.know(args[0], 0, signed_limits(kind).hi)
     with k.region(args, effects) as body:
         enter(k, Frame(ops.Loop, types, results, effects), args)
         if counting:
@@ -101,7 +103,7 @@ def count(k: Kernel, counter: Value, t: Tile) -> None:
     at_end = ComparisonPredicate.GREATER_THAN_OR_EQUAL
     done = ops.CmpI(comparison_predicate=at_end, lhs=counter, rhs=limit, signedness=Signedness.SIGNED)
     k.emit(done, visible=False)
-    k.facts.ranges[counter] = (0, 3)
+    k.facts.know(counter, 0, 3)
     with k.region(effects=frame.token) as leaving:
         if k.chance(0.3):
             k.fill(1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from .. import ops
+from ..analysis.intervals import signed_limits
 from ..attrs import Bounded, ComparisonPredicate, DivBy, Predicate, SameElements, Signedness
 from ..declare.constraints import IntTile
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import I1, I8, I32, I64, Ptr, Scalar, Tile
 from . import draw
-from .facts import limits
 from .kernel import Kernel
 from .values import among, constant, get, make, number, pick, scalar_of, tile_of
 
@@ -89,7 +89,7 @@ def _power(k: Kernel, most: int) -> int:
 
 def _bounds(k: Kernel, value: Value) -> Bounded:
     """The range that is known, or a wider one; either end may be open."""
-    (lo, hi), (low, high) = k.facts.range(value), limits(scalar_of(value.type))
+    (lo, hi), (low, high) = k.facts.range(value), signed_limits(scalar_of(value.type))
     lb = k.rng.choice((lo, max(low, lo - 7), None))
     ub = k.rng.choice((hi, min(high, hi + 7), None))
     return Bounded(lb, ub)

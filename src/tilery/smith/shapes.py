@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from .. import ops
+from ..analysis.intervals import signed_limits
 from ..attrs import Attr, ComparisonPredicate, FloatAttr, IntAttr, Signedness
 from ..declare.constraints import AnyTile, BaseFloatTile, IntTile, NumberTile4
 from ..declare.operation import OpDef
 from ..ir import Block, Op, Value
 from ..types import I8, I32, TF32, Ptr, Scalar, Tile, Type
 from . import draw
-from .facts import limits
 from .kernel import Kernel, create
 from .memory import new_global
 from .values import any_type, constant, elements, fits, get, index, make, pick, reshaped, scalar_of, tile_of
@@ -51,7 +51,7 @@ def block_id(k: Kernel, opdef: OpDef) -> bool:
     """The position in the grid."""
     o = k.emit(ops.GetTileBlockId())
     for value, size in zip(o.results, k.grid):
-        k.facts.ranges[value] = (0, size - 1)
+        k.facts.know(value, 0, size - 1)
     return True
 
 
@@ -59,7 +59,7 @@ def grid_size(k: Kernel, opdef: OpDef) -> bool:
     """The size of the grid."""
     o = k.emit(ops.GetNumTileBlocks())
     for value, size in zip(o.results, k.grid):
-        k.facts.ranges[value] = (size, size)
+        k.facts.know(value, size, size)
     return True
 
 
@@ -273,8 +273,8 @@ def _extremum(k: Kernel, opdef: OpDef, value: Value) -> bool:
         results = (Value(a.type), Value(i.type))
         chosen = ops.If(condition=left.result, results_=results, thenRegion=then, elseRegion=other)
         body += [chosen, ops.Yield(operands_=chosen.results_)]
-    lowest = limits(element)[0] & (1 << element.bits) - 1
-    identities = [identity(element, lowest), identity(I32, limits(I32)[1])]
+    lowest = signed_limits(element).lo & (1 << element.bits) - 1
+    identities = [identity(element, lowest), identity(I32, signed_limits(I32).hi)]
     _emit(k, opdef, [value, places], identities, [a, b, i, j], body)
     return True
 

@@ -7,13 +7,13 @@ from fractions import Fraction
 from functools import lru_cache
 
 from .. import ops
+from ..analysis.intervals import signed_limits
 from ..attrs import ComparisonOrdering, ComparisonPredicate, Dense, Signedness
 from ..declare.constraints import BaseFloatTile, Constraint
 from ..ir import Value
 from ..types import I1, I4, I8, I32, SCALARS, Ptr, Scalar, Tile, Type
 from ..version import Version
 from . import draw
-from .facts import limits
 from .kernel import Kernel
 from .versions import float_roundings
 
@@ -121,7 +121,7 @@ def make(k: Kernel, t: Tile) -> Value:
         made = _other_shape(k, t) or _other_element(k, t)
     elif way < 0.7:
         made = _other_element(k, t) or _other_shape(k, t)
-    elif way < 0.8 and element.is_int and t.size - 1 <= limits(element)[1]:
+    elif way < 0.8 and element.is_int and t.size - 1 <= signed_limits(element).hi:
         made = reshaped(k, k.emit(ops.Iota(result=Value(Tile((t.size,), element)))).result, t.shape)
     elif way < 0.85 and not t.shape and len(k.params) < 6:
         made = k.scalar(element, draw.bits(k.rng, element))
@@ -142,7 +142,7 @@ def constant(k: Kernel, t: Tile, *given: int) -> Value:
 
 def number(k: Kernel, t: Tile, value: int) -> Value:
     """A tile of integers that all have this value."""
-    known = [v for v in k.pool[-RECENT:] if v.type is t and k.facts.ranges.get(v) == (value, value)]
+    known = [v for v in k.pool[-RECENT:] if v.type is t and k.facts.range(v) == (value, value)]
     if known and k.chance(0.85):
         return k.rng.choice(known)
     element = scalar_of(t)
@@ -266,7 +266,7 @@ def index(k: Kernel, limit: int, dims: tuple[int, ...] = (), element: Scalar = I
         return k.emit(ops.AndI(lhs=get(k, t), rhs=mask)).result
     lot = number(k, t, limit)
     rest = k.emit(ops.RemI(lhs=get(k, t), rhs=lot, signedness=Signedness.UNSIGNED)).result
-    k.facts.ranges[rest] = (0, limit - 1)
+    k.facts.know(rest, 0, limit - 1)
     return rest
 
 
@@ -278,7 +278,7 @@ def positions(k: Kernel, limit: int, dims: tuple[int, ...], element: Scalar = I3
     way = k.rng.random()
     if way < 0.25:
         row = k.emit(ops.XOrI(lhs=row, rhs=constant(k, tile_of(row), k.rng.randrange(size)))).result
-        k.facts.ranges[row] = (0, size - 1)
+        k.facts.know(row, 0, size - 1)
     elif way < 0.5 and limit > size:
         start = spread(k, index(k, limit - size + 1, (), element), (size,))
         row = k.emit(ops.AddI(lhs=row, rhs=start)).result
@@ -287,4 +287,6 @@ def positions(k: Kernel, limit: int, dims: tuple[int, ...], element: Scalar = I3
 
 def index_element(k: Kernel, limit: int) -> Scalar:
     """An integer type that holds indices below this limit, and the limit itself."""
-    return k.rng.choice([s for s in map(SCALARS.__getitem__, ("i8", "i16", "i32", "i64")) if limit <= limits(s)[1]])
+    return k.rng.choice(
+        [s for s in map(SCALARS.__getitem__, ("i8", "i16", "i32", "i64")) if limit <= signed_limits(s).hi]
+    )

@@ -122,7 +122,7 @@ def _sizes(k: Kernel, opdef: OpDef, source: Value, sizes: tuple[int, ...]) -> No
     t = Tile((), index_element(k, max(sizes)))
     o = k.emit(create(opdef, src=source, result=tuple(Value(t) for _ in sizes)))
     for value, size in zip(o.results, sizes):
-        k.facts.ranges[value] = (size, size)
+        k.facts.know(value, size, size)
 
 
 # ---------------------------------------------------------------- views of tensors

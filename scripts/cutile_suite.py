@@ -176,14 +176,18 @@ def collect(args: argparse.Namespace) -> int:
 
 def redraw(_: argparse.Namespace) -> int:
     """Write the page from cutile.json."""
-    found = json.loads(NUMBERS.read_text("utf-8"))
+    checkout.publish(page(json.loads(NUMBERS.read_text("utf-8"))), REPORT)
+    return 0
+
+
+def page(found: dict[str, Any]) -> str:
+    """Render the numbers of cutile.json."""
     lines = ["# NVIDIA's tests of cuTile Python, without a GPU", "", INTRODUCTION, ""]
     for run_ in found["runs"]:
         lines += section(run_)
     if "samples" in found:
         lines += samples_section(found["samples"])
-    checkout.publish("\n".join([*lines, NOT_MEASURED]), REPORT)
-    return 0
+    return "\n".join([*lines, NOT_MEASURED, ""])
 
 
 # ---------------------------------------------------------------- the page

@@ -109,8 +109,8 @@ def page(totals: Totals, seeds: range) -> str:
         "",
         checkout.fill(
             f"`scripts/execution_report.py` wrote this page. {len(seeds):,} random modules (seeds {seeds[0]} to "
-            f"{seeds[-1]}) ran on the reference engine: as they are, block by block, and after each pass. Memory, globals "
-            "and printed output were compared bit for bit."
+            f"{seeds[-1]}) ran on the reference engine: as they are, block by block, and after each pass. Memory, "
+            "globals and printed output were compared bit for bit."
         ),
         "",
         "| | same | pass changed nothing | wrong |",
@@ -133,15 +133,15 @@ def fma_text(totals: Totals) -> str:
     counts, fired = totals.kinds[INEXACT], totals.fired[INEXACT]
     fused = fired.total() - fired["dead"]
     return checkout.fill(
-        f"This pass rounds `a * b + c` once instead of twice, so it is allowed to change results and is not in the table "
-        f"above. It changed {counts[SAME] + counts[DIFFERS]:,} modules, {fused:,} times by fusing (elsewhere it only "
-        f"removed dead code). Memory was different after it in {counts[DIFFERS]:,} modules."
+        f"This pass rounds `a * b + c` once instead of twice, so it may change results and is not in the table above. "
+        f"It changed {counts[SAME] + counts[DIFFERS]:,} modules and fused {fused:,} times; its other changes remove dead "
+        f"code. Memory was different after it in {counts[DIFFERS]:,} modules."
     )
 
 
 FIRED = """\
-A pass that never fired has shown nothing. `dead` counts operations that were removed because nothing uses them.
-Counts come from the modules above, in which every value that nothing uses is stored, so little is dead.""".splitlines()
+A rule that never fired has shown nothing. `dead` counts operations that were removed because nothing uses them.
+""".splitlines()
 
 NOT_MEASURED = """\
 ## Not measured

@@ -1,10 +1,9 @@
-"""Launch the kernels of a bundle on a GPU and keep what they leave in memory and print.
+"""Launch the kernels of a bundle on a GPU; keep the memory they leave and the text they print.
 
     python gpu_launch.py BUNDLE RESULTS [--workers 4] [--seconds 20]
 
-Needs nothing but Python and NVIDIA's driver, so that this file and the bundle are all that has to be carried to the
-machine with the GPU. `gpu_modules.py` makes bundles and reads results. Kernels run in other processes: one that
-crashes or hangs is noted, and takes no other with it.
+Needs nothing but Python and NVIDIA's driver: copy this file and the bundle to the machine with the GPU. `gpu_modules.py`
+makes bundles and reads results. Kernels run in worker processes, so one that crashes or hangs does not affect others.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ import zipfile
 from typing import Any
 
 FIFO = 1, 1 << 26
-"""The limit of the driver that says how many bytes may be printed before somebody looks, and a large one."""
+"""CU_LIMIT_PRINTF_FIFO_SIZE, and a large value for it."""
 
 
 class Failed(Exception):
-    """What the driver answered, and to what."""
+    """An error of the driver."""
 
 
 class Gpu:
-    """The first GPU, through the driver's own functions."""
+    """The first GPU, through the driver API."""
 
     def __init__(self) -> None:
         self.cuda = ctypes.CDLL("libcuda.so.1")
@@ -49,7 +48,7 @@ class Gpu:
             raise Failed(f"{name}: {(text.value or b'?').decode()}")
 
     def launch(self, image: bytes, launch: dict[str, Any], inputs: list[bytes], globals: dict[str, int]) -> list[bytes]:
-        """What a kernel leaves in its buffers and in the globals of its module, which is loaded for it alone."""
+        """Load the module, launch a kernel, and return the content of its buffers and globals."""
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         self.call("cuModuleLoadData", ctypes.byref(module), image)
         self.call("cuModuleGetFunction", ctypes.byref(function), module, launch["entry"].encode())
@@ -69,7 +68,7 @@ class Gpu:
         left = [self.read(*buffer) for buffer in buffers]
         for name, size in globals.items():
             pointer, found = ctypes.c_uint64(), ctypes.c_size_t()
-            # A global that no kernel can change may not be there.
+            # The compiler may remove a global that no kernel can change.
             there = not self.cuda.cuModuleGetGlobal_v2(
                 ctypes.byref(pointer), ctypes.byref(found), module, name.encode()
             )
@@ -86,7 +85,7 @@ class Gpu:
 
 
 def run_module(gpu: Gpu, bundle: zipfile.ZipFile, job: dict[str, Any], log: int) -> tuple[dict[str, Any], bytes]:
-    """All launches of a module, each done twice; `log` is the file in which printed text ends up."""
+    """Run all launches of a module, each twice; `log` is the file that receives printed text."""
     image, data = bundle.read(f"{job['name']}.cubin"), bundle.read(f"{job['name']}.in")
     position, launches, content = 0, [], b""
     for launch in job["launches"]:
@@ -117,7 +116,7 @@ def run_module(gpu: Gpu, bundle: zipfile.ZipFile, job: dict[str, Any], log: int)
 
 
 def work(path: str, names: list[str], pipe: Any) -> None:
-    """Run modules until one fails: after that the driver refuses everything."""
+    """Run modules until one fails; after that the driver refuses everything."""
     log, _ = tempfile.mkstemp()
     os.dup2(log, 1)
     with zipfile.ZipFile(path) as bundle:
@@ -133,7 +132,7 @@ def work(path: str, names: list[str], pipe: Any) -> None:
 
 
 def oversee(path: str, names: list[str], seconds: float, keep: Any) -> None:
-    """Start workers until all modules have run or failed."""
+    """Start workers until every module has run or failed."""
     context = multiprocessing.get_context("spawn")
     while names:
         ours, theirs = context.Pipe(duplex=False)
@@ -143,7 +142,7 @@ def oversee(path: str, names: list[str], seconds: float, keep: Any) -> None:
         started = False
         try:
             while names:
-                # The first one also waits for the driver to start.
+                # The first module also waits for the driver to start.
                 if not ours.poll(seconds if started else seconds + 15):
                     keep(names[0], {"error": "hangs"}, b"")
                     names = names[1:]
@@ -166,7 +165,7 @@ def main() -> int:
     parser.add_argument("bundle")
     parser.add_argument("results")
     parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--seconds", type=float, default=20, help="after so many a kernel hangs")
+    parser.add_argument("--seconds", type=float, default=20, help="after this time a kernel counts as hanging")
     args = parser.parse_args()
     with zipfile.ZipFile(args.bundle) as bundle:
         names = [job["name"] for job in json.loads(bundle.read("plan.json"))]

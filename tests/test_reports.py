@@ -1,0 +1,41 @@
+"""The scripts that write docs/reports: pages match the numbers beside them, and reduced kernels run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cutile_suite
+import gpu_bugs
+import ir
+import run
+import tilery
+
+
+def test_pages_follow_from_the_numbers(root: Path) -> None:
+    reports = root / "docs" / "reports"
+    speed = json.loads((reports / "speed.json").read_text("utf-8"))
+    assert (reports / "speed.md").read_text("utf-8").strip() == ir.report(speed).strip()
+    assert (reports / "speed.svg").read_text("utf-8") == ir.drawing(speed)
+    kernels = json.loads((reports / "run.json").read_text("utf-8"))
+    assert (reports / "run.md").read_text("utf-8").strip() == run.page(kernels).strip()
+    suite = json.loads((reports / "cutile.json").read_text("utf-8"))
+    assert (reports / "cutile.md").read_text("utf-8") == cutile_suite.page(suite)
+
+
+@pytest.mark.parametrize("bug", gpu_bugs.BUGS, ids=lambda bug: bug.name)
+def test_reduced_kernel(bug: gpu_bugs.Bug) -> None:
+    """The reference engine runs the kernel to its end and leaves the value that its comment names."""
+    out = np.zeros(1, np.int32)
+    tilery.compile(bug.module()).launch(1, [out, 0], output=lambda _: None)
+    assert out[0] == 1
+    assert bug.contract().launches[0].entry == bug.module().entries[0].sym_name
+
+
+def test_only_listed_modules_are_attributed_to_a_bug() -> None:
+    data = tilery.dumps(gpu_bugs.BUGS[0].module())
+    assert gpu_bugs.known_bug(gpu_bugs.BUGS[0].name, data) is gpu_bugs.BUGS[0]
+    assert gpu_bugs.known_bug(f"{gpu_bugs.BUGS[0].first_seed:06d}", data) is None

@@ -134,8 +134,8 @@ def fma_text(totals: Totals) -> str:
     fused = fired.total() - fired["dead"]
     return checkout.fill(
         f"This pass rounds `a * b + c` once instead of twice, so it may change results and is not in the table above. "
-        f"It changed {counts[SAME] + counts[DIFFERS]:,} modules and fused {fused:,} times; its other changes remove dead "
-        f"code. Memory was different after it in {counts[DIFFERS]:,} modules."
+        f"It changed {counts[SAME] + counts[DIFFERS]:,} modules and fused {fused:,} times; its other changes remove "
+        f"dead code. Memory was different after it in {counts[DIFFERS]:,} modules."
     )
 
 

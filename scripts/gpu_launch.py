@@ -2,8 +2,8 @@
 
     python gpu_launch.py BUNDLE RESULTS [--workers 4] [--seconds 20]
 
-Needs nothing but Python and NVIDIA's driver: copy this file and the bundle to the machine with the GPU. `gpu_modules.py`
-makes bundles and reads results. Kernels run in worker processes, so one that crashes or hangs does not affect others.
+Needs nothing but Python and NVIDIA's driver: copy this file and the bundle to the GPU machine. `gpu_modules.py` makes
+bundles and reads results. Kernels run in worker processes, so one that crashes or hangs does not affect others.
 """
 
 from __future__ import annotations

@@ -171,8 +171,8 @@ def report(verdicts: list[Verdict]) -> str:
         "# Small kernels on a GPU",
         "",
         checkout.fill(
-            "`scripts/hardware_report.py` wrote this page. NVIDIA's compiler built small kernels for an H200, which ran "
-            "there. The reference engine ran them again, and memory and printed text were compared bit for bit. "
+            "`scripts/hardware_report.py` wrote this page. NVIDIA's compiler built small kernels for an H200, which "
+            "ran there. The reference engine ran them again, and memory and printed text were compared bit for bit. "
             f"{equal:,} of {len(verdicts):,} cases are equal."
         ),
         "",
@@ -186,8 +186,8 @@ NOT_MEASURED = """\
 ## Not measured
 
 One GPU (H200) and one compiler (tileiras 13.4.92). sm_90 does not have f8E8M0FNU, f4E2M1FN and fnv8E5M3FNU, so there
-are no cases for them, nor for `mmaf_scaled`. Wide types are sampled: the largest difference that was seen is not a bound
-for all inputs.""".splitlines()
+are no cases for them, nor for `mmaf_scaled`. Wide types are sampled: the largest difference that was seen is not a
+bound for all inputs.""".splitlines()
 
 
 def why(op: str) -> str:

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from support.contract import drawn
+from support.index_arithmetic import index_arithmetic
 from support.observe import observe
 from tilery import parse
-from tilery.analysis.alignment import Alignment, axis_info
+from tilery.analysis.alignment import axis_info
 from tilery.analysis.axes import LARGEST, Axis, AxisInfo, dimensions, measured, power_of_two, step_of
 from tilery.engines.reference.tiles import Array
 from tilery.ir import Op, Value
+from tilery.ops import Module
+from tilery.smith import Contract
 from tilery.types import I32, Tile
 
 HEADER = """
@@ -172,10 +175,9 @@ def broken(found: AxisInfo, array: Array, bits: int) -> str | None:
     return "divisor" if (numbers % found.divisor != 0).any() else None
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_facts_hold_for_all_values(seed: int) -> None:
-    module, contract = drawn(seed)
-    known: Alignment = axis_info(module)
+def check_execution(module: Module, contract: Contract) -> None:
+    """Execute a module and compare all its values with the facts about them."""
+    known = axis_info(module)
 
     def see(o: Op, value: Value, array: Array) -> None:
         if step_of(value.type):
@@ -186,3 +188,13 @@ def test_facts_hold_for_all_values(seed: int) -> None:
             assert (why := broken(known.facts[value], sample, bits)) is None, (o, value, known.facts[value], why)
 
     observe(module, contract, see)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_facts_hold_for_all_values(seed: int) -> None:
+    check_execution(*drawn(seed))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_facts_hold_for_index_arithmetic(seed: int) -> None:
+    check_execution(*index_arithmetic(seed))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.contract import drawn
+from support.index_arithmetic import index_arithmetic
 from support.observe import integers, observe
 from tilery import parse
 from tilery.analysis.intervals import Range, element, is_integer, read, whole, wrap
@@ -12,6 +13,8 @@ from tilery.analysis.ranges import ranges
 from tilery.attrs import Signedness
 from tilery.engines.reference.tiles import Array
 from tilery.ir import Op, Value
+from tilery.ops import Module
+from tilery.smith import Contract
 from tilery.types import I1, I8, I32
 
 HEADER = (
@@ -158,16 +161,23 @@ def test_read_covers_the_integers_that_an_operation_sees(signedness: Signedness)
             assert found.lo <= min(numbers) and max(numbers) <= found.hi
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_values_lie_in_their_ranges(seed: int) -> None:
-    module, contract = drawn(seed)
-    known = [ranges(entry) for entry in module.entries]
-    facts = {value: found for each in known for value, found in each.facts.items()}
+def check_execution(module: Module, contract: Contract) -> None:
+    """Execute a module and compare all its values with their ranges."""
+    known = ranges(module)
 
     def see(o: Op, value: Value, array: Array) -> None:
         if is_integer(value):
-            found = facts[value]
-            numbers = integers(value, array)
+            found, numbers = known.facts[value], integers(value, array)
             assert found.lo <= numbers.min() and numbers.max() <= found.hi, (o, element(value), found)
 
     observe(module, contract, see)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_values_lie_in_their_ranges(seed: int) -> None:
+    check_execution(*drawn(seed))
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_results_of_index_arithmetic_lie_in_their_ranges(seed: int) -> None:
+    check_execution(*index_arithmetic(seed))

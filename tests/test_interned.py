@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tilery import attrs, types
+from tilery import types
 from tilery.attrs import (
     CallSite,
     DICompileUnit,
@@ -21,11 +21,13 @@ from tilery.attrs import (
     FileLineCol,
     FusedLoc,
     NameLoc,
+    debug,
 )
 from tilery.manual.describe import type_examples
+from tilery.types import basic
 
 
-def nodes(name: str) -> list[attrs.DebugAttr]:
+def nodes(name: str) -> list[debug.DebugAttr]:
     """One of each kind."""
     file = DIFile(name, "/src")
     unit = DICompileUnit(file)
@@ -86,9 +88,9 @@ def test_threads_that_make_the_same_get_the_same() -> None:
 
 def test_what_nobody_uses_does_not_stay() -> None:
     gc.collect()
-    before = len(types._POOL), len(attrs._NODES)
+    before = len(basic.POOL), len(debug.NODES)
     held = [(types.TensorView(types.F32, (n, 77), (77, 1)), nodes(f"gone{n}.py")) for n in range(1, 300)]
-    assert len(types._POOL) >= before[0] + 299 and len(attrs._NODES) > before[1] + 2000
+    assert len(basic.POOL) >= before[0] + 299 and len(debug.NODES) > before[1] + 2000
     del held
     gc.collect()
-    assert (len(types._POOL), len(attrs._NODES)) <= before
+    assert (len(basic.POOL), len(debug.NODES)) <= before

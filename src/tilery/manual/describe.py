@@ -6,7 +6,7 @@ from textwrap import dedent
 from typing import Any, TypeVar
 
 from .. import types
-from ..attrs import Attr, TileEnum
+from ..attrs import TileEnum
 from ..bytecode.layout import OpLayout, WireKind, WireStep, flag_bits, layout
 from ..declare.fields import INFER, REQUIRED, Field
 from ..declare.operation import OpDef
@@ -162,6 +162,6 @@ def subclasses(root: type[Kind]) -> list[type[Kind]]:
     todo = [root]
     while todo:
         below = todo.pop(0).__subclasses__()
-        found += [cls for cls in below if cls.__module__ in (Attr.__module__, TileEnum.__module__)]
+        found += [cls for cls in below if cls.__module__.startswith(("tilery.attrs.", "tilery.enums"))]
         todo += below
     return found

@@ -1,0 +1,210 @@
+"""Debug information: scopes and locations."""
+
+from __future__ import annotations
+
+from _thread import RLock  # `threading` takes long to import
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from ..declare.fastclass import dataclass, fields
+from .values import Attr
+
+
+class _Ref(ref["DebugAttr"]):
+    """A weak reference that knows its key."""
+
+    __slots__ = ("key",)
+    key: tuple[object, ...]
+
+
+# A WeakValueDictionary by hand: a file of debug information makes a node for every few operations.
+NODES: dict[tuple[object, ...], _Ref] = {}
+_LOCK = RLock()
+
+
+def _forget(gone: _Ref) -> None:
+    with _LOCK:
+        if NODES.get(gone.key) is gone:
+            del NODES[gone.key]
+
+
+class _Interned(type):
+    """Makes equal nodes the same object: a chain of call sites shares so much that comparing trees would not end."""
+
+    def __call__(cls, *args: object, **kwargs: object) -> object:
+        key: tuple[object, ...] = (cls, *args)
+        if (known := NODES.get(key)) is not None and not kwargs and (node := known()) is not None:
+            return node
+        made = super().__call__(*args, **kwargs)
+        if kwargs or len(args) != len(fields(cls)):
+            key = (cls, *made.parts())
+        return _keep(key, made)
+
+
+def _keep(key: tuple[object, ...], made: DebugAttr) -> DebugAttr:
+    """The node of a key: this one, unless another thread was quicker."""
+    with _LOCK:
+        if (known := NODES.get(key)) is not None and (node := known()) is not None:
+            return node
+        mine = NODES[key] = _Ref(made, _forget)
+        mine.key = key
+    return made
+
+
+class DebugAttr(Attr, metaclass=_Interned):
+    """Base of debug information. Equal nodes are the same object; compare with `is`."""
+
+    __slots__ = ("__weakref__",)
+
+    def parts(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in fields(self))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __copy__(self) -> DebugAttr:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> DebugAttr:
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), self.parts()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DIFile(DebugAttr):
+    """A source file."""
+
+    name: str
+    directory: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DICompileUnit(DebugAttr):
+    """What was compiled together."""
+
+    file: DIFile
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DISubprogram(DebugAttr):
+    """A function of the source."""
+
+    file: DIFile
+    line: int
+    name: str
+    linkageName: str
+    compileUnit: DICompileUnit
+    scopeLine: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DILexicalBlock(DebugAttr):
+    """A block inside a function of the source."""
+
+    scope: DISubprogram | DILexicalBlock
+    file: DIFile
+    line: int
+    column: int = 0
+
+
+class Loc(DebugAttr):
+    """Base of locations; an unknown location is None."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FileLineCol(Loc):
+    """A place in a file. Bytecode cannot hold it without a scope and writes it as unknown, as NVIDIA's writer does."""
+
+    filename: str
+    line: int
+    column: int
+
+    def __repr__(self) -> str:
+        return f"{self.filename}:{self.line}:{self.column}"
+
+
+class _Flat(_Interned):
+    def __call__(cls, *args: Any, **kwargs: Any) -> object:
+        return _located(*args, **kwargs)
+
+
+def _located(source: FileLineCol, scope: object) -> DILoc:
+    return place_in_scope(scope, source.filename, source.line, source.column)
+
+
+class DILoc(Loc, metaclass=_Flat):
+    """A place in a source file within a scope."""
+
+    # Flat, as in bytecode, and made with a call less: there is one for every few operations.
+    __slots__ = ("column", "filename", "line", "scope")
+    __match_args__ = ("source", "scope")
+    _specs = dict.fromkeys(__match_args__)
+    filename: str
+    line: int
+    column: int
+    scope: DISubprogram | DILexicalBlock
+
+    if TYPE_CHECKING:
+
+        def __init__(self, source: FileLineCol, scope: DISubprogram | DILexicalBlock) -> None: ...
+
+    @property
+    def source(self) -> FileLineCol:
+        return FileLineCol(self.filename, self.line, self.column)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"DILoc cannot be changed: '{name}'")
+
+
+def place_in_scope(scope: object, filename: str, line: int, column: int) -> DILoc:
+    """The same as `DILoc(FileLineCol(filename, line, column), scope)`, faster."""
+    key = (DILoc, scope, filename, line, column)
+    if (known := NODES.get(key)) is not None and (node := known()) is not None:
+        return node  # type: ignore[return-value]  # keyed by this class
+    made: DILoc = object.__new__(DILoc)
+    put = object.__setattr__
+    put(made, "scope", scope)
+    put(made, "filename", filename)
+    put(made, "line", line)
+    put(made, "column", column)
+    return _keep(key, made)  # type: ignore[return-value]  # the same
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CallSite(Loc):
+    """A place reached by inlining: where the callee's code is and where it was called."""
+
+    callee: Loc | None
+    caller: Loc | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NameLoc(Loc):
+    """A named place. Text only."""
+
+    name: str
+    child: Loc | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FusedLoc(Loc):
+    """Several places at once. Text only."""
+
+    locations: tuple[Loc | None, ...]
+    metadata: Attr | None = None
+
+
+LocalScope = DISubprogram | DILexicalBlock
+
+
+def enclosing(scope: LocalScope) -> Iterator[LocalScope]:
+    """A scope and those around it, innermost first."""
+    while isinstance(scope, DILexicalBlock):
+        yield scope
+        scope = scope.scope
+    yield scope

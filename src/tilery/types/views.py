@@ -16,6 +16,7 @@ DYNAMIC = -(1 << 63)
 class TensorView(Type):
     """A tensor in memory: element, sizes and strides (in elements), each constant or DYNAMIC.
 
+    >>> from tilery.types import F32
     >>> TensorView(F32, (DYNAMIC, 64), (64, 1))
     tensor_view<?x64xf32, strides=[64,1]>
     """

@@ -52,9 +52,7 @@ KNOWN: set[tuple[str, str]] = {
 }
 """Imports against the order that still exist. The list only shrinks."""
 
-KNOWN_CYCLES: set[tuple[str, str]] = {
-    ("text.print.attributes", "text.print.locations"),
-}
+KNOWN_CYCLES: set[tuple[str, str]] = set()
 """Imports that close a cycle of modules and still exist. The list only shrinks."""
 
 

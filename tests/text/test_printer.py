@@ -34,8 +34,7 @@ from tilery.floats.formats import float_text, nearest, scaled
 from tilery.ir import Block, Op, Value
 from tilery.ops import AddI, Assume, Constant, Entry, If, Module, Return, Yield, registered
 from tilery.text.format import Group, Literal, Piece, Use, pieces_of
-from tilery.text.print.attributes import attr_text, dense_body, quote, symbol
-from tilery.text.print.locations import debug_text
+from tilery.text.print.attributes import attr_text, debug_text, dense_body, quote, symbol
 from tilery.text.print.printer import show
 from tilery.types import F16, F32, F64, FLOATS, I1, I32, SCALARS, Function, Scalar, Tile
 from tilery.version import LATEST, SUPPORTED, V13_3

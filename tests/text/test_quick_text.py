@@ -21,7 +21,7 @@ from tilery.text.parse import quick_forms
 from tilery.text.parse.parser import forms, parse, parse_with_spans
 from tilery.text.parse.quick import quick_parse
 from tilery.text.parse.state import Options
-from tilery.text.print import quick_lines
+from tilery.text.print import quick_lines, styles
 from tilery.text.print.printer import show
 from tilery.text.print.quick import quick_show
 from tilery.version import LATEST
@@ -45,7 +45,7 @@ def outcome(text: str, quick: bool) -> str:
 
 def same_print(module: Module) -> None:
     for style, locs in STYLES:
-        assert show(module, style, locs) == show(module, style, locs, quick=False)
+        assert show(module, style, locs, quick=True) == show(module, style, locs, quick=False)
 
 
 def same_parse(text: str) -> None:
@@ -106,7 +106,7 @@ def test_canonical_texts_need_no_second_reading(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_made_modules_need_no_second_printing(seed: int) -> None:
     for style, locs in STYLES:
-        assert quick_show(made(seed).body, "", style, locs, 1 << 20) is not None
+        assert quick_show(made(seed).body, "", styles.STYLES[style], locs, 1 << 20) is not None
 
 
 def test_nearly_every_format_has_a_fast_parser() -> None:

@@ -17,8 +17,8 @@ from ..ops import (
     MmaI,
     Reduce,
 )
-from ..text.print.attributes import int_text, splat_bits
-from ..text.print.names import Names, too_long
+from ..text.print.attributes import int_text, splat_bits, too_long
+from ..text.print.names import Names
 from ..types import I1
 
 HINTS: dict[type[Op], str] = {

@@ -10,6 +10,7 @@ from ..diag import TileError
 from ..ir import Op
 from ..ops import AtomicRMWTko, CmpF, LoadViewTko, Module, StoreViewTko
 from ..source.input import Input
+from ..text import DIALECT
 from ..text.format import Piece, pieces_of, read_format
 from ..text.parse.attributes import parse_dictionary
 from ..text.parse.fields import piece_parsers
@@ -18,7 +19,6 @@ from ..text.parse.names import parse_operand
 from ..text.parse.parser import Parsed, parse_with_spans
 from ..text.parse.state import Body, Extensions, OperationState, Parser, Syntax
 from ..text.parse.types import parse_type
-from ..text.print.parts import DIALECT
 from ..text.spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
 from ..types import I1, SCALARS, Tile
 from .cute import CuteAttr, parse_cute

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from ..attrs import MemoryScope
 from ..diag import TileError
 from ..ir import Block, Op, Value
-from ..ops import For, If, Loop, Module, Reduce, Scan
+from ..ops import For, If, Loop, Reduce, Scan
+from ..text import DIALECT
 from ..text.format import read_format
 from ..text.print.lines import Line, make_line
-from ..text.print.locations import Aliases
-from ..text.print.names import name_values as real_names
-from ..text.print.parts import DIALECT, PRODUCER, Context, Part, Region
-from ..text.print.printer import _LINES, LIMIT, MORE_STYLES, STYLES, _Printer
+from ..text.print.names import Names
+from ..text.print.parts import Context, Part, Region
+from ..text.print.printer import LIMIT, show_styled
+from ..text.print.styles import STYLES, Style
 from ..text.spelling import SCOPES
 from .forms import FORMATS
 from .names import name_values
@@ -34,23 +36,21 @@ _PLACE = re.compile(
 
 def show(root: Op, style: str, locs: bool, names: str, limit: int = LIMIT) -> str:
     """The text of a module, or of a single operation, with the style or the names of the documents."""
-    for what, given, known in (("style", style, (*STYLES, "documented")), ("names", names, NAMES)):
+    styles = {**STYLES, "documented": _style()}
+    for what, given, known in (("style", style, tuple(styles)), ("names", names, NAMES)):
         if given not in known:
             raise TileError(f"unknown {what} {given!r}, one of {', '.join(known)}")
-    bare = style == "disasm" and isinstance(root, Module)
-    block = root.body if isinstance(root, Module) and bare else Block(ops=[root])
-    documented = names == "documented"
-    known_names = name_values(block, limit=limit) if documented else real_names(block, hints=True, limit=limit)
-    aliases = Aliases(limit)
-    context = Context(known_names, aliases, style, locs)
-    printer = _Printer(context, limit)
-    printer.run(block, "" if bare else DIALECT)
-    if aliases.finish():  # there is debug information among attributes, which has its names only now
-        printer = _Printer(context, limit)
-        printer.run(block, "" if bare else DIALECT)
-    body = [part if isinstance(part, str) else f" loc({part.name})\n" for part in printer.out]
-    head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
-    return "".join([head, *aliases.lines(early=True), *body, *aliases.lines(early=False)])
+    return show_styled(root, styles[style], locs, limit, names=_names if names == "documented" else None)
+
+
+def _names(block: Block, limit: int) -> Names:
+    return name_values(block, limit=limit)
+
+
+@cache
+def _style() -> Style:
+    """The documents' style."""
+    return Style(documented_line)
 
 
 def documented_line(cls: type[Op], name: str) -> Line:
@@ -110,7 +110,3 @@ def _is_type(text: str, at: int) -> bool:
     while at and text[at - 1] in " \n":
         at -= 1
     return at > 0 and text[at - 1] in ":>,("
-
-
-MORE_STYLES["documented"] = documented_line
-_LINES["documented", DIALECT] = {}

@@ -14,8 +14,8 @@ from ...declare.operation import OpDef
 from ...diag import TileError
 from ...ir import Block, Op, Value
 from ...types import GatherScatterView, PartitionView, StridedView, Type, quoted
+from .. import DIALECT
 from ..format import Blank, Group, Literal, Piece, Use, pieces_of
-from ..print.parts import DIALECT
 from .custom import FORMS
 from .fields import check_index_types, piece_parser, piece_parsers, starts
 from .names import resolve

@@ -10,9 +10,9 @@ from ...declare.operation import BY_NAME, OpDef
 from ...declare.relations import SYMBOL_TABLE
 from ...ir import Block, Op, UnknownOp, Value
 from ...types import I32, Function, Type
+from .. import DIALECT
 from ..lexer import string_value
 from ..print.attributes import attr_text
-from ..print.parts import DIALECT
 from .attributes import parse_attribute, parse_dictionary
 from .forms import no_block
 from .names import parse_operands, parse_symbol_name, resolve

@@ -9,8 +9,8 @@ from typing import NoReturn
 from ...declare.operation import BY_NAME
 from ...diag import Note, TileError
 from ...ir import Block, Op, UnknownOp, Value
+from .. import DIALECT
 from ..lexer import is_word
-from ..print.parts import DIALECT
 from ..spelling import explain
 from .attributes import define_alias, parse_trailing_location, skip_location
 from .generic import builtin_module, generic

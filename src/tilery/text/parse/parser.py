@@ -10,14 +10,14 @@ from ...declare.operation import BY_NAME
 from ...diag import TileError
 from ...ir import Block, Op, UnknownOp, walk
 from ...ops import Module, registered
+from .. import DIALECT, PRODUCER
 from ..lexer import tokens
-from ..print.parts import DIALECT, PRODUCER
 from .forms import form_of
 from .operations import parse_operations
 from .quick import quick_parse
 from .state import Extensions, Options, Parser, Syntax
 
-QUICK_SIZE = 20_000
+QUICK_SIZE = 32_768
 """Texts of at least this many characters take the fast path. Below, preparing it takes longer than it saves."""
 
 

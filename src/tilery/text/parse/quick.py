@@ -16,9 +16,9 @@ from ...declare.operation import BY_NAME, OpDef
 from ...diag import TileError
 from ...ir import Block
 from ...types import Type
+from .. import DIALECT
 from ..format import Piece
 from ..lexer import BLANKS, SPACE, SUFFIX, TOKEN, tokens
-from ..print.parts import DIALECT
 from .attributes import set_alias
 from .operations import close_region, finish, parse_item
 from .quick_forms import QuickForm, bind_of

@@ -1,1 +1,13 @@
-"""Modules to text."""
+"""A module to text, in the order in which the files import each other:
+
+    attributes             the text of attributes, locations and debug information
+    names, aliases         the names of values; the aliases of locations
+    parts                  the parts of an operation's text, and the context for printing it
+    custom, generic        operations written by hand, and in MLIR's generic form
+    lines, styles          a generated function for each operation; the styles
+    quick_lines, quick     the fast path: one pass names results and makes lines
+    printer                the entry points: `show`, `show_styled`, `show_with_offsets`
+    highlight              text with colours
+
+To print in another style, pass a `styles.Style` to `printer.show_styled`; other names for values are a parameter too.
+"""

@@ -10,16 +10,25 @@ from ...attrs import (
     ArrayAttr,
     Attr,
     Bounded,
+    CallSite,
     ComparisonOrdering,
     ComparisonPredicate,
     Dense,
     DenseArray,
     DenseStrings,
+    DICompileUnit,
     DictAttr,
+    DIFile,
+    DILexicalBlock,
+    DILoc,
+    DISubprogram,
     DivBy,
+    FileLineCol,
     FloatAttr,
+    FusedLoc,
     IntAttr,
     IntegerOverflow,
+    NameLoc,
     OpaqueAttr,
     OptimizationHints,
     Predicate,
@@ -38,6 +47,7 @@ from ...floats.formats import float_text
 from ...types import F64, I1, I64, Scalar, Type, full_text
 
 MAX_TEXT = 1 << 28
+MAX_DEBUG_TEXT = 1 << 20
 HEX_ABOVE = 100
 """Constants with more elements, if they are not all equal, are printed as their bytes."""
 
@@ -61,6 +71,10 @@ class Typed(Enum):
     ALWAYS = 0
     UNLESS_DEFAULT = 1
     NEVER = 2
+
+
+def too_long(limit: int) -> TileError:
+    return TileError(f"the text is longer than {limit} characters")
 
 
 # ---------------------------------------------------------------- names
@@ -244,8 +258,6 @@ def _simple(attr: Attr, typed: Typed) -> str:
         case OpaqueAttr(text):
             return text
         case _:
-            from .locations import debug_text
-
             return debug_text(attr)
 
 
@@ -269,3 +281,77 @@ def _commas(entries: list[list[_Task]]) -> list[_Task]:
     for entry in entries:
         out += [", ", *entry] if out else entry
     return out
+
+
+# ---------------------------------------------------------------- locations and debug information
+
+_DebugAttr = DIFile | DICompileUnit | DISubprogram | DILexicalBlock
+
+
+def location_parts(attr: Attr | None) -> list[str | Attr | None]:
+    """Return the text of a location or debug attribute, with the attributes inside it in between.
+
+    None is the unknown location.
+    """
+    match attr:
+        case DILoc(source, scope):
+            return ["#cuda_tile.di_loc<", source, " in ", scope, ">"]
+        case None:
+            return ["loc(unknown)"]
+        case FileLineCol(filename, line, column):
+            return [f"loc({quote(filename or '-')}:{line}:{column})"]
+        case CallSite(callee, caller):
+            return ["loc(callsite(", callee, " at ", caller, "))"]
+        case NameLoc(name, child):
+            return [f"loc({quote(name)})"] if child is None else [f"loc({quote(name)}(", child, "))"]
+        case FusedLoc(locations, metadata):
+            out: list[str | Attr | None] = ["loc(fused"]
+            if isinstance(metadata, _DebugAttr):
+                out += ["<", metadata, ">"]
+            elif metadata is not None:
+                out[0] = f"loc(fused<{attr_text(metadata)}>"
+            for n, loc in enumerate(locations):
+                out += [", " if n else "[", loc]
+            return [*out, "])" if locations else "[])"]
+        case DIFile(name, directory):
+            return [f"#cuda_tile.di_file<{quote(name)} in {quote(directory)}>"]
+        case DICompileUnit(file):
+            return ["#cuda_tile.di_compile_unit<file = ", file, ">"]
+        case DISubprogram(file, line, name, linkage, unit, scope_line):
+            named = f", line = {line}, name = {quote(name)}, linkageName = {quote(linkage)}, compileUnit = "
+            tail = f", scopeLine = {scope_line}>" if scope_line else ">"
+            return ["#cuda_tile.di_subprogram<file = ", file, named, unit, tail]
+        case DILexicalBlock(scope, file, line, column):
+            tail = f", line = {line}, column = {column}>" if column else f", line = {line}>"
+            return ["#cuda_tile.di_lexical_block<scope = ", scope, ", file = ", file, tail]
+        case _:
+            raise AssertionError(f"a location without a text: {attr.__class__.__name__}")
+
+
+def debug_text(root: Attr | None, limit: int = MAX_DEBUG_TEXT) -> str:
+    """Return a location or debug attribute in full, as messages show it.
+
+    >>> debug_text(CallSite(FileLineCol("a.py", 1, 2), None))
+    'loc(callsite("a.py":1:2 at unknown))'
+    """
+    out: list[str] = []
+    size = 0
+    todo: list[str | tuple[Attr | None, Attr | None]] = [(root, root)]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            out.append(item)
+            size += len(item)
+            if size > limit:
+                raise too_long(limit)
+            continue
+        attr, parent = item
+        parts = location_parts(attr)
+        first, last = parts[0], parts[-1]
+        assert isinstance(first, str) and isinstance(last, str)
+        if isinstance(attr, DIFile | DICompileUnit) and isinstance(parent, _DebugAttr) and attr is not parent:
+            parts[0] = first[first.index("<") :]  # the name of the field implies the kind
+        elif first.startswith("loc(") and isinstance(parent, CallSite | NameLoc | FusedLoc) and attr is not parent:
+            parts = [first[4:-1]] if len(parts) == 1 else [first[4:], *parts[1:-1], last[:-1]]
+        todo += [part if isinstance(part, str) else (part, attr) for part in reversed(parts)]
+    return "".join(out)

@@ -9,9 +9,10 @@ from ...attrs import ArrayAttr, Attr, DenseArray, IntAttr, OpaqueAttr, StrAttr, 
 from ...declare.fields import AttrKind, Field
 from ...ir import Block, Op, UnknownOp, Value
 from ...types import I1, I32, I64, full_text
+from .. import DIALECT, OPT
 from .attributes import ENUM_NAMES, quote
 from .names import Names
-from .parts import DIALECT, OPT, Context, Part, Region
+from .parts import Context, Part, Region
 
 
 def _enum(value: TileEnum) -> Attr:

@@ -7,16 +7,15 @@ from operator import length_hint
 from typing import Any
 
 from ...declare.fastclass import dataclass
-from ...diag import TileError
 from ...floats.formats import is_nan, whole_number
 from ...ir import Block, Op, UnknownOp, Value
 from ...ops import Assume, Constant, For, Reduce
 from ...types import I1, Type
-from .attributes import splat_bits
+from .attributes import splat_bits, too_long
 
-State = tuple[int, int, int, int]
+Counters = tuple[int, int, int, int]
 """The numbers of results and of arguments given out, of conflicts met, and of names made from hints."""
-START: State = (0, 0, 0, 0)
+START: Counters = (0, 0, 0, 0)
 FEW = 4
 """So many texts are joined without a look at their length."""
 
@@ -67,10 +66,6 @@ class Names(dict[Value, str]):
         """Refuse to join what is too long: a few bytes of input can name a long text very often."""
         if sum(map(len, texts)) > self.limit:
             raise too_long(self.limit)
-
-
-def too_long(limit: int) -> TileError:
-    return TileError(f"the text is longer than {limit} characters")
 
 
 def constant_hint(o: Constant) -> str:
@@ -152,18 +147,18 @@ class Namer:
         self.assumes: dict[Op, str] = {}
 
     def run(self, root: Block) -> Names:
-        todo: list[tuple[Op | None, Block, State]] = [(None, root, START)]
+        todo: list[tuple[Op | None, Block, Counters]] = [(None, root, START)]
         while todo:
-            parent, block, state = todo.pop()
-            self.enter(parent, block, state)
+            parent, block, counters = todo.pop()
+            self.enter(parent, block, counters)
             inner = self._block(block)
-            state = self.state()
-            todo += [(o, b, state) for o in inner for b in o.blocks]
+            counters = self.counters()
+            todo += [(o, b, counters) for o in inner for b in o.blocks]
         return self.names
 
-    def enter(self, parent: Op | None, block: Block, state: State) -> None:
+    def enter(self, parent: Op | None, block: Block, counters: Counters) -> None:
         """Go on in a block of `parent` from the end of the block around it; names the block's arguments."""
-        first, self.arguments, self.conflicts, known = state
+        first, self.arguments, self.conflicts, known = counters
         if (count := len(self.used) - known) > 0:
             forget = self.used.popitem
             for _ in range(count):
@@ -175,7 +170,7 @@ class Namer:
         if block.args:
             self._arguments(parent, block)
 
-    def state(self) -> State:
+    def counters(self) -> Counters:
         """Where the regions inside the block go on."""
         return self.end - length_hint(self.fresh), self.arguments, self.conflicts, len(self.used)
 

@@ -1,24 +1,20 @@
-"""What the text of an operation with regions is made of, and what the functions that make it are given."""
+"""The parts of an operation's text, and the context that the functions printing it share."""
 
 from __future__ import annotations
 
 from ...attrs import Attr
 from ...ir import Block, Op, Value
-from ...version import V13_3
+from .aliases import Aliases
 from .attributes import dict_text
-from .locations import Aliases
 from .names import Names
-
-DIALECT = "cuda_tile."
-PRODUCER = "// Producer: "
-"""How the first line of a text without a module around it names the program that made the module."""
-OPT = V13_3
-"""The version of cuda-tile-opt that the styles `opt` and `generic` follow."""
 
 
 class Region:
-    """A region inside an op's text. `header` is the line of a block with its arguments; `prefix` goes before the
-    names of the ops inside; `elided` leaves out the last one."""
+    """A region inside an operation's text.
+
+    `header` is the label of its block. `prefix` precedes the names of the operations inside. If `elided`, the last one
+    is not printed.
+    """
 
     __slots__ = ("block", "elided", "header", "prefix")
 
@@ -30,39 +26,37 @@ Part = str | Region
 
 
 class Context:
-    """What an op's function needs: the names of values, the indentation, and aliases of attributes."""
+    """What the functions that print operations need: the names of values, the indentation, and aliases."""
 
-    def __init__(
-        self, names: Names, aliases: Aliases, style: str, locs: bool, texts: dict[Value, str] | None = None
-    ) -> None:
-        self.names, self.aliases, self.style, self.locs = names, aliases, style, locs
+    def __init__(self, names: Names, aliases: Aliases, locs: bool, texts: dict[Value, str] | None = None) -> None:
+        self.names, self.aliases, self.locs = names, aliases, locs
         self.texts: dict[Value, str] = names if texts is None else texts
-        """where to look a single name up"""
+        """where to look up a single name"""
         self.indent = ""
 
     def attr_dict(self, o: Op, keyword: str = "") -> str:
-        """Discardable attributes after a blank, or nothing."""
+        """Return the discardable attributes after a blank, or an empty string."""
         return f" {keyword}{self.dictionary(o.extra)}" if o.extra else ""
 
     def dictionary(self, items: dict[str, Attr]) -> str:
-        """`{a = 1}`, with aliases for debug information."""
+        """Return `{a = 1}`, with aliases for debug information."""
         self.aliases.add_inside([value for _, value in sorted(items.items())])
         return dict_text(items, self.aliases.names)
 
     def head(self, o: Op) -> str:
-        """What stands left of the operation's name."""
+        """Return the results and the equals sign before an operation's name."""
         head = self.names.heads.get(o)
         if head is None:
             head = self.names.join(o.results)
         return head + " = " if head else ""
 
     def arguments(self, block: Block) -> str:
-        """`(%a: tile<f32>, %b: tile<f32>)`."""
+        """Return `(%a: tile<f32>, %b: tile<f32>)`."""
         texts = [self.texts[v] for v in block.args]
         return f"({self.names.pairs(texts, ': ', [v.type.text for v in block.args])})"
 
     def region(self, o: Op, block: Block | None, *, elide: bool) -> Region:
-        """A region whose last op is left out where it is the implicit terminator and says nothing."""
+        """Make a region. `elide` leaves out its last operation if that is the implicit terminator without operands."""
         if not elide or block is None or not block.ops:
             return Region(block)
         last = block.ops[-1]

@@ -1,4 +1,4 @@
-"""Module -> text: a stack walks the regions, and one join at the end makes the text."""
+"""Module to text: a stack walks the regions, and one join at the end makes the text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from itertools import accumulate
 from ...declare.fastclass import dataclass
 from ...declare.gcpause import paused
 from ...diag import TileError
-from ...ir import Block, Op, UnknownOp
+from ...ir import Block, Op
 from ...ops import Module
-from .generic import generic_line
-from .lines import Line, make_line
-from .locations import Aliases, Node
-from .names import Names, name_values, too_long
-from .parts import DIALECT, OPT, PRODUCER, Context, Part, Region
-from .quick import Shown, quick_show
+from .. import DIALECT, PRODUCER
+from .aliases import Aliases, Node, Shown
+from .attributes import too_long
+from .names import Names, name_values
+from .parts import Context, Part, Region
+from .styles import STYLES, Style
 
-STYLES = ("disasm", "opt", "generic")
 LIMIT = 256 * 1024 * 1024
+QUICK_OPS = 200
+"""Blocks with at least this many operations take the fast path. For fewer it takes longer to prepare than it saves."""
 
 
 @dataclass(slots=True)
@@ -33,41 +34,22 @@ class _Ops:
 
 @dataclass(slots=True)
 class _Parts:
-    """The rest of an op with regions, and what ends its line."""
+    """The rest of an operation with regions, and the end of its line."""
 
     rest: Iterator[Part]
     indent: str
     end: str | Node
 
 
-_LINES: dict[tuple[str, str], dict[type[Op], Line]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
-"""The functions made so far, by style and by what goes before an op's name."""
-
-MORE_STYLES: dict[str, Callable[[type[Op], str], Line]] = {}
-"""Styles that are not here: what makes an op's function, from the op and its name."""
-
-
-def _line(cls: type[Op], style: str, prefix: str) -> Line:
-    if issubclass(cls, UnknownOp) or style == "generic":
-        made: Line = generic_line
-    elif style in MORE_STYLES:
-        made = MORE_STYLES[style](cls, prefix + cls.opdef.mnemonic)
-    else:
-        opdef = cls.opdef
-        made = make_line(cls, prefix + (opdef.name_in(OPT) if style == "opt" else opdef.mnemonic))
-    _LINES[style, prefix][cls] = made
-    return made
-
-
 class _Printer:
-    """Puts lines together. Where an op's location belongs, `out` holds its node until all of them have names."""
+    """Puts lines together. For the location of an operation `out` holds its node until all of them have names."""
 
-    def __init__(self, context: Context, limit: int) -> None:
-        self.context, self.limit = context, limit
+    def __init__(self, context: Context, style: Style, limit: int) -> None:
+        self.context, self.style, self.limit = context, style, limit
         self.out: list[str | Node] = []
         self.size = 0
         self.starts: dict[Op, int] = {}
-        """The part of `out` that each op starts with, while somebody wants to know."""
+        """for each operation, the index in `out` where it starts, if `recording`"""
         self.recording = False
 
     def run(self, root: Block, prefix: str) -> None:
@@ -87,15 +69,15 @@ class _Printer:
             raise too_long(self.limit)
 
     def _ops(self, frame: _Ops) -> _Parts | None:
-        """Print ops up to one with regions; gives its frame."""
+        """Print operations up to one with regions; return its frame."""
         put, context, texts, indent = self._put, self.context, self.context.texts, frame.indent
-        lines, locs = _LINES[context.style, frame.prefix], context.locs
+        lines, locs = self.style.lines[frame.prefix], context.locs
         context.indent = indent
         for o in frame.rest:
             if self.recording:
                 self.starts[o] = len(self.out)
             end = context.aliases.add(o.loc) if locs else None
-            made = (lines.get(o.__class__) or _line(o.__class__, context.style, frame.prefix))(o, texts, context)
+            made = (lines.get(o.__class__) or self.style.line(o.__class__, frame.prefix))(o, texts, context)
             if made.__class__ is list:
                 put(indent)
                 return _Parts(iter(made), indent, end or "\n")
@@ -110,7 +92,7 @@ class _Printer:
         return None
 
     def _parts(self, frame: _Parts) -> _Ops | None:
-        """Print parts of an op up to a region; gives the frame of that."""
+        """Print parts of an operation up to a region; return the frame of the region."""
         for part in frame.rest:
             if isinstance(part, Region):
                 ops = [] if part.block is None else part.block.ops
@@ -123,20 +105,42 @@ class _Printer:
         return None
 
 
-def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT, *, quick: bool = True) -> str:
-    """The text of a module, or of a single operation.
+def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT, *, quick: bool | None = None) -> str:
+    """Return the text of a module, or of a single operation, in one of the STYLES.
 
-    `disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form.
-    A text of more than `limit` characters is refused. `quick=False` takes the slow path even where there is a fast one.
+    A text of more than `limit` characters is refused. `quick` chooses between the fast and the slow printer, whose
+    texts are equal. By default the number of operations decides.
     """
     if style not in STYLES:
         raise TileError(f"unknown style {style!r}, one of {', '.join(STYLES)}")
-    bare = style == "disasm" and isinstance(root, Module)
+    return show_styled(root, STYLES[style], locs, limit, quick=quick)
+
+
+def show_styled(
+    root: Op,
+    style: Style,
+    locs: bool = False,
+    limit: int = LIMIT,
+    *,
+    names: Callable[[Block, int], Names] | None = None,
+    quick: bool | None = None,
+) -> str:
+    """Like `show`, in any style. `names` names all values inside a block, given the longest text that is allowed."""
+    bare = style.bare and isinstance(root, Module)
     block = root.body if bare and isinstance(root, Module) else Block(ops=[root])
     prefix = "" if bare else DIALECT
+    if quick is None:
+        quick = _has_ops(block, QUICK_OPS)
+    made: Shown | None = None
     with paused:
-        made = quick_show(block, prefix, style, locs, limit) if quick and block.ops and style != "generic" else None
-        parts, aliases = made or _slow_show(block, prefix, style, locs, limit)
+        if quick and style.quick and names is None and block.ops:
+            from .quick import quick_show  # not needed, and not imported, for a small module
+
+            made = quick_show(block, prefix, style, locs, limit)
+        if made is None:
+            known = name_values(block, hints=style.hints, limit=limit) if names is None else names(block, limit)
+            made = _slow_show(block, prefix, style, known, locs, limit)
+    parts, aliases = made
     texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts] if locs else parts
     head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
     text = "".join([head, *aliases.lines(early=True), *texts, *aliases.lines(early=False)])
@@ -145,28 +149,38 @@ def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT
     return text
 
 
-def _slow_show(block: Block, prefix: str, style: str, locs: bool, limit: int) -> Shown:
-    """The text in two passes, names first: for every style, and for what the quick twin leaves alone."""
-    names = name_values(block, hints=style != "generic", limit=limit)
+def _has_ops(root: Block, count: int) -> bool:
+    """Return whether a block and the blocks inside have at least `count` operations."""
+    todo = [root]
+    while todo and count > 0:
+        block = todo.pop()
+        count -= len(block.ops)
+        if count > 0:
+            todo += [inner for o in block.ops for inner in o.blocks]
+    return count <= 0
+
+
+def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool, limit: int) -> Shown:
+    """Print a block whose values have names, in every style and whatever is in it."""
     aliases = Aliases(limit)
-    context = Context(names, aliases, style, locs)
-    printer = _Printer(context, limit)
+    context = Context(names, aliases, locs)
+    printer = _Printer(context, style, limit)
     printer.run(block, prefix)
-    if not block.ops:  # an empty module is an empty line, and its own location is all there is
+    if not block.ops:  # an empty module is an empty line, and only its own location has an alias
         printer.out.append("\n")
         if locs:
             aliases.add(None)
     if aliases.finish():
-        # Debug information among discardable attributes: only now has it names to be printed with.
-        printer = _Printer(context, limit)
+        # Discardable attributes contain debug information, which has aliases only now.
+        printer = _Printer(context, style, limit)
         printer.run(block, prefix)
     return printer.out, aliases
 
 
 def show_with_offsets(module: Module, limit: int = LIMIT) -> tuple[str, dict[Op, int], Names]:
-    """The text of a module, where each operation starts in it, and the names of its values."""
+    """Return the text of a module, the offset of each operation in it, and the names of its values."""
     names = name_values(module.body, limit=limit)
-    printer = _Printer(Context(names, Aliases(limit), "disasm", False), limit)
+    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit)
     printer.recording = True
     printer.run(module.body, "")
     texts = [part for part in printer.out if isinstance(part, str)]

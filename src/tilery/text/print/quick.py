@@ -1,7 +1,7 @@
-"""Module -> text in one pass over each block: names and lines are made together, then the lines are put in order.
+"""The fast path of the printer: one pass over each block names results and makes lines, which are then put in order.
 
-The regions inside a block get their names after the whole block, as in MLIR, but stand in the middle of its text: a
-block's lines have empty strings where operations with regions go.
+As in MLIR, the regions inside a block are named after the whole block, but their text is in the middle of its text. So
+the list of a block's lines has an empty string for each operation with regions.
 """
 
 from __future__ import annotations
@@ -10,78 +10,77 @@ from collections.abc import Generator
 
 from ...declare.codegen import GiveUp
 from ...ir import Block, Op, UnknownOp
-from .locations import Aliases, Node
-from .names import START, Namer, State, too_long
-from .parts import DIALECT, OPT, Context
-from .quick_lines import Bind, Hole, QuickLine, Run, SureNames, make_bind
+from .. import DIALECT
+from .aliases import Aliases, Node, Shown
+from .attributes import too_long
+from .names import START, Counters, Namer
+from .parts import Context
+from .quick_lines import Bind, Nested, QuickContext, QuickLine, SureNames, make_bind
+from .styles import Style
 
-STYLES = ("disasm", "opt")
 CHUNK = 64
-"""How many lines are made before their length is looked at."""
+"""How many lines are made before their length is checked."""
 
-_BINDS: dict[tuple[str, str], dict[type[Op], Bind]] = {(style, p): {} for style in STYLES for p in ("", DIALECT)}
+_BINDS: dict[tuple[type[Op], str], Bind] = {}
+"""The functions made so far, by class and by the name they print."""
 
-
-def printed_name(cls: type[Op], style: str, prefix: str = "") -> str:
-    """What a style calls an operation."""
-    return prefix + (cls.opdef.name_in(OPT) if style == "opt" else cls.opdef.mnemonic)
-
-
-Printed = tuple[list[str], list[Hole], str]
-"""A block's lines, the operations that belong where they are empty, and what stands before each line."""
+Printed = tuple[list[str], list[Nested], str]
+"""A block's lines, the operations with regions among them, and the indentation."""
 
 
 class _QuickLines(dict[type[Op], QuickLine]):
-    """The functions of one run by class, bound when first needed."""
+    """The functions of one run by class, bound on first use."""
 
-    def __init__(self, run: Run, style: str, prefix: str) -> None:
-        self.run, self.style, self.prefix = run, style, prefix
+    def __init__(self, shared: QuickContext, style: Style, prefix: str) -> None:
+        super().__init__()
+        self.shared, self.style, self.prefix = shared, style, prefix
 
     def __missing__(self, cls: type[Op]) -> QuickLine:
         if issubclass(cls, UnknownOp):
             raise GiveUp
-        binds = _BINDS[self.style, self.prefix]
-        bind = binds.get(cls)
+        name = self.style.name_of(cls, self.prefix)
+        bind = _BINDS.get((cls, name))
         if bind is None:
-            bind = binds[cls] = make_bind(cls, printed_name(cls, self.style, self.prefix))
-        line = self[cls] = bind(self.run)
+            bind = _BINDS[cls, name] = make_bind(cls, name)
+        line = self[cls] = bind(self.shared)
         return line
 
 
-Task = Generator["Task", None, None]
+_Walk = Generator["_Walk", None, None]
+"""Prints a block; yields the walks over the regions inside."""
 
 
 class QuickPrinter:
-    """One run. Raises GiveUp where the slow twin must print."""
+    """One run. Raises GiveUp if the slow printer must print."""
 
-    def __init__(self, style: str, locs: bool, limit: int) -> None:
-        self.style, self.locs, self.limit = style, locs, limit
+    def __init__(self, style: Style, locs: bool, limit: int) -> None:
+        self.locs, self.limit = locs, limit
         self.namer = Namer(hints=True, limit=limit)
         names = SureNames(limit)
         names.heads = self.namer.names.heads
         names.texts = texts = self.namer.texts = {}
         self.aliases = Aliases(limit)
-        self.context = Context(names, self.aliases, style, locs, texts)
-        self.run = Run(self.namer, self.context)
-        self.lines = {p: _QuickLines(self.run, style, p) for p in ("", DIALECT)}
+        self.context = Context(names, self.aliases, locs, texts)
+        self.shared = QuickContext(self.namer, self.context)
+        self.lines = {p: _QuickLines(self.shared, style, p) for p in ("", DIALECT)}
         self.blocks: dict[Block, Printed] = {}
         self.out: list[str | Node] = []
         self.size = 0
 
     def print(self, root: Block, prefix: str) -> None:
-        """Make every line, then put them in order."""
-        todo: list[tuple[Op | None, Block, str, str, State]] = [(None, root, "", prefix, START)]
+        """Make all lines, then put them in order."""
+        todo: list[tuple[Op | None, Block, str, str, Counters]] = [(None, root, "", prefix, START)]
         while todo:
-            parent, block, indent, prefix, state = todo.pop()
+            parent, block, indent, prefix, counters = todo.pop()
             if block in self.blocks:
-                raise GiveUp  # a block that stands in two places
-            self.namer.enter(parent, block, state)
-            holes: list[Hole] = []
-            self.run.holes = holes
-            self.blocks[block] = self._lines(block.ops, indent, prefix), holes, indent
-            if holes:
-                state, deeper = self.namer.state(), indent + "  "
-                todo += [(o, b, deeper, "", state) for o, _ in holes for b in o.blocks]
+                raise GiveUp  # a block that two operations share
+            self.namer.enter(parent, block, counters)
+            nested: list[Nested] = []
+            self.shared.nested = nested
+            self.blocks[block] = self._lines(block.ops, indent, prefix), nested, indent
+            if nested:
+                counters, deeper = self.namer.counters(), indent + "  "
+                todo += [(o, b, deeper, "", counters) for o, _ in nested for b in o.blocks]
         self._assemble(root)
 
     def _lines(self, ops: list[Op], indent: str, prefix: str) -> list[str]:
@@ -106,12 +105,12 @@ class QuickPrinter:
             else:
                 stack.pop()
 
-    def _text(self, block: Block, stop: int) -> Task:
-        """Put the lines of a block up to `stop`; yields the tasks of the regions inside."""
-        texts, holes, indent = self.blocks[block]
+    def _text(self, block: Block, stop: int) -> _Walk:
+        """Print the lines of a block up to `stop`."""
+        texts, nested, indent = self.blocks[block]
         at, put, close = 0, self.out.append, indent + "}"
         context, names = self.context, self.context.texts
-        for o, line in holes:
+        for o, line in nested:
             end = texts.index("", at)
             self._put(block.ops, texts, at, end)
             at = end + 1
@@ -128,8 +127,8 @@ class QuickPrinter:
                     raise GiveUp  # an operation in MLIR's generic form
                 if (inner := part.block) is not None:
                     end = len(inner.ops) - part.elided
-                    lines, nested, _ = self.blocks[inner]
-                    if nested:
+                    lines, deeper, _ = self.blocks[inner]
+                    if deeper:
                         yield self._text(inner, end)
                     else:
                         self._put(inner.ops, lines, 0, end)
@@ -149,12 +148,8 @@ class QuickPrinter:
             self.out += texts[at:end]
 
 
-Shown = tuple[list[str | Node], Aliases]
-"""The parts of a text, nodes where locations go; and what the nodes are called."""
-
-
-def quick_show(root: Block, prefix: str, style: str, locs: bool, limit: int) -> Shown | None:
-    """The parts of a text and its aliases; None where the slow twin must print."""
+def quick_show(root: Block, prefix: str, style: Style, locs: bool, limit: int) -> Shown | None:
+    """Return the parts of a text and its aliases, or None if the slow printer must print it."""
     printer = QuickPrinter(style, locs, limit)
     try:
         printer.print(root, prefix)

@@ -1,4 +1,4 @@
-"""An op's format as a function that names its result and makes its line at once; `lines` is the slow twin."""
+"""The fast functions of operations: each names the results and makes the line at once. `lines` is the slow twin."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from .names import FEW, Namer, Names, constant_hint, plan_for
 from .parts import Context
 
 QuickLine = Callable[[Any, Iterator[str], str], str]
-"""Makes the line of an op, with the numbers that are free and what goes before it; empty for an op with regions."""
-Bind = Callable[["Run"], QuickLine]
-Hole = tuple[Op, Line]
+"""Makes the line of an operation from the free numbers and the indentation; empty for an operation with regions."""
+Bind = Callable[["QuickContext"], QuickLine]
+"""Makes the function of an operation for one run."""
+Nested = tuple[Op, Line]
+"""An operation with regions, and the function that prints it once everything inside has names."""
 
 SMALL = 64
-"""Constants of more bytes are not remembered."""
+"""Constants of more bytes are not cached."""
 MADE_HINTS: dict[type[Op], str] = {Assume: "assume_hint", Constant: "constant_hint"}
-"""What makes the names that depend on an operation."""
+"""The functions that make names which depend on the operation."""
 
 
 class SureNames(Names):
-    """Joins names that are in a plain dictionary, which is three times as fast to look up."""
+    """Joins names from a plain dictionary, where a lookup is three times as fast."""
 
     texts: dict[Value, str]
 
@@ -43,21 +45,21 @@ class SureNames(Names):
         return ", ".join(texts)
 
 
-class Run:
-    """What the functions of one run share."""
+class QuickContext:
+    """The state that the functions of one run share."""
 
     def __init__(self, namer: Namer, context: Context) -> None:
         self.namer, self.context = namer, context
         self.names = context.names
         self.texts = namer.texts
-        self.holes: list[Hole] = []
-        """ops with regions, with what makes their lines when everything inside has names"""
-        # By the identity of the constant, which lives as long as the module: the reader makes equal ones once.
+        self.nested: list[Nested] = []
+        """the operations with regions of the current block"""
+        # By the identity of the constant: it lives as long as the module, and readers share equal ones.
         self._constants: dict[int, str] = {}
         self._hints: dict[int, str] = {}
 
     def dense(self, value: Dense, shown: Type) -> str:
-        """The text of a constant; most are small and not new."""
+        """Return the text of a constant. Small ones are cached: most repeat."""
         text = self._constants.get(id(value))
         if text is None or value.type is not shown:
             text = dense_text(value, shown)
@@ -66,7 +68,7 @@ class Run:
         return text
 
     def constant_hint(self, o: Any) -> str:
-        """The name of a constant; most have been met before."""
+        """Return the name of a constant. Those of small ones are cached: most repeat."""
         text = self._hints.get(id(o.value))
         if text is None:
             text = constant_hint(o)
@@ -76,7 +78,7 @@ class Run:
 
 
 class _QuickMaker(Maker):
-    """Like its base, with the blanks before the line, the result's name and the end of the line in the same string."""
+    """Like its base, but the string includes the indentation, the results and the end of the line."""
 
     many = "names"
 
@@ -88,7 +90,7 @@ class _QuickMaker(Maker):
         self.text = "{i}" + self._named() + name
 
     def _named(self) -> str:
-        """Name the results; gives what stands left of the op's name."""
+        """Name the results; return the text before the operation's name."""
         plan, outs = plan_for(self.opdef.cls), self.opdef.outs
         if not outs:
             return ""
@@ -106,7 +108,9 @@ class _QuickMaker(Maker):
         return ", ".join(f"{{r{number}}}" for number in range(len(outs))) + " = "
 
     def piece(self, piece: format.Piece) -> None:
-        if not isinstance(piece, format.AttrDict):  # such an op is unusual
+        if not isinstance(
+            piece, format.AttrDict
+        ):  # an operation with discardable attributes makes the fast path give up
             super().piece(piece)
 
     def _use(self, use: format.Use) -> None:
@@ -121,28 +125,28 @@ class _QuickMaker(Maker):
             self.piece(piece)
         used = "\n".join(self.lines) + self.text
         shared = {
-            "n": "run.texts",
-            "names": "run.names",
-            "name": "run.namer.name",
-            "constant_hint": "run.constant_hint",
-            "assume_hint": "run.namer.assume_hint",
-            "dense": "run.dense",
-            "name_results": "run.namer.name_results",
-            "head": "run.context.head",
+            "n": "shared.texts",
+            "names": "shared.names",
+            "name": "shared.namer.name",
+            "constant_hint": "shared.constant_hint",
+            "assume_hint": "shared.namer.assume_hint",
+            "dense": "shared.dense",
+            "name_results": "shared.namer.name_results",
+            "head": "shared.context.head",
         }
         body = [f"    {word} = {source}" for word, source in shared.items() if f"{word}(" in used
                 or f"{word}[" in used or f"{word}." in used or f" {word})" in used]  # fmt: skip
         body += ["    def line(o, f, i):", *self.lines, f"        return f{self.text + chr(10)!r}", "    return line"]
-        return "\n".join(["def bind(run):", *body, ""])
+        return "\n".join(["def bind(shared):", *body, ""])
 
 
 def _with_parts(cls: type[Op], made: Line) -> Bind:
-    """For hand-written forms and ops with regions, whose lines the slow twin makes."""
+    """Bind an operation with a custom form or regions; the slow twin makes its line."""
     plan, nested = plan_for(cls), bool(cls.opdef.regions)
     single, hint = plan.single, plan.hint if isinstance(plan.hint, str) else ""
 
-    def bind(run: Run) -> QuickLine:
-        namer, context = run.namer, run.context
+    def bind(shared: QuickContext) -> QuickLine:
+        namer, context = shared.namer, shared.context
 
         def line(o: Any, f: Iterator[str], i: str) -> str:
             if o.extra:
@@ -154,7 +158,7 @@ def _with_parts(cls: type[Op], made: Line) -> Bind:
             elif plan.results:
                 namer.name_results(o, plan)
             if nested:
-                run.holes.append((o, made))
+                shared.nested.append((o, made))
                 return ""
             parts = made(o, context.texts, context)
             return f"{i}{parts if isinstance(parts, str) else ''.join(map(str, parts))}\n"
@@ -165,7 +169,7 @@ def _with_parts(cls: type[Op], made: Line) -> Bind:
 
 
 def make_bind(cls: type[Op], name: str) -> Bind:
-    """What makes the function of an op called `name`, from its format, for each run."""
+    """Compile the function that prints an operation under a name; it is bound anew for each run."""
     if cls.opdef.regions or cls.opdef.format == "custom":
         return _with_parts(cls, make_line(cls, name))
     maker = _QuickMaker(cls, name)
@@ -175,7 +179,7 @@ def make_bind(cls: type[Op], name: str) -> Bind:
 
 
 def printer_source(opdef: OpDef, version: Version) -> str:
-    """The source of the function that prints an op, as a version calls it."""
+    """Return the source of the function that prints an operation under its name in a version."""
     if opdef.format == "custom":
         return f"# Written by hand: {opdef.mnemonic} in tilery/text/print/custom.py\n"
     maker = Maker if opdef.regions else _QuickMaker

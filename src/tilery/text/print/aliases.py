@@ -1,29 +1,13 @@
-"""Locations and debug information in text: each one gets an alias, in the order in which MLIR gives them out."""
+"""Aliases of locations and debug information, numbered in MLIR's order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...attrs import (
-    ArrayAttr,
-    Attr,
-    CallSite,
-    DICompileUnit,
-    DictAttr,
-    DIFile,
-    DILexicalBlock,
-    DILoc,
-    DISubprogram,
-    FileLineCol,
-    FusedLoc,
-    Loc,
-    NameLoc,
-)
+from ...attrs import ArrayAttr, Attr, DICompileUnit, DictAttr, DIFile, DILexicalBlock, DILoc, DISubprogram, Loc
 from ...declare.fastclass import dataclass, field
-from .attributes import attr_text, quote
-from .names import too_long
+from .attributes import location_parts, quote, too_long
 
-DebugAttr = DIFile | DICompileUnit | DISubprogram | DILexicalBlock
 _ALIAS: dict[type[Attr], str] = {
     DIFile: "di_file",
     DICompileUnit: "di_compile_unit",
@@ -48,79 +32,13 @@ class Node:
         return "".join(part if isinstance(part, str) else part.name for part in self.parts)
 
 
-def _parts(attr: Attr | None) -> list[str | Attr | None]:
-    """The text of one node, with the nodes inside in their places (None is the unknown location)."""
-    match attr:
-        case DILoc(source, scope):
-            return ["#cuda_tile.di_loc<", source, " in ", scope, ">"]
-        case None:
-            return ["loc(unknown)"]
-        case FileLineCol(filename, line, column):
-            return [f"loc({quote(filename or '-')}:{line}:{column})"]
-        case CallSite(callee, caller):
-            return ["loc(callsite(", callee, " at ", caller, "))"]
-        case NameLoc(name, child):
-            return [f"loc({quote(name)})"] if child is None else [f"loc({quote(name)}(", child, "))"]
-        case FusedLoc(locations, metadata):
-            out: list[str | Attr | None] = ["loc(fused"]
-            if isinstance(metadata, DebugAttr):
-                out += ["<", metadata, ">"]
-            elif metadata is not None:
-                out[0] = f"loc(fused<{attr_text(metadata)}>"
-            for n, loc in enumerate(locations):
-                out += [", " if n else "[", loc]
-            return [*out, "])" if locations else "[])"]
-        case DIFile(name, directory):
-            return [f"#cuda_tile.di_file<{quote(name)} in {quote(directory)}>"]
-        case DICompileUnit(file):
-            return ["#cuda_tile.di_compile_unit<file = ", file, ">"]
-        case DISubprogram(file, line, name, linkage, unit, scope_line):
-            named = f", line = {line}, name = {quote(name)}, linkageName = {quote(linkage)}, compileUnit = "
-            tail = f", scopeLine = {scope_line}>" if scope_line else ">"
-            return ["#cuda_tile.di_subprogram<file = ", file, named, unit, tail]
-        case DILexicalBlock(scope, file, line, column):
-            tail = f", line = {line}, column = {column}>" if column else f", line = {line}>"
-            return ["#cuda_tile.di_lexical_block<scope = ", scope, ", file = ", file, tail]
-        case _:
-            raise AssertionError(f"a location without a text: {attr.__class__.__name__}")
-
-
-def debug_text(root: Attr | None, limit: int = 1 << 20) -> str:
-    """A location or debug attribute in full, as messages show it.
-
-    >>> debug_text(CallSite(FileLineCol("a.py", 1, 2), None))
-    'loc(callsite("a.py":1:2 at unknown))'
-    """
-    out: list[str] = []
-    size = 0
-    todo: list[str | tuple[Attr | None, Attr | None]] = [(root, root)]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, str):
-            out.append(item)
-            size += len(item)
-            if size > limit:
-                raise too_long(limit)
-            continue
-        attr, parent = item
-        parts = _parts(attr)
-        first, last = parts[0], parts[-1]
-        assert isinstance(first, str) and isinstance(last, str)
-        if isinstance(attr, DIFile | DICompileUnit) and isinstance(parent, DebugAttr) and attr is not parent:
-            parts[0] = first[first.index("<") :]  # the field says of what kind it is
-        elif first.startswith("loc(") and isinstance(parent, CallSite | NameLoc | FusedLoc) and attr is not parent:
-            parts = [first[4:-1]] if len(parts) == 1 else [first[4:], *parts[1:-1], last[:-1]]
-        todo += [part if isinstance(part, str) else (part, attr) for part in reversed(parts)]
-    return "".join(out)
-
-
 class Aliases:
-    """Collects what needs an alias, then gives out the names: by depth, then by kind, then by first visit."""
+    """Collects attributes that need an alias, then names them: by depth, then by kind, then by first visit."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.size = limit, 0
         self.names: dict[int, str] = {}
-        """By the identity of the attribute; empty until `finish`."""
+        """by the identity of the attribute; empty until `finish`"""
         self._by_id: dict[int, Node] = {}
         self._keep: list[Attr] = []
         self._by_content: dict[tuple[object, ...], Node] = {}
@@ -156,7 +74,7 @@ class Aliases:
                     self.add(attr, early=True)
 
     def finish(self) -> bool:
-        """Give out the names. Says whether there are early ones."""
+        """Name all aliases. Return whether there are early ones."""
         self._order.sort(key=lambda node: (node.depth, node.alias))
         counts: dict[str, int] = {}
         for node in self._order:
@@ -167,23 +85,23 @@ class Aliases:
         return any(node.early for node in self._order)
 
     def lines(self, *, early: bool) -> list[str]:
-        """The definitions that stand before the module, or those after it."""
+        """Return the definitions to print before the module, or those after it."""
         return [f"{node.name} = {node.text()}\n" for node in self._order if node.early is early]
 
     def _node(self, root: Attr | None) -> Node:
-        """The node for an attribute; equal ones share it. With a stack, because hostile ones nest deeply."""
+        """Return the node of an attribute; equal ones share it. It uses a stack because hostile ones nest deeply."""
         found = self._by_id.get(id(root))
         if found is None and root.__class__ is DILoc:
             assert isinstance(root, DILoc)
             found = self._di_loc(root)
         if found is not None:
             return found
-        stack: list[tuple[Attr | None, list[str | Attr | None]]] = [(root, _parts(root))]
+        stack: list[tuple[Attr | None, list[str | Attr | None]]] = [(root, location_parts(root))]
         while stack:
             attr, parts = stack[-1]
             missing = [p for p in parts if not isinstance(p, str) and id(p) not in self._by_id]
             if missing:
-                stack += [(p, _parts(p)) for p in reversed(missing)]
+                stack += [(p, location_parts(p)) for p in reversed(missing)]
                 continue
             stack.pop()
             if id(attr) not in self._by_id:
@@ -191,7 +109,7 @@ class Aliases:
         return self._by_id[id(root)]
 
     def _di_loc(self, attr: DILoc) -> Node | None:
-        """The node for what most operations have, if its scope has been met: twice as fast as in general."""
+        """Return the node of a DILoc if its scope is known: the usual case, twice as fast as the general way."""
         scope = self._by_id.get(id(attr.scope))
         if scope is None:
             return None
@@ -210,7 +128,7 @@ class Aliases:
         return node
 
     def _grow(self, size: int) -> None:
-        """A long file name can stand in very many places."""
+        """Count the length of the text: many locations can repeat a long file name."""
         self.size += size
         if self.size > self.limit:
             raise too_long(self.limit)
@@ -227,3 +145,7 @@ class Aliases:
             alias = "loc" if attr is None or isinstance(attr, Loc) else _ALIAS[type(attr)]
             node = self._by_content[key] = Node(made, alias, depth, children=children)
         return node
+
+
+Shown = tuple[list[str | Node], Aliases]
+"""The parts of a text, with nodes for locations, and the aliases that name the nodes."""

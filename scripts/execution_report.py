@@ -19,7 +19,7 @@ from pathlib import Path
 
 import checkout
 import tilery
-from support.contract import drawn, run_contract
+from support.contract import random_case, run_contract
 from tilery.cli.progress import progress
 from tilery.passes import HOMES
 from tilery.rewrite import Report, Rules
@@ -68,7 +68,7 @@ def variants(seed: int, share: int) -> list[str]:
 
 def try_seed(seed: int, share: int = 1) -> list[Outcome]:
     """Execute one module in every variant."""
-    module, contract = drawn(seed)
+    module, contract = random_case(seed)
     try:
         wanted = run_contract(module, contract)
     except Exception as error:  # finding bugs of ours is the purpose of this script

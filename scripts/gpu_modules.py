@@ -5,7 +5,7 @@
     python scripts/gpu_modules.py compare BUNDLE RESULTS [BUNDLE RESULTS ...] [-v] [--output FILE]
 
 `build` generates modules, compiles them with NVIDIA's compiler, and puts them into one file with everything that a
-launch needs. Operations for which a GPU may compute other bits are left out; the engine declares which ones.
+launch needs. Operations for which a GPU may compute other bits are left out; `tilery.engines.semantics` lists them.
 `gpu_compare.py` compares, and `gpu_bugs.py` lists the known bugs of the compiler.
 """
 
@@ -29,13 +29,12 @@ import checkout  # noqa: F401  # makes `support` importable
 import gpu_bugs
 import gpu_compare
 import tilery
-from support.contract import arguments, hidden, observed
+from support.contract import arguments, constants_as_arguments, store_all_values
 from tilery.attrs import FloatAttr, IntAttr
 from tilery.cli.progress import progress
 from tilery.cli.verbs.smith import launch_data
 from tilery.declare.operation import BY_NAME
-from tilery.engines.reference import load_operations
-from tilery.engines.reference.registry import same_bits
+from tilery.engines.semantics import same_bits
 from tilery.ir import Op
 from tilery.ops import Module
 from tilery.passes.rename_symbol import rename_symbol
@@ -71,7 +70,6 @@ class Made:
 
 def make(seed: int, gpu: str) -> Made:
     """Generate the module of a seed, with names that every tool accepts."""
-    load_operations()
     versions = tilery.SUPPORTED
     version = versions[seed % len(versions)]
     refused = REFUSED.get(gpu, ())
@@ -83,9 +81,9 @@ def make(seed: int, gpu: str) -> Made:
     size = SIZES[seed // 4 % len(SIZES)]
     mix = MIXES[seed // 64 % len(MIXES)]
     module, contract = smith_with_contract(seed, version=version, size=size, mix=known(mix, version), allow=allow)
-    module, contract = observed(module, contract, every=seed // 16 % 2 == 1)
+    module, contract = store_all_values(module, contract, every=seed // 16 % 2 == 1)
     args = [arguments(launch, number) for number, launch in enumerate(contract.launches)]
-    module, contract, contents = hidden(module, contract, integers=seed // 32 % 2 == 1)
+    module, contract, contents = constants_as_arguments(module, contract, integers=seed // 32 % 2 == 1)
     for given, more in zip(args, contents):
         given += more
     launches = []

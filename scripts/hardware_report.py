@@ -19,7 +19,7 @@ import numpy as np
 
 import checkout
 import tilery
-from tilery.engines.reference.registry import RUNS
+from tilery.engines.semantics import SEMANTICS
 from tilery.floats.formats import is_nan
 from tilery.types import SCALARS
 
@@ -191,10 +191,10 @@ bound for all inputs.""".splitlines()
 
 
 def why(op: str) -> str:
-    """Return the engine's note on an operation whose result is not exact or not defined."""
-    for cls, run in RUNS.items():
+    """Return what the table of semantics says about an operation that is not exact or not defined."""
+    for cls, row in SEMANTICS.items():
         if op in (cls.opdef.mnemonic, cls.opdef.formerly) or cls.opdef.mnemonic == {"pow": "fpowf"}.get(op):
-            return run.note or "should not differ"
+            return "should not differ" if row.text == "exact" else row.text
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from support.contract import drawn
+from support.contract import random_case
 from support.index_arithmetic import index_arithmetic
 from support.observe import observe
 from tilery import parse
@@ -192,7 +192,7 @@ def check_execution(module: Module, contract: Contract) -> None:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_facts_hold_for_all_values(seed: int) -> None:
-    check_execution(*drawn(seed))
+    check_execution(*random_case(seed))
 
 
 @pytest.mark.parametrize("seed", range(150))

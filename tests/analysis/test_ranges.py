@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.contract import drawn
+from support.contract import random_case
 from support.index_arithmetic import index_arithmetic
 from support.observe import integers, observe
 from tilery import parse
@@ -175,7 +175,7 @@ def check_execution(module: Module, contract: Contract) -> None:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_values_lie_in_their_ranges(seed: int) -> None:
-    check_execution(*drawn(seed))
+    check_execution(*random_case(seed))
 
 
 @pytest.mark.parametrize("seed", range(150))

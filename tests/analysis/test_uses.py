@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.contract import drawn
+from support.contract import random_case
 from tilery import parse
 from tilery.analysis.effects import accesses, enclosing_accesses, has_no_effect, memory_ordering
 from tilery.analysis.liveness import Liveness, captures
@@ -99,7 +99,7 @@ def blocks(root: Op) -> list[Block]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_counts_agree_with_users(seed: int) -> None:
-    module, _ = drawn(seed)
+    module, _ = random_case(seed)
     counts, uses = count_uses(walk(module)), Uses(module)
     assert {v: len(users) for v, users in uses.users.items()} == dict(counts)
     assert all(v in o.operands for v, users in uses.users.items() for o in users)
@@ -107,7 +107,7 @@ def test_counts_agree_with_users(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_used_after_its_last_use(seed: int) -> None:
-    module, _ = drawn(seed)
+    module, _ = random_case(seed)
     for entry in module.entries:
         live = Liveness(entry.body)
         for block in blocks(entry):
@@ -120,7 +120,7 @@ def test_nothing_is_used_after_its_last_use(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_captures_are_the_free_values_of_the_body(seed: int) -> None:
-    module, _ = drawn(seed)
+    module, _ = random_case(seed)
     for o in walk(module):
         if isinstance(o, (For, If, Loop)):
             inside = [x for block in o.blocks for x in walk(block)]
@@ -130,7 +130,7 @@ def test_captures_are_the_free_values_of_the_body(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_has_no_effect_encloses_no_access(seed: int) -> None:
-    module, _ = drawn(seed)
+    module, _ = random_case(seed)
     for entry in module.entries:
         around = enclosing_accesses(entry.body)
         for o in walk(entry.body):

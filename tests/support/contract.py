@@ -89,14 +89,14 @@ BRANCHING = {
 """A mix in which loops and branches nest, so that passes on them have something to do."""
 
 
-def drawn(seed: int) -> tuple[Module, Contract]:
+def random_case(seed: int) -> tuple[Module, Contract]:
     """A random module to execute, with all its values seen: versions take turns, every other module branches a lot."""
     version = SUPPORTED[seed % len(SUPPORTED)]
     mix = BRANCHING if seed // len(SUPPORTED) % 2 else None
-    return observed(*smith_with_contract(seed, version=version, size=40, mix=mix))
+    return store_all_values(*smith_with_contract(seed, version=version, size=40, mix=mix))
 
 
-def observed(module: Module, contract: Contract, every: bool = False) -> tuple[Module, Contract]:
+def store_all_values(module: Module, contract: Contract, every: bool = False) -> tuple[Module, Contract]:
     """A copy of a random module that also stores every value that it computes and does not use, and its contract.
 
     With `every`, it stores those that it uses, too, if they are defined: where results first differ is the operation to
@@ -175,7 +175,9 @@ def _store(body: Block, base: Value, index: Value, value: Value, t: Tile) -> Non
 # ---------------------------------------------------------------- keeping values from a compiler
 
 
-def hidden(module: Module, contract: Contract, integers: bool = False) -> tuple[Module, Contract, list[list[Array]]]:
+def constants_as_arguments(
+    module: Module, contract: Contract, integers: bool = False
+) -> tuple[Module, Contract, list[list[Array]]]:
     """A copy that loads its constants from memory, so that no compiler knows them: floats, or with `integers` all.
 
     The last result is for each launch what its added buffers hold.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from support.contract import run_contract
-from tilery.engines.reference.registry import RUNS
+from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.tiles import Array
 from tilery.ir import Op, Value
 from tilery.ops import Module

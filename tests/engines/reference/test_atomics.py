@@ -16,8 +16,8 @@ from tilery.engines.reference.memory import Fault, Memory
 from tilery.engines.reference.numerics.arithmetic import add
 from tilery.engines.reference.numerics.sums import add_floats, running_sums
 from tilery.engines.reference.ops.atomics import atomic_cas_tko, atomic_red_view_tko, atomic_rmw_tko
-from tilery.engines.reference.places import TensorRef
 from tilery.engines.reference.tiles import Array, carrier
+from tilery.engines.reference.view_access import TensorRef
 from tilery.ir import walk
 from tilery.ops import AtomicRedViewTko
 from tilery.types import BF16, F16, F32, F64, I32, I64, Ptr, Scalar, Tile

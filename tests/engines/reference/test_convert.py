@@ -15,8 +15,8 @@ from support.oracle import FULL
 from tilery import Op, Value, ops
 from tilery.attrs import RoundingMode, Signedness
 from tilery.engines.reference.numerics.convert import NANS
+from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops import conversion as run_convert
-from tilery.engines.reference.registry import RUNS
 from tilery.engines.reference.tiles import Array, carrier, unsigned
 from tilery.floats import arithmetic as softfloat
 from tilery.floats.formats import is_nan

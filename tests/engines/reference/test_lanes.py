@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from tilery import Op
-from tilery.engines.reference import load_operations
+from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.program import _alike
-from tilery.engines.reference.registry import RUNS
 from tilery.engines.reference.tiles import Array, carrier
 from tilery.ir import walk
 from tilery.smith import smith
 from tilery.types import Ptr, Tile
 
-load_operations()
 COMPUTING = [cls for cls, run in RUNS.items() if not run.batch]
 REUSING = [cls for cls in COMPUTING if RUNS[cls].reuses]
 LANES = 3

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from tilery.attrs import RoundingMode, Signedness
+from tilery.engines import semantics
 from tilery.engines.reference.numerics.convert import to_f64
-from tilery.engines.reference.ops import mma as run_mma
-from tilery.engines.reference.ops.mma import CHUNK, mmaf, mmaf_scaled, mmai, tensor_cores
+from tilery.engines.reference.ops.mma import CHUNK, mmaf, mmaf_scaled, mmai
 from tilery.engines.reference.tiles import Array, carrier
+from tilery.engines.semantics import SMALL_PRODUCT, uses_tensor_cores
 from tilery.floats.arithmetic import rounded, value
 from tilery.ir import Value
 from tilery.ops import MmaF, MmaFScaled, MmaI
@@ -79,7 +80,7 @@ def check(made: Array, a: Any, b: Any, c: Any, acc: Scalar) -> None:
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every product counts as a large one."""
-    monkeypatch.setattr(run_mma, "SMALL", 0)
+    monkeypatch.setattr(semantics, "SMALL_PRODUCT", 0)
 
 
 @pytest.mark.usefixtures("large")
@@ -156,7 +157,7 @@ def test_where_the_compiler_uses_tensor_cores(
         o = MmaI(lhs=lhs, rhs=rhs, acc=acc, signedness_lhs=signed, signedness_rhs=signed)
     else:
         o = MmaF(lhs=lhs, rhs=rhs, acc=tile((*batch, m, n), F64 if element is F64 else F32))
-    assert tensor_cores(o) == used
+    assert uses_tensor_cores(o) == used
 
 
 @pytest.mark.parametrize("left,right,added", LANE_MIXES)
@@ -167,7 +168,7 @@ def test_a_tile_block_gets_the_same_bits_in_any_batch(
 ) -> None:
     o = MmaF(lhs=tile((32, 32), element), rhs=tile((32, 32), element), acc=tile((32, 32), acc))
     rng = np.random.default_rng(3)
-    assert run_mma.SMALL < 32**3
+    assert SMALL_PRODUCT < 32**3
     a, b = (rng.standard_normal((n, 32, 32)).astype(carrier(element)) for n in (left, right))
     c = rng.standard_normal((added, 32, 32)).astype(carrier(acc))
     lanes = max(left, right, added)
@@ -180,7 +181,7 @@ def test_a_tile_block_gets_the_same_bits_in_any_batch(
 
 @pytest.mark.parametrize("size", [8, 128])
 def test_a_batch_larger_than_a_chunk_gets_the_same_bits(size: int) -> None:
-    lanes = 2 * (CHUNK if size**3 > run_mma.SMALL else run_mma.SMALL) // size**2 + 3
+    lanes = 2 * (CHUNK if size**3 > SMALL_PRODUCT else SMALL_PRODUCT) // size**2 + 3
     rng = np.random.default_rng(5)
     a, b, c = (rng.standard_normal((lanes, size, size)).astype(np.float32) for _ in range(3))
     o = MmaF(lhs=tile((size, size), F32), rhs=tile((size, size), F32), acc=tile((size, size), F32))
@@ -197,17 +198,17 @@ def test_the_layout_of_operands_does_not_matter() -> None:
     assert mmaf(o, *turned).tobytes() == mmaf(o, a, b, c).tobytes()
 
 
-@pytest.mark.parametrize("small", [0, run_mma.SMALL])
+@pytest.mark.parametrize("small", [0, SMALL_PRODUCT])
 def test_f32_is_not_cut_to_tf32(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_mma, "SMALL", small)
+    monkeypatch.setattr(semantics, "SMALL_PRODUCT", small)
     a = np.array([[[1 + 2.0**-23]]], np.float32)
     o = MmaF(lhs=tile((1, 1), F32), rhs=tile((1, 1), F32), acc=tile((1, 1), F32))
     assert mmaf(o, a, np.ones_like(a), np.zeros_like(a)) == a
 
 
-@pytest.mark.parametrize("small", [0, run_mma.SMALL])
+@pytest.mark.parametrize("small", [0, SMALL_PRODUCT])
 def test_tf32_ignores_the_bits_that_it_does_not_have(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_mma, "SMALL", small)
+    monkeypatch.setattr(semantics, "SMALL_PRODUCT", small)
     a = np.array([[[1 + 2.0**-23]]], np.float32)
     o = MmaF(lhs=tile((1, 1), TF32), rhs=tile((1, 1), TF32), acc=tile((1, 1), F32))
     assert mmaf(o, a, np.ones_like(a), np.zeros_like(a)) == 1
@@ -222,9 +223,9 @@ def test_a_sum_that_cancels_keeps_its_small_part() -> None:
 
 
 @pytest.mark.parametrize("element,nan", [(F16, 0x7FFF), (F32, 0x7FFFFFFF), (F64, 0xFFF8000000000000)])
-@pytest.mark.parametrize("small", [0, run_mma.SMALL])
+@pytest.mark.parametrize("small", [0, SMALL_PRODUCT])
 def test_nan_is_the_one_of_the_gpu(element: Scalar, nan: int, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_mma, "SMALL", small)
+    monkeypatch.setattr(semantics, "SMALL_PRODUCT", small)
     a = np.array([[[np.inf]]], carrier(element))
     o = MmaF(lhs=tile((1, 1), element), rhs=tile((1, 1), element), acc=tile((1, 1), element))
     with np.errstate(invalid="ignore"):

@@ -11,14 +11,11 @@ import pytest
 
 import tilery
 from tilery.declare.relations import ELEMENTWISE
-from tilery.engines.reference import load_operations
+from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops.reduce import reduce, scan
-from tilery.engines.reference.registry import RUNS
 from tilery.engines.reference.tiles import Array
 from tilery.ir import Block, Refused, walk
 from tilery.ops import Reduce, Scan, registered
-
-load_operations()
 
 SHAPES = [
     *(((n,), 0) for n in (1, 2, 32, 64, 256, 1024)),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tilery.attrs import Dense, DivBy
+from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops.shape import (
     assume,
     broadcast,
@@ -25,7 +26,6 @@ from tilery.engines.reference.ops.shape import (
     reshape,
     select,
 )
-from tilery.engines.reference.registry import RUNS
 from tilery.engines.reference.tiles import Array, carrier, dense_array, pointee_bits, pointee_bytes
 from tilery.ir import Value
 from tilery.ops import (

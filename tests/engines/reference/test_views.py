@@ -15,14 +15,13 @@ from tilery.engines.kernel import ExecutionError
 from tilery.engines.reference.boxes import load_boxes, store_boxes
 from tilery.engines.reference.memory import Fault, Memory
 from tilery.engines.reference.ops.views import (
-    PATTERNS,
     get_index_space_shape,
     load_view_tko,
     make_tensor_view,
     store_view_tko,
 )
-from tilery.engines.reference.places import TensorRef
 from tilery.engines.reference.tiles import Array, carrier
+from tilery.engines.reference.view_access import TensorRef
 from tilery.ir import Op, walk
 from tilery.ops import GetIndexSpaceShape, LoadViewTko, MakeTensorView, StoreViewTko
 from tilery.types import (
@@ -189,9 +188,24 @@ def bits_of(value: Any) -> int:
     return int.from_bytes(value.tobytes(), "little")
 
 
+PADDING = {
+    "f16": (0, 0x8000, 0x7E00, 0x7C00, 0xFC00),
+    "bf16": (0, 0x8000, 0x7FC0, 0x7F80, 0xFF80),
+    "f32": (0, 0x80000000, 0x7FC00000, 0x7F800000, 0xFF800000),
+    "tf32": (0, 0x80000000, 0x7FC00000, 0x7F800000, 0xFF800000),
+    "f64": (0, 1 << 63, 0x7FF8 << 48, 0x7FF0 << 48, 0xFFF0 << 48),
+    "f8E4M3FN": (0, 0x80, 0x7F, 0x7F, 0xFF),
+    "f8E5M2": (0, 0x80, 0x7E, 0x7C, 0xFC),
+    "f8E8M0FNU": (0, 0, 0xFF, 0xFF, 0xFF),
+    "fnv8E5M3FNU": (0, 0, 0xFF, 0xFF, 0xFF),
+    "f4E2M1FN": (0, 8, 7, 7, 15),
+}
+"""The bits of zero, negative zero, NaN and the infinities, or what takes their place."""
+
+
 def padding_bits(view: TileView) -> int:
     kind = view.padding_value
-    return 0 if kind is None else PATTERNS.get(view.tensor_view.element.name, (0,))[kind.value]
+    return 0 if kind is None else PADDING.get(view.tensor_view.element.name, (0,))[kind.value]
 
 
 @pytest.mark.parametrize("seed", range(84))

@@ -1,13 +1,1 @@
-"""The reference engine: numerics, memory, control flow and launches. It needs NumPy, which nothing below it does."""
-
-from __future__ import annotations
-
-from importlib import import_module
-
-CHAPTERS = ("floating", "integer", "conversion", "shape", "reduce", "mma", "memory", "views", "atomics", "misc", "grid")
-
-
-def load_operations() -> None:
-    """Import the modules that say how operations are executed."""
-    for chapter in CHAPTERS:
-        import_module(f"{__name__}.ops.{chapter}")
+"""The reference engine: exact results, by NumPy, with the tile blocks of a launch batched."""

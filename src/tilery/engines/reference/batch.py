@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from ...ir import Block, Op
 from .memory import Memory
 from .program import Program
 from .tiles import Array
-
-if TYPE_CHECKING:
-    from .machine import Machine
 
 Seen = tuple[int, tuple[Any, ...]]
 """A state of memory, and the values that a loop carries."""
@@ -23,12 +20,33 @@ SMALL = 64
 """Values of at most so many elements are compared when batches meet, to find out that they are still the same."""
 
 
+class Host(Protocol):
+    """What the tile blocks of a launch share, and how to execute the body of an operation."""
+
+    @property
+    def memory(self) -> Memory: ...
+
+    @property
+    def grid(self) -> tuple[int, int, int]: ...
+
+    @property
+    def globals(self) -> dict[str, int]: ...
+
+    def room_for_text(self) -> int: ...
+
+    def write(self, rank: int, text: str) -> None: ...
+
+    def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array: ...
+
+    def evaluate(self, batch: Batch) -> tuple[Array, ...]: ...
+
+
 class Batch:
     """Tile blocks, in the order of `ranks`, and the value of each slot in use: an array, a tuple of values, or None."""
 
     __slots__ = ("blocks", "env", "lanes", "machine", "pc", "program", "ranks", "seen", "stuck", "turn", "waits")
 
-    def __init__(self, machine: Machine, program: Program, ranks: Array, blocks: Array, env: dict[int, Any]) -> None:
+    def __init__(self, machine: Host, program: Program, ranks: Array, blocks: Array, env: dict[int, Any]) -> None:
         self.machine, self.program = machine, program
         self.ranks, self.blocks, self.env = ranks, blocks, env
         self.lanes = len(ranks)

@@ -1,6 +1,6 @@
 """Boxes of elements in memory: many regions of one shape and one set of strides, moved with few NumPy calls.
 
-Where all boxes lie in one buffer they are windows on it; otherwise, and for every fault, the elements go by address.
+Where all boxes lie in one segment they are windows on it; otherwise, and for every fault, the elements go by address.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .memory import Buffer, Fault, Memory
+from .memory import Fault, Memory, Segment
 from .tiles import Array
 
 WORD = 1 << 64
@@ -60,16 +60,16 @@ def apart(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
 
 
 class _Window:
-    """The part of a buffer with all boxes; `step` is the distance from each to the next, if `index` is None."""
+    """The part of a segment with all boxes; `step` is the distance from each to the next, if `index` is None."""
 
-    __slots__ = ("array", "buffer", "index", "step")
-    buffer: Buffer
+    __slots__ = ("array", "index", "segment", "step")
+    segment: Segment
     array: Array
     index: Array | None
     step: int
 
-    def __init__(self, buffer: Buffer, array: Array, index: Array | None, step: int) -> None:
-        self.buffer, self.array, self.index, self.step = buffer, array, index, step
+    def __init__(self, segment: Segment, array: Array, index: Array | None, step: int) -> None:
+        self.segment, self.array, self.index, self.step = segment, array, index, step
 
 
 def _window(
@@ -85,12 +85,12 @@ def _window(
             below += (size - 1) * stride
         else:
             above += (size - 1) * stride
-    buffer = memory.at(first + below)
-    if buffer is None or last + above + item > buffer.end:
+    segment = memory.at(first + below)
+    if segment is None or last + above + item > segment.end:
         return None
     if item > 1 and (first if count == 1 else int(np.bitwise_or.reduce(starts))) & (item - 1):
         return None
-    origin, elements = buffer.typed(dtype)
+    origin, elements = segment.typed(dtype)
     if count <= 2:
         step: int | None = last - first if count == 1 else int(starts[1]) - int(starts[0])
     else:
@@ -98,10 +98,10 @@ def _window(
         step = int(steps[0]) if (steps == steps[0]).all() else None
     if step is not None:
         at = int(starts[0]) - origin
-        return _Window(buffer, np.ndarray((count, *shape), dtype, elements, at, (step, *strides)), None, step)
+        return _Window(segment, np.ndarray((count, *shape), dtype, elements, at, (step, *strides)), None, step)
     boxes = (last - first) // item + 1
     array: Array = np.ndarray((boxes, *shape), dtype, elements, first - origin, (item, *strides))
-    return _Window(buffer, array, (starts - first) >> (item.bit_length() - 1), 0)
+    return _Window(segment, array, (starts - first) >> (item.bit_length() - 1), 0)
 
 
 def load_boxes(
@@ -172,6 +172,6 @@ def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: 
 
 def _require_writable(memory: Memory, window: _Window, starts: Array, rank: int, lane: int = 0) -> None:
     try:
-        memory.require_writable(window.buffer, starts)
+        memory.require_writable(window.segment, starts)
     except Fault as fault:
         raise Fault(fault.reason, (lane, *(0,) * (rank - 1)), fault.address) from None

@@ -18,18 +18,18 @@ from ...ops import Entry, Global, Module, PrintTko
 from ...types import Tile
 from ..arguments import bind
 from ..kernel import Buffers, Limits, Stats, check_grid, find_entry, refuse_options
-from . import load_operations
 from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
-from .program import build
+from .ops import RUNS
+from .program import CONTROL, build
 from .tiles import dense_array, scalar_lane
 
 BATCH_BYTES = 1 << 20
 """The largest tile of a kernel, over all tile blocks of a batch, takes about this much: a core's cache holds a few."""
 MAX_LANES = 1 << 14
-LOADED = (Module, Global, Entry)
-"""The operations that are executed by loading a module and launching a kernel."""
+EXECUTED = (*RUNS, *CONTROL, Module, Global, Entry)
+"""Every operation that this engine executes: by a function, by control flow, or by loading and launching."""
 
 
 def load(module: Module, **options: Any) -> Loaded:
@@ -45,7 +45,6 @@ class Loaded:
     """
 
     def __init__(self, module: Module) -> None:
-        load_operations()
         self.module = module
         self.memory = Memory()
         self.globals: dict[str, int] = {}
@@ -58,9 +57,9 @@ class Loaded:
                 address = self.memory.allocate(content.nbytes, o.alignment, label, writable=not o.constant)
             except (MemoryError, ValueError):
                 raise Refused(o, f"{label}: no memory of {content.nbytes} bytes, aligned to {o.alignment}") from None
-            buffer = self.memory.at(address)
-            assert buffer is not None
-            buffer.typed(content.dtype)[1][:] = content
+            segment = self.memory.at(address)
+            assert segment is not None
+            segment.typed(content.dtype)[1][:] = content
             self.globals[o.sym_name] = address
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -71,9 +70,9 @@ class Loaded:
         return self._bytes(name).tobytes()
 
     def _bytes(self, name: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        buffer = self.memory.at(self.globals[name])
-        assert buffer is not None
-        return buffer.typed(np.dtype(np.uint8))[1]
+        segment = self.memory.at(self.globals[name])
+        assert segment is not None
+        return segment.typed(np.dtype(np.uint8))[1]
 
     def kernel(self, entry: str | None = None) -> Kernel:
         """Return the kernel of that name, or the only kernel."""

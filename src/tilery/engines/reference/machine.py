@@ -94,7 +94,7 @@ class Machine:
         """Run batches to their end; more are let in only if these wait for them."""
         while (batch := self._choose(active, more)) is not None:
             others = (b.pc for b in active if b.turn <= batch.turn and not self._waits(b))
-            self._proceed(batch, active, min(others, default=len(batch.program.steps)), finished)
+            self._proceed(batch, active, min(others, default=len(batch.program.code)), finished)
 
     def _waits(self, batch: Batch) -> bool:
         return batch.stuck == self.memory.changes
@@ -127,63 +127,69 @@ class Machine:
             return True
         if others:
             return False
-        o = batch.program.steps[batch.pc].op
+        o = batch.program.code[batch.pc].op
         message = f"{o.name}: tile blocks wait for others that do not fit in memory with them"
         raise self.error(batch, o, f"{message}: the limit is {self.limits.memory} bytes")
 
     def _deadlock(self, active: list[Batch]) -> ExecutionError:
         batch = active[0]
-        step = batch.program.steps[batch.pc]
+        instruction = batch.program.code[batch.pc]
         lanes = sum(b.lanes for b in active)
-        message = f"{step.op.name}: {lanes} tile blocks wait for ever: nothing that could end their loops will change"
-        return self.error(batch, step.op, message)
+        message = (
+            f"{instruction.op.name}: {lanes} tile blocks wait for ever: nothing that could end their loops will change"
+        )
+        return self.error(batch, instruction.op, message)
 
     def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
         """Run a batch until it ends, splits, waits, or has come to where another one is."""
-        steps = batch.program.steps
+        code = batch.program.code
         while True:
-            step = steps[batch.pc]
-            if step.__class__ is Compute:
-                self._compute(step, batch)
+            instruction = code[batch.pc]
+            if instruction.__class__ is Compute:
+                self._compute(instruction, batch)
                 batch.pc += 1
-            elif not self._control(step, batch, active, finished):
+            elif not self._control(instruction, batch, active, finished):
                 return
             if batch.pc >= limit:
                 active.append(batch)
                 return
 
-    def _control(self, step: Any, batch: Batch, active: list[Batch], finished: list[tuple[Batch, Slots]]) -> bool:
-        """Execute a step of control flow; whether the batch can go on at once."""
-        match step:
+    def _control(
+        self, instruction: Any, batch: Batch, active: list[Batch], finished: list[tuple[Batch, Slots]]
+    ) -> bool:
+        """Execute a control-flow instruction; whether the batch can go on at once."""
+        match instruction:
             case Jump():
-                _move(batch, step.moves, step.frees)
-                if step.target.pc <= batch.pc:
-                    self._count(step.op, batch)
-                batch.pc = step.target.pc
-                if isinstance(step.op, Loop):
+                _move(batch, instruction.moves, instruction.frees)
+                if instruction.target.pc <= batch.pc:
+                    self._count(instruction.op, batch)
+                batch.pc = instruction.target.pc
+                if isinstance(instruction.op, Loop):
                     batch.seen.pop(batch.pc, None)  # a loop that is entered again is not going round
-                elif step.polls and self._is_waiting(batch, step.moves[1]):
+                elif instruction.polls and self._is_waiting(batch, instruction.moves[1]):
                     active.append(batch)
                     return False
             case Branch():
-                return self._part(batch, batch.env[step.condition], batch.pc + 1, step.target.pc, active)
+                return self._part(batch, batch.env[instruction.condition], batch.pc + 1, instruction.target.pc, active)
             case Test():
-                counter, bound = batch.env[step.counter], batch.env[step.bound]
-                batch.env[step.variable] = counter
-                return self._part(batch, _below(step.op, counter, bound), batch.pc + 1, step.exit.pc, active)
+                counter, bound = batch.env[instruction.counter], batch.env[instruction.bound]
+                batch.env[instruction.variable] = counter
+                return self._part(
+                    batch, _below(instruction.op, counter, bound), batch.pc + 1, instruction.exit.pc, active
+                )
             case Advance():
-                return self._advance(step, batch, active)
+                return self._advance(instruction, batch, active)
             case Leave():
-                _move(batch, step.moves, ())
-                _forget(batch.env, step.frees, step.inner)
-                if step.head is not None:
-                    batch.seen.pop(step.head.pc, None)
+                _move(batch, instruction.moves, ())
+                _forget(batch.env, instruction.frees, instruction.inner)
+                if instruction.head is not None:
+                    batch.seen.pop(instruction.head.pc, None)
                 batch.pc += 1
             case Finish():
-                if isinstance(step.op, Return):
+                if isinstance(instruction.op, Return):
                     self._finish(batch)
                 else:
-                    finished.append((batch, step.values))
+                    finished.append((batch, instruction.values))
                 return False
         return True
 
@@ -207,19 +213,19 @@ class Machine:
             self.stats.merges += 1
         active.append(batch)
 
-    def _advance(self, step: Advance, batch: Batch, active: list[Batch]) -> bool:
+    def _advance(self, instruction: Advance, batch: Batch, active: list[Batch]) -> bool:
         env = batch.env
-        counter, by = env[step.counter], env[step.step]
-        _move(batch, step.moves, step.frees)
+        counter, by = env[instruction.counter], env[instruction.step]
+        _move(batch, instruction.moves, instruction.frees)
         after = counter + by
-        env[step.counter] = after
-        fits = _below(step.op, counter, after)
+        env[instruction.counter] = after
+        fits = _below(instruction.op, counter, after)
         if not fits.all():
-            if not _below(step.op, np.zeros_like(by), by).all():
-                raise self.error(batch, step.op, "for: the step is not positive")
-            return self._part(batch, fits, step.target.pc, step.exit.pc, active)
-        batch.pc = step.target.pc
-        self._count(step.op, batch)
+            if not _below(instruction.op, np.zeros_like(by), by).all():
+                raise self.error(batch, instruction.op, "for: the step is not positive")
+            return self._part(batch, fits, instruction.target.pc, instruction.exit.pc, active)
+        batch.pc = instruction.target.pc
+        self._count(instruction.op, batch)
         return True
 
     def _finish(self, batch: Batch) -> None:
@@ -229,38 +235,38 @@ class Machine:
 
     # ------------------------------------------------------------ steps
 
-    def _compute(self, step: Compute, batch: Batch) -> None:
-        env, run = batch.env, step.run
+    def _compute(self, instruction: Compute, batch: Batch) -> None:
+        env, run = batch.env, instruction.run
         args = [
             env[a] if a.__class__ is int else None if a is None else tuple([env[slot] for slot in a])  # type: ignore[union-attr]  # a class test is quicker than isinstance
-            for a in step.args
+            for a in instruction.args
         ]
-        self._count(step.op, batch)
-        self.stats.flops += step.flops * batch.lanes
+        self._count(instruction.op, batch)
+        self.stats.flops += instruction.flops * batch.lanes
         try:
             if run.batch:
-                result = run.function(step.op, batch, *args)
-            elif step.reusable and (out := _spare(step.reusable, batch)) is not None:
-                result = run.function(step.op, *args, out=out)
+                result = run.function(instruction.op, batch, *args)
+            elif instruction.reusable and (out := _spare(instruction.reusable, batch)) is not None:
+                result = run.function(instruction.op, *args, out=out)
             else:
-                result = run.function(step.op, *args)
+                result = run.function(instruction.op, *args)
         except Fault as fault:
-            message = f"{step.op.name}: address {fault.address:#x} {fault.reason}"
-            raise self.error(batch, step.op, message, fault.where, fault.address) from None
+            message = f"{instruction.op.name}: address {fault.address:#x} {fault.reason}"
+            raise self.error(batch, instruction.op, message, fault.where, fault.address) from None
         except AssertFailed as failed:
-            raise self.error(batch, step.op, failed.message, failed.where[0]) from None
+            raise self.error(batch, instruction.op, failed.message, failed.where[0]) from None
         except Late:
-            raise self._late(batch, step.op) from None
+            raise self._late(batch, instruction.op) from None
         except MemoryError:
-            message = f"{step.op.name}: this takes more memory than there is, or than the limit allows"
-            raise self.error(batch, step.op, f"{message} ({self.limits.memory} bytes)") from None
-        outs = step.outs
+            message = f"{instruction.op.name}: this takes more memory than there is, or than the limit allows"
+            raise self.error(batch, instruction.op, f"{message} ({self.limits.memory} bytes)") from None
+        outs = instruction.outs
         for slots, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
             if isinstance(slots, int):
                 env[slots] = value
             elif slots is not None:
                 env.update(zip(slots, value))
-        for slot in step.frees:
+        for slot in instruction.frees:
             del env[slot]
 
     def _count(self, o: Op, batch: Batch) -> None:

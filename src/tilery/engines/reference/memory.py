@@ -48,7 +48,7 @@ class FirstFault:
 
 
 @dataclass(slots=True)
-class Buffer(HoldsAddresses):
+class Segment(HoldsAddresses):
     """Some bytes of memory that a kernel may use."""
 
     address: int
@@ -57,7 +57,7 @@ class Buffer(HoldsAddresses):
     writable: bool
     owner: object
     """What keeps the memory alive."""
-    whole: Buffer | None = None
+    parent: Segment | None = None
     """What it is a part of, if it is: accesses to all the parts are made together."""
     _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
 
@@ -77,8 +77,8 @@ class Buffer(HoldsAddresses):
         return found
 
 
-def _read_only(buffer: Buffer) -> str:
-    return f"is in {buffer.label}, which cannot be written"
+def _read_only(segment: Segment) -> str:
+    return f"is in {segment.label}, which cannot be written"
 
 
 class Memory(HoldsAddresses):
@@ -86,8 +86,8 @@ class Memory(HoldsAddresses):
 
     def __init__(self, base: Memory | None = None) -> None:
         """With `base`, what is registered there is here too."""
-        self.buffers: list[Buffer] = list(base.buffers) if base else []
-        self._starts: list[int] = [b.address for b in self.buffers]
+        self.segments: list[Segment] = list(base.segments) if base else []
+        self._starts: list[int] = [b.address for b in self.segments]
         self.changes = 0
         """How often something was written: who waits for memory looks at it."""
         self.bytes_read = 0
@@ -97,21 +97,21 @@ class Memory(HoldsAddresses):
     # ------------------------------------------------------------ buffers
 
     def add(self, address: int, size: int, label: str, *, writable: bool = True, owner: object = None) -> None:
-        """Register bytes. What overlaps a buffer that is there becomes one with it: arguments may alias."""
+        """Register bytes. What overlaps a segment that is there becomes one with it: arguments may alias."""
         if size <= 0:
             return
-        new = Buffer(address, size, label, writable, [owner])
+        new = Segment(address, size, label, writable, [owner])
         first = bisect_right(self._starts, address)
-        first -= first > 0 and self.buffers[first - 1].end > address
+        first -= first > 0 and self.segments[first - 1].end > address
         last = bisect_left(self._starts, new.end)
-        if joined := self.buffers[first:last]:
+        if joined := self.segments[first:last]:
             members = [*joined, new]
             start, end = min(b.address for b in members), max(b.end for b in members)
             labels = dict.fromkeys(b.label for b in members)
             # What can be written through one of them can be written.
             can_write = any(b.writable for b in members)
-            new = Buffer(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
-        self.buffers[first:last] = [new]
+            new = Segment(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
+        self.segments[first:last] = [new]
         self._starts[first:last] = [new.address]
 
     def allocate(self, size: int, alignment: int, label: str, *, writable: bool = True) -> int:
@@ -126,60 +126,60 @@ class Memory(HoldsAddresses):
         step = size + GUARD + -(size + GUARD) % alignment
         raw = np.zeros(step * len(labels) + alignment, np.uint8)
         start = raw.ctypes.data + (-raw.ctypes.data) % alignment
-        whole = Buffer(start, step * len(labels), "", True, raw)
+        whole = Segment(start, step * len(labels), "", True, raw)
         addresses = list(range(start, start + whole.size, step))
         at = bisect_right(self._starts, start)
-        self.buffers[at:at] = [Buffer(a, size, label, True, raw, whole) for a, label in zip(addresses, labels)]
+        self.segments[at:at] = [Segment(a, size, label, True, raw, whole) for a, label in zip(addresses, labels)]
         self._starts[at:at] = addresses
         return addresses
 
     def free(self, addresses: set[int]) -> None:
         """Forget memory that was allocated."""
-        self.buffers = [b for b in self.buffers if b.address not in addresses]
-        self._starts = [b.address for b in self.buffers]
+        self.segments = [b for b in self.segments if b.address not in addresses]
+        self._starts = [b.address for b in self.segments]
 
-    def at(self, address: int) -> Buffer | None:
-        """The buffer that holds an address."""
+    def at(self, address: int) -> Segment | None:
+        """The segment that holds an address."""
         index = bisect_right(self._starts, address) - 1
-        if index < 0 or address >= self.buffers[index].end:
+        if index < 0 or address >= self.segments[index].end:
             return None
-        return self.buffers[index]
+        return self.segments[index]
 
     # ------------------------------------------------------------ access by address
 
     def load(self, addresses: Array, dtype: np.dtype[Any]) -> Array:
         """The elements at addresses, in an array of the same shape. Raises Fault."""
-        found = self.whole(addresses, dtype)
+        found = self.find_segment(addresses, dtype)
         if found is not None:
-            buffer, index = found
-            return buffer.typed(dtype)[1].take(index)
+            segment, index = found
+            return segment.typed(dtype)[1].take(index)
         out = np.empty(addresses.size, dtype)
-        for buffer, chosen, index in self._parts(addresses, dtype):
-            out[chosen] = buffer.typed(dtype)[1][index]
+        for segment, chosen, index in self._parts(addresses, dtype):
+            out[chosen] = segment.typed(dtype)[1][index]
         return out.reshape(addresses.shape)
 
     def store(self, addresses: Array, values: Array) -> None:
         """Write elements at addresses; of several to one address the last in order stays. Raises Fault."""
         self.changes += 1
-        found = self.whole(addresses, values.dtype)
+        found = self.find_segment(addresses, values.dtype)
         if found is not None:
-            buffer, index = found
-            self.require_writable(buffer, addresses)
+            segment, index = found
+            self.require_writable(segment, addresses)
             # Flat, because NumPy goes through other arrays in the order of their own memory.
-            buffer.typed(values.dtype)[1][index.ravel()] = values.ravel()
+            segment.typed(values.dtype)[1][index.ravel()] = values.ravel()
             return
         parts = self._parts(addresses, values.dtype)
         self.check_writable(addresses)
         flat = values.ravel()
-        for buffer, chosen, index in parts:
-            buffer.typed(values.dtype)[1][index] = flat[chosen]
+        for segment, chosen, index in parts:
+            segment.typed(values.dtype)[1][index] = flat[chosen]
 
     def text(self, address: int) -> bytes:
         """The bytes from an address up to the first zero. Raises Fault."""
-        buffer = self.at(address)
-        if buffer is None:
+        segment = self.at(address)
+        if segment is None:
             raise Fault("is outside every buffer" + self._nearby(address), (), address)
-        start, content = buffer.typed(np.dtype(np.uint8))
+        start, content = segment.typed(np.dtype(np.uint8))
         text = b""
         for at in range(address - start, len(content), PIECE):
             text += content[at : at + PIECE].tobytes()
@@ -187,62 +187,62 @@ class Memory(HoldsAddresses):
                 return text[:end]
         return text
 
-    def whole(self, addresses: Array, dtype: np.dtype[Any]) -> tuple[Buffer, Array] | None:
-        """The buffer that holds all the elements and where in it they are; None if they lie in several or outside."""
+    def find_segment(self, addresses: Array, dtype: np.dtype[Any]) -> tuple[Segment, Array] | None:
+        """The segment that holds all the elements and where in it they are; None if they lie in several or outside."""
         if not addresses.size:
             return None
         item = dtype.itemsize
         low, high = int(addresses.min()), int(addresses.max())
-        buffer = self.at(low)
-        if buffer is None or high + item > buffer.end:
+        segment = self.at(low)
+        if segment is None or high + item > segment.end:
             return None
         if item > 1 and int(np.bitwise_or.reduce(addresses, axis=None)) & (item - 1):
             return None
-        start = buffer.typed(dtype)[0]
+        start = segment.typed(dtype)[0]
         index = addresses - start
         if item > 1:
             index >>= item.bit_length() - 1
-        return buffer, index
+        return segment, index
 
-    def _parts(self, addresses: Array, dtype: np.dtype[Any]) -> list[tuple[Buffer, Array, Array]]:
-        """For each buffer: which of the elements (counted row by row) are in it, in their order, and where."""
+    def _parts(self, addresses: Array, dtype: np.dtype[Any]) -> list[tuple[Segment, Array, Array]]:
+        """For each segment: which of the elements (counted row by row) are in it, in their order, and where."""
         item = dtype.itemsize
         odd = (addresses & (item - 1)) != 0
         if odd.any():
             raise self._fault(f"is not a multiple of {item}, the size of an element", odd, addresses)
         starts = np.array(self._starts, np.int64)
-        ends = np.array([b.end for b in self.buffers], np.int64)
+        ends = np.array([b.end for b in self.segments], np.int64)
         number = np.searchsorted(starts, addresses, "right") - 1
         outside = number < 0
         if len(starts):
             outside |= addresses > ends[np.maximum(number, 0)] - item
         if outside.any():
             raise self._fault("is outside every buffer", outside, addresses)
-        wholes = [b.whole or b for b in self.buffers]
+        wholes = [b.parent or b for b in self.segments]
         firsts = {id(b): n for n, b in reversed(list(enumerate(wholes)))}
         number = np.array([firsts[id(b)] for b in wholes], np.intp)[number.ravel()]
         flat = addresses.ravel()
         order = np.argsort(number, kind="stable")
         parts = []
         for chosen in np.split(order, np.flatnonzero(np.diff(number[order])) + 1) if len(order) else ():
-            buffer = wholes[number[chosen[0]]]
-            parts.append((buffer, chosen, (flat[chosen] - buffer.typed(dtype)[0]) // item))
+            segment = wholes[number[chosen[0]]]
+            parts.append((segment, chosen, (flat[chosen] - segment.typed(dtype)[0]) // item))
         return parts
 
-    def require_writable(self, buffer: Buffer, addresses: Array) -> None:
-        if not buffer.writable:
+    def require_writable(self, segment: Segment, addresses: Array) -> None:
+        if not segment.writable:
             first = int(addresses.reshape(-1)[0])
-            raise Fault(_read_only(buffer), (0,) * addresses.ndim, first)
+            raise Fault(_read_only(segment), (0,) * addresses.ndim, first)
 
     def check_writable(self, addresses: Array) -> None:
         """Raise Fault if some of the addresses, which lie in buffers, cannot be written."""
-        if all(b.writable for b in self.buffers):
+        if all(b.writable for b in self.segments):
             return
         number = np.searchsorted(np.array(self._starts, np.int64), addresses, "right") - 1
-        fixed = ~np.array([b.writable for b in self.buffers])[number]
+        fixed = ~np.array([b.writable for b in self.segments])[number]
         if fixed.any():
-            buffer = self.buffers[number[fixed][0]]
-            raise self._fault(_read_only(buffer), fixed, addresses)
+            segment = self.segments[number[fixed][0]]
+            raise self._fault(_read_only(segment), fixed, addresses)
 
     def _fault(self, reason: str, bad: Array, addresses: Array) -> Fault:
         where = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -252,8 +252,8 @@ class Memory(HoldsAddresses):
         return Fault(reason, where, address)
 
     def _nearby(self, address: int) -> str:
-        """Which buffer an address just misses."""
-        ranked = sorted(self.buffers, key=lambda b: max(b.address - address, address - b.end + 1))
+        """Which segment an address just misses."""
+        ranked = sorted(self.segments, key=lambda b: max(b.address - address, address - b.end + 1))
         if not ranked:
             return ": there is none"
         b = ranked[0]

@@ -6,7 +6,7 @@ import numpy as np
 
 from .boxes import box_addresses
 from .memory import Fault, Memory
-from .rows import among_masked
+from .rows import fault_unmasked
 from .tiles import Array
 
 UINT8 = np.dtype(np.uint8)
@@ -81,7 +81,7 @@ def load_nibbles(memory: Memory, addresses: Array, mask: Array | None, axis: int
     try:
         raw[chosen] = memory.load(addresses[chosen], UINT8)
     except Fault as fault:
-        raise among_masked(fault, chosen) from None
+        raise fault_unmasked(fault, chosen) from None
     _halves(raw, axis)[1][...] >>= 4
     np.copyto(out, raw & 15, where=chosen)
 
@@ -92,7 +92,7 @@ def store_nibbles(memory: Memory, addresses: Array, values: Array, mask: Array |
     try:
         memory.load(addresses[chosen], UINT8)
     except Fault as fault:
-        raise among_masked(fault, chosen) from None
+        raise fault_unmasked(fault, chosen) from None
     for half in (0, 1):
         some = _halves(chosen, axis)[half]
         if some.any():

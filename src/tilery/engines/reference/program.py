@@ -124,14 +124,14 @@ class Finish:
     values: Slots
 
 
-Step = Compute | Branch | Jump | Test | Advance | Leave | Finish
+Instruction = Compute | Branch | Jump | Test | Advance | Leave | Finish
 
 
 @dataclass(slots=True)
 class Program:
     """Steps, the slots of the parameters, and for what a body takes from around it its slots there and here."""
 
-    steps: list[Step]
+    code: list[Instruction]
     params: Slots
     captured: tuple[tuple[int, int], ...]
     bodies: dict[Block, Program]
@@ -181,7 +181,7 @@ class _Builder:
         self.shared = {v for o in walk(block) if _may_share(o) for v in o.operands}
         self.polling = enclosing_accesses(block)
         self.steady = all(memory_ordering(o) is MemoryOrderingSemantics.WEAK for o in accesses(block))
-        self.steps: list[Step] = []
+        self.code: list[Instruction] = []
         self.slots: dict[Value, int] = {}
         self.count = 0
         self.captured: list[Value] = []
@@ -197,13 +197,13 @@ class _Builder:
             work = self.work[-1]
             o = next(work.ops, None)
             if o is not None:
-                self.lay_out(o, work)
+                self.lower(o, work)
                 continue
             self.work.pop()
             if work.end is not None:
                 work.end()
         peak = self.peak + self.allocated
-        made = Program(self.steps, params, (), self.bodies, peak, self.widest, self.steady)
+        made = Program(self.code, params, (), self.bodies, peak, self.widest, self.steady)
         return made, self.captured
 
     # ------------------------------------------------------------ slots
@@ -234,7 +234,7 @@ class _Builder:
     def uses_of(self, values: tuple[Value, ...]) -> Slots:
         return tuple(map(self.use, values))
 
-    def die(self, o: Op, *results: Value) -> Slots:
+    def release(self, o: Op, *results: Value) -> Slots:
         """The slots of the values that nobody needs after an operation."""
         values = [*self.dead.get(o, ()), *(v for v in results if v not in self.live.last)]
         self.held -= sum(tile_bytes(v.type) for v in values)
@@ -242,29 +242,29 @@ class _Builder:
 
     # ------------------------------------------------------------ operations
 
-    def lay_out(self, o: Op, work: _Work) -> None:
+    def lower(self, o: Op, work: _Work) -> None:
         match o:
             case If():
-                self.branch(o, work)
+                self.lower_if(o, work)
             case For():
-                self.counted(o)
+                self.lower_for(o)
             case Loop():
-                self.repeated(o)
+                self.lower_loop(o)
             case Yield() if work.joined is not None:
                 label, results = work.joined
-                self.steps.append(Jump(o, (self.uses_of(o.operands_), results), label, self.die(o)))
+                self.code.append(Jump(o, (self.uses_of(o.operands_), results), label, self.release(o)))
             case Yield() | Return():
-                self.steps.append(Finish(o, self.uses_of(o.operands_)))
+                self.code.append(Finish(o, self.uses_of(o.operands_)))
             case Continue():
-                self.go_on(o, work)
+                self.lower_continue(o, work)
             case Break():
                 assert work.loop is not None
                 moves = self.uses_of(o.operands_), work.loop.results
-                self.steps.append(Jump(o, moves, work.loop.exit, self.die(o)))
+                self.code.append(Jump(o, moves, work.loop.exit, self.release(o)))
             case _:
-                self.compute(o)
+                self.lower_compute(o)
 
-    def compute(self, o: Op) -> None:
+    def lower_compute(self, o: Op) -> None:
         run = RUNS.get(type(o))
         if run is None:
             raise Refused(o, f"{o.name}: this operation cannot be executed")
@@ -279,7 +279,7 @@ class _Builder:
         for f in o.opdef.outs:
             made = getattr(o, f.attr)
             outs.append(tuple(map(self.define, made)) if isinstance(made, tuple) else self.define(made))
-        self.steps.append(Compute(o, run, args, tuple(outs), self.die(o, *o.results), reusable, _flops(o)))
+        self.code.append(Compute(o, run, args, tuple(outs), self.release(o, *o.results), reusable, _flops(o)))
 
     def reusable(self, o: Op) -> Slots:
         """The operands whose memory the result may take: made by such an operation, and nobody else has them."""
@@ -311,20 +311,20 @@ class _Builder:
     ) -> None:
         self.work.append(_Work(iter(block.ops), end, joined, loop))
 
-    def here(self, label: Label) -> None:
-        label.pc = len(self.steps)
+    def mark(self, label: Label) -> None:
+        label.pc = len(self.code)
 
-    def branch(self, o: If, work: _Work) -> None:
+    def lower_if(self, o: If, work: _Work) -> None:
         otherwise, joined = Label(), Label()
         results = tuple(map(self.define, o.results_))
         first, held = self.count, self.held
-        self.steps.append(Branch(o, self.use(o.condition), otherwise))
+        self.code.append(Branch(o, self.use(o.condition), otherwise))
 
         def end() -> None:
-            self.leave(o, joined, NO_MOVES, first, held)
+            self.lower_end(o, joined, NO_MOVES, first, held)
 
         def end_then() -> None:
-            self.here(otherwise)
+            self.mark(otherwise)
             if o.elseRegion is None:
                 end()
             else:
@@ -333,40 +333,40 @@ class _Builder:
 
         self.push(o.thenRegion, end_then, work.loop, (joined, results))
 
-    def counted(self, o: For) -> None:
+    def lower_for(self, o: For) -> None:
         results = tuple(map(self.define, o.resultValues))
         first, held = self.count, self.held
         variable, *carried = map(self.define, o.region.args)
         loop = _Loop(o, tuple(carried), results, self.fresh())
         starts = self.uses_of((o.lowerBound, *o.initValues))
-        self.steps.append(Jump(o, (starts, (loop.counter, *carried)), loop.head))
-        self.here(loop.head)
-        self.steps.append(Test(o, loop.counter, self.use(o.upperBound), variable, loop.exit))
-        self.push(o.region, lambda: self.leave(o, loop.exit, (loop.params, results), first, held), loop)
+        self.code.append(Jump(o, (starts, (loop.counter, *carried)), loop.head))
+        self.mark(loop.head)
+        self.code.append(Test(o, loop.counter, self.use(o.upperBound), variable, loop.exit))
+        self.push(o.region, lambda: self.lower_end(o, loop.exit, (loop.params, results), first, held), loop)
 
-    def repeated(self, o: Loop) -> None:
+    def lower_loop(self, o: Loop) -> None:
         results = tuple(map(self.define, o.resultValues))
         first, held = self.count, self.held
         carried = tuple(map(self.define, o.region.args))
         loop = _Loop(o, carried, results, polls=o in self.polling)
-        self.steps.append(Jump(o, (self.uses_of(o.initValues), carried), loop.head))
-        self.here(loop.head)
-        self.push(o.region, lambda: self.leave(o, loop.exit, NO_MOVES, first, held, loop.head), loop)
+        self.code.append(Jump(o, (self.uses_of(o.initValues), carried), loop.head))
+        self.mark(loop.head)
+        self.push(o.region, lambda: self.lower_end(o, loop.exit, NO_MOVES, first, held, loop.head), loop)
 
-    def go_on(self, o: Continue, work: _Work) -> None:
+    def lower_continue(self, o: Continue, work: _Work) -> None:
         loop = work.loop
         assert loop is not None
         moves = self.uses_of(o.operands_), loop.params
         if isinstance(loop.op, For):
             step = self.use(loop.op.step)
-            self.steps.append(Advance(loop.op, moves, loop.counter, step, loop.head, loop.exit, self.die(o)))
+            self.code.append(Advance(loop.op, moves, loop.counter, step, loop.head, loop.exit, self.release(o)))
         else:
-            self.steps.append(Jump(o, moves, loop.head, self.die(o), loop.polls))
+            self.code.append(Jump(o, moves, loop.head, self.release(o), loop.polls))
 
-    def leave(self, o: Op, label: Label, moves: Moves, first: int, held: int, head: Label | None = None) -> None:
-        self.here(label)
+    def lower_end(self, o: Op, label: Label, moves: Moves, first: int, held: int, head: Label | None = None) -> None:
+        self.mark(label)
         self.held = held
-        self.steps.append(Leave(o, moves, self.die(o, *o.results), range(first, self.count), head))
+        self.code.append(Leave(o, moves, self.release(o, *o.results), range(first, self.count), head))
 
 
 def _may_share(o: Op) -> bool:

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from ...ir import Op
 
 F = TypeVar("F", bound=Callable[..., Any])
-Loose = Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,41 +19,24 @@ class Run:
     for an absent optional operand, a tuple for a variadic one) and returns the result, or a tuple of results where the
     operation has several result fields. With `batch`, the batch of tile blocks comes before the operands: for what
     depends on the block or touches memory. With `reuses`, it also takes `out=`: an array of the result's shape and type
-    that it may overwrite, often one of the operands, or None; and its result shares memory with nothing else. `note`
-    says what is not exact or not defined, for the documentation. `loose` says whether a GPU may give other bits for an
-    operation as it stands, with its types and attributes; without it, the bits are the same everywhere.
+    that it may overwrite, often one of the operands, or None; and its result shares memory with nothing else.
     """
 
     function: Callable[..., Any]
     batch: bool = False
     reuses: bool = False
-    note: str = ""
-    loose: Loose | None = None
 
 
 RUNS: dict[type[Op], Run] = {}
 
 
-def executes(
-    *classes: type[Op], batch: bool = False, reuses: bool = False, note: str = "", loose: Loose | None = None
-) -> Callable[[F], F]:
+def executes(*classes: type[Op], batch: bool = False, reuses: bool = False) -> Callable[[F], F]:
     """Declare the function that executes these operations."""
 
     def register(function: F) -> F:
         for cls in classes:
             assert cls not in RUNS, f"{cls.__name__} is executed twice"
-            RUNS[cls] = Run(function, batch, reuses, note, loose)
+            RUNS[cls] = Run(function, batch, reuses)
         return function
 
     return register
-
-
-def always(o: Op) -> bool:
-    """For `loose`: whatever the types and attributes are."""
-    return True
-
-
-def same_bits(o: Op) -> bool:
-    """Whether a GPU gives the bits that the engine gives; the operations must be loaded."""
-    run = RUNS.get(o.__class__)
-    return run is None or run.loose is None or not run.loose(o)

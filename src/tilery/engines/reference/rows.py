@@ -89,7 +89,7 @@ def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> No
         try:
             out[mask] = memory.load(addresses[mask], out.dtype)
         except Fault as fault:
-            raise among_masked(fault, mask) from None
+            raise fault_unmasked(fault, mask) from None
         return
     rows, first = out.reshape(-1, shape[-1]), FirstFault()
     for chosen, low, high in parts:
@@ -128,7 +128,7 @@ def store_masked(memory: Memory, addresses: Array, values: Array, mask: Array) -
         try:
             memory.store(addresses[mask], values[mask])
         except Fault as fault:
-            raise among_masked(fault, mask) from None
+            raise fault_unmasked(fault, mask) from None
         return
     rows, first = values.reshape(-1, shape[-1]), FirstFault()
     for chosen, low, high in parts:
@@ -147,7 +147,7 @@ def _in_row(fault: Fault, chosen: Array | slice, low: int, shape: tuple[int, ...
     return Fault(fault.reason, (*map(int, where), column + low), fault.address)
 
 
-def among_masked(fault: Fault, mask: Array) -> Fault:
+def fault_unmasked(fault: Fault, mask: Array) -> Fault:
     """A fault among the elements that a mask leaves, as one in the tile."""
     where = np.unravel_index(np.flatnonzero(mask)[fault.where[0]], mask.shape)
     return Fault(fault.reason, tuple(map(int, where)), fault.address)

@@ -1,1 +1,21 @@
-"""What each operation computes, one file per chapter."""
+"""How each operation is executed, one file per chapter. Importing this package fills `RUNS`."""
+
+from __future__ import annotations
+
+from ..registry import RUNS
+from . import atomics, conversion, floating, grid, integer, memory, misc, mma, reduce, shape, views
+
+__all__ = [
+    "RUNS",
+    "atomics",
+    "conversion",
+    "floating",
+    "grid",
+    "integer",
+    "memory",
+    "misc",
+    "mma",
+    "reduce",
+    "shape",
+    "views",
+]

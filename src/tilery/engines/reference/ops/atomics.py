@@ -17,17 +17,12 @@ from ..batch import Batch
 from ..boxes import element_offsets
 from ..memory import Fault, Memory
 from ..numerics.sums import add_floats, running_sums
-from ..places import TensorRef, alike, among, place
 from ..registry import executes
-from ..rows import among_masked
+from ..rows import fault_unmasked
 from ..tiles import Array, element_of, unsigned
+from ..view_access import TensorRef, fault_among, locate_tiles, split_by_strides
 from ..watch import check
 from .memory import pointee, stored
-
-MASKED = "What a masked element gives is not defined: it is 0."
-ORDER = "The order of the elements is not defined: it is that of the tile blocks, and row by row within a tile."
-
-FLUSH = "`addf` of f32 flushes subnormal operands and results to zero, as NVIDIA documents for memory of the GPU."
 
 Combine = Callable[[Array, Array], Array]
 
@@ -207,11 +202,11 @@ def _apply(
         try:
             out[mask] = run(pointers[mask], *(a[mask] for a in args_))
         except Fault as fault:
-            raise among_masked(fault, mask) from None
+            raise fault_unmasked(fault, mask) from None
     return out
 
 
-@executes(AtomicRMWTko, batch=True, note=f"{MASKED} {ORDER} {FLUSH}")
+@executes(AtomicRMWTko, batch=True)
 def atomic_rmw_tko(
     o: AtomicRMWTko, batch: Batch, pointers: Array, arg: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
@@ -224,7 +219,7 @@ def atomic_rmw_tko(
     return _apply(batch, pointers, mask, (arg,), run, np.zeros_like(arg)), None
 
 
-@executes(AtomicCASTko, batch=True, note=ORDER)
+@executes(AtomicCASTko, batch=True)
 def atomic_cas_tko(
     o: AtomicCASTko, batch: Batch, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
@@ -237,7 +232,7 @@ def atomic_cas_tko(
     return _apply(batch, pointers, mask, (cmp, val), run, cmp), None
 
 
-@executes(AtomicRedViewTko, batch=True, note=f"Elements outside the tensor are not touched. {ORDER} {FLUSH}")
+@executes(AtomicRedViewTko, batch=True)
 def atomic_red_view_tko(
     o: AtomicRedViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], value: Array, token: None
 ) -> None:
@@ -246,9 +241,9 @@ def atomic_red_view_tko(
     assert isinstance(type, TileView)
     element = element_of(o.value.type)
     (values,) = _each(batch.lanes, value)
-    for lanes, tensor, some in alike(view, index, ordered=True):
+    for lanes, tensor, some in split_by_strides(view, index, ordered=True):
         part = values if lanes is None else values[lanes]
-        where = place(type, tensor, some, (False,) * len(some))
+        where = locate_tiles(type, tensor, some, (False,) * len(some))
         starts = np.broadcast_to(where.starts, len(part)).reshape(-1, *(1,) * len(where.shape))
         addresses = starts + element_offsets(where.shape, where.strides)
         inside = np.ones((1,) * addresses.ndim, bool)
@@ -260,4 +255,4 @@ def atomic_red_view_tko(
             try:
                 read_modify_write(batch.memory, o.mode, element, addresses[inside], part[inside])
             except Fault as fault:
-                raise among(lanes, among_masked(fault, inside)) from None
+                raise fault_among(lanes, fault_unmasked(fault, inside)) from None

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....attrs import Signedness
 from ....ops import Bitcast, ExtI, FToF, FToI, IntToPtr, IToF, Pack, PtrToInt, PtrToPtr, TruncI, Unpack
-from ....types import F64, I1, I4, TF32, Scalar
+from ....types import I1, I4, Scalar
 from ..numerics.convert import float_to_float, float_to_int, int_to_float, to_f64
 from ..registry import executes
 from ..tiles import Array, carrier, element_of
@@ -50,40 +50,19 @@ def trunci(o: TruncI, from_: Array) -> Array:
 # ---------------------------------------------------------------- floats
 
 
-def narrow(element: Scalar) -> bool:
-    """Whether a GPU goes by way of a wider type to this one."""
-    return element is TF32 or element.bits <= 8
-
-
-@executes(
-    FToF,
-    note="Rounded once; an H200 goes by way of f32 from f64 to tf32 and 8 bits. Types of 8 bits and less saturate, "
-    "those without a sign take the absolute value, and f4E2M1FN has its largest number for NaN. Else NaN has all bits "
-    "set but the sign; it keeps sign and payload to f64, from f64 to f32, f16 and bf16, and from bf16 and tf32 to f32.",
-    loose=lambda o: element_of(o.from_.type) is F64 and narrow(element_of(o.to.type)),
-)
+@executes(FToF)
 def ftof(o: FToF, from_: Array) -> Array:
     """The number in another float type."""
     return float_to_float(from_, element_of(o.from_.type), element_of(o.to.type), o.rounding_mode)
 
 
-@executes(
-    IToF,
-    note="Rounded once; an H200 goes by way of f32 to tf32 and of f16 to f8E5M2. Types of 8 bits and less saturate.",
-    loose=lambda o: narrow(element_of(o.to.type)),
-)
+@executes(IToF)
 def itof(o: IToF, from_: Array) -> Array:
     """The nearest float."""
     return int_to_float(read(from_, o.signedness), element_of(o.to.type))
 
 
-@executes(
-    FToI,
-    note="Not defined by the specification: what does not fit saturates and NaN gives 0; without `saturating`, as on "
-    "an H200, i8 is the lower half of an i16, and NaN from f64 or to i64 gives the sign bit (to i8 0). i1 is whether "
-    "the number is not zero, fractions and NaN included (and, on an H200, -0 of tf32 and of 8 bits).",
-    loose=lambda o: element_of(o.to.type) is I1 and narrow(element_of(o.from_.type)),
-)
+@executes(FToI)
 def ftoi(o: FToI, from_: Array) -> Array:
     """The integer towards zero."""
     source, target = element_of(o.from_.type), element_of(o.to.type)

@@ -41,27 +41,17 @@ from ....ops import (
     Tan,
     TanH,
 )
+from ...semantics import APPROXIMATE
 from ..numerics import arithmetic, order
 from ..numerics import transcendental as functions
 from ..numerics.rounding import NEAREST, flushed
-from ..registry import always, executes
+from ..registry import executes
 from ..tiles import Array
-
-APPROXIMATE = (RoundingMode.APPROX, RoundingMode.FULL)
-
-
-def within(f32: int, f64: int, more: str = "") -> str:
-    """The note of a function that is not exact: the largest distance seen between an H200 and here."""
-    return f"Not exact in f64. An H200 differs by at most {f32} ULP in f32, {f64} in f64, 1 in f16 and bf16.{more}"
 
 
 def ieee(mode: RoundingMode) -> RoundingMode:
     """The mode to compute in: what is only approximate on hardware is rounded to nearest here."""
     return NEAREST if mode in APPROXIMATE else mode
-
-
-def approximate(o: DivF | Sqrt) -> bool:
-    return o.rounding_mode in APPROXIMATE
 
 
 @executes(AddF, reuses=True)
@@ -82,9 +72,7 @@ def mulf(o: MulF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     return arithmetic.mul(lhs, rhs, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(
-    DivF, reuses=True, note="`approx` and `full` round to nearest. An H200 differs by at most 2 ULP.", loose=approximate
-)
+@executes(DivF, reuses=True)
 def divf(o: DivF, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     """The quotient."""
     if o.rounding_mode is RoundingMode.APPROX:
@@ -98,7 +86,7 @@ def fma(o: Fma, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) ->
     return arithmetic.fma(lhs, rhs, acc, o.rounding_mode, o.flush_to_zero, out)
 
 
-@executes(Sqrt, note="`approx` rounds to nearest. An H200 differs by at most 1 ULP.", loose=approximate)
+@executes(Sqrt)
 def sqrt(o: Sqrt, source: Array) -> Array:
     """The square root."""
     return arithmetic.sqrt(source, ieee(o.rounding_mode), o.flush_to_zero)
@@ -152,20 +140,20 @@ def remf(o: RemF, lhs: Array, rhs: Array) -> Array:
     return order.remainder(lhs, rhs)
 
 
-FUNCTIONS: dict[type[Op], tuple[functions.Function, str]] = {
-    Exp: (functions.EXP, within(2, 1, " `approx` differs by up to 53.")),
-    Exp2: (functions.EXP2, within(2, 1)),
-    Log: (functions.LOG, within(1, 1)),
-    Log2: (functions.LOG2, within(1, 1)),
-    Sin: (functions.SIN, within(1, 1)),
-    Cos: (functions.COS, within(2, 1)),
-    Tan: (functions.TAN, within(3, 2)),
-    SinH: (functions.SINH, within(3, 1)),
-    CosH: (functions.COSH, within(2, 1)),
-    TanH: (functions.TANH, within(2, 2, " `approx` differs by up to 134.")),
-    Atan2: (functions.ATAN2, within(2, 2)),  # of x / y, in the quadrant of the two signs
-    FPowF: (functions.POW, within(1, 1)),
-    Rsqrt: (functions.RSQRT, within(2, 1)),
+FUNCTIONS: dict[type[Op], functions.Function] = {
+    Exp: functions.EXP,
+    Exp2: functions.EXP2,
+    Log: functions.LOG,
+    Log2: functions.LOG2,
+    Sin: functions.SIN,
+    Cos: functions.COS,
+    Tan: functions.TAN,
+    SinH: functions.SINH,
+    CosH: functions.COSH,
+    TanH: functions.TANH,
+    Atan2: functions.ATAN2,  # of x / y, in the quadrant of the two signs
+    FPowF: functions.POW,
+    Rsqrt: functions.RSQRT,
 }
 
 
@@ -180,11 +168,11 @@ def applied(function: functions.Function) -> Callable[..., Array]:
     return run
 
 
-for _cls, (_function, _note) in FUNCTIONS.items():
-    executes(_cls, note=_note, loose=always)(applied(_function))
+for _cls, _function in FUNCTIONS.items():
+    executes(_cls)(applied(_function))
 
 
-@executes(FPowI, note="Squared and multiplied in f32 or f64, bit for bit as an H200 does it. A set i1 counts as -1.")
+@executes(FPowI)
 def fpowi(o: FPowI, source: Array, exponent: Array) -> Array:
     """The power with an integer exponent."""
     return functions.powi(source, exponent)

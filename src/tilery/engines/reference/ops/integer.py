@@ -17,11 +17,6 @@ from ..tiles import Array, unsigned
 SIGNED = Signedness.SIGNED
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
-OVERSHIFT = "A shift by the width of the type or more moves every bit out"
-BY_ZERO = (
-    "by zero gives all bits set, as on an H200 (of 64 bits only the lower half, where the upper half of the dividend "
-    "is zero)"
-)
 
 
 def read(array: Array, signedness: Signedness) -> Array:
@@ -108,7 +103,7 @@ def negi(o: NegI, source: Array, out: Array | None = None) -> Array:
 # ---------------------------------------------------------------- division
 
 
-@executes(DivI, note=f"Not defined by the specification: division {BY_ZERO}; the smallest integer by -1 gives itself.")
+@executes(DivI)
 def divi(o: DivI, lhs: Array, rhs: Array) -> Array:
     """The quotient, rounded towards zero or as `rounding` says."""
     signed = o.signedness is SIGNED
@@ -136,7 +131,7 @@ def _quotient(a: Array, b: Array, signed: bool, rounding: RoundingMode) -> Array
     return np.where(zero, _by_zero(a), result) if undefined else result
 
 
-@executes(RemI, note=f"Not defined by the specification: the remainder of a division {BY_ZERO}.")
+@executes(RemI)
 def remi(o: RemI, lhs: Array, rhs: Array) -> Array:
     """The remainder of the division towards zero; it has the dividend's sign."""
     a, b = read(lhs, o.signedness), read(rhs, o.signedness)
@@ -181,13 +176,13 @@ def mini(o: MinI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
 # ---------------------------------------------------------------- bits
 
 
-@executes(ShLI, reuses=True, note=f"{OVERSHIFT}: the result is 0.")
+@executes(ShLI, reuses=True)
 def shli(o: ShLI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     """The bits moved to the left."""
     return _binary(np.left_shift, Signedness.UNSIGNED, lhs, rhs, out)
 
 
-@executes(ShRI, reuses=True, note=f"{OVERSHIFT}: the result is 0, or -1 for a negative signed integer.")
+@executes(ShRI, reuses=True)
 def shri(o: ShRI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
     """The bits moved to the right; a signed integer keeps its sign."""
     # For NumPy, too, an amount that looks negative is a large one.

@@ -60,11 +60,7 @@ def unmasked_bytes(batch: Batch, type: Type, mask: Array | None) -> int:
 # ---------------------------------------------------------------- load and store
 
 
-@executes(
-    LoadPtrTko,
-    batch=True,
-    note="A masked element without `paddingValue` is not defined: it is 0.",
-)
+@executes(LoadPtrTko, batch=True)
 def load_ptr_tko(
     o: LoadPtrTko, batch: Batch, source: Array, mask: Array | None, padding: Array | None, token: None
 ) -> tuple[Array, None]:
@@ -118,7 +114,7 @@ def store_ptr_tko(
 # ---------------------------------------------------------------- memory by name
 
 
-@executes(Alloca, batch=True, note="The memory is zero at first and lives until the tile block ends.")
+@executes(Alloca, batch=True)
 def alloca(o: Alloca, batch: Batch) -> Array:
     """The address of memory that each tile block has for itself."""
     return batch.arena(o, alloca_bytes(o), o.alignment)
@@ -133,12 +129,6 @@ def get_global(o: GetGlobal, batch: Batch) -> Array:
 # ---------------------------------------------------------------- order
 
 
-@executes(
-    GdcLaunchDependentsTko,
-    GdcWaitTko,
-    MemoryFenceAliasTko,
-    batch=True,
-    note="Launches happen one after the other and accesses in program order: there is nothing to wait for.",
-)
+@executes(GdcLaunchDependentsTko, GdcWaitTko, MemoryFenceAliasTko, batch=True)
 def pass_on(o: Any, batch: Batch, token: None = None) -> None:
     """A token: nothing at run time."""

@@ -101,9 +101,6 @@ def _raw(text: str) -> bytes:
 @executes(
     PrintTko,
     batch=True,
-    note="Tile blocks print in the order of the grid; on a GPU there is no order. A conversion that does not fit the "
-    "type of its value shows what C's printf does with a row of the tile, or with 32 elements of a long one; what it "
-    "takes after the last element is 0.",
 )
 def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = None) -> None:
     """Print the text with the values, once for every tile block."""

@@ -8,84 +8,35 @@ import numpy as np
 
 from ....attrs import Signedness
 from ....ops import MmaF, MmaFScaled, MmaI
-from ....types import F64, TF32, Scalar, Tile
+from ....types import F64, TF32, Scalar
+from ...semantics import SMALL_PRODUCT, rounds_once, uses_tensor_cores
 from ..numerics.convert import TF32_BITS, to_f32, to_f64
 from ..numerics.rounding import has_nan, mended
-from ..registry import always, executes
+from ..registry import executes
 from ..tiles import Array, element_of
 from ..watch import check
 
 CHUNK = 1 << 17
 """Elements of a product in f64 that are worked on at once, so that they stay in the cache. A third faster."""
 
-SMALL = 1 << 14
-"""Up to so many multiplications, products of types narrower than f64 are formed one step of K after the other."""
-
-WARPS = 4
-PIECE = (16, 8)
-"""Each warp of a tile block computes pieces of so many rows and columns on tensor cores."""
-
-STEPS = {"i8": 16, "f16": 8, "bf16": 8, "f8E4M3FN": 8, "f8E5M2": 8, "tf32": 4}
-"""The smallest K for which NVIDIA's compiler uses the tensor cores of an H200, by the type of the factors."""
-
 SATURATING = 32
 """How many steps of K tensor cores add up before integers saturate."""
 
 LARGEST = (1 << 31) - 1
 
-MMAF = (
-    "f64, and up to 2**14 multiplications of other types, is computed as an H200 does without tensor cores, to the "
-    "same bits: products and sums are rounded in the order of K from 0 on, and `acc` is added last. The compiler uses "
-    "tensor cores for at least 512 results, with M from 16, N from 8 and K from 8 on (tf32: from 4 on), but not for "
-    "f32 and f64. Then, and where there are more multiplications, the sum is formed in f64 and rounded once. Relative "
-    "to the sum of |a||b| and |acc|, an H200 then differs by "
-    "at most 2**-20 with f32 results and 2**-9 with f16, or with f32 where inputs are f8 (K up to 128), and may give "
-    "infinities or NaN where a partial sum overflows. `fast_acc` changes nothing here."
-)
-SCALED = "The sum is formed in f64 and rounded once."
-MMAI = (
-    "The specification says nothing of overflow; this is what an H200 does. Where the compiler uses tensor cores (at "
-    "least 512 results, M and K from 16 and N from 8 on), sums saturate after every 32 steps of K; else they wrap "
-    "around."
-)
 
-
-def tensor_cores(o: MmaF | MmaI) -> bool:
-    """Whether NVIDIA's compiler uses the tensor cores of an H200, which round and saturate in their own way."""
-    (rows, columns), result = PIECE, o.acc.type
-    assert isinstance(result, Tile)
-    m, n = result.shape[-2:]
-    least = STEPS.get(element_of(o.lhs.type).name)
-    enough = m >= rows and n >= columns and result.size >= WARPS * rows * columns
-    return least is not None and enough and _steps(o) >= least
-
-
-def _steps(o: MmaF | MmaI) -> int:
-    """The size of K."""
-    assert isinstance(o.lhs.type, Tile)
-    return o.lhs.type.shape[-1]
-
-
-def summed_at_once(o: MmaF) -> bool:
-    """Whether the sum is formed in f64 and rounded once, which is not what a GPU does."""
-    assert isinstance(o.acc.type, Tile)
-    if element_of(o.lhs.type) is F64:
-        return False
-    return tensor_cores(o) or o.acc.type.size * _steps(o) > SMALL
-
-
-@executes(MmaF, reuses=True, note=MMAF, loose=summed_at_once)
+@executes(MmaF, reuses=True)
 def mmaf(o: MmaF, lhs: Array, rhs: Array, acc: Array, out: Array | None = None) -> Array:
     """The matrix product plus the accumulator."""
     element = element_of(o.lhs.type)
     if element is F64:
         return _step_by_step(lhs, rhs, acc)
-    if not summed_at_once(o):
+    if not rounds_once(o):
         return _step_by_step(_widened(lhs, element), _widened(rhs, element), acc)
     return _rounded(_Factor(lhs, element), _Factor(rhs, element), acc, out)
 
 
-@executes(MmaFScaled, reuses=True, note=SCALED, loose=always)
+@executes(MmaFScaled, reuses=True)
 def mmaf_scaled(
     o: MmaFScaled, lhs: Array, rhs: Array, acc: Array, lhs_scale: Array, rhs_scale: Array, out: Array | None = None
 ) -> Array:
@@ -96,7 +47,7 @@ def mmaf_scaled(
     return _rounded(_Factor(left, F64), _Factor(right, F64), acc, out)
 
 
-@executes(MmaI, note=MMAI)
+@executes(MmaI)
 def mmai(o: MmaI, lhs: Array, rhs: Array, acc: Array) -> Array:
     """The matrix product plus the accumulator."""
     steps = lhs.shape[-1]
@@ -106,7 +57,7 @@ def mmai(o: MmaI, lhs: Array, rhs: Array, acc: Array) -> Array:
     b = _read(rhs, o.signedness_rhs).astype(wide, order="C")
     reach = steps * 255 * 255
     fits = int(acc.max()) + reach <= LARGEST and int(acc.min()) - reach >= -LARGEST
-    if fits or not tensor_cores(o):
+    if fits or not uses_tensor_cores(o):
         product: Array = np.matmul(a, b)
         return np.add(product.astype(np.int64).astype(np.int32), acc)
     total: Array = acc.astype(np.int64)
@@ -172,7 +123,7 @@ def _step_by_step(lhs: Array, rhs: Array, acc: Array) -> Array:
     """
     lanes = max(lhs.shape[0], rhs.shape[0])
     total = np.zeros((lanes, *acc.shape[1:]), lhs.dtype)
-    step = max(1, SMALL // prod(acc.shape[1:]))
+    step = max(1, SMALL_PRODUCT // prod(acc.shape[1:]))
     for start in range(0, lanes, step):
         a, b = (x if x.shape[0] == 1 else x[start : start + step] for x in (lhs, rhs))
         part = total[start : start + step]

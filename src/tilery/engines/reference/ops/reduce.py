@@ -25,21 +25,6 @@ from ..watch import check
 
 LANES, THREADS = 32, 128
 
-SAME_BITS = "An H200 gives the same bits where the tile comes from a load through pointers; it may not elsewhere."
-REDUCE_ORDER = (
-    "Not in the order of the elements; the identities are not used. 128 threads share the tile in row-major order, the "
-    "reduced dimension varying slowest unless it is the last one. Each thread combines its elements from first to last "
-    "(if the body has several operations: in pairs, then pairs of pairs), then lanes that are 16, 8, 4, 2 and 1 apart "
-    "combine, then warps that are 2 and 1 apart. The body's first argument is the one with the lower index. "
-    + SAME_BITS
-    + " It shares tiles that were loaded through views otherwise, so that sums of floats end in other bits."
-)
-SCAN_ORDER = (
-    "The body's first argument is what comes before; the identities are not used. 32 lanes are shared out to the "
-    "dimensions, the first one first. Groups of as many elements as the scanned dimension has lanes combine with those "
-    "1, 2, 4, 8 and 16 before, and then groups combine one after the other. " + SAME_BITS
-)
-
 
 class Caller(Protocol):
     """What a batch of tile blocks offers here: to execute a body on flat arrays of elements."""
@@ -52,19 +37,13 @@ class Caller(Protocol):
 # ---------------------------------------------------------------- the body
 
 
-def order_matters(o: Reduce | Scan) -> bool:
-    """Whether the body rounds, so that another order of the elements gives other bits. (A body that is not associative
-    is the program's fault.)"""
-    return any("rounding_mode" in (f.name for f in i.opdef.fields) for i in walk(o.body))
-
-
 class Combine:
     """The body, as a function of elements: arrays of one shape but for the lanes, one for each operand."""
 
     def __init__(self, o: Reduce | Scan, batch: Caller) -> None:
         self.o, self.batch = o, batch
         self.plain = _plain_sum(o)
-        self.steps = _steps(o.body)
+        self.calls = _calls(o.body)
         # The body may give each tile block something of its own, whatever it is given.
         own = any(i.__class__ in RUNS and RUNS[i.__class__].batch for i in walk(o.body))
         self.lanes = batch.lanes if own else 1
@@ -75,7 +54,7 @@ class Combine:
         if self.plain is not None:
             out = earlier[0] if spare and len(earlier[0]) >= len(later[0]) else None
             return [self.plain(earlier[0], later[0], out=out)]
-        if self.steps is not None:
+        if self.calls is not None:
             return self._directly(earlier, later)
         shape = earlier[0].shape[1:]
         if len(earlier[0]) < self.lanes:
@@ -93,37 +72,38 @@ class Combine:
         return np.broadcast_to(flat[0], (1, *shape)) if flat.size == 1 else flat.reshape(-1, *shape)
 
     def _directly(self, earlier: Sequence[Array], later: Sequence[Array]) -> list[Array]:
-        assert self.steps is not None
+        assert self.calls is not None
         shape = earlier[0].shape[1:]
         values = [side for pair in zip(earlier, later) for side in pair]
-        for o, function, args in self.steps[0]:
+        for o, function, args in self.calls[0]:
             made = function(o, *(values[i] for i in args))
             values.append(made.reshape((1,) * earlier[0].ndim) if made.ndim == 1 else made)
-        yielded = (values[i] for i in self.steps[1])
+        yielded = (values[i] for i in self.calls[1])
         return [a if a.shape[1:] == shape else np.broadcast_to(a, (1, *shape)) for a in yielded]
 
 
-Step = tuple[Op, Callable[..., Array], list[int]]
+Call = tuple[Op, Callable[..., Array], list[int]]
+"""An operation, the function that executes it, and the numbers of its operands."""
 
 
-def _steps(body: Block) -> tuple[list[Step], list[int]] | None:
+def _calls(body: Block) -> tuple[list[Call], list[int]] | None:
     """The operations of a body that only works on its arguments, element by element; what it yields.
 
     They then take arrays of any shape, which saves the detour through the machine and copies of elements: seven times
     as fast for the sum of a row. Values are numbered, the arguments first.
     """
     known = {v: i for i, v in enumerate(body.args)}
-    steps: list[Step] = []
+    calls: list[Call] = []
     for o in body.ops[:-1]:
         if not (o.opdef.has(ELEMENTWISE) or isinstance(o, Constant)) or o.__class__ not in RUNS:
             return None
         (result,) = o.results
         if not known.keys() >= set(o.operands) or not isinstance(result.type, Tile) or result.type.rank:
             return None
-        steps.append((o, RUNS[o.__class__].function, [known[v] for v in o.operands]))
+        calls.append((o, RUNS[o.__class__].function, [known[v] for v in o.operands]))
         known[result] = len(known)
     yielded = body.ops[-1].operands
-    return (steps, [known[v] for v in yielded]) if known.keys() >= set(yielded) else None
+    return (calls, [known[v] for v in yielded]) if known.keys() >= set(yielded) else None
 
 
 def _only_operation(body: Block) -> Op | None:
@@ -203,7 +183,7 @@ def spread_over_threads(shape: tuple[int, ...], dim: int) -> tuple[int, int, int
     return size // lanes // warps, warps, lanes
 
 
-@executes(Reduce, batch=True, note=REDUCE_ORDER, loose=order_matters)
+@executes(Reduce, batch=True)
 def reduce(o: Reduce, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array, ...]:
     """Combine all elements along a dimension."""
     shape, dim = _dims(o)
@@ -259,7 +239,7 @@ def group_size(shape: tuple[int, ...], dim: int) -> int:
     return min(shape[dim], max(1, LANES // prod(shape[:dim])))
 
 
-@executes(Scan, batch=True, note=SCAN_ORDER, loose=order_matters)
+@executes(Scan, batch=True)
 def scan(o: Scan, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array, ...]:
     """Combine each element with all before it along a dimension, or all after it in reverse."""
     shape, dim = _dims(o)

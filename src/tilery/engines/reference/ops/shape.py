@@ -85,8 +85,6 @@ def cat(o: Cat, lhs: Array, rhs: Array) -> Array:
 
 # ---------------------------------------------------------------- parts of tiles
 
-WRAPS = "An index outside the grid of parts is not defined: it wraps around."
-
 
 def _grid(tile: Array, part: tuple[int, ...]) -> Array:
     """The tile as a grid of parts: each dimension becomes two, which part and where in it."""
@@ -113,7 +111,7 @@ def _place(grid: Array, indices: tuple[Array, ...]) -> tuple[Any, ...]:
     return (np.arange(grid.shape[0]), *key)
 
 
-@executes(Extract, note=WRAPS)
+@executes(Extract)
 def extract(o: Extract, source: Array, indices: tuple[Array, ...]) -> Array:
     """The part of a tile that the indices name."""
     lanes = max((source.shape[0], *(index.shape[0] for index in indices)))
@@ -124,7 +122,7 @@ def extract(o: Extract, source: Array, indices: tuple[Array, ...]) -> Array:
     return part
 
 
-@executes(Insert, note=WRAPS)
+@executes(Insert)
 def insert(o: Insert, source: Array, destination: Array, indices: tuple[Array, ...]) -> Array:
     """A tile with the part that the indices name replaced."""
     lanes = max((source.shape[0], destination.shape[0], *(index.shape[0] for index in indices)))
@@ -150,12 +148,7 @@ def select(o: Select, cond: Array, val_if_true: Array, val_if_false: Array, out:
     return np.where(cond, val_if_true, val_if_false)
 
 
-ADDRESSES = (
-    "Addresses wrap around at 64 bits, where the specification defines nothing. The two f4 of a byte have one address."
-)
-
-
-@executes(Offset, reuses=True, note=ADDRESSES)
+@executes(Offset, reuses=True)
 def offset(o: Offset, ptr: Array, offset: Array, out: Array | None = None) -> Array:
     """Addresses moved by a number of elements."""
     tile, by = o.result.type, o.offset.type
@@ -175,7 +168,7 @@ def offset(o: Offset, ptr: Array, offset: Array, out: Array | None = None) -> Ar
 # ---------------------------------------------------------------- values that are passed on
 
 
-@executes(Assume, note="A broken promise is not noticed here.")
+@executes(Assume)
 def assume(o: Assume, value: Any) -> Any:
     """The same value."""
     return value

@@ -20,14 +20,24 @@ from ....ops import (
     MakeTensorView,
     StoreViewTko,
 )
-from ....types import DYNAMIC, FLOATS, TF32, PaddingValue, PartitionView, Scalar, TensorView, Tile, TileView
+from ....types import DYNAMIC, FLOATS, PaddingValue, PartitionView, Scalar, TensorView, Tile, TileView
 from ..batch import Batch
 from ..boxes import apart, load_boxes, store_boxes
 from ..memory import Fault, FirstFault, Memory
 from ..nibbles import load_boxes_of_nibbles, store_boxes_of_nibbles
-from ..places import Number, Place, TensorRef, alike, among, layout, limited, place, simple
 from ..registry import executes
 from ..tiles import Array, carrier, unsigned
+from ..view_access import (
+    Number,
+    TensorRef,
+    ViewAccess,
+    fault_among,
+    layout,
+    limited,
+    locate_tiles,
+    simple,
+    split_by_strides,
+)
 from .memory import loaded, stored
 
 
@@ -82,10 +92,7 @@ def get_tensor_shape(o: GetTensorShape, src: TensorRef) -> tuple[Array, ...]:
     return tuple(_scalar(size, value.type) for size, value in zip(src.shape, o.result))
 
 
-@executes(
-    GetIndexSpaceShape,
-    note="The indices of a gather/scatter view are positions in the tensor, so that the answer is its shape.",
-)
+@executes(GetIndexSpaceShape)
 def get_index_space_shape(o: GetIndexSpaceShape, src: TensorRef) -> tuple[Array, ...]:
     """How many tiles there are along each dimension, with the parts at the edge."""
     view = o.src.type
@@ -102,26 +109,8 @@ def _scalar(number: Number, type: Any) -> Array:
 
 # ---------------------------------------------------------------- load and store
 
-UNDEFINED = "Elements outside the tensor"
-PROMISED = (
-    "Along a dimension with `inbounds` elements are not compared with the size of the tensor: a broken promise is an "
-    "access to the address that the strides give."
-)
 
-
-def pads_tf32(o: LoadViewTko) -> bool:
-    type = o.view.type
-    assert isinstance(type, TileView)
-    return type.tensor_view.element is TF32 and type.padding_value not in (None, PaddingValue.ZERO)
-
-
-@executes(
-    LoadViewTko,
-    batch=True,
-    note=f"{UNDEFINED} without `padding_value` are not defined: they are 0. {PROMISED} An H200 pads tf32 with other "
-    "bits, where the program asks for a negative zero, NaN or an infinity.",
-    loose=pads_tf32,
-)
+@executes(LoadViewTko, batch=True)
 def load_view_tko(
     o: LoadViewTko, batch: Batch, view: TensorRef, index: tuple[Array, ...], token: None
 ) -> tuple[Array, None]:
@@ -129,13 +118,13 @@ def load_view_tko(
     type = o.view.type
     assert isinstance(type, TileView)
     out, first = None, FirstFault()
-    for lanes, tensor, some in alike(view, index):
+    for lanes, tensor, some in split_by_strides(view, index):
         try:
-            where = place(type, tensor, some, o.inbounds)
+            where = locate_tiles(type, tensor, some, o.inbounds)
             batch.memory.bytes_read += where.bytes_of(batch.lanes if lanes is None else len(lanes))
             tile = _load(batch.memory, where)
         except Fault as fault:
-            first.add(among(lanes, fault))
+            first.add(fault_among(lanes, fault))
             continue
         if lanes is None:
             return tile, None
@@ -148,7 +137,7 @@ def load_view_tko(
     return out, None
 
 
-def _load(memory: Memory, where: Place) -> Array:
+def _load(memory: Memory, where: ViewAccess) -> Array:
     element = where.view.tensor_view.element
     dtype = stored(element)
     out, first = None, FirstFault()
@@ -186,7 +175,7 @@ def padding(view: TileView) -> Any:
     return np.array([PATTERNS[element.name][view.padding_value]], np.uint64).astype(f"u{dtype.itemsize}").view(dtype)[0]
 
 
-@executes(StoreViewTko, batch=True, note=f"{UNDEFINED} are not written. {PROMISED}")
+@executes(StoreViewTko, batch=True)
 def store_view_tko(
     o: StoreViewTko, batch: Batch, tile: Array, view: TensorRef, index: tuple[Array, ...], token: None
 ) -> None:
@@ -197,18 +186,18 @@ def store_view_tko(
     type = o.view.type
     assert isinstance(type, TileView)
     values = tile.view(np.uint8) if tile.dtype == np.bool_ else tile
-    for lanes, tensor, some in alike(view, index, ordered=True):
+    for lanes, tensor, some in split_by_strides(view, index, ordered=True):
         part = values if lanes is None or len(values) == 1 else values[lanes]
         try:
-            where = place(type, tensor, some, o.inbounds)
+            where = locate_tiles(type, tensor, some, o.inbounds)
             batch.memory.bytes_written += where.bytes_of(batch.lanes if lanes is None else len(lanes))
             # With one place for all tile blocks, the last one decides.
             _store(batch.memory, where, part[-1:] if where.lanes == 1 else part, _disjoint(type, view))
         except Fault as fault:
-            raise among(lanes, fault) from None
+            raise fault_among(lanes, fault) from None
 
 
-def _store(memory: Memory, where: Place, values: Array, disjoint: bool) -> None:
+def _store(memory: Memory, where: ViewAccess, values: Array, disjoint: bool) -> None:
     boxes = where.boxes(np.broadcast_to(values, (where.lanes, *values.shape[1:])))
     narrow = where.view.tensor_view.element.bits == 4
     first = FirstFault()

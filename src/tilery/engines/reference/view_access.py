@@ -55,7 +55,7 @@ def layout(view: TileView) -> tuple[tuple[int, ...], tuple[int, ...]]:
 # ---------------------------------------------------------------- which elements
 
 
-class Place(NamedTuple):
+class ViewAccess(NamedTuple):
     """The boxes of an access: one per tile block, or one per position of a sparse dimension in each tile block."""
 
     view: TileView
@@ -146,7 +146,7 @@ class Place(NamedTuple):
         return Fault(fault.reason, (box, *rest), fault.address)
 
 
-def place(view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised: tuple[bool, ...]) -> Place:
+def locate_tiles(view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised: tuple[bool, ...]) -> ViewAccess:
     """Where the tiles with these indices are. The strides must be the same for all tile blocks."""
     element = view.tensor_view.element
     unit, scale = (1, 2) if element.bits == 4 else (pointee_bytes(element), 1)
@@ -183,7 +183,7 @@ def _spread(
     skips: list[Number],
     extents: list[Number],
     present: Array | None,
-) -> Place:
+) -> ViewAccess:
     """One start, part and presence for every box."""
     arrays = [starts, *(n for n in (*skips, *extents, present) if isinstance(n, np.ndarray))]
     lanes = max(a.shape[0] for a in arrays)
@@ -194,7 +194,7 @@ def _spread(
 
     before, inside = (tuple(n if isinstance(n, int) else every(n) for n in numbers) for numbers in (skips, extents))
     found = None if present is None else every(present)
-    return Place(view, lanes, every(starts), shape, strides, before, inside, found)
+    return ViewAccess(view, lanes, every(starts), shape, strides, before, inside, found)
 
 
 def _at(number: Number, box: int) -> int:
@@ -255,7 +255,7 @@ def _positions(index: Array, size: Number, promised: bool) -> tuple[Array, Array
     return np.where(inside, positions, 0), inside
 
 
-def alike(
+def split_by_strides(
     tensor: TensorRef, index: tuple[Array, ...], ordered: bool = False
 ) -> Iterator[tuple[Array | None, TensorRef, tuple[Array, ...]]]:
     """The access split into ones whose tensors have the same strides for all tile blocks, with their lanes.
@@ -282,7 +282,7 @@ def _part(number: Any, lanes: Array) -> Any:
     return number if isinstance(number, int) or number.shape[0] == 1 else number[lanes]
 
 
-def among(lanes: Array | None, fault: Fault) -> Fault:
+def fault_among(lanes: Array | None, fault: Fault) -> Fault:
     """A fault in some of the tile blocks, as one in all of them."""
     if lanes is None:
         return fault

@@ -69,17 +69,17 @@ class Field:
 
 
 def operand(kind: Constraint, doc: str) -> Any:
-    """A value that is always there."""
+    """A required value."""
     return Field("operand", "one", kind, doc)
 
 
-def optional(kind: Constraint, doc: str, *, since: Version | None = None, default: Any = None) -> Any:
+def optional(kind: Constraint, doc: str, *, since: Version = V13_1) -> Any:
     """A value that may be absent."""
-    return Field("operand", "opt", kind, doc, None, since or V13_1)
+    return Field("operand", "opt", kind, doc, None, since)
 
 
-def variadic(kind: Constraint, doc: str, *, default: Any = ()) -> Any:
-    """A tuple of values."""
+def variadic(kind: Constraint, doc: str) -> Any:
+    """A tuple of values, empty by default."""
     return Field("operand", "var", kind, doc, ())
 
 
@@ -88,76 +88,68 @@ def attr(
     doc: str,
     *,
     default: Any = REQUIRED,
-    since: Version | None = None,
+    since: Version = V13_1,
     only: Iterable[TileEnum] = (),
     minimum: int | None = None,
     infer: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """An attribute that is always there, with a default where one is given."""
-    is_kind = isinstance(kind, AttrKind)
-    return Field(
-        "attr",
-        "one",
-        kind if is_kind else AttrKind.ENUM,
-        doc,
-        default,
-        since or V13_1,
-        None if is_kind else kind,  # type: ignore[arg-type]  # narrowed by is_kind
-        tuple(only),
-        minimum,
-        infer=infer,
-    )
+    """An attribute that is always present. With `default=INFER`, `infer` computes the default from the op.
+
+    `only` lists the keywords that the op accepts, `minimum` is the smallest integer.
+    """
+    enum = None if isinstance(kind, AttrKind) else kind
+    only = tuple(only)
+    if only and enum is None:
+        raise TypeError(f"'only' needs an enum, not {kind}")
+    if minimum is not None and kind not in (AttrKind.I32, AttrKind.I64):
+        raise TypeError(f"'minimum' needs an integer, not {kind}")
+    if (infer is not None) != (default is INFER):
+        raise TypeError("'infer' and 'default=INFER' need each other")
+    held = kind if enum is None else AttrKind.ENUM
+    return Field("attr", "one", held, doc, default, since, enum, only, minimum, infer=infer)
 
 
 def optional_attr(
     kind: AttrKind | type[TileEnum],
     doc: str,
     *,
-    since: Version | None = None,
+    since: Version = V13_1,
     only: Iterable[TileEnum] = (),
     hints: Iterable[str] = (),
-    default: Any = None,
 ) -> Any:
-    """An attribute that may be absent."""
+    """An attribute that may be absent. `hints` lists the optimization hints that the op knows."""
     made = attr(kind, doc, default=None, since=since, only=only)
     made.arity, made.hints = "opt", tuple(hints)
+    if made.hints and kind is not AttrKind.HINTS:
+        raise TypeError(f"'hints' needs optimization hints, not {kind}")
     return made
 
 
-def flag(doc: str, *, since: Version | None = None, default: bool = False) -> Any:
-    """An attribute that says yes by being there."""
-    return Field("attr", "opt", AttrKind.FLAG, doc, False, since or V13_1)
+def flag(doc: str, *, since: Version = V13_1) -> Any:
+    """A boolean that is true when present."""
+    return Field("attr", "opt", AttrKind.FLAG, doc, False, since)
 
 
-def out(
-    kind: Constraint,
-    doc: str,
-    *,
-    since: Version | None = None,
-    default: Any = INFER,
-    infer: Callable[[Any], Type] | None = None,
-) -> Any:
-    """A result. Pass `Value(type)` where its type does not follow from the operands."""
-    return Field("out", "one", kind, doc, INFER, since or V13_1, infer=infer)
+def out(kind: Constraint, doc: str, *, since: Version = V13_1, infer: Callable[[Any], Type] | None = None) -> Any:
+    """A result. Pass `Value(type)` if its type does not follow from the operands."""
+    return Field("out", "one", kind, doc, INFER, since, infer=infer)
 
 
-def outs(
-    kind: Constraint, doc: str, *, default: Any = INFER, infer: Callable[[Any], Iterable[Type]] | None = None
-) -> Any:
+def outs(kind: Constraint, doc: str, *, infer: Callable[[Any], Iterable[Type]] | None = None) -> Any:
     """A tuple of results."""
     return Field("out", "var", kind, doc, INFER, infer=infer)
 
 
-def region(doc: str, *, default: Any = REQUIRED) -> Any:
-    """A region; it has one block."""
+def region(doc: str) -> Any:
+    """A region, which has one block."""
     return Field("region", "one", None, doc)
 
 
-def optional_region(doc: str, *, default: Any = None) -> Any:
+def optional_region(doc: str) -> Any:
     """A region that may be empty, which is None."""
     return Field("region", "opt", None, doc, None)
 
 
-def state(doc: str, *, default: Any = None) -> Any:
-    """Something kept with the op that is no part of it: not encoded, printed or compared."""
+def state(doc: str) -> Any:
+    """Data kept with the op that is not part of it: not encoded, printed or compared."""
     return Field("state", "opt", None, doc, None)

@@ -33,15 +33,18 @@ class OpDef:
     implicit: str
     parents: tuple[str, ...]
     hint: str
-    summary: str
-    description: str
     fields: list[Field]
+    summary: str = ""
+    description: str = ""
     operands: list[Field] = field(default_factory=list)
     attrs: list[Field] = field(default_factory=list)
     outs: list[Field] = field(default_factory=list)
     regions: list[Field] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        summary, _, description = (self.cls.__doc__ or "").strip().partition("\n")
+        self.summary = summary
+        self.description = "\n".join(line.strip() for line in description.strip().splitlines())
         lists = {"operand": self.operands, "attr": self.attrs, "out": self.outs, "region": self.regions, "state": []}
         for f in self.fields:
             f.since = max(f.since, self.since)
@@ -101,24 +104,15 @@ def op(
     parents: Iterable[str] = (),
     hint: str = "",
 ) -> Callable[[type[OpT]], type[OpT]]:
-    """Declare an operation. Fields stand in the specification's order; the first docstring line is the summary.
+    """Declare an operation. Fields follow the order of the specification; the first docstring line is the summary.
 
-    `formerly` is the mnemonic that it had before version `renamed`, `implicit` the terminator that text may leave out,
-    `parents` where it may stand, `hint` the name that text gives to its first result.
+    `formerly` is the mnemonic before version `renamed`, `implicit` the terminator that text may omit, `parents` the
+    operations that it may be in, `hint` the name that text gives to its first result.
     """
 
     def decorate(cls: type[OpT]) -> type[OpT]:
-        fields: list[Field] = []
-        for name in cls.__annotations__:
-            f = cls.__dict__[name]
-            f.attr, f.name = name, name.rstrip("_")
-            fields.append(f)
-        skip = {*cls.__annotations__, "__dict__", "__weakref__", "__annotations__"}
-        body = {k: v for k, v in cls.__dict__.items() if k not in skip}
-        body["__slots__"] = tuple(f.attr for f in fields)
-        body["__match_args__"] = body["__slots__"]
-        new: type[OpT] = type(cls.__name__, cls.__bases__, body)
-        summary, _, description = (cls.__doc__ or "").strip().partition("\n")
+        fields = _fields(cls)
+        new = _with_slots(cls, fields)
         opdef = OpDef(
             new,
             mnemonic,
@@ -135,31 +129,42 @@ def op(
             implicit,
             tuple(parents),
             hint,
-            summary,
-            _dedent(description),
             fields,
         )
         _validate(opdef)
-        new.opdef = opdef
-        new.nested = bool(opdef.regions)
-        # To type checkers these are the base class's properties.
-        own = {
-            "name": mnemonic,
-            "operands": gathered(opdef.operands),
-            "results": gathered(opdef.outs),
-            "blocks": gathered(opdef.regions),
-        }
-        for name, found in own.items():
-            setattr(new, name, found)
-        type.__setattr__(new, "__init__", _first_init)
+        _equip(opdef)
         _register(opdef)
         return new
 
     return decorate
 
 
-def _dedent(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())
+def _fields(cls: type[Op]) -> list[Field]:
+    """The fields that a class declares, with their names."""
+    fields: list[Field] = []
+    for name in cls.__annotations__:
+        f = cls.__dict__[name]
+        f.attr, f.name = name, name.rstrip("_")
+        fields.append(f)
+    return fields
+
+
+def _with_slots(cls: type[OpT], fields: list[Field]) -> type[OpT]:
+    """A copy of a class with a slot per field."""
+    skip = {*cls.__annotations__, "__dict__", "__weakref__", "__annotations__"}
+    body = {k: v for k, v in cls.__dict__.items() if k not in skip}
+    body["__slots__"] = body["__match_args__"] = tuple(f.attr for f in fields)
+    return type(cls.__name__, cls.__bases__, body)
+
+
+def _equip(opdef: OpDef) -> None:
+    """Give a class what follows from its declaration."""
+    cls: Any = opdef.cls
+    cls.opdef, cls.nested = opdef, bool(opdef.regions)
+    # To type checkers these are the base class's properties.
+    cls.name = opdef.mnemonic
+    cls.operands, cls.results, cls.blocks = map(gathered, (opdef.operands, opdef.outs, opdef.regions))
+    cls.__init__ = _first_init
 
 
 def _register(opdef: OpDef) -> None:
@@ -167,9 +172,9 @@ def _register(opdef: OpDef) -> None:
     for name in names:
         if name in BY_NAME:
             raise TypeError(f"{opdef.mnemonic}: the mnemonic {name!r} is already taken")
-        BY_NAME[name] = opdef
     if opdef.opcode in BY_OPCODE:
         raise TypeError(f"{opdef.mnemonic}: opcode {opdef.opcode:#x} is already {BY_OPCODE[opdef.opcode].mnemonic}")
+    BY_NAME.update(dict.fromkeys(names, opdef))
     BY_OPCODE[opdef.opcode] = opdef
 
 

@@ -130,11 +130,11 @@ def test_a_mix_gives_shares() -> None:
 @pytest.mark.parametrize(
     "mix, message",
     [
-        ({"adi": 1}, "'adi' is no chapter and no operation inside an entry"),
-        ({"entry": 1}, "'entry' is no chapter and no operation inside an entry"),
-        ({"alloca": 1}, "'alloca' is no chapter and no operation inside an entry at 13.1"),
-        ({"Integer": -1}, "the weight of 'Integer' must be a number that is not negative, got -1"),
-        ({"Integer": float("nan")}, "the weight of 'Integer' must be a number"),
+        ({"adi": 1}, "'adi' is neither a chapter nor an operation inside an entry"),
+        ({"entry": 1}, "'entry' is neither a chapter nor an operation inside an entry"),
+        ({"alloca": 1}, "'alloca' is neither a chapter nor an operation inside an entry at 13.1"),
+        ({"Integer": -1}, "the weight of 'Integer' must be finite and not negative, got -1"),
+        ({"Integer": float("nan")}, "the weight of 'Integer' must be finite"),
         ({"Integer": 0}, "at least one weight must be positive"),
         ({}, "at least one weight must be positive"),
     ],

@@ -1,4 +1,4 @@
-"""Random modules that are always valid and can be executed: `smith(seed)` is made from the table of operations.
+"""Random modules that are always legal and can be executed, generated from the table of operations.
 
 >>> from tilery.smith import smith
 >>> len(smith(1).entries) > 0

@@ -1,4 +1,4 @@
-"""Makers of arithmetic and conversions: what keeps divisions, shifts, conversions and promises defined."""
+"""Makers of arithmetic and conversions: divisions, shifts and conversions are defined, promises hold."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ACCUMULATORS = {
     E4M3: (F16, F32),
     E5M2: (F16, F32),
 }
-"""What `mmaf` may add products of a type to."""
+"""The accumulators of `mmaf` for each element type."""
 
 SCALES = (
     (E4M3, E8M0, 32),
@@ -53,14 +53,14 @@ SCALES = (
     (F4, E5M3, 16),
     (F4, E5M3, 32),
 )
-"""Element, scale and block size that `mmaf_scaled` takes together."""
+"""The combinations of element, scale and block size that `mmaf_scaled` accepts."""
 
 
 # ---------------------------------------------------------------- integers
 
 
 def small(k: Kernel, t: Tile) -> Value:
-    """Integers of a known range that is not large."""
+    """Integers known to lie in a small range."""
     known = [v for v in k.pool[-24:] if v.type is t and v in k.facts.ranges and k.facts.within(v, -64, 64)]
     if known and k.chance(0.7):
         return k.rng.choice(known)
@@ -69,7 +69,7 @@ def small(k: Kernel, t: Tile) -> Value:
 
 
 def wrapping(k: Kernel, opdef: OpDef) -> bool:
-    """`addi`, `subi`, `muli`, `negi`: what they promise about overflow holds."""
+    """`addi`, `subi`, `muli` or `negi`, with a promise about overflow that holds."""
     values = operands(k, opdef)
     assert values is not None
     tile = tile_of(next(iter(values.values())))
@@ -86,7 +86,7 @@ def wrapping(k: Kernel, opdef: OpDef) -> bool:
 
 
 def shift(k: Kernel, opdef: OpDef) -> bool:
-    """`shli`, `shri`: by less than the width."""
+    """`shli` or `shri` by less than the width."""
     value = any_of(k, IntTile)
     t = tile_of(value)
     by = small_shift(k, t)
@@ -105,7 +105,7 @@ def small_shift(k: Kernel, t: Tile) -> Value:
 
 
 def divide(k: Kernel, opdef: OpDef) -> bool:
-    """`divi`, `remi`: never by zero, and never the smallest integer by -1."""
+    """`divi` or `remi`, never by zero and never the smallest integer by -1."""
     value = any_of(k, IntTile)
     t = tile_of(value)
     element = scalar_of(t)
@@ -151,7 +151,7 @@ def source_of(k: Kernel, kind: Constraint) -> tuple[Value, tuple[int, ...], Scal
 
 
 def bitcast(k: Kernel, opdef: OpDef) -> bool:
-    """To a type of the same width."""
+    """A bitcast to a type of the same width."""
     value, dims, element = source_of(k, NumberTile)
     to = k.rng.choice([s for s in elements(NumberTile, k.version) if s.bits == element.bits])
     k.emit(ops.Bitcast(source=value, result=Value(Tile(dims, to))))
@@ -159,7 +159,7 @@ def bitcast(k: Kernel, opdef: OpDef) -> bool:
 
 
 def extend(k: Kernel, opdef: OpDef) -> bool:
-    """To a wider integer."""
+    """An extension to a wider integer type."""
     value, dims, element = source_of(k, IntTile4)
     wider = [s for s in elements(IntTile4, k.version) if s.bits > element.bits]
     if wider:
@@ -168,7 +168,7 @@ def extend(k: Kernel, opdef: OpDef) -> bool:
 
 
 def truncate(k: Kernel, opdef: OpDef) -> bool:
-    """To a narrower integer, with a promise where the value is known to fit."""
+    """A truncation to a narrower integer type, with a promise if the value is known to fit."""
     value, dims, element = source_of(k, IntTile4)
     narrower = [s for s in elements(IntTile4, k.version) if s.bits < element.bits]
     if not narrower:
@@ -182,7 +182,7 @@ def truncate(k: Kernel, opdef: OpDef) -> bool:
 
 
 def float_to_float(k: Kernel, opdef: OpDef) -> bool:
-    """To another float type, rounded as the two types allow."""
+    """A conversion to another float type, in a rounding mode that is legal for the two types."""
     value, dims, element = source_of(k, FloatTile)
     others = [s for s in elements(FloatTile, k.version) if s is not element and fits(dims, s)]
     to = k.rng.choice([s for s in others if float_roundings(element, s, k.version)])
@@ -192,7 +192,7 @@ def float_to_float(k: Kernel, opdef: OpDef) -> bool:
 
 
 def float_to_int(k: Kernel, opdef: OpDef) -> bool:
-    """Of floats that fit: clamped before, or small constants where the type has no arithmetic."""
+    """A conversion of floats that fit: they are clamped first, or small constants if the type has no arithmetic."""
     value, dims, element = source_of(k, FloatTile)
     to = k.rng.choice(elements(IntTile, k.version))
     drawn = attributes(k, opdef)
@@ -201,14 +201,14 @@ def float_to_int(k: Kernel, opdef: OpDef) -> bool:
         if BaseFloatTile.ok(value.type):
             value = clamped(k, value, max(low, -100), min(high, 100))
         else:
-            # Bits of zero are less than one, even where there is no zero.
+            # All bits clear is less than one, even in a format without zero.
             value = constant(k, Tile(dims, element), draw.float_bits(element, draw.ONE) if high else 0)
     k.emit(ops.FToI(from_=value, **drawn, to=Value(Tile(dims, to))))
     return True
 
 
 def int_to_float(k: Kernel, opdef: OpDef) -> bool:
-    """To any float but one without zero."""
+    """A conversion to any float type that has a zero."""
     value, dims, _ = source_of(k, IntTile)
     to = k.rng.choice([s for s in elements(FloatTile, k.version) if s is not E8M0 and fits(dims, s)])
     sign = k.rng.choice(tuple(Signedness))

@@ -1,4 +1,4 @@
-"""What an execution of a random module needs: a grid, memory and scalars for each entry."""
+"""The execution contract of a random module: a grid, memory and scalars for each entry."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ..attrs import FloatAttr, IntAttr
 from ..types import Scalar
 
 ALIGN = 256
-"""How every buffer is aligned, in bytes, as the CUDA driver does."""
+"""The alignment of every buffer in bytes, as in the CUDA driver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """What a pointer parameter points to: so many elements, which may hold anything (an i1 is a byte, 0 or 1)."""
+    """The memory of a pointer parameter: `count` elements with any contents (an i1 is a byte, 0 or 1)."""
 
     element: Scalar
     count: int
     written: bool
-    """The kernel may write to it."""
+    """Whether the kernel may write to it."""
 
 
 Argument = Buffer | IntAttr | FloatAttr
@@ -26,7 +26,7 @@ Argument = Buffer | IntAttr | FloatAttr
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to launch an entry: the arguments stand in the order of its parameters."""
+    """A launch of an entry, with the arguments in the order of its parameters."""
 
     entry: str
     grid: tuple[int, int, int]
@@ -35,7 +35,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """How to execute a module: one launch per entry, each on globals in their initial state and buffers of its own.
+    """How to execute a module: one launch per entry, each with globals in their initial state and its own buffers.
 
     Executed like this, a kernel ends, stays inside its buffers, keeps its promises (`assume`, `overflow`, `inbounds`),
     and has no race: what it leaves in memory does not depend on the order in which its parts run, except through what

@@ -1,4 +1,4 @@
-"""Random debug information for an entry, such that every scope belongs to the entry's subprogram."""
+"""Random debug information for an entry; every scope belongs to the entry's subprogram."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..attrs import CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc, DISu
 
 
 class Debug:
-    """The scopes of an entry, and places in them."""
+    """The scopes of an entry, and locations in them."""
 
     def __init__(self, rng: Random, entry: str) -> None:
         self.rng = rng
@@ -24,17 +24,17 @@ class Debug:
         self.callee = DISubprogram(other, 7, "helper", "_Z6helperv", DICompileUnit(other), 8)
 
     def entry(self) -> Loc:
-        """Where the entry is; its scope is the subprogram itself."""
+        """The location of the entry; its scope is the subprogram itself."""
         return DILoc(FileLineCol(self.file.name, self.own.line, 0), self.own)
 
-    def place(self) -> Loc | None:
-        """Where an operation is: in a scope, inlined from elsewhere, or unknown."""
+    def location(self) -> Loc | None:
+        """A location for an operation: in a scope, inlined from another function, or unknown."""
         kind = self.rng.random()
         if kind < 0.15:
             return None
         here = self._in(self.rng.choice(self.scopes))
         while kind > 0.8:
-            # Only the outermost caller must be in the entry's scopes.
+            # Only the outermost call site must be in the entry's scopes.
             here = CallSite(self._in(self.rng.choice((self.callee, self.own))), here)
             kind = self.rng.random()
         return here

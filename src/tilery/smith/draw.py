@@ -1,4 +1,4 @@
-"""Random numbers, shapes, names and texts: often plain, sometimes as odd as is legal."""
+"""Random numbers, shapes, names and strings: usually plain, sometimes as odd as is legal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..types import I1, I64, SCALARS, Scalar
 
 ONE = Fraction(1)
 USUAL = 512
-"""Tiles rarely have more elements than this: modules are to be executed, too."""
+"""Tiles rarely have more elements than this, so that modules execute quickly."""
 
 _FRAGILE = SCALARS["fnv8E5M3FNU"]
-"""Tools of 13.4 crash when they print a number from two up of this type."""
+"""NVIDIA's 13.4 tools crash when they print a number of this type that is 2 or more."""
 
 _WORDS = ("kernel", "main", "add", "softmax", "gemm", "load", "_", "x", "step", "k")
 _ODD_NAMES = (
@@ -26,14 +26,14 @@ _ODD_TEXTS = ("", " ", "100%%", '"quoted"', "tab\there", "line\n", "größe ✓"
 
 @lru_cache(maxsize=4096)
 def float_bits(element: Scalar, number: Fraction) -> int:
-    """The bits of the nearest float; the largest finite one where it overflows (or the type has no zero)."""
+    """Return the bits of the nearest float, or of the largest finite one if there is no such float."""
     form = element.format
     bits = nearest(element, number < 0, abs(number))
     return form.top if bits is None else bits
 
 
 def bits(rng: Random, element: Scalar) -> int:
-    """The bits of a number: mostly small ones, sometimes the extremes, NaN with any payload, or anything at all."""
+    """Draw the bits of a number: mostly small ones, sometimes extremes, NaN with any payload, or random bits."""
     kind = rng.random()
     if element.is_int:
         mask = (1 << element.bits) - 1
@@ -62,7 +62,7 @@ def _edges(element: Scalar) -> tuple[int, ...]:
 
 
 def shape(rng: Random, limit: int = USUAL, rank: int | None = None) -> tuple[int, ...]:
-    """Powers of two whose product is at most `limit`."""
+    """Draw a shape: powers of two whose product is at most `limit`."""
     if rank is None:
         rank = rng.choice((0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4))
     room = limit.bit_length() - 1
@@ -76,7 +76,7 @@ def shape(rng: Random, limit: int = USUAL, rank: int | None = None) -> tuple[int
 
 
 def symbol(rng: Random, taken: set[str]) -> str:
-    """A name that is not taken yet, and is now."""
+    """Draw a name that is not taken, and take it."""
     name = rng.choice(_ODD_NAMES) if rng.random() < 0.12 else rng.choice(_WORDS)
     while name in taken or rng.random() < 0.3:
         name += rng.choice("0123456789_abc")
@@ -85,19 +85,19 @@ def symbol(rng: Random, taken: set[str]) -> str:
 
 
 def text(rng: Random) -> str:
-    """A text without values in it."""
+    """Draw a string without format specifiers."""
     return rng.choice(_ODD_TEXTS) if rng.random() < 0.3 else " ".join(rng.choices(_WORDS, k=rng.randrange(1, 4)))
 
 
 def hints(rng: Random, *allowed: str) -> OptimizationHints:
-    """Hints that every tool accepts where these are allowed."""
+    """Draw optimization hints that every tool accepts where these are allowed."""
     inner = []
     for name in allowed:
         if rng.random() < 0.6:
             if name == "allow_tma":
                 value = IntAttr(I1, rng.randrange(2), as_bool=True)
             else:
-                value = IntAttr(I64, 1 << rng.randrange(3))  # text does not say the type and means this one
+                value = IntAttr(I64, 1 << rng.randrange(3))  # text omits the type, which is then i64
             inner.append((name, value))
     archs = rng.sample(("sm_100", "sm_120"), k=rng.choice((1, 1, 2)))
     return OptimizationHints(DictAttr(tuple((arch, DictAttr(tuple(inner))) for arch in archs)))

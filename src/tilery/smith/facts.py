@@ -1,4 +1,4 @@
-"""What is known of values at run time: enough to keep accesses in bounds and promises true."""
+"""What is known about values at run time: enough to keep accesses in bounds and promises true."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ F4 = SCALARS["f4E2M1FN"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """Memory that a kernel can reach. What it may not write needs no ordering."""
+    """Memory that a kernel can reach. Accesses to memory that is not writable need no ordering."""
 
     element: Scalar
     count: int
@@ -24,31 +24,34 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the pointers of a tile point: each of them and the `room - 1` elements after it lie in `memory`."""
+class Target:
+    """What the pointers of a tile point to: each of them and the `room - 1` elements after it lie in `memory`."""
 
     memory: Memory
     room: int
     distinct: bool
-    """No two of them are equal."""
+    """Whether no two pointers are equal."""
     align: int
-    """Every address is a multiple of this power of two."""
+    """A power of two that divides every address."""
 
 
 def stored_bytes(element: Scalar) -> int:
-    """How many bytes an element takes in memory."""
+    """Return the number of bytes that an element takes in memory."""
     return (element.row.memory_bits + 7) // 8
 
 
 class Facts:
-    """Facts by value; a value without one may be anything. Values are never listed, so that order does not matter."""
+    """Facts by value; a value without any may be anything.
+
+    The sets are never iterated, so that modules do not depend on hashes.
+    """
 
     trust = True
-    """The promises of a random module hold."""
+    """For the rules of `analysis`: the promises of a random module hold."""
 
     def __init__(self) -> None:
         self.ranges: dict[Value, Range] = {}
-        self.places: dict[Value, Place] = {}
+        self.targets: dict[Value, Target] = {}
         self.splats: set[Value] = set()
         self.distinct: set[Value] = set()
 
@@ -103,48 +106,48 @@ class Facts:
                 self.distinct.add(o.result)
 
     def _moved(self, source: Value, result: Value, distinct: bool) -> None:
-        """The result holds elements of the source."""
+        """Note that the result consists of elements of the source."""
         if self.same(source):
             self.splats.add(result)
         if distinct and source in self.distinct:
             self.distinct.add(result)
-        if (place := self.places.get(source)) is not None:
-            self.places[result] = place if distinct else replace(place, distinct=False)
+        if (target := self.targets.get(source)) is not None:
+            self.targets[result] = target if distinct else replace(target, distinct=False)
 
     def _either(self, a: Value, b: Value, result: Value) -> None:
-        """The result holds elements of both."""
-        here, there = self.places.get(a), self.places.get(b)
+        """Note that the result consists of elements of both."""
+        here, there = self.targets.get(a), self.targets.get(b)
         if here and there and here.memory is there.memory:
             room, align = min(here.room, there.room), min(here.align, there.align)
-            self.places[result] = Place(here.memory, room, False, align)
+            self.targets[result] = Target(here.memory, room, False, align)
 
-    def advanced(self, ptr: Value, offset: Value) -> Place:
-        """Where pointers are after `offset` elements, which are known to fit."""
-        place, (lo, hi) = self.places[ptr], self.range(offset)
-        assert lo >= 0 and hi < place.room
+    def advanced(self, ptr: Value, offset: Value) -> Target:
+        """Return the target of pointers moved by `offset` elements, which are known to fit."""
+        target, (lo, hi) = self.targets[ptr], self.range(offset)
+        assert lo >= 0 and hi < target.room
         width = stored_bytes(pointee(ptr.type))
-        align = min(place.align, width)
+        align = min(target.align, width)
         if lo == hi:
-            align = place.align
+            align = target.align
             while hi * width % align:
                 align //= 2
-        distinct = place.distinct if lo == hi else self.same(ptr) and offset in self.distinct
-        return Place(place.memory, place.room - hi, distinct, align)
+        distinct = target.distinct if lo == hi else self.same(ptr) and offset in self.distinct
+        return Target(target.memory, target.room - hi, distinct, align)
 
-    def recast(self, ptr: Value, to: Scalar) -> Place | None:
-        """Where pointers point as pointers to another type; None where that makes no sense."""
-        place, element = self.places.get(ptr), pointee(ptr.type)
-        if place is None or to is element:
-            return place
+    def recast(self, ptr: Value, to: Scalar) -> Target | None:
+        """Return the target of pointers cast to another type, or None if they must not be used then."""
+        target, element = self.targets.get(ptr), pointee(ptr.type)
+        if target is None or to is element:
+            return target
         width, new = stored_bytes(element), stored_bytes(to)
-        room = place.room * width // new
-        if {I1, TF32, F4} & {element, to} or place.align % new or room < 1:
+        room = target.room * width // new
+        if {I1, TF32, F4} & {element, to} or target.align % new or room < 1:
             return None
-        # Wider elements of neighbours overlap.
-        return Place(place.memory, room, place.distinct and new <= width, place.align)
+        # Wider elements at neighbouring addresses overlap.
+        return Target(target.memory, room, target.distinct and new <= width, target.align)
 
 
 def pointee(t: object) -> Scalar:
-    """What the pointers of a tile point to."""
+    """Return the element type that the pointers of a tile point to."""
     assert isinstance(t, Tile) and isinstance(t.element, Ptr)
     return t.element.pointee

@@ -1,4 +1,4 @@
-"""Operations that the table describes completely: operands by constraint and rules, attributes by kind."""
+"""The maker of operations that the table describes completely: operands by constraint, attributes by kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def generic(k: Kernel, opdef: OpDef) -> bool:
 
 
 def operands(k: Kernel, opdef: OpDef) -> dict[str, Value] | None:
-    """Values for all operands, in order: each agrees with those before it as the rules say."""
+    """Choose values for all operands in order; each agrees with the earlier ones as the rules demand."""
     chosen: dict[str, Value] = {}
     for f in opdef.operands:
         value = _operand(k, opdef, f, chosen)
@@ -56,7 +56,7 @@ def _operand(k: Kernel, opdef: OpDef, f: Field, chosen: dict[str, Value]) -> Val
 
 
 def attributes(k: Kernel, opdef: OpDef, element: Type | None = None, **given: Any) -> dict[str, Any]:
-    """Values for the enums and flags that are not given, such that they are legal for this element type."""
+    """Choose the enums and flags that are not given, so that they are legal for this element type."""
     drawn = dict(given)
     for f in opdef.attrs:
         if f.attr not in given and f.since <= k.version and f.kind in (AttrKind.ENUM, AttrKind.FLAG):
@@ -76,7 +76,7 @@ def _attribute(k: Kernel, f: Field, element: Type | None) -> Any:
 
 
 def ordering(k: Kernel, opdef: OpDef) -> dict[str, Any]:
-    """How an access is ordered, and among whom: a weak access has no scope."""
+    """Choose the memory ordering and scope of an access; a weak access has no scope."""
     drawn = attributes(k, opdef)
     if drawn["memory_ordering_semantics"] is MemoryOrderingSemantics.WEAK:
         drawn["memory_scope"] = None
@@ -86,11 +86,11 @@ def ordering(k: Kernel, opdef: OpDef) -> dict[str, Any]:
 
 
 def promises(result: Tile, exact: Range, inputs: list[Range]) -> list[IntegerOverflow]:
-    """The promises about overflow that hold where the exact result lies in this range."""
+    """List the promises about overflow that hold if the exact result lies in this range."""
     element = scalar_of(result)
     low, high = signed_limits(element)
     signed = low <= exact[0] and exact[1] <= high
-    # Read as unsigned, only numbers that are not negative stay what they are.
+    # Only numbers that are not negative keep their value when read as unsigned.
     unsigned = min(lo for lo, _ in inputs) >= 0 and exact[0] >= 0 and exact[1] < 1 << element.bits
     flags = [IntegerOverflow.NONE]
     if element is not I1:

@@ -1,4 +1,4 @@
-"""One kernel under construction: its operations so far, what is visible at this point, and how memory is ordered."""
+"""A kernel under construction: its operations so far, the values visible at this point, and the order of memory."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from ..types import I32, TOKEN, Ptr, PtrAttr, Scalar, Tile, Type
 from ..version import Version
 from .contract import ALIGN, Argument, Buffer
 from .debug import Debug
-from .facts import Facts, Memory, Place, stored_bytes
+from .facts import Facts, Memory, Target, stored_bytes
 from .versions import Feature
 
 OpT = TypeVar("OpT", bound=Op)
 Maker = Callable[["Kernel", OpDef], bool]
-"""Adds one operation of that kind, and what it needs, to a kernel; False where it cannot be used at this point."""
+"""Adds an operation of that kind, and what it needs, to a kernel; returns False if it cannot be used here."""
 
 MOST_PARAMS = 10
 
 
 class Unwanted(Exception):
-    """An operation that the caller does not want: what asked for it is given up."""
+    """Raised when the caller does not want an operation; the maker that needs it is abandoned."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Unit:
     rng: Random
     version: Version
     choose: Callable[[], tuple[Maker, OpDef]]
-    """A random operation, by the weights of the mix."""
+    """Draws an operation by the weights of the mix."""
     allow: Callable[[Op], bool] = lambda o: True
     """Whether an operation is wanted."""
     symbols: set[str] = field(default_factory=set)
@@ -49,7 +49,7 @@ class Tensor:
     """A tensor view, and the sizes and strides that it has at run time."""
 
     value: Value
-    place: Place
+    target: Target
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
@@ -64,26 +64,26 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The innermost loop around a block: what `continue` and `break` pass on, besides the token."""
+    """The innermost loop around a block: the types that `continue` and `break` pass on, besides the token."""
 
     op: type[ops.For] | type[ops.Loop]
     carried: tuple[Type, ...]
     results: tuple[Type, ...]
     token: bool
     counter: Value | None = None
-    """What `continue` in a `loop` passes first, so that it ends; without one there is no `continue`."""
+    """The counter that `continue` in a `loop` passes first, so that it ends; without one, `continue` is not used."""
     passed: tuple[Value, Value, Signedness] | None = None
     """The counter of a `for`, a bound from outside it, and how the loop compares them."""
 
 
 def create(opdef: OpDef, **fields: Any) -> Any:
-    """An operation of a class that is only known by its declaration."""
+    """Create an operation from its declaration."""
     cls: Any = opdef.cls
     return cls(**fields)
 
 
 class Kernel:
-    """The state of the generator inside an entry. Lists of visible things shrink again when a block ends."""
+    """The state of the generator inside an entry. The lists of visible values shrink again when a block ends."""
 
     def __init__(self, unit: Unit, grid: tuple[int, int, int], debug: Debug | None) -> None:
         self.unit, self.grid, self.debug = unit, grid, debug
@@ -93,18 +93,18 @@ class Kernel:
         self.ops: list[Op] = []
         self.count = self.goal = 0
         self.facts = Facts()
-        # Visible tiles, the latest last, and which of all tiles nothing uses; the set is only asked, never listed.
+        # Visible tiles, the latest last, and the set of unused tiles, which is never iterated.
         self.pool: list[Value] = []
         self.unused: set[Value] = set()
-        # Pointers to the start of memory: those of this block and the ones around it, and those of parameters.
+        # Pointers to the start of memory: defined in this block and those around it, and by parameters.
         self.bases: list[Value] = []
         self.param_bases: list[Value] = []
         self.tensors: list[Tensor] = []
         self.views: list[View] = []
-        # Everything up to `token` is in order; the `pending` reads after it have no order among themselves.
+        # Everything before `token` is ordered; the `pending` reads after it are not ordered among themselves.
         self.token: Value | None = None
         self.pending: list[Value] = []
-        # Whether memory may be written here; if not, the block hands no token on.
+        # Whether memory may be written here; if not, the block passes no token on.
         self.effects = True
         self.depth = 0
         self.frames: list[Frame] = []
@@ -125,12 +125,12 @@ class Kernel:
     # ------------------------------------------------------------ operations and blocks
 
     def emit(self, o: OpT, visible: bool = True) -> OpT:
-        """Add an operation to the current block; its tiles may be used from now on, if they are visible."""
+        """Add an operation to the current block; if `visible`, its tiles may be used from now on."""
         if not self.unit.allow(o):
             raise Unwanted(o.name)
         self.count += 1
         if self.debug is not None:
-            o.loc = self.debug.place()
+            o.loc = self.debug.location()
         self.ops.append(o)
         for value in o.operands:
             self.unused.discard(value)
@@ -141,14 +141,14 @@ class Kernel:
         return o
 
     def show(self, value: Value) -> None:
-        """Let a tile be used."""
+        """Make a tile available to later operations."""
         if value.type.__class__ is Tile:
             self.pool.append(value)
             self.unused.add(value)
 
     @contextmanager
     def region(self, args: Sequence[Value] = (), effects: bool = True) -> Iterator[Block]:
-        """A nested block. What it defines is forgotten at its end, and so is how it orders memory."""
+        """Open a nested block. Its values and its memory order are forgotten at its end."""
         block = Block(list(args))
         outer = (self.ops, self.token, self.pending, self.effects)
         grown: tuple[list[Any], ...] = (self.pool, self.bases, self.tensors, self.views, self.frames)
@@ -166,7 +166,7 @@ class Kernel:
                 del things[size:]
 
     def fill(self, size: int) -> None:
-        """Add about so many operations to the current block."""
+        """Add about `size` operations to the current block."""
         goal, tries = self.count + size, 3 * size
         self.goal = max(self.goal, goal)
         while self.count < goal and tries:
@@ -183,7 +183,7 @@ class Kernel:
         return value
 
     def scalar(self, element: Scalar, bits: int) -> Value:
-        """A new parameter whose argument is known."""
+        """Add a scalar parameter with this argument."""
         value = self.parameter(Tile((), element), (IntAttr if element.is_int else FloatAttr)(element, bits))
         if element.is_int:
             number = IntAttr(element, bits).value if element.bits > 1 else bits
@@ -192,7 +192,7 @@ class Kernel:
         return value
 
     def buffer(self, element: Scalar, count: int, writable: bool) -> Value:
-        """A pointer to the memory of a new parameter. Each tile block has its own part of what is written."""
+        """Add a pointer parameter. Each tile block has its own part of a buffer that is written."""
         kind = PtrAttr.NONE if PtrAttr.NONE.since <= self.version and self.chance(0.1) else None
         blocks = self.grid[0] * self.grid[1] * self.grid[2] if writable else 1
         pointer = self.parameter(Tile((), Ptr(element, kind)), Buffer(element, count * blocks, writable))
@@ -201,13 +201,13 @@ class Kernel:
             while count * stored_bytes(element) % align:
                 align //= 2
             pointer = self._part(pointer, count)
-        self.facts.places[pointer] = Place(Memory(element, count, writable), count, True, align)
+        self.facts.targets[pointer] = Target(Memory(element, count, writable), count, True, align)
         self.param_bases.append(pointer)
         self.show(pointer)
         return pointer
 
     def _part(self, pointer: Value, count: int) -> Value:
-        """This tile block's part of a buffer."""
+        """Compute the address of this tile block's part of a buffer."""
         inside, self.ops = self.ops, self.prelude
         if self._block is None:
             self._block = self._block_number()
@@ -218,7 +218,7 @@ class Kernel:
         return part
 
     def _block_number(self) -> Value:
-        """x + width * (y + height * z)."""
+        """Compute x + width * (y + height * z)."""
         here = self.emit(ops.GetTileBlockId(), visible=False)
         for value, size in zip(here.results, self.grid):
             self.facts.know(value, 0, size - 1)
@@ -230,19 +230,19 @@ class Kernel:
         return number
 
     def point_to_global(self, target: ops.Global, pointer: Value) -> None:
-        """Say where a pointer to a global points. Several tile blocks would race for one that is written."""
+        """Note the target of a pointer to a global. It is only written if there is one tile block, to avoid races."""
         name, value = target.sym_name, target.value
         if name not in self._globals:
             writable = not target.constant and self.grid == (1, 1, 1)
             self._globals[name] = Memory(value.element, value.type.size, writable)
         align = stored_bytes(value.element)
-        self.facts.places[pointer] = Place(self._globals[name], value.type.size, True, align)
+        self.facts.targets[pointer] = Target(self._globals[name], value.type.size, True, align)
         self.bases.append(pointer)
 
     # ------------------------------------------------------------ tokens
 
     def settle(self) -> Value | None:
-        """A token after everything so far, None where nothing happened yet."""
+        """Return a token after everything so far, or None if nothing happened yet."""
         tokens = ([self.token] if self.token is not None else []) + self.pending
         self.pending = []
         if len(tokens) > 1:
@@ -254,33 +254,33 @@ class Kernel:
         return self.token
 
     def settled(self) -> Value:
-        """A token after everything so far."""
+        """Return a token after everything so far."""
         token = self.settle()
         if token is None:
             token = self.token = self.emit(ops.MakeToken()).result
         return token
 
     def wrote(self, token: Value) -> None:
-        """What follows comes after this."""
+        """Order everything that follows after this token."""
         self.token, self.pending = token, []
 
     def reading(self, memory: Memory) -> Value | None:
-        """The token for a read; memory that nobody writes needs none."""
+        """Return the token for a read, if it needs one: read-only memory does not."""
         if memory.writable or self.chance(0.3):
             return self.token
         return None
 
     def read(self, memory: Memory, token: Value) -> None:
-        """The next write comes after this read."""
+        """Order the next write after this read."""
         if memory.writable or (self.effects and self.chance(0.3)):
             self.pending.append(token)
 
     def reachable(self, memory: Memory) -> bool:
-        """Whether the memory may be accessed here: without effects, only what nobody writes."""
+        """Whether the memory may be accessed here: without effects, only read-only memory."""
         return self.effects or not memory.writable
 
     def carried_token(self, wanted: bool) -> tuple[Value, ...]:
-        """The token as a loop's initial value or a terminator's operand, where one is wanted."""
+        """Return the current token to pass on, if wanted."""
         return (self.settled(),) if wanted else ()
 
     def token_type(self, wanted: bool) -> tuple[Type, ...]:

@@ -64,7 +64,7 @@ def enter(k: Kernel, frame: Frame, args: list[Value]) -> None:
 
 
 def loop(k: Kernel, opdef: OpDef) -> bool:
-    """A `loop` that counts, or one that breaks at its end."""
+    """A `loop` that counts, or one that breaks at the end of its body."""
     if k.depth >= DEEPEST:
         return False
     counting = k.chance(0.75)
@@ -97,7 +97,7 @@ def loop(k: Kernel, opdef: OpDef) -> bool:
 
 
 def count(k: Kernel, counter: Value, t: Tile) -> None:
-    """Break when the counter has reached its end; otherwise it grows, whatever happens."""
+    """Break when the counter has reached a limit; every path back to the start increments it."""
     frame = k.frames[-1]
     limit = number(k, t, k.rng.randrange(1, 4))
     at_end = ComparisonPredicate.GREATER_THAN_OR_EQUAL

@@ -1,4 +1,4 @@
-"""Which function makes an operation, where the table alone does not say how; all others are made by `generic`."""
+"""The makers of operations that need more than the table says; all others are made by `generic`."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ MAKERS: dict[type[Op], Maker] = {
 
 
 WEIGHTS: dict[type[Op], float] = {ops.If: 3, ops.Select: 4, ops.AddF: 2}
-"""How often an operation is chosen, where the caller has no mix; all others have weight 1.
+"""The weights of operations without a mix; all others have weight 1.
 
-Passes rewrite these, so a module needs enough of them for every rule to fire.
+Most rewrite rules look for these, so modules need enough of them for every rule to fire.
 """
 
 
 def choices(version: Version) -> list[tuple[Maker, OpDef]]:
-    """Every operation of a version that stands inside an entry, with its maker."""
+    """List every operation of a version that can be inside an entry, with its maker."""
     inside = (d for d in registered() if d.since <= version and not d.has(SYMBOL))
     return [(MAKERS.get(d.cls, generic), d) for d in inside]

@@ -1,4 +1,4 @@
-"""Makers of accesses through pointers, of atomics, allocations and tokens: in bounds, and without races."""
+"""Makers of loads and stores through pointers, atomics, allocations and tokens: in bounds and without races."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I32, I64, NUMBERS, Ptr, Scalar, Tile
 from ..version import Version
 from . import draw
-from .facts import F4, Memory, Place, pointee, stored_bytes
+from .facts import F4, Memory, Target, pointee, stored_bytes
 from .generic import ordering
 from .kernel import MOST_PARAMS, Kernel, Unwanted, create
 from .values import get, index, index_element, pick, positions, shape, spread, tile_of
@@ -19,11 +19,11 @@ from .versions import Feature
 
 WORDS = (I32, I64, F32, F64)
 LARGEST = 256
-"""Tiles of pointers have at most so many elements."""
+"""The most elements of a tile of pointers."""
 
 
 def in_memory(version: Version) -> list[Scalar]:
-    """What pointers can be stepped over: f4E2M1FN has no address of its own."""
+    """List the types that `offset` works with: an f4E2M1FN has no address of its own."""
     return [s for s in NUMBERS if s.since <= version and s is not F4]
 
 
@@ -31,7 +31,7 @@ def in_memory(version: Version) -> list[Scalar]:
 
 
 def new_global(k: Kernel) -> None:
-    """A global variable of any element type."""
+    """Add a global variable of any element type to the module."""
     element = k.rng.choice(in_memory(k.version))
     t = Tile((1 << k.rng.randrange(7),), element)
     full = t.size <= 32 and k.chance(0.6)
@@ -48,12 +48,12 @@ def new_global(k: Kernel) -> None:
 
 
 def base(k: Kernel, allowed: Sequence[Scalar], count: int, writable: bool | None) -> Value | None:
-    """A pointer to at least `count` elements of one of these types; `writable` None does not care."""
+    """Find or add a pointer to at least `count` elements of one of these types; `writable=None` allows both."""
 
     def fine(v: Value) -> bool:
-        place = k.facts.places[v]
-        suits = writable is None or place.memory.writable == writable
-        return pointee(v.type) in allowed and place.room >= count and suits and k.reachable(place.memory)
+        target = k.facts.targets[v]
+        suits = writable is None or target.memory.writable == writable
+        return pointee(v.type) in allowed and target.room >= count and suits and k.reachable(target.memory)
 
     found = [v for v in k.bases + k.param_bases if fine(v)]
     if found and (len(k.params) >= MOST_PARAMS or k.chance(0.8)):
@@ -73,16 +73,16 @@ def pointers(
     writable: bool | None = None,
     distinct: bool = False,
 ) -> Value | None:
-    """A tile of pointers that may be accessed, of this shape or any."""
+    """Find or make a tile of pointers that may be accessed, of this shape or any."""
 
     def fine(v: Value) -> bool:
-        place = k.facts.places.get(v)
-        if place is None or pointee(v.type) not in allowed or not k.reachable(place.memory):
+        target = k.facts.targets.get(v)
+        if target is None or pointee(v.type) not in allowed or not k.reachable(target.memory):
             return False
-        one = place.distinct or tile_of(v).size == 1
-        return (one or not distinct) and (writable is None or place.memory.writable == writable)
+        one = target.distinct or tile_of(v).size == 1
+        return (one or not distinct) and (writable is None or target.memory.writable == writable)
 
-    known = [v for v in k.pool[-32:] if v in k.facts.places and fine(v) and dims in (None, tile_of(v).shape)]
+    known = [v for v in k.pool[-32:] if v in k.facts.targets and fine(v) and dims in (None, tile_of(v).shape)]
     if known and k.chance(0.6):
         return k.rng.choice(known)
     if dims is None:
@@ -91,7 +91,7 @@ def pointers(
     start = base(k, allowed, size if distinct else 1, writable)
     if start is None:
         return None
-    room = k.facts.places[start].room
+    room = k.facts.targets[start].room
     if not dims and k.chance(0.3):
         return start
     element = index_element(k, room)
@@ -100,25 +100,25 @@ def pointers(
 
 
 def advance(k: Kernel, ptr: Value, by: Value) -> Value:
-    """`offset` by known integers that fit."""
+    """Emit `offset` by integers that are known to fit."""
     o = k.emit(ops.Offset(ptr=ptr, offset=by))
-    k.facts.places[o.result] = k.facts.advanced(ptr, by)
+    k.facts.targets[o.result] = k.facts.advanced(ptr, by)
     return o.result
 
 
 def offset(k: Kernel, opdef: OpDef) -> bool:
-    """From pointers that are known, or from a new buffer."""
-    known = [v for v in k.pool[-32:] if v in k.facts.places and pointee(v.type) is not F4]
+    """An `offset` of known pointers, or of a new buffer."""
+    known = [v for v in k.pool[-32:] if v in k.facts.targets and pointee(v.type) is not F4]
     if not known or k.chance(0.2):
         return pointers(k, in_memory(k.version)) is not None
     ptr = k.rng.choice(known)
-    room = k.facts.places[ptr].room
+    room = k.facts.targets[ptr].room
     advance(k, ptr, index(k, room, tile_of(ptr).shape, index_element(k, room)))
     return True
 
 
 def alloca(k: Kernel, opdef: OpDef) -> bool:
-    """Memory that is written as a whole before anything else."""
+    """An `alloca`, all of which is written immediately."""
     if not k.effects:
         return False
     element = k.rng.choice(in_memory(k.version))
@@ -128,46 +128,46 @@ def alloca(k: Kernel, opdef: OpDef) -> bool:
     pointer = Value(Tile((), Ptr(element)))
     seen = len(k.pool)
     k.emit(ops.Alloca(num_elem=count + extra, alignment=align, global_=k.chance(0.2), result=pointer))
-    k.facts.places[pointer] = Place(Memory(element, count, writable=True), count, True, align)
+    k.facts.targets[pointer] = Target(Memory(element, count, writable=True), count, True, align)
     try:
         row = spread(k, pointer, (count,))
         every = positions(k, count, (count,), index_element(k, count))
         store_to(k, advance(k, row, every), get(k, Tile((count,), element)))
     except Unwanted:
-        del k.pool[seen:]  # nothing may read what was not written
+        del k.pool[seen:]  # the memory was not written, so nothing may read it
         raise
     k.bases.append(pointer)
     return True
 
 
 def some_pointers(k: Kernel) -> Value | None:
-    """Pointers that are there, or new ones."""
+    """Find or make pointers."""
     found = pick(k, lambda t: isinstance(t, Tile) and isinstance(t.element, Ptr))
     return pointers(k, in_memory(k.version)) if found is None else found
 
 
 def pointer_to_int(k: Kernel, opdef: OpDef) -> bool:
-    """Addresses, which nobody may look at: they go back into pointers, or their difference is taken."""
+    """Addresses, which differ between runs: they are only cast back to pointers, or subtracted from each other."""
     ptr = some_pointers(k)
     if ptr is None:
         return False
     address = k.emit(ops.PtrToInt(source=ptr, result=Value(Tile(tile_of(ptr).shape, I64))), visible=False).result
-    place = k.facts.places.get(ptr)
-    if place is not None and k.chance(0.4):
+    target = k.facts.targets.get(ptr)
+    if target is not None and k.chance(0.4):
         width = stored_bytes(pointee(ptr.type))
-        if width * place.room < 1 << 31 and pointee(ptr.type) is not F4:
-            further = advance(k, ptr, index(k, place.room, tile_of(ptr).shape, index_element(k, place.room)))
+        if width * target.room < 1 << 31 and pointee(ptr.type) is not F4:
+            further = advance(k, ptr, index(k, target.room, tile_of(ptr).shape, index_element(k, target.room)))
             there = k.emit(ops.PtrToInt(source=further, result=Value(address.type)), visible=False).result
             k.emit(ops.SubI(lhs=there, rhs=address))
             return True
     back = k.emit(ops.IntToPtr(source=address, result=Value(ptr.type))).result
-    if place is not None:
-        k.facts.places[back] = place
+    if target is not None:
+        k.facts.targets[back] = target
     return True
 
 
 def int_to_pointer(k: Kernel, opdef: OpDef) -> bool:
-    """From the address of a pointer, or from integers that nobody follows."""
+    """An `int_to_ptr` of a pointer's address, or of integers; pointers made of those are never dereferenced."""
     if k.chance(0.7):
         return pointer_to_int(k, opdef)
     to = Ptr(k.rng.choice([s for s in NUMBERS if s.since <= k.version]))
@@ -177,7 +177,7 @@ def int_to_pointer(k: Kernel, opdef: OpDef) -> bool:
 
 
 def recast(k: Kernel, opdef: OpDef) -> bool:
-    """`ptr_to_ptr`: of the memory's own width mostly, so that it can still be used."""
+    """A `ptr_to_ptr`, mostly to a type of the same width, so that the result can be dereferenced."""
     ptr = some_pointers(k)
     if ptr is None:
         return False
@@ -185,9 +185,9 @@ def recast(k: Kernel, opdef: OpDef) -> bool:
     same = [s for s in every if stored_bytes(s) == stored_bytes(pointee(ptr.type)) and s not in (I1, F4)]
     to = k.rng.choice(same if same and k.chance(0.7) else every)
     result = k.emit(ops.PtrToPtr(source=ptr, result=Value(Tile(tile_of(ptr).shape, Ptr(to))))).result
-    place = k.facts.recast(ptr, to)
-    if place is not None:
-        k.facts.places[result] = place
+    target = k.facts.recast(ptr, to)
+    if target is not None:
+        k.facts.targets[result] = target
         if not tile_of(result).shape:
             k.bases.append(result)
     return True
@@ -197,11 +197,11 @@ def recast(k: Kernel, opdef: OpDef) -> bool:
 
 
 def load_ptr(k: Kernel, opdef: OpDef) -> bool:
-    """A load; what a mask leaves undefined is replaced at once."""
+    """A load; elements that a mask leaves undefined are replaced immediately."""
     ptr = pointers(k, in_memory(k.version))
     if ptr is None:
         return False
-    memory = k.facts.places[ptr].memory
+    memory = k.facts.targets[ptr].memory
     t = Tile(tile_of(ptr).shape, pointee(ptr.type))
     mask = get(k, Tile(t.shape, I1)) if k.chance(0.4) else None
     padding = get(k, t) if mask is not None and k.chance(0.6) else None
@@ -216,7 +216,7 @@ def load_ptr(k: Kernel, opdef: OpDef) -> bool:
 
 
 def store_to(k: Kernel, ptr: Value, value: Value, mask: Value | None = None) -> None:
-    """A store in its place among all that happens."""
+    """Emit a store, ordered after everything so far."""
     opdef = ops.StorePtrTko.opdef
     token = k.settle()
     o = ops.StorePtrTko(destination=ptr, value=value, mask=mask, token=token, **ordering(k, opdef))
@@ -226,7 +226,7 @@ def store_to(k: Kernel, ptr: Value, value: Value, mask: Value | None = None) -> 
 
 
 def store_ptr(k: Kernel, opdef: OpDef) -> bool:
-    """A store to distinct addresses of one value that is there."""
+    """A store of a visible value to distinct addresses."""
     if not k.effects:
         return False
     allowed = in_memory(k.version)
@@ -246,18 +246,18 @@ def store_ptr(k: Kernel, opdef: OpDef) -> bool:
 
 
 def summed(k: Kernel) -> list[Scalar]:
-    """The element types that an atomic can add to."""
+    """List the element types that an atomic can add to."""
     return [*WORDS, F16] + [BF16] * k.can(Feature.BF16_ATOMICS)
 
 
 def modes(element: Scalar) -> list[AtomicRMWMode]:
-    """What an atomic can do with an element type."""
+    """List the modes in which an atomic works on an element type."""
     special = {AtomicRMWMode.ADDF: element.is_float, AtomicRMWMode.XCHG: element in WORDS}
     return [m for m in AtomicRMWMode if special.get(m, element.is_int)]
 
 
 def atomic(k: Kernel, opdef: OpDef) -> bool:
-    """`atomic_rmw_tko` and `atomic_cas_tko`: of distinct addresses, so that the old values are known."""
+    """`atomic_rmw_tko` or `atomic_cas_tko` on distinct addresses, so that the results are deterministic."""
     if not k.effects:
         return False
     swap = opdef.cls is ops.AtomicCASTko
@@ -278,7 +278,7 @@ def atomic(k: Kernel, opdef: OpDef) -> bool:
     k.emit(o, visible=mask is None)
     k.wrote(o.result_token)
     if mask is not None:
-        # What is left out gives nothing that is defined.
+        # Masked elements have no defined result.
         k.emit(ops.Select(cond=mask, val_if_true=o.result, val_if_false=get(k, t)))
     return True
 
@@ -295,7 +295,7 @@ def make_token(k: Kernel, opdef: OpDef) -> bool:
 
 
 def join_tokens(k: Kernel, opdef: OpDef) -> bool:
-    """All that is pending, and a new token where that is not enough."""
+    """A join of all pending tokens, and of new ones if there are fewer than two."""
     if k.effects:
         while len(k.pending) + (k.token is not None) < 2:
             k.pending.append(k.emit(ops.MakeToken()).result)
@@ -304,7 +304,7 @@ def join_tokens(k: Kernel, opdef: OpDef) -> bool:
 
 
 def ordered(k: Kernel, opdef: OpDef) -> bool:
-    """An operation that only takes its place in the order of things, with a token where it needs one."""
+    """An operation that only takes part in the order of memory, with a token if it needs one."""
     if not k.effects:
         return False
     needed = opdef.field("token").arity == "one"
@@ -314,7 +314,7 @@ def ordered(k: Kernel, opdef: OpDef) -> bool:
 
 
 def stored(k: Kernel, value: Value) -> bool:
-    """Store a value where it can be seen from outside."""
+    """Store a value in a buffer, where it is observable; return False if it cannot be stored."""
     t = tile_of(value)
     if not isinstance(t.element, Scalar) or t.element is F4 or t.element.text == "i4" or t.size > LARGEST:
         return False

@@ -1,4 +1,4 @@
-"""Makers of assumptions, assertions and prints: what is claimed holds."""
+"""Makers of assumptions, assertions and prints; all that they claim holds."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MOST_DIVISOR = 1 << 62
 
 
 def assertion(k: Kernel, opdef: OpDef) -> bool:
-    """A condition that holds."""
+    """An assertion that holds."""
     k.emit(ops.Assert(condition=true_tile(k), message=draw.text(k.rng)))
     return True
 
 
 def true_tile(k: Kernel) -> Value:
-    """A tile of true: a value equals itself, lies in its range, or is true or anything."""
+    """Make a tile that is always true: `x == x`, a range check that holds, or `x or true`."""
     x = pick(k, IntTile.ok)
     if x is None:
         return constant(k, Tile((), I1), 1)
@@ -52,7 +52,7 @@ def _compare(k: Kernel, predicate: ComparisonPredicate, a: Value, b: Value) -> V
 
 
 def assume(k: Kernel, opdef: OpDef) -> bool:
-    """A predicate that holds, of integers, pointers or a tensor."""
+    """An `assume` of integers, pointers or a tensor that holds; sometimes the same one twice."""
     if k.tensors and k.chance(0.1):
         _assume_tensor(k)
         return True
@@ -77,18 +77,18 @@ def assume(k: Kernel, opdef: OpDef) -> bool:
 
 
 def _assume_tensor(k: Kernel) -> None:
-    """The base address of a tensor is aligned."""
+    """Emit an assumption that the base address of a tensor is aligned."""
     tensor = k.rng.choice(k.tensors)
-    k.emit(ops.Assume(value=tensor.value, predicate=DivBy(_power(k, tensor.place.align))))
+    k.emit(ops.Assume(value=tensor.value, predicate=DivBy(_power(k, tensor.target.align))))
 
 
 def _power(k: Kernel, most: int) -> int:
-    """A power of two up to the largest one that divides."""
+    """Draw a power of two up to `most`, which is one, too."""
     return 1 << k.rng.randrange(most.bit_length())
 
 
 def _bounds(k: Kernel, value: Value) -> Bounded:
-    """The range that is known, or a wider one; either end may be open."""
+    """Return the known range or a wider one; either end may be open."""
     (lo, hi), (low, high) = k.facts.range(value), signed_limits(scalar_of(value.type))
     lb = k.rng.choice((lo, max(low, lo - 7), None))
     ub = k.rng.choice((hi, min(high, hi + 7), None))
@@ -96,11 +96,11 @@ def _bounds(k: Kernel, value: Value) -> Bounded:
 
 
 def _divisible(k: Kernel, value: Value) -> tuple[Value, DivBy]:
-    """Aligned pointers, a known number, integers whose lower bits are cleared, or consecutive ones."""
+    """Find or make a value that is divisible: aligned pointers, a known number, cleared low bits, or an `iota`."""
     t = tile_of(value)
     if isinstance(t.element, Ptr):
-        place = k.facts.places.get(value)
-        return value, DivBy(_power(k, place.align if place else 1))
+        target = k.facts.targets.get(value)
+        return value, DivBy(_power(k, target.align if target else 1))
     lo, hi = k.facts.range(value)
     if lo == hi:
         return value, DivBy(_power(k, min(lo & -lo, MOST_DIVISOR) if lo else MOST_DIVISOR))
@@ -120,7 +120,7 @@ def _divisible(k: Kernel, value: Value) -> tuple[Value, DivBy]:
 
 
 def print_values(k: Kernel, opdef: OpDef) -> bool:
-    """A text with a format for each value. Addresses differ from run to run and are not printed."""
+    """A string with a format for each value. Addresses are not printed, because they differ between runs."""
     args: list[Value] = []
     pieces = [draw.text(k.rng)]
     for _ in range(k.rng.choice((0, 1, 1, 2, 3))):

@@ -1,4 +1,4 @@
-"""A module from a seed: entries, globals, and which operations are chosen how often."""
+"""A random module from a seed: its entries and globals, and the choice of operations by weight."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def smith_with_contract(
         unit.allow = allow
     count = rng.choice((1, 1, 1, 2, 2, 3)) if size >= 20 else 1
     made = [entry(unit, size // count) for _ in range(count)]
-    # Bytecode keeps no order between globals and entries; readers put the globals first.
+    # Bytecode does not store the order of globals and entries; readers put the globals first.
     module = ops.Module(body=Block([], [*unit.globals, *(o for o, _ in made)]))
     if ops.Module.opdef.field("producer").since <= version and rng.random() < 0.3:
-        # Text shows it as a line of its own, so one with line breaks would not come back.
+        # In text it is a single line, so line breaks would be lost.
         module.producer = " ".join(draw.text(rng).splitlines()) or None
     return module, Contract(tuple(launch for _, launch in made))
 
@@ -72,7 +72,7 @@ def smith_with_contract(
 
 
 def chooser(rng: Random, version: Version, mix: Mapping[str, float] | None) -> Callable[[], tuple[Maker, OpDef]]:
-    """A function that draws an operation by weight."""
+    """Return a function that draws an operation by weight."""
     known = choices(version)
     sums = list(accumulate(weights([d for _, d in known], mix, version)))
     if not sums[-1] > 0:
@@ -85,7 +85,7 @@ def chooser(rng: Random, version: Version, mix: Mapping[str, float] | None) -> C
 
 
 def weights(known: list[OpDef], mix: Mapping[str, float] | None, version: Version) -> list[float]:
-    """The weight of each operation. A chapter's is shared by those of its operations that have none of their own."""
+    """Return the weight of each operation. Operations without their own share the weight of their chapter."""
     if mix is None:
         return [WEIGHTS.get(d.cls, 1.0) for d in known]
     own = {BY_NAME[name].mnemonic: weight for name, weight in mix.items() if name in BY_NAME}
@@ -94,11 +94,11 @@ def weights(known: list[OpDef], mix: Mapping[str, float] | None, version: Versio
     for name, weight in mix.items():
         if name.lower() not in chapters and not any(BY_NAME.get(name) is d for d in known):
             raise TileError(
-                f"mix: '{name}' is no chapter and no operation inside an entry at {version}",
+                f"mix: '{name}' is neither a chapter nor an operation inside an entry at {version}",
                 notes=(f"chapters: {', '.join(sorted(chapters.values()))}",),
             )
         if not 0 <= weight < float("inf"):
-            raise TileError(f"mix: the weight of '{name}' must be a number that is not negative, got {weight}")
+            raise TileError(f"mix: the weight of '{name}' must be finite and not negative, got {weight}")
     sharing = {group: sum(d.group == group and d.mnemonic not in own for d in known) for group in total}
     return [own.get(d.mnemonic, total.get(d.group, 0.0) / max(1, sharing.get(d.group, 1))) for d in known]
 
@@ -107,7 +107,7 @@ def weights(known: list[OpDef], mix: Mapping[str, float] | None, version: Versio
 
 
 def entry(unit: Unit, size: int) -> tuple[ops.Entry, Launch]:
-    """A kernel of about `size` operations, and how to launch it."""
+    """Make a kernel of about `size` operations, and say how to launch it."""
     rng = unit.rng
     name = draw.symbol(rng, unit.symbols)
     debug = Debug(rng, name) if rng.random() < 0.3 else None
@@ -125,7 +125,7 @@ def entry(unit: Unit, size: int) -> tuple[ops.Entry, Launch]:
 
 
 def finish(k: Kernel, size: int) -> None:
-    """Use what nothing uses yet: values of one type are combined, and the last ones stored."""
+    """Use values that are unused so far: combine those of one type, and store the last ones."""
     goal = k.count + size
     while k.count < goal:
         left = [v for v in k.pool[-RECENT:] if v in k.unused]

@@ -24,7 +24,7 @@ SIGNED, UNSIGNED = Signedness.SIGNED, Signedness.UNSIGNED
 
 
 def some_tile(k: Kernel, ranks: range) -> Value:
-    """A tile of any element, of one of these ranks; made flat or cubic where none is visible."""
+    """Find or make a tile of any element type, of one of these ranks."""
     found = pick(k, lambda t: isinstance(t, Tile) and t.rank in ranks) if k.chance(0.9) else None
     if found is not None:
         return found
@@ -40,7 +40,7 @@ def fresh_constant(k: Kernel, opdef: OpDef) -> bool:
 
 
 def iota(k: Kernel, opdef: OpDef) -> bool:
-    """As many numbers as the type can count."""
+    """An `iota` with as many elements as the type can count."""
     element = k.rng.choice(elements(IntTile, k.version))
     size = 1 << k.rng.randrange(min(element.bits, 9) + 1)
     k.emit(ops.Iota(result=Value(Tile((size,), element))))
@@ -48,7 +48,7 @@ def iota(k: Kernel, opdef: OpDef) -> bool:
 
 
 def block_id(k: Kernel, opdef: OpDef) -> bool:
-    """The position in the grid."""
+    """The position of the tile block in the grid."""
     o = k.emit(ops.GetTileBlockId())
     for value, size in zip(o.results, k.grid):
         k.facts.know(value, 0, size - 1)
@@ -64,7 +64,7 @@ def grid_size(k: Kernel, opdef: OpDef) -> bool:
 
 
 def address_of_global(k: Kernel, opdef: OpDef) -> bool:
-    """Of one that is there, or a new one."""
+    """The address of an existing global, or of a new one."""
     if not k.unit.globals or (len(k.unit.globals) < 4 and k.chance(0.3)):
         new_global(k)
     target = k.rng.choice(k.unit.globals)
@@ -77,7 +77,7 @@ def address_of_global(k: Kernel, opdef: OpDef) -> bool:
 
 
 def broadcast(k: Kernel, opdef: OpDef) -> bool:
-    """Dimensions of one become longer."""
+    """A broadcast of dimensions of size one."""
     value = pick(k, lambda t: isinstance(t, Tile) and 1 in t.shape)
     if value is None:
         value = pick(k, lambda t: isinstance(t, Tile) and not t.shape)
@@ -91,7 +91,7 @@ def broadcast(k: Kernel, opdef: OpDef) -> bool:
 
 
 def reshape(k: Kernel, opdef: OpDef) -> bool:
-    """The same number of elements in other dimensions."""
+    """A reshape to any other dimensions."""
     value = some_tile(k, range(4))
     t = tile_of(value)
     powers = [0] * k.rng.randrange(1 if t.size > 1 else 0, 5)
@@ -102,7 +102,7 @@ def reshape(k: Kernel, opdef: OpDef) -> bool:
 
 
 def permute(k: Kernel, opdef: OpDef) -> bool:
-    """Any order of two or more dimensions."""
+    """A permutation of two or more dimensions."""
     value = some_tile(k, range(2, 5))
     order = list(range(tile_of(value).rank))
     k.rng.shuffle(order)
@@ -111,7 +111,7 @@ def permute(k: Kernel, opdef: OpDef) -> bool:
 
 
 def cat(k: Kernel, opdef: OpDef) -> bool:
-    """Two tiles of one type: only equal dimensions add up to a power of two."""
+    """A `cat` of two tiles of one type: only equal dimensions add up to a power of two."""
     lhs = some_tile(k, range(1, 5))
     t = tile_of(lhs)
     dim = k.rng.randrange(t.rank)
@@ -123,7 +123,7 @@ def cat(k: Kernel, opdef: OpDef) -> bool:
 
 
 def part_of(k: Kernel, t: Tile) -> tuple[Tile, tuple[Value, ...]] | None:
-    """The type of a smaller tile, and indices of one in the grid of them."""
+    """Choose the type of a smaller tile that divides the tile, and the indices of one."""
     counts = [1 << k.rng.randrange(n.bit_length()) for n in t.shape]
     dims = tuple(n // count for n, count in zip(t.shape, counts))
     if isinstance(t.element, Scalar) and not fits(dims, t.element):
@@ -132,7 +132,7 @@ def part_of(k: Kernel, t: Tile) -> tuple[Tile, tuple[Value, ...]] | None:
 
 
 def extract(k: Kernel, opdef: OpDef) -> bool:
-    """A part that exists."""
+    """An `extract` with indices in bounds."""
     value = some_tile(k, range(4))
     part = part_of(k, tile_of(value))
     if part is not None:
@@ -141,7 +141,7 @@ def extract(k: Kernel, opdef: OpDef) -> bool:
 
 
 def insert(k: Kernel, opdef: OpDef) -> bool:
-    """A part that exists is replaced."""
+    """An `insert` with indices in bounds."""
     value = some_tile(k, range(4))
     part = part_of(k, tile_of(value))
     if part is not None:
@@ -154,7 +154,7 @@ def packed_bits(element: Scalar) -> int:
 
 
 def pack(k: Kernel, opdef: OpDef) -> bool:
-    """Narrow or wide elements that fill whole bytes."""
+    """A `pack` of elements that fill whole bytes."""
     kinds = [s for s in elements(NumberTile4, k.version) if s.bits != 8]
     value = pick(k, lambda t: isinstance(t, Tile) and t.element in kinds) if k.chance(0.7) else None
     element = k.rng.choice(kinds) if value is None else scalar_of(value.type)
@@ -168,7 +168,7 @@ def pack(k: Kernel, opdef: OpDef) -> bool:
 
 
 def unpack(k: Kernel, opdef: OpDef) -> bool:
-    """Bytes that are filled by whole elements."""
+    """An `unpack` of bytes to whole elements."""
     value = pick(k, lambda t: isinstance(t, Tile) and t.element is I8)
     size = tile_of(value).size if value is not None and k.chance(0.7) else 1 << k.rng.randrange(3, 7)
     kinds = [s for s in elements(NumberTile4, k.version) if s.bits != 8 and 8 * size % packed_bits(s) == 0]
@@ -183,11 +183,11 @@ def unpack(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- reductions and scans
 
 Combine = Callable[[Value, Value], Any]
-"""Makes the operation that combines two elements."""
+"""Creates the operation that combines two elements."""
 
 
 def _integer_sums(element: Scalar) -> list[tuple[int, Combine]]:
-    """For each way to combine integers, the bits that change nothing, and how."""
+    """List the ways to combine integers: the bits of the identity, and the operation."""
     ones = (1 << element.bits) - 1
     top = ones >> 1
     return [
@@ -221,7 +221,7 @@ def identity(element: Scalar, bits: int) -> Attr:
 
 
 def aggregate(k: Kernel, opdef: OpDef) -> bool:
-    """`reduce` or `scan` of one to three tiles with an operation that does not care about order."""
+    """A `reduce` or `scan` of one to three tiles, with operations whose order does not matter."""
     value = pick(k, lambda t: _has_sums(t) and t.rank > 0) if k.chance(0.85) else None
     if value is None:
         dims = draw.shape(k.rng, rank=k.rng.randrange(1, 4))
@@ -248,12 +248,12 @@ def aggregate(k: Kernel, opdef: OpDef) -> bool:
 
 
 def _has_sums(t: Type) -> TypeGuard[Tile]:
-    """Whether there is an order-free way to combine the elements."""
+    """Whether the elements can be combined in any order."""
     return IntTile.ok(t) or BaseFloatTile.ok(t)
 
 
 def _extremum(k: Kernel, opdef: OpDef, value: Value) -> bool:
-    """The largest element and its position; of equal ones the first."""
+    """Emit a search for the largest element and its position; of equal ones, the first."""
     t = tile_of(value)
     element = scalar_of(t)
     places = get(k, Tile(t.shape, I32))
@@ -284,7 +284,7 @@ def _emit(
 ) -> None:
     if k.debug is not None:
         for o in body:
-            o.loc = k.debug.place()
+            o.loc = k.debug.location()
     k.count += len(body)
     more = {"reverse": k.chance(0.4)} if opdef.cls is ops.Scan else {}
     dim = k.rng.randrange(tile_of(inputs[0]).rank)

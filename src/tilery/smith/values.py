@@ -1,4 +1,4 @@
-"""Values where an operation needs them: found among the visible ones, or made on the spot."""
+"""Operands: found among the visible values, or made when they are needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FULL_CONSTANT = 64
 """Larger constants are splats."""
 
 RECENT = 200
-"""So many values back a visible one is looked for: the time per operation does not grow with the module."""
+"""How far back to search for a visible value, so that the time per operation does not grow with the module."""
 
 
 def tile_of(value: Value) -> Tile:
@@ -31,7 +31,7 @@ def tile_of(value: Value) -> Tile:
 
 
 def scalar_of(t: Type) -> Scalar:
-    """The element type of a tile of numbers."""
+    """Return the element type of a tile of numbers."""
     assert isinstance(t, Tile) and isinstance(t.element, Scalar)
     return t.element
 
@@ -43,7 +43,7 @@ def fits(shape: tuple[int, ...], element: Scalar) -> bool:
 
 @lru_cache(maxsize=1024)
 def elements(kind: Constraint, version: Version) -> tuple[Scalar, ...]:
-    """The numbers of which a tile may satisfy a constraint."""
+    """List the element types of which some tile satisfies a constraint."""
     known = [s for s in SCALARS.values() if s.since <= version]
     return tuple(s for s in known if kind.ok(Tile((2,), s)) or (not s.is_packed and kind.ok(Tile((), s))))
 
@@ -52,20 +52,20 @@ def elements(kind: Constraint, version: Version) -> tuple[Scalar, ...]:
 
 
 def among(k: Kernel, found: list[Value]) -> Value:
-    """One of these: rather one that nothing uses yet, rather a recent one."""
+    """Choose one of these, preferably one that is unused, preferably a recent one."""
     if k.chance(0.75):
         found = [v for v in found if v in k.unused] or found
     return found[-1 - int(k.rng.random() ** 2 * len(found))]
 
 
 def pick(k: Kernel, ok: Callable[[Type], bool]) -> Value | None:
-    """A visible tile, if there is one of such a type."""
+    """Find a visible tile of such a type."""
     found = [v for v in k.pool[-24:] if ok(v.type)] or [v for v in k.pool[-RECENT:] if ok(v.type)]
     return among(k, found) if found else None
 
 
 def get(k: Kernel, t: Tile) -> Value:
-    """A tile of this type."""
+    """Find or make a tile of this type."""
     found = [v for v in k.pool[-RECENT:] if v.type is t]
     if found and k.chance(0.9):
         return among(k, found)
@@ -73,7 +73,7 @@ def get(k: Kernel, t: Tile) -> Value:
 
 
 def shape(k: Kernel, limit: int = draw.USUAL) -> tuple[int, ...]:
-    """The shape of a visible tile, or another one."""
+    """Choose the shape of a visible tile, or a random one."""
     if k.pool and k.chance(0.6):
         seen = tile_of(k.pool[-1 - k.rng.randrange(min(16, len(k.pool)))])
         if seen.size <= limit:
@@ -82,7 +82,7 @@ def shape(k: Kernel, limit: int = draw.USUAL) -> tuple[int, ...]:
 
 
 def any_of(k: Kernel, kind: Constraint) -> Value:
-    """A tile that satisfies a constraint."""
+    """Find or make a tile that satisfies a constraint."""
     found = pick(k, kind.ok) if k.chance(0.9) else None
     return make(k, any_type(k, kind)) if found is None else found
 
@@ -97,7 +97,7 @@ def any_type(k: Kernel, kind: Constraint) -> Tile:
 
 
 def shaped(k: Kernel, dims: tuple[int, ...], kind: Constraint) -> Value | None:
-    """A tile of this shape that satisfies a constraint."""
+    """Find or make a tile of this shape that satisfies a constraint."""
     found = pick(k, lambda t: isinstance(t, Tile) and t.shape == dims and kind.ok(t))
     if found is not None and k.chance(0.85):
         return found
@@ -109,7 +109,7 @@ def shaped(k: Kernel, dims: tuple[int, ...], kind: Constraint) -> Value | None:
 
 
 def make(k: Kernel, t: Tile) -> Value:
-    """A new tile of this type: from a visible one where that is easy, else a constant."""
+    """Make a tile of this type: by one operation from a visible tile, or as a constant."""
     element = t.element
     if isinstance(element, Ptr):
         return _pointers(k, t)
@@ -129,7 +129,7 @@ def make(k: Kernel, t: Tile) -> Value:
 
 
 def constant(k: Kernel, t: Tile, *given: int) -> Value:
-    """A constant of these bits (one is a splat), or of random ones."""
+    """Emit a constant of these bits (one is a splat), or of random bits."""
     element = scalar_of(t)
     if given:
         numbers = list(given)
@@ -141,7 +141,7 @@ def constant(k: Kernel, t: Tile, *given: int) -> Value:
 
 
 def number(k: Kernel, t: Tile, value: int) -> Value:
-    """A tile of integers that all have this value."""
+    """Find or make a tile of integers that all have this value."""
     known = [v for v in k.pool[-RECENT:] if v.type is t and k.facts.range(v) == (value, value)]
     if known and k.chance(0.85):
         return k.rng.choice(known)
@@ -153,7 +153,7 @@ def number(k: Kernel, t: Tile, value: int) -> Value:
 
 
 def reshaped(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
-    """The same elements in this shape."""
+    """Emit a reshape to this shape, if one is needed."""
     old = tile_of(value)
     if old.shape == dims:
         return value
@@ -161,7 +161,7 @@ def reshaped(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
 
 
 def spread(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
-    """A scalar, repeated."""
+    """Emit a broadcast of a scalar to this shape."""
     ones = reshaped(k, value, (1,) * len(dims))
     if tile_of(ones).shape == dims:
         return ones
@@ -190,14 +190,14 @@ def _other_element(k: Kernel, t: Tile) -> Value | None:
 
 
 def _pointers(k: Kernel, t: Tile) -> Value:
-    """Pointers to any memory of that element."""
+    """Find or make pointers to any memory of that element type."""
     assert isinstance(t.element, Ptr)
     one = Tile((), t.element)
     bases = [v for v in k.bases + k.param_bases if v.type is one]
     if bases:
         base = k.rng.choice(bases)
     else:
-        # A cast keeps the pointer's kind, which a parameter draws at random.
+        # The cast sets the pointer's kind, which is random for a parameter.
         pointee = t.element.pointee
         base = k.emit(ops.PtrToPtr(source=k.buffer(pointee, 64, writable=False), result=Value(one))).result
     return spread(k, base, t.shape)
@@ -213,7 +213,7 @@ def negated(k: Kernel, value: Value) -> Value:
 
 
 def convert(k: Kernel, value: Value, to: Scalar) -> Value | None:
-    """The numbers as another type; None where that takes more than one operation."""
+    """Emit a conversion to another type; return None if it takes more than one operation."""
     old = tile_of(value)
     source, result = old.element, Value(Tile(old.shape, to)) if fits(old.shape, to) else None
     if result is None or not isinstance(source, Scalar) or source is to:
@@ -242,7 +242,7 @@ def convert(k: Kernel, value: Value, to: Scalar) -> Value | None:
 
 
 def clamped(k: Kernel, value: Value, low: int, high: int) -> Value:
-    """Floats between two numbers; NaN becomes the lower one."""
+    """Clamp floats to a range; NaN becomes the lower limit."""
     t = tile_of(value)
     bits = [draw.float_bits(scalar_of(t), Fraction(n)) for n in (low, high)]
     raised = k.emit(ops.MaxF(lhs=value, rhs=constant(k, t, bits[0]))).result
@@ -253,7 +253,7 @@ def clamped(k: Kernel, value: Value, low: int, high: int) -> Value:
 
 
 def index(k: Kernel, limit: int, dims: tuple[int, ...] = (), element: Scalar = I32) -> Value:
-    """Integers from 0 to `limit - 1`."""
+    """Find or make integers from 0 to `limit - 1`."""
     t = Tile(dims, element)
     known = [v for v in k.pool[-32:] if v.type is t and k.facts.within(v, 0, limit - 1)]
     if known and k.chance(0.6):
@@ -261,7 +261,7 @@ def index(k: Kernel, limit: int, dims: tuple[int, ...] = (), element: Scalar = I
     if not dims and k.chance(0.5):
         return number(k, t, k.rng.randrange(limit))
     if k.chance(0.5):
-        # The largest power of two that fits is a mask.
+        # Mask with the largest power of two that fits, less one.
         mask = number(k, t, (1 << limit.bit_length() - 1) - 1)
         return k.emit(ops.AndI(lhs=get(k, t), rhs=mask)).result
     lot = number(k, t, limit)
@@ -271,7 +271,7 @@ def index(k: Kernel, limit: int, dims: tuple[int, ...] = (), element: Scalar = I
 
 
 def positions(k: Kernel, limit: int, dims: tuple[int, ...], element: Scalar = I32) -> Value:
-    """Different integers from 0 to `limit - 1`."""
+    """Make distinct integers from 0 to `limit - 1`."""
     size = Tile(dims, element).size
     assert size <= limit
     row = k.emit(ops.Iota(result=Value(Tile((size,), element)))).result
@@ -286,7 +286,7 @@ def positions(k: Kernel, limit: int, dims: tuple[int, ...], element: Scalar = I3
 
 
 def index_element(k: Kernel, limit: int) -> Scalar:
-    """An integer type that holds indices below this limit, and the limit itself."""
+    """Choose an integer type that can represent this limit."""
     return k.rng.choice(
         [s for s in map(SCALARS.__getitem__, ("i8", "i16", "i32", "i64")) if limit <= signed_limits(s).hi]
     )

@@ -1,4 +1,4 @@
-"""Makers of views and of accesses through them: indices in the index space, and no element that is not defined."""
+"""Makers of views and of accesses through them: all indices are in the index space, all elements defined."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_tensor(k: Kernel, opdef: OpDef) -> bool:
 
 
 def tensor(k: Kernel, element: Scalar | None = None, writable: bool | None = None) -> Tensor | None:
-    """A new tensor: rows of rows, perhaps with gaps, perhaps transposed."""
+    """Make a tensor: dense, with gaps, or transposed."""
     shape = [k.rng.choice((1, 2, 4, 8, 8, 16, 16, 32, 5, 12)) for _ in range(k.rng.choice((1, 1, 2, 2, 2, 3)))]
     while _product(shape) > LARGEST:
         shape[shape.index(max(shape))] //= 2
@@ -63,7 +63,7 @@ def tensor(k: Kernel, element: Scalar | None = None, writable: bool | None = Non
 
 
 def layout(shape: Sequence[int], order: Sequence[int], gaps: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """Strides without overlap for dimensions in this order, outermost first, and how many elements they span."""
+    """Compute strides without overlap for dimensions in this order, outermost first, and the elements they span."""
     strides, extent = [1] * len(shape), 1
     for dim in reversed(order):
         strides[dim] = extent
@@ -79,7 +79,7 @@ def _product(numbers: Sequence[int]) -> int:
 
 
 def _view_tensor(k: Kernel, start: Value, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-    """The tensor at this address; some sizes and strides are left open and given as values."""
+    """Emit a view of the tensor at this address; some sizes and strides are dynamic."""
     pointer = tile_of(start).element
     assert isinstance(pointer, Ptr)
     width = Tile((), index_element(k, max(*shape, *strides)))
@@ -91,19 +91,19 @@ def _view_tensor(k: Kernel, start: Value, shape: tuple[int, ...], strides: tuple
     known_strides = [DYNAMIC if given else n for n, given in zip(strides, open_strides)]
     t = TensorView(pointer.pointee, known_shape, known_strides, pointer.ptr_attr)
     o = k.emit(ops.MakeTensorView(base=start, dynamicShape=sizes, dynamicStrides=steps, result=Value(t)))
-    made = Tensor(o.result, k.facts.places[start], shape, strides)
+    made = Tensor(o.result, k.facts.targets[start], shape, strides)
     k.tensors.append(made)
     return made
 
 
 def a_tensor(k: Kernel, element: Scalar | None, writable: bool | None) -> Tensor | None:
-    """A visible tensor, or a new one."""
+    """Find or make a tensor."""
     found = [
         t
         for t in k.tensors
         if (element is None or t.value.type.element is element)  # type: ignore[attr-defined]  # it is a tensor view
-        and (writable is None or t.place.memory.writable == writable)
-        and k.reachable(t.place.memory)
+        and (writable is None or t.target.memory.writable == writable)
+        and k.reachable(t.target.memory)
     ]
     if found and k.chance(0.8):
         return found[-1 - k.rng.randrange(min(3, len(found)))]
@@ -129,7 +129,7 @@ def _sizes(k: Kernel, opdef: OpDef, source: Value, sizes: tuple[int, ...]) -> No
 
 
 def paddings(element: Scalar) -> list[PaddingValue]:
-    """What a load outside a tensor may give: values that the type has."""
+    """List the padding values that an element type can represent."""
     if element.is_int:
         return [PaddingValue.ZERO]
     form = element.format
@@ -177,24 +177,24 @@ def _view(k: Kernel, opdef: OpDef, of: Tensor, tile: tuple[int, ...] | None = No
 
 
 def grid_of(t: TileView) -> list[tuple[int, int, int]]:
-    """For each dimension of the tiles: the tensor's dimension, the size of a tile, and the step to the next one."""
+    """Return for each dimension of the tiles the tensor's dimension, the tile's size, and the step to the next tile."""
     assert isinstance(t, (PartitionView, StridedView))
     steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
     return list(zip(t.dim_map, t.tile_shape, steps))
 
 
 def space(view: View) -> list[int]:
-    """How many tiles a view has along each dimension of its index; along a sparse one, how many positions."""
+    """Count the tiles of a view along each dimension of its index; along a sparse one, the positions."""
     t, sizes = kind_of(view), view.tensor.shape
     if isinstance(t, GatherScatterView):
-        # Along the others only the first tile is used.
+        # Along the other dimensions, only the first tile is used.
         return [n if dim == t.sparse_dim else 1 for dim, n in enumerate(sizes)]
     assert isinstance(t, (PartitionView, StridedView))
     return [-(-sizes[dim] // step) for dim, _, step in grid_of(t)]
 
 
 def whole(view: View) -> list[int]:
-    """How many of the first tiles along each dimension lie entirely inside the tensor."""
+    """Count the leading tiles along each dimension that lie entirely inside the tensor."""
     t, sizes = kind_of(view), view.tensor.shape
     if isinstance(t, GatherScatterView):
         return [n if dim == t.sparse_dim else int(n >= t.tile_shape[dim]) for dim, n in enumerate(sizes)]
@@ -214,10 +214,10 @@ def space_shape(k: Kernel, opdef: OpDef) -> bool:
 def a_view(
     k: Kernel, element: Scalar | None, writable: bool | None, tile: tuple[int, ...] | None = None, grid: bool = False
 ) -> View | None:
-    """A visible view, or a new one; `grid` wants one that takes indices alone, without padding."""
+    """Find or make a view; with `grid`, one that takes plain indices and has no padding."""
 
     def fine(view: View) -> bool:
-        t, memory = kind_of(view), view.tensor.place.memory
+        t, memory = kind_of(view), view.tensor.target.memory
         if grid and (isinstance(t, GatherScatterView) or t.padding_value is not None):
             return False
         suits = (element is None or t.tensor_view.element is element) and (tile is None or t.tile_shape == tile)
@@ -235,7 +235,7 @@ def a_view(
 
 
 def tensor_for(k: Kernel, element: Scalar | None, tile: tuple[int, ...]) -> Tensor | None:
-    """A writable tensor of as many dimensions as a tile, and not smaller."""
+    """Find or make a writable tensor with the rank of a tile that is at least as large."""
     shape = tuple(n * k.rng.choice((1, 1, 2)) for n in tile)
     strides, extent = layout(shape, range(len(tile)), [0] * len(tile))
     start = base(k, [element] if element is not None else in_memory(k.version), extent, True)
@@ -246,7 +246,7 @@ def tensor_for(k: Kernel, element: Scalar | None, tile: tuple[int, ...]) -> Tens
 
 
 def indices(k: Kernel, view: View, counts: list[int], distinct: bool = False) -> tuple[Value, ...] | None:
-    """Where to access a view: below these counts, in one type."""
+    """Make indices for an access to a view, below these counts and of one type."""
     t = kind_of(view)
     sparse = t.sparse_dim if isinstance(t, GatherScatterView) else None
     if 0 in counts or (distinct and sparse is not None and counts[sparse] < t.tile_shape[sparse]):
@@ -264,7 +264,7 @@ def indices(k: Kernel, view: View, counts: list[int], distinct: bool = False) ->
 
 
 def inbounds(k: Kernel, o: Any, view: View) -> None:
-    """Promise that dimensions are in bounds, where they are."""
+    """Add `inbounds` promises that hold."""
     if k.has(o.__class__, "inbounds"):
         fits = [k.facts.within(at, 0, count - 1) for at, count in zip(o.index, whole(view))]
         o.inbounds = tuple(fine and k.chance(0.5) for fine in fits)
@@ -276,11 +276,11 @@ def hinted(k: Kernel, o: Any) -> None:
 
 
 def load_view(k: Kernel, opdef: OpDef) -> bool:
-    """A load; without padding only of tiles inside the tensor."""
+    """A load; a view without padding only loads tiles inside the tensor."""
     view = a_view(k, None, None)
     if view is None:
         return False
-    memory = view.tensor.place.memory
+    memory = view.tensor.target.memory
     at = indices(k, view, whole(view) if kind_of(view).padding_value is None else space(view))
     if at is None:
         return False
@@ -292,10 +292,10 @@ def load_view(k: Kernel, opdef: OpDef) -> bool:
 
 
 def store_view(k: Kernel, opdef: OpDef) -> bool:
-    """A store of a tile that is there, or through a view that is there."""
+    """A store of a visible tile, or through a visible view."""
     if not k.effects:
         return False
-    views = [v for v in k.views if v.tensor.place.memory.writable]
+    views = [v for v in k.views if v.tensor.target.memory.writable]
     if views and k.chance(0.5):
         view: View | None = k.rng.choice(views)
         assert view is not None
@@ -323,7 +323,7 @@ def _store(k: Kernel, opdef: OpDef, view: View, value: Value) -> bool:
 
 
 def reduce_view(k: Kernel, opdef: OpDef) -> bool:
-    """`atomic_red_view_tko`: through a grid without padding, below system scope."""
+    """`atomic_red_view_tko` through a grid without padding, in a scope that it accepts."""
     if not k.effects:
         return False
     view = a_view(k, k.rng.choice(summed(k)), True, grid=True)

@@ -1,7 +1,9 @@
-"""How attributes are laid out in bytecode: the tagged ones that say what they are, and those whose field says it."""
+"""The layout of attributes in bytecode: those that start with a tag, and those whose kind follows from the field."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import IntEnum
 from typing import Protocol
 
 from ..attrs import (
@@ -23,81 +25,53 @@ from ..diag import TileError
 from ..types import I1, Scalar, Tile, Type
 from ..verifier.hints import no_dictionary, old_problem
 from .tables import MAX_NESTING, Tables
-from .typecodec import read_count
-from .wire import U64, Cursor, enclose, put_fixed, put_svarint, put_varint
+from .typecodec import refuse_extremes
+from .wire import U64, Cursor, enclosing, put_fixed, put_svarint, put_varint
 
-INTEGER, FLOAT, BOOL, TYPE, STRING, ARRAY, DENSE, DIV_BY, SAME_ELEMENTS, DICTIONARY, HINTS, BOUNDED = range(1, 13)
-TAG_NAMES = {
-    INTEGER: "integer",
-    FLOAT: "float",
-    BOOL: "bool",
-    TYPE: "type",
-    STRING: "string",
-    ARRAY: "array",
-    DENSE: "dense",
-    DIV_BY: "div_by",
-    SAME_ELEMENTS: "same_elements",
-    DICTIONARY: "dictionary",
-    HINTS: "optimization_hints",
-    BOUNDED: "bounded",
-}
+
+class AttrTag(IntEnum):
+    """The first byte of an attribute that says what it is."""
+
+    INTEGER = 1
+    FLOAT = 2
+    BOOL = 3
+    TYPE = 4
+    STRING = 5
+    ARRAY = 6
+    DENSE = 7
+    DIV_BY = 8
+    SAME_ELEMENTS = 9
+    DICTIONARY = 10
+    OPTIMIZATION_HINTS = 11
+    BOUNDED = 12
 
 
 def read_tagged(c: Cursor, tables: Tables, depth: int = 0) -> Attr:
-    """An attribute that starts with its tag."""
+    """Read an attribute that starts with its tag."""
     start = c.pos
     if depth > MAX_NESTING:
         raise TileError(f"attributes are nested more than {MAX_NESTING} deep", offset=start)
-    try:
-        tag = c.varint()
-    except TileError as e:
-        raise enclose(e, "failed to read AttributeTag for self-contained attribute.") from None
-    c.mark(start, f"attribute tag {tag}: {TAG_NAMES.get(tag, 'unknown')}")
-    match tag:
-        case 1:
-            return _read_integer(c, tables)
-        case 2:
-            return _read_float(c, tables)
-        case 3:
-            return IntAttr(I1, _read_bool(c), as_bool=True)
-        case 4:
-            return _read_type(c, tables)
-        case 5:
-            return StrAttr(read_string(c, tables))
-        case 6:
-            return ArrayAttr(read_array(c, tables, depth))
-        case 7:
-            return _read_dense(c, tables)
-        case 8:
-            return _read_div_by(c, tables)
-        case 9:
-            return _read_same_elements(c, tables)
-        case 10:
-            return _read_dictionary(c, tables, depth)
-        case 11:
-            return read_hints(c, tables, depth)
-        case 12:
-            return _read_bounded(c, tables)
-    raise TileError(f"unsupported AttributeTag {tag} for self-contained attribute", offset=start)
+    tag = c.varint("failed to read AttributeTag for self-contained attribute.")
+    read = _READERS.get(tag)
+    if c.marks is not None:
+        c.mark(start, f"attribute tag {tag}: {'unknown' if read is None else AttrTag(tag).name.lower()}")
+    if read is None:
+        raise TileError(f"unsupported AttributeTag {tag} for self-contained attribute", offset=start)
+    return read(c, tables, depth)
 
 
-def _read_bool(c: Cursor) -> int:
+def read_bool(c: Cursor, label: str = "") -> bool:
+    """Read a boolean."""
     start = c.pos
-    try:
-        value = int(c.byte() != 0)
-    except TileError as e:
-        raise enclose(e, "failed to read byte for inline bool (i1)") from None
-    c.mark(start, "true" if value else "false")
+    value = c.byte("failed to read byte for inline bool (i1)") != 0
+    c.mark(start, f"{label} {str(value).lower()}".lstrip())
     return value
 
 
 def read_integer(c: Cursor, width: int) -> int:
-    """The bits of an integer whose width is known."""
+    """Read the bits of an integer whose width is known."""
     start = c.pos
-    try:
-        bits = c.varint()
-    except TileError as e:
-        raise enclose(e, f"failed to read VarInt for inline integer (width={width})") from None
+    bits = c.varint(f"failed to read VarInt for inline integer (width={width})")
     if bits >> width:
         raise TileError(f"value {bits} does not fit in {width} bits", offset=start)
     c.mark(start, str(bits))
@@ -107,33 +81,26 @@ def read_integer(c: Cursor, width: int) -> int:
 def _scalar(c: Cursor, tables: Tables, integer: bool) -> Scalar:
     start = c.pos
     what = "Integer" if integer else "Float"
-    problem = f"failed to read valid {what}Type for {what}Attr"
-    try:
-        t = tables.read_type(c)
-    except TileError as e:
-        raise enclose(e, problem) from None
+    failure = f"failed to read valid {what}Type for {what}Attr"
+    t = tables.read_type(c, failure)
     if not isinstance(t, Scalar) or t.is_int != integer:
-        raise TileError(problem, offset=start)
+        raise TileError(failure, offset=start)
     c.mark(start, f"of type {t}")
     return t
 
 
-def _read_integer(c: Cursor, tables: Tables) -> IntAttr:
+def _read_integer(c: Cursor, tables: Tables, depth: int) -> IntAttr:
     t = _scalar(c, tables, True)
-    return IntAttr(t, _read_bool(c) if t is I1 else read_integer(c, t.bits))
+    return IntAttr(t, int(read_bool(c)) if t is I1 else read_integer(c, t.bits))
 
 
-def _read_float(c: Cursor, tables: Tables) -> FloatAttr:
+def _read_float(c: Cursor, tables: Tables, depth: int) -> FloatAttr:
     t = _scalar(c, tables, False)
     start = c.pos
-    try:
-        raw = c.byte() if t.bits <= 8 else c.untruncated_varint()
-    except TileError as e:
-        what = "byte for APInt (<= 8 bits)." if t.bits <= 8 else "signed varint for APInt (<= 64 bits)."
-        raise enclose(e, f"failed to read {what}") from None
     if t.bits <= 8:
-        bits = raw
+        raw = bits = c.byte("failed to read byte for APInt (<= 8 bits).")
     else:
+        raw = c.untruncated_varint("failed to read signed varint for APInt (<= 64 bits).")
         low = raw & U64
         bits = (low >> 1 ^ -(low & 1)) & U64
     if bits >> t.bits:
@@ -143,72 +110,49 @@ def _read_float(c: Cursor, tables: Tables) -> FloatAttr:
     return FloatAttr(t, bits, lost_sign=t.bits == 64 and raw >> 64 == 1 and raw & 1 == 0)
 
 
-def _read_type(c: Cursor, tables: Tables) -> TypeAttr:
+def _read_type(c: Cursor, tables: Tables, depth: int) -> TypeAttr:
     start = c.pos
-    try:
-        t = tables.read_type(c)
-    except TileError as e:
-        raise enclose(e, "failed to get referenced type for TypeAttr") from None
+    t = tables.read_type(c, "failed to get referenced type for TypeAttr")
     c.mark(start, "type")
     return TypeAttr(t)
 
 
 def read_string(c: Cursor, tables: Tables) -> str:
+    """Read the index of a string."""
     start = c.pos
-    try:
-        text = tables.read_string(c)
-    except TileError as e:
-        raise enclose(e, "failed to read StringAttr.") from None
+    text = tables.read_string(c, "failed to read StringAttr.")
     c.mark(start, ascii(text))
     return text
 
 
 def read_array(c: Cursor, tables: Tables, depth: int = 0) -> tuple[Attr, ...]:
+    """Read a count and that many attributes."""
     start = c.pos
-    try:
-        count = read_count(c)
-    except TileError as e:
-        raise enclose(e, "failed to read size for ArrayAttr.") from None
+    count = c.count("failed to read size for ArrayAttr.")
     c.mark(start, f"array of {count}")
     items: list[Attr] = []
     for index in range(count):
-        try:
+        with enclosing(f"failed to parse ArrayAttr element {index}"):
             items.append(read_tagged(c, tables, depth + 1))
-        except TileError as e:
-            raise enclose(e, f"failed to parse ArrayAttr element {index}") from None
     return tuple(items)
 
 
-def _read_dense(c: Cursor, tables: Tables) -> DenseStrings:
+def _read_dense(c: Cursor, tables: Tables, depth: int) -> DenseStrings:
     start = c.pos
-    problem = "failed to read valid MLIR Type for self-contained DenseElementsAttr"
-    try:
-        t = tables.read_type(c)
-    except TileError as e:
-        raise enclose(e, problem) from None
+    failure = "failed to read valid MLIR Type for self-contained DenseElementsAttr"
+    t = tables.read_type(c, failure)
     if not isinstance(t, Tile):
-        raise TileError(problem, offset=start)
-    if not tables.profile.first:
+        raise TileError(failure, offset=start)
+    if not tables.profile.reads_dense_strings:
         raise TileError("unknown DenseElementsAttr based Attr", offset=start)
-    try:
-        count = c.varint()
-    except TileError as e:
-        raise enclose(e, "failed to read number of string attrs in DenseElementsAttr") from None
-    strings: list[str] = []
-    for _ in range(count):
-        try:
-            strings.append(tables.read_string(c))
-        except TileError as e:
-            raise enclose(e, "failed to read string in DenseElementsAttr") from None
-    return DenseStrings(t, tuple(strings))
+    count = c.varint("failed to read number of string attrs in DenseElementsAttr")
+    failure = "failed to read string in DenseElementsAttr"
+    return DenseStrings(t, tuple([tables.read_string(c, failure) for _ in range(count)]))
 
 
-def _read_div_by(c: Cursor, tables: Tables) -> DivBy:
+def _read_div_by(c: Cursor, tables: Tables, depth: int) -> DivBy:
     say, start = tables.profile.say, c.pos
-    try:
-        divisor = c.varint()
-    except TileError as e:
-        raise enclose(e, say("failed to read divisor")) from None
+    divisor = c.varint(say("failed to read divisor"))
     c.mark(start, f"div_by {divisor}")
     flags = _read_flags(c, tables, "DivByAttr")
     every = _read_bound(c, flags & 1, "every", say("failed to read every_val"))
@@ -216,7 +160,7 @@ def _read_div_by(c: Cursor, tables: Tables) -> DivBy:
     return DivBy(divisor, every, along)
 
 
-def _read_bounded(c: Cursor, tables: Tables) -> Bounded:
+def _read_bounded(c: Cursor, tables: Tables, depth: int) -> Bounded:
     say = tables.profile.say
     flags = _read_flags(c, tables, "BoundedAttr")
     lb = _read_bound(c, flags & 1, "lower bound", say("failed to read lb_val"))
@@ -226,71 +170,50 @@ def _read_bounded(c: Cursor, tables: Tables) -> Bounded:
 
 def _read_flags(c: Cursor, tables: Tables, what: str) -> int:
     start = c.pos
-    first = tables.profile.first
-    try:
-        flags = c.byte() if first else c.varint()
-    except TileError as e:
-        message = f"failed to read flags byte for {what}" if first else "failed to read optional parameter flags"
-        raise enclose(e, message) from None
+    if tables.profile.flags_are_bytes:
+        flags = c.byte(f"failed to read flags byte for {what}")
+    else:
+        flags = c.varint("failed to read optional parameter flags")
     c.mark(start, f"flags {flags:#b}")
     return flags
 
 
-def _read_bound(c: Cursor, present: int, label: str, problem: str) -> int | None:
+def _read_bound(c: Cursor, present: int, label: str, failure: str) -> int | None:
     if not present:
         return None
     start = c.pos
-    try:
-        value = c.svarint()
-    except TileError as e:
-        raise enclose(e, problem) from None
+    value = c.svarint(failure)
     c.mark(start, f"{label} {value}")
     return value
 
 
-def _read_same_elements(c: Cursor, tables: Tables) -> SameElements:
+def _read_same_elements(c: Cursor, tables: Tables, depth: int) -> SameElements:
     start = c.pos
-    first = tables.profile.first
-    try:
-        values = c.sized(8)
-        if first:
-            refuse_extremes(values, 64, start)
-    except TileError as e:
-        enclose(e, tables.profile.say("failed to read values data"))
-        raise (enclose(e, "failed to read DenseI64ArrayAttr for SameElementsAttr") if first else e) from None
+    failure = tables.profile.say("failed to read values data")
+    if tables.profile.same_elements_is_array:
+        with enclosing("failed to read DenseI64ArrayAttr for SameElementsAttr"):
+            values = c.sized(8, failure)
+            with enclosing(failure):
+                refuse_extremes(values, 64, start)
+    else:
+        values = c.sized(8, failure)
     c.mark(start, f"same_elements {values}")
     return SameElements(values)
 
 
-def refuse_extremes(values: tuple[int, ...], width: int, offset: int) -> None:
-    """Arrays may not hold the smallest and the largest integer."""
-    top = (1 << (width - 1)) - 1
-    for value in values:
-        if value in (top, -top - 1):
-            raise TileError(f"array contains unsupported value {value}", offset=offset)
-
-
 def _read_dictionary(c: Cursor, tables: Tables, depth: int) -> DictAttr:
     start = c.pos
-    try:
-        count = read_count(c)
-    except TileError as e:
-        raise enclose(e, "failed to read size for DictionaryAttr") from None
+    count = c.count("failed to read size for DictionaryAttr")
     c.mark(start, f"dictionary of {count}")
     items: list[tuple[str, Attr]] = []
     for index in range(count):
         at = c.pos
-        try:
-            key = tables.read_string(c)
-        except TileError as e:
-            raise enclose(e, f"failed to read key for DictionaryAttr element {index}") from None
+        key = tables.read_string(c, f"failed to read key for DictionaryAttr element {index}")
         c.mark(at, f"key {key}")
         if not key:
             raise TileError(f"invalid empty attribute name for DictionaryAttr element {index}", offset=at)
-        try:
+        with enclosing(f"failed to parse DictionaryAttr value for key {key}"):
             items.append((key, read_tagged(c, tables, depth + 1)))
-        except TileError as e:
-            raise enclose(e, f"failed to parse DictionaryAttr value for key {key}") from None
     seen: set[str] = set()
     for key, _ in items:
         if key in seen:
@@ -300,9 +223,10 @@ def _read_dictionary(c: Cursor, tables: Tables, depth: int) -> DictAttr:
 
 
 def read_hints(c: Cursor, tables: Tables, depth: int = 0) -> OptimizationHints:
+    """Read optimization hints, a dictionary of dictionaries."""
     start = c.pos
     value = _read_dictionary(c, tables, depth)
-    why = old_problem(value) if tables.profile.first else None
+    why = old_problem(value) if tables.profile.checks_hints else None
     for arch, inner in value.items:
         why = why or no_dictionary(arch, inner)
     if why is not None:
@@ -310,11 +234,27 @@ def read_hints(c: Cursor, tables: Tables, depth: int = 0) -> OptimizationHints:
     return OptimizationHints(value)
 
 
+_READERS: dict[int, Callable[[Cursor, Tables, int], Attr]] = {
+    AttrTag.INTEGER: _read_integer,
+    AttrTag.FLOAT: _read_float,
+    AttrTag.BOOL: lambda c, tables, depth: IntAttr(I1, int(read_bool(c)), as_bool=True),
+    AttrTag.TYPE: _read_type,
+    AttrTag.STRING: lambda c, tables, depth: StrAttr(read_string(c, tables)),
+    AttrTag.ARRAY: lambda c, tables, depth: ArrayAttr(read_array(c, tables, depth)),
+    AttrTag.DENSE: _read_dense,
+    AttrTag.DIV_BY: _read_div_by,
+    AttrTag.SAME_ELEMENTS: _read_same_elements,
+    AttrTag.DICTIONARY: _read_dictionary,
+    AttrTag.OPTIMIZATION_HINTS: read_hints,
+    AttrTag.BOUNDED: _read_bounded,
+}
+
+
 # ---------------------------------------------------------------- writing
 
 
 class Indices(Protocol):
-    """What the writer offers: the index of a string, a type or a constant, made when it is new."""
+    """The tables of a file being written: each method returns an index and adds what is new."""
 
     def string(self, text: str) -> int: ...
     def type(self, t: Type) -> int: ...
@@ -322,42 +262,42 @@ class Indices(Protocol):
 
 
 def write_tagged(out: bytearray, attr: Attr, indices: Indices) -> None:
-    """An attribute with its tag."""
+    """Write an attribute with its tag."""
     match attr:
         case IntAttr(as_bool=True):
-            out += bytes([BOOL, attr.bits])
+            out += bytes((AttrTag.BOOL, attr.bits))
         case IntAttr():
-            out.append(INTEGER)
+            out.append(AttrTag.INTEGER)
             put_varint(out, indices.type(attr.type))
             put_varint(out, attr.bits)
         case FloatAttr():
-            out.append(FLOAT)
+            out.append(AttrTag.FLOAT)
             put_varint(out, indices.type(attr.type))
             _put_float(out, attr)
         case TypeAttr():
-            out.append(TYPE)
+            out.append(AttrTag.TYPE)
             put_varint(out, indices.type(attr.type))
         case StrAttr():
-            out.append(STRING)
+            out.append(AttrTag.STRING)
             put_varint(out, indices.string(attr.value))
         case ArrayAttr():
-            out.append(ARRAY)
+            out.append(AttrTag.ARRAY)
             write_array(out, attr.items, indices)
         case DictAttr():
-            out.append(DICTIONARY)
+            out.append(AttrTag.DICTIONARY)
             _write_dictionary(out, attr, indices)
         case OptimizationHints():
-            out.append(HINTS)
+            out.append(AttrTag.OPTIMIZATION_HINTS)
             write_hints(out, attr, indices)
         case DivBy():
-            out.append(DIV_BY)
+            out.append(AttrTag.DIV_BY)
             put_varint(out, attr.divisor)
             _put_bounds(out, attr.every, attr.along)
         case SameElements():
-            out.append(SAME_ELEMENTS)
+            out.append(AttrTag.SAME_ELEMENTS)
             put_fixed(out, 8, attr.values)
         case Bounded():
-            out.append(BOUNDED)
+            out.append(AttrTag.BOUNDED)
             _put_bounds(out, attr.lb, attr.ub)
         case _:
             raise TileError(f"bytecode cannot hold a {type(attr).__name__}")
@@ -380,6 +320,7 @@ def _put_bounds(out: bytearray, low: int | None, high: int | None) -> None:
 
 
 def write_array(out: bytearray, items: tuple[Attr, ...], indices: Indices) -> None:
+    """Write a count and the attributes."""
     put_varint(out, len(items))
     for item in items:
         write_tagged(out, item, indices)
@@ -393,4 +334,5 @@ def _write_dictionary(out: bytearray, value: DictAttr, indices: Indices) -> None
 
 
 def write_hints(out: bytearray, value: OptimizationHints, indices: Indices) -> None:
+    """Write optimization hints without a tag."""
     _write_dictionary(out, value.value, indices)

@@ -1,8 +1,9 @@
-"""How debug information is laid out in bytecode: one row per kind of entry, read and written by the same walk."""
+"""The layout of debug information in bytecode: one row per kind of entry, from which it is read and written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -10,80 +11,109 @@ from typing import Any
 from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc, DISubprogram, Loc, place_in_scope
 from ..declare.codegen import GiveUp, build
 from ..declare.fastclass import dataclass
-from ..diag import TileError
-from .wire import Cursor, decode_varint, enclose, put_varint
+from .wire import Cursor, decode_varint, put_varint
 
 Scope = (DISubprogram, DILexicalBlock)
 
 
+class DebugTag(IntEnum):
+    """The first byte of an entry. Any other one is an unknown location."""
+
+    COMPILE_UNIT = 1
+    FILE = 2
+    LEXICAL_BLOCK = 3
+    LOCATION = 4
+    SUBPROGRAM = 5
+    CALL_SITE = 6
+
+
 @dataclass(frozen=True, slots=True)
 class DebugField:
-    """A part of an entry: our name, its form (a class, `str` or `int`), NVIDIA's words for it, and for what."""
+    """A field of an entry: our name, its form (a class, `str` or `int`), and what NVIDIA's reader says without it."""
 
     attr: str
     form: Any
-    words: str
-    of: str
+    failure: str
 
 
 @dataclass(frozen=True, slots=True)
 class DebugRow:
-    """A kind of entry, by tag."""
+    """A kind of entry."""
 
     cls: type[Attr]
-    tag: int
+    tag: DebugTag
     parts: tuple[DebugField, ...]
 
 
-def _row(cls: type[Attr], tag: int, of: str, *parts: tuple[str, Any, str]) -> DebugRow:
-    return DebugRow(cls, tag, tuple(DebugField(attr, form, words, of) for attr, form, words in parts))
+def _fields(of: str, *fields: tuple[str, Any, str]) -> tuple[DebugField, ...]:
+    return tuple(DebugField(attr, form, f"failed to read {words} when parsing {of}") for attr, form, words in fields)
 
 
-# The location of DILoc is flattened: NVIDIA's messages name its parts by the type they build.
-_PLACE = (
-    DebugField("filename", str, "file name attribute", "FileLineColLoc"),
-    DebugField("line", int, "line number", "FileLineColLoc"),
-    DebugField("column", int, "column number", "FileLineColLoc"),
-)
 ROWS = (
-    _row(DICompileUnit, 1, "DICompileUnitAttr", ("file", DIFile, "file attribute")),
-    _row(
+    DebugRow(
+        DICompileUnit,
+        DebugTag.COMPILE_UNIT,
+        _fields("DICompileUnitAttr", ("file", DIFile, "file attribute")),
+    ),
+    DebugRow(
         DIFile,
-        2,
-        "DIFileAttr",
-        ("name", str, "file name attribute"),
-        ("directory", str, "directory attribute"),
+        DebugTag.FILE,
+        _fields("DIFileAttr", ("name", str, "file name attribute"), ("directory", str, "directory attribute")),
     ),
-    _row(
+    DebugRow(
         DILexicalBlock,
-        3,
-        "DILexicalBlockAttr",
-        ("scope", Scope, "scope attribute"),
-        ("file", DIFile, "file attribute"),
-        ("line", int, "line number"),
-        ("column", int, "column number"),
+        DebugTag.LEXICAL_BLOCK,
+        _fields(
+            "DILexicalBlockAttr",
+            ("scope", Scope, "scope attribute"),
+            ("file", DIFile, "file attribute"),
+            ("line", int, "line number"),
+            ("column", int, "column number"),
+        ),
     ),
-    DebugRow(DILoc, 4, (DebugField("scope", Scope, "scope attribute", "DILocAttr"), *_PLACE)),
-    _row(
+    DebugRow(
+        DILoc,
+        DebugTag.LOCATION,
+        (
+            *_fields("DILocAttr", ("scope", Scope, "scope attribute")),
+            # The source position is not an entry of its own, but NVIDIA's messages name the type that it becomes.
+            *_fields(
+                "FileLineColLoc",
+                ("filename", str, "file name attribute"),
+                ("line", int, "line number"),
+                ("column", int, "column number"),
+            ),
+        ),
+    ),
+    DebugRow(
         DISubprogram,
-        5,
-        "DISubprogramAttr",
-        ("file", DIFile, "file attribute"),
-        ("line", int, "line number"),
-        ("name", str, "name attribute"),
-        ("linkageName", str, "linkage name attribute"),
-        ("compileUnit", DICompileUnit, "compile unit attribute"),
-        ("scopeLine", int, "scope line number"),
+        DebugTag.SUBPROGRAM,
+        _fields(
+            "DISubprogramAttr",
+            ("file", DIFile, "file attribute"),
+            ("line", int, "line number"),
+            ("name", str, "name attribute"),
+            ("linkageName", str, "linkage name attribute"),
+            ("compileUnit", DICompileUnit, "compile unit attribute"),
+            ("scopeLine", int, "scope line number"),
+        ),
     ),
-    _row(CallSite, 6, "CallSiteLoc", ("callee", Loc, "callee attribute"), ("caller", Loc, "caller attribute")),
+    DebugRow(
+        CallSite,
+        DebugTag.CALL_SITE,
+        _fields("CallSiteLoc", ("callee", Loc, "callee attribute"), ("caller", Loc, "caller attribute")),
+    ),
 )
-_BY_TAG = {row.tag: row for row in ROWS}
+_BY_TAG: dict[int, DebugRow] = {row.tag: row for row in ROWS}
 _BY_CLASS = {row.cls: row for row in ROWS}
 _GETTERS = {row.cls: [(p.form, attrgetter(p.attr)) for p in row.parts] for row in ROWS}
 
 
-def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor, Any], Any]) -> Attr | None:
-    """The entry at the cursor; None is an unknown location, which every unassigned tag means too."""
+def read_entry(c: Cursor, string: Callable[[Cursor, str], str], ref: Callable[[Cursor, Any, str], Any]) -> Attr | None:
+    """Read the entry at the cursor, or None for an unknown location, which every unassigned tag means too.
+
+    `string` reads the index of a string, `ref` that of an entry of a form; the text is what a failure is called.
+    """
     start = c.pos
     tag = c.varint() & 0xFF
     row = _BY_TAG.get(tag)
@@ -93,16 +123,13 @@ def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor
     values: dict[str, Any] = {}
     for p in row.parts:
         start = c.pos
-        try:
-            if p.form is str:
-                values[p.attr] = string(c)
-            elif p.form is int:
-                # MLIR keeps lines and columns in 32 bits.
-                values[p.attr] = c.varint() & 0xFFFFFFFF
-            else:
-                values[p.attr] = ref(c, p.form)
-        except TileError as e:
-            raise enclose(e, f"failed to read {p.words} when parsing {p.of}") from None
+        if p.form is str:
+            values[p.attr] = string(c, p.failure)
+        elif p.form is int:
+            # MLIR keeps lines and columns in 32 bits.
+            values[p.attr] = c.varint(p.failure) & 0xFFFFFFFF
+        else:
+            values[p.attr] = ref(c, p.form, p.failure)
         shown = values[p.attr]
         c.mark(start, f"{p.attr} {shown!r}" if isinstance(shown, (str, int)) else p.attr)
     if row.cls is DILoc:
@@ -110,12 +137,12 @@ def read_entry(c: Cursor, string: Callable[[Cursor], str], ref: Callable[[Cursor
     return row.cls(**values)
 
 
-Quick = Callable[[bytes, int, dict[int, str], dict[int, Any]], tuple[Any, int]]
+QuickReader = Callable[[bytes, int, dict[int, str], dict[int, Any]], tuple[Any, int]]
 
 
 @cache
-def quick_reader(tag: int) -> Quick:
-    """What reads an entry of a kind, and says where it ends, if all that it refers to is known; else it trips."""
+def quick_reader(tag: int) -> QuickReader:
+    """Generate a reader of a kind of entry: it returns the entry and its end, or gives up if it refers to a new one."""
     row = _BY_TAG[tag]
     make = place_in_scope if row.cls is DILoc else row.cls
     names: dict[str, Any] = {"decode_varint": decode_varint, "GiveUp": GiveUp, "make": make}
@@ -130,17 +157,17 @@ def quick_reader(tag: int) -> Quick:
             names[f"form_{p.attr}"] = p.form
             lines += [f"    {p.attr} = known[n]", f"    if not isinstance({p.attr}, form_{p.attr}): raise GiveUp"]
     lines += [f"    return make({', '.join(p.attr for p in row.parts)}), at", ""]
-    reader: Quick = build(f"reader of {row.cls.__name__}", "\n".join(lines), names)
+    reader: QuickReader = build(f"reader of {row.cls.__name__}", "\n".join(lines), names)
     return reader
 
 
 def entry_parts(node: Attr) -> list[tuple[Any, Any]]:
-    """(form, value) of each part of a node, in wire order."""
+    """Return (form, value) of each field of a node, in wire order."""
     return [(form, get(node)) for form, get in _GETTERS[type(node)]]
 
 
 def write_entry(node: Attr, string: Callable[[str], int], ref: Callable[[Any], int]) -> bytes:
-    """The entry of a node."""
+    """Return the entry of a node."""
     out = bytearray()
     put_varint(out, _BY_CLASS[type(node)].tag)
     for form, value in entry_parts(node):

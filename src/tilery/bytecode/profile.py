@@ -1,4 +1,4 @@
-"""Which of NVIDIA's readers to behave as: the versions it takes and the words it uses."""
+"""NVIDIA's readers as data: the versions each one accepts, its wording, and what it does differently."""
 
 from __future__ import annotations
 
@@ -7,24 +7,52 @@ from collections.abc import Mapping
 from ..declare.fastclass import dataclass, field
 from ..diag import TileError
 from ..version import LATEST, V13_1, Version
+from .wire import Section
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A reader. `texts` maps a message of the newest reader to what this one says."""
+    """A reader. The defaults are those of the newest one.
+
+    `texts` maps its messages to the ones of this reader; `prefixes` does so for messages that start alike.
+    """
 
     name: str
     latest: Version
     window: str
     texts: Mapping[str, str] = field(default_factory=dict)
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    element_texts: Mapping[str, str] = field(default_factory=dict)
+    """What is said of an element type that does not fit, by the name of the type that has it."""
+    last_section: Section = Section.PRODUCER
+    missing_bytes_are_zero: bool = False
+    """The magic number and presence flags read as zeros past the end of the data."""
+    allows_empty_symbols: bool = False
+    ignores_visibility: bool = False
+    """Private functions become public."""
+    explains_new_opcodes: bool = True
+    """Opcodes above those of the file's version have a message of their own."""
+    uses_former_names: bool = False
+    """Messages call a renamed operation by its former name."""
+    qualifies_parameters: bool = False
+    """Messages name a parameter together with its type."""
+    reads_dense_strings: bool = False
+    flags_are_bytes: bool = False
+    """The flags of attributes take one byte; they are variable-length integers in newer readers."""
+    same_elements_is_array: bool = False
+    """`same_elements` holds an array attribute, which may not hold the smallest and the largest integer."""
+    refuses_extreme_tile_shapes: bool = False
+    checks_hints: bool = False
+    """Optimization hints must be known and in their range."""
+    bounds_location_lists: bool = True
+    """The lengths of the location lists are compared with the size of the section."""
 
     def say(self, message: str) -> str:
+        """Return this reader's wording of a message."""
+        for prefix, text in self.prefixes.items():
+            if message.startswith(prefix):
+                return text
         return self.texts.get(message, message)
-
-    @property
-    def first(self) -> bool:
-        """The 13.1 reader, which differs in more than words."""
-        return self.latest == V13_1
 
 
 READERS = {
@@ -33,7 +61,7 @@ READERS = {
         "13.1",
         V13_1,
         ", ",
-        {
+        texts={
             "failed to read divisor": "failed to read divisor for DivByAttr",
             "failed to read every_val": "failed to read value for 'every' in DivByAttr",
             "failed to read along_val": "failed to read value for 'along' in DivByAttr",
@@ -50,13 +78,34 @@ READERS = {
                 "failed to get tensor_view type for tile partition view"
             ),
             "failed to read PartitionViewType.dim_map": "failed to read tile partition view dimension map",
-            "ArrayAttr contains null element": "ArrayAttr contains non-TypedAttr elements or is null",
         },
+        prefixes={
+            "i1 dense attribute payload size": "failed to validate buffer size and format",
+            "expected ::mlir::cuda_tile::TensorViewType": "invalid tensor_view type for tile partition view",
+        },
+        element_texts={
+            "TileType": "tile element type must be integer, float, or valid pointer",
+            "TensorViewType": "tensor_view element type must be integer or float",
+        },
+        last_section=Section.GLOBAL,
+        missing_bytes_are_zero=True,
+        allows_empty_symbols=True,
+        ignores_visibility=True,
+        explains_new_opcodes=False,
+        uses_former_names=True,
+        qualifies_parameters=True,
+        reads_dense_strings=True,
+        flags_are_bytes=True,
+        same_elements_is_array=True,
+        refuses_extreme_tile_shapes=True,
+        checks_hints=True,
+        bounds_location_lists=False,
     ),
 }
 
 
 def find_profile(name: str | None) -> Profile:
+    """Return the reader of that name, or the newest one."""
     if name is None:
         return READERS["13.4"]
     if name not in READERS:

@@ -1,4 +1,4 @@
-"""Operations of a function body: a walk over each operation's layout, with an explicit stack for regions."""
+"""Read the operations of a function body: a walk over each operation's layout, with an explicit stack for regions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..declare.relations import TERMINATOR, TOP_LEVEL
 from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..types import Type
-from .attrcodec import read_array, read_hints, read_integer, read_string, read_tagged, refuse_extremes
+from .attrcodec import read_array, read_bool, read_hints, read_integer, read_string, read_tagged
 from .layout import OpLayout, WireKind, last_opcode, layout
 from .tables import Tables
-from .typecodec import read_count, read_enum
-from .wire import Cursor, enclose
+from .typecodec import read_enum, refuse_extremes
+from .wire import Cursor, enclose, enclosing
 
 
 @dataclass(slots=True)
 class _OpenRegion:
-    """A block being read: the op it belongs to, which region of it, and how many operations are still to come."""
+    """A block being read: its operation, which region it is, and how many operations are left."""
 
     op: Op
     plan: OpLayout
@@ -31,19 +31,19 @@ class _OpenRegion:
     left: int
     count: int
     outer: int
-    """how many values were visible outside"""
+    """The number of values that are visible outside."""
 
 
 def read_body(c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None = None) -> None:
     """Fill `block`, whose arguments are set, with the operations up to the cursor's end.
 
-    With `offsets`, where each operation starts is recorded there.
+    If `offsets` is given, the start of each operation is appended to it.
     """
     BodyReader(c, tables, block, location_list, offsets).run()
 
 
 class BodyReader:
-    """One function body being read; `marks` of the cursor and `offsets` learn what stands where."""
+    """One function body being read."""
 
     def __init__(self, c: Cursor, tables: Tables, block: Block, location_list: int, offsets: list[int] | None) -> None:
         self.c, self.tables, self.block, self.location_list = c, tables, block, location_list
@@ -84,11 +84,8 @@ class BodyReader:
         while index < len(regions):
             f = regions[index]
             start = c.pos
-            try:
-                blocks = c.varint()
-            except TileError as e:
-                enclose(e, "failed to read region block count")
-                raise enclose(e, f"failed to parse region {index}") from None
+            with enclosing(f"failed to parse region {index}"):
+                blocks = c.varint("failed to read region block count")
             c.mark(start, f"{f.name}: {blocks} block" + ("" if blocks == 1 else "s"))
             if blocks > 1 or (blocks == 0 and f.arity == "one"):
                 most = "at most 1" if f.arity == "opt" else "1"
@@ -105,40 +102,27 @@ class BodyReader:
         self._finish(o, plan)
 
     def _begin_block(self, o: Op, plan: OpLayout, index: int) -> None:
-        c, start = self.c, self.c.pos
-        outer = len(self.values)
-        try:
-            count = c.varint()
-        except TileError as e:
-            raise self._in_region(enclose(e, "failed to read block argument count."), index) from None
-        c.depth += 1
-        c.mark(start, f"{count} block arguments")
-        args: list[Value] = []
-        for number in range(count):
+        c, outer = self.c, len(self.values)
+        with enclosing(f"failed to parse region {index}"), enclosing("failed to parse block 0 in region."):
             start = c.pos
-            try:
-                args.append(Value(self.tables.read_type(c)))
-            except TileError as e:
-                raise self._in_region(enclose(e, f"failed to read block argument type: {number}"), index) from None
-            c.mark(start, f"argument %{len(self.values) + number}: {args[-1].type}")
+            count = c.varint("failed to read block argument count.")
+            c.depth += 1
+            c.mark(start, f"{count} block arguments")
+            args: list[Value] = []
+            for number in range(count):
+                start = c.pos
+                args.append(Value(self.tables.read_type(c, f"failed to read block argument type: {number}")))
+                c.mark(start, f"argument %{outer + number}: {args[-1].type}")
+            start = c.pos
+            count = c.varint("failed to read block operation count.")
+            c.mark(start, f"{count} operations")
         self.values += args
-        start = c.pos
-        try:
-            count = c.varint()
-        except TileError as e:
-            raise self._in_region(enclose(e, "failed to read block operation count."), index) from None
-        c.mark(start, f"{count} operations")
         block = Block(args)
         setattr(o, plan.opdef.regions[index].attr, block)
         self.frames.append(_OpenRegion(o, plan, index, block, count, count, outer))
 
-    @staticmethod
-    def _in_region(e: TileError, index: int) -> TileError:
-        return enclose(enclose(e, "failed to parse block 0 in region."), f"failed to parse region {index}")
-
     def _end_block(self, frame: _OpenRegion) -> None:
         ops = frame.block.ops
-        expected = "invalid block structure: block is expected to have a terminator operation, but "
         problem = ""
         if not ops:
             problem = "it is empty"
@@ -146,13 +130,15 @@ class BodyReader:
             problem = f"the last operation 'cuda_tile.{ops[-1].name}' is not a terminator."
         self.frames.pop()
         if problem:
-            raise self._in_region(TileError(expected + problem, offset=self.c.pos), frame.region)
+            expected = "invalid block structure: block is expected to have a terminator operation, but "
+            with enclosing(f"failed to parse region {frame.region}"), enclosing("failed to parse block 0 in region."):
+                raise TileError(expected + problem, offset=self.c.pos)
         del self.values[frame.outer :]
         self.c.depth -= 1
         self._begin_region(frame.op, frame.plan, frame.region + 1)
 
     def _finish(self, o: Op, plan: OpLayout) -> None:
-        """Number the results, those that this version has."""
+        """Number the results that this version has."""
         for f in plan.results:
             value = getattr(o, f.attr)
             if f.arity == "var":
@@ -165,18 +151,12 @@ class BodyReader:
     def _op(self, block: Block) -> None:
         c = self.c
         start = c.pos
-        try:
-            opcode = c.varint()
-        except TileError as e:
-            raise enclose(e, "failed to read operation opcode.") from None
+        opcode = c.varint("failed to read operation opcode.")
         opdef = self._known(opcode & 0xFFFFFFFF, start)
         c.mark(start, opdef.mnemonic)
         if self.offsets is not None:
             self.offsets.append(start)
-        try:
-            loc = self.tables.location_list(self.location_list, self.located, start)
-        except TileError as e:
-            raise enclose(e, "failed to read operation location.") from None
+        loc = self.tables.location(self.location_list, self.located, start, "failed to read operation location.")
         self.located += 1
         plan = layout(opdef, self.tables.version)
         o: Any = object.__new__(opdef.cls)
@@ -196,12 +176,12 @@ class BodyReader:
         opdef = BY_OPCODE.get(opcode)
         profile, version = self.tables.profile, self.tables.version
         if opdef is None or opdef.since > version:
-            if profile.first or opcode <= last_opcode(version):
+            if not profile.explains_new_opcodes or opcode <= last_opcode(version):
                 raise TileError(f"unknown or unimplemented opcode: {opcode}", offset=start)
             shown = self.tables.version_text
             raise TileError(f"unsupported opcode {opcode} for bytecode version {shown}", offset=start)
         if opdef.has(TOP_LEVEL):
-            raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot stand inside a function", offset=start)
+            raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot be inside a function", offset=start)
         return opdef
 
     def _fields(self, o: Any, plan: OpLayout) -> None:
@@ -256,10 +236,7 @@ class BodyReader:
 
     def _flags(self) -> int:
         start = self.c.pos
-        try:
-            flags = self.c.varint()
-        except TileError as e:
-            raise enclose(e, "failed to read flags field") from None
+        flags = self.c.varint("failed to read flags field")
         self.c.mark(start, f"flags {flags:#b}")
         return flags
 
@@ -268,10 +245,7 @@ class BodyReader:
     def _result_count(self, plan: OpLayout) -> int:
         c, opdef = self.c, plan.opdef
         start = c.pos
-        try:
-            count = read_count(c)
-        except TileError as e:
-            raise enclose(e, f"failed to read number of result types for {self._cname(opdef)}") from None
+        count = c.count(f"failed to read number of result types for {self._cname(opdef)}")
         c.mark(start, f"{count} results")
         fixed = sum(f.arity == "one" for f in plan.results)
         variadic = any(f.arity == "var" for f in plan.results)
@@ -286,16 +260,13 @@ class BodyReader:
         return count
 
     def _cname(self, opdef: OpDef) -> str:
-        if self.tables.profile.first and opdef.formerly:
+        if self.tables.profile.uses_former_names and opdef.formerly:
             return opdef.formerly.capitalize() + "Op"
         return opdef.cname
 
     def _result_type(self, opdef: OpDef, index: int) -> Type:
         start = self.c.pos
-        try:
-            t = self.tables.read_type(self.c)
-        except TileError as e:
-            raise enclose(e, f"failed to get result type {index} for {self._cname(opdef)}") from None
+        t = self.tables.read_type(self.c, f"failed to get result type {index} for {self._cname(opdef)}")
         self.c.mark(start, f"%{len(self.values) + index}: {t}")
         return t
 
@@ -303,10 +274,7 @@ class BodyReader:
 
     def _operand_count(self, opdef: OpDef) -> int:
         c, start = self.c, self.c.pos
-        try:
-            count = read_count(c)
-        except TileError as e:
-            raise enclose(e, "failed to read operand count") from None
+        count = c.count("failed to read operand count")
         c.mark(start, f"{count} operands")
         fixed = sum(f.arity == "one" for f in opdef.operands)
         if count < fixed:
@@ -316,11 +284,8 @@ class BodyReader:
 
     def _segment_count(self, f: Field, opdef: OpDef) -> int:
         c, start = self.c, self.c.pos
-        try:
-            count = c.varint()
-        except TileError as e:
-            where = f"segment '{f.name}' of op 'cuda_tile.{opdef.mnemonic}'"
-            raise enclose(e, f"failed to read actual size for variadic ODS {where}") from None
+        where = f"segment '{f.name}' of op 'cuda_tile.{opdef.mnemonic}'"
+        count = c.varint(f"failed to read actual size for variadic ODS {where}")
         c.mark(start, f"{count} {f.name}")
         if count > 0x7FFFFFFF:
             raise TileError(
@@ -340,13 +305,10 @@ class BodyReader:
 
     def _operand(self, f: Field, opdef: OpDef, index: int) -> Value:
         c, start, size = self.c, self.c.pos, len(self.values)
-        where = f"for {f.name} segment, element {index}" if opdef.segmented else f"for operand {index}"
-        try:
-            number = c.varint()
-        except TileError as e:
-            what = where if opdef.segmented else str(index)
-            raise enclose(e, f"failed to read operand index {what}") from None
+        where = f"for {f.name} segment, element {index}" if opdef.segmented else str(index)
+        number = c.varint(f"failed to read operand index {where}")
         if number >= size:
+            where = where if opdef.segmented else f"for operand {index}"
             raise TileError(f"operand index {number} out of bounds (size={size}) {where}", offset=start, field=f.name)
         c.mark(start, f"{f.name} %{number}")
         return self.values[number]
@@ -355,10 +317,7 @@ class BodyReader:
 
     def _region_count(self, opdef: OpDef) -> None:
         c, start = self.c, self.c.pos
-        try:
-            count = read_count(c)
-        except TileError as e:
-            raise enclose(e, "failed to read number of regions to parse.") from None
+        count = c.count("failed to read number of regions to parse.")
         c.mark(start, f"{count} regions")
         if count != len(opdef.regions):
             raise TileError(
@@ -377,7 +336,7 @@ class BodyReader:
             raise enclose(e, f"failed to parse {optional}attribute '{f.name}'") from None
 
     def attr_value(self, f: Field, types: Sequence[Type]) -> Any:
-        """The value of an attribute at the cursor; `types` are those of the results."""
+        """Read the value of an attribute; `types` are those of the results."""
         c, tables = self.c, self.tables
         start = c.pos
         match f.kind:
@@ -393,7 +352,7 @@ class BodyReader:
                 bits = read_integer(c, width)
                 return bits - (bits >> (width - 1) << width)
             case AttrKind.BOOL:
-                return self._bool(f.name)
+                return read_bool(c, f.name)
             case AttrKind.I32_ARRAY:
                 return self._i32_array(f.name)
             case AttrKind.BOOL_ARRAY:
@@ -411,49 +370,29 @@ class BodyReader:
         raise AssertionError(f.kind)
 
     def _symbol(self, start: int) -> str:
-        try:
-            name = self.tables.read_string(self.c)
-        except TileError as e:
-            raise enclose(e, "failed to read string for FlatSymbolRefAttr.") from None
+        name = self.tables.read_string(self.c, "failed to read string for FlatSymbolRefAttr.")
         self.c.mark(start, f"@{ascii(name)[1:-1]}")
-        if not name and not self.tables.profile.first:
+        if not name and not self.tables.profile.allows_empty_symbols:
             raise TileError("empty symbol reference is invalid", offset=start)
         return name
 
-    def _bool(self, label: str) -> bool:
-        start = self.c.pos
-        try:
-            value = self.c.byte() != 0
-        except TileError as e:
-            raise enclose(e, "failed to read byte for inline bool (i1)") from None
-        self.c.mark(start, f"{label} {str(value).lower()}")
-        return value
-
     def _i32_array(self, label: str) -> tuple[int, ...]:
         start = self.c.pos
-        try:
-            values = self.c.sized(4)
-        except TileError as e:
-            raise enclose(e, "failed to read DenseI32ArrayAttr values.") from None
+        values = self.c.sized(4, "failed to read DenseI32ArrayAttr values.")
         refuse_extremes(values, 32, start)
         self.c.mark(start, f"{label} {values}")
         return values
 
     def _bool_array(self, label: str) -> tuple[bool, ...]:
         start = self.c.pos
-        try:
-            values = self.c.sized(1)
-        except TileError as e:
-            raise enclose(e, "failed to read DenseBoolArrayAttr values.") from None
+        values = self.c.sized(1, "failed to read DenseBoolArrayAttr values.")
         self.c.mark(start, f"{label} {values}")
         return tuple(v != 0 for v in values)
 
     def _predicate(self) -> Attr:
         start = self.c.pos
-        try:
+        with enclosing("failed to parse self-contained attribute for AssumePredicateAttrInterface"):
             value = read_tagged(self.c, self.tables)
-        except TileError as e:
-            raise enclose(e, "failed to parse self-contained attribute for AssumePredicateAttrInterface") from None
         if not isinstance(value, (DivBy, SameElements, Bounded)):
             raise TileError("failed to cast parsed attribute to AssumePredicateAttrInterface", offset=start)
         return value

@@ -9,16 +9,19 @@ from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
 from ..types import Function, quoted
-from ..version import SUPPORTED, V13_1, V13_3, V13_4, Version
+from ..version import SUPPORTED, Version
 from .attrcodec import read_tagged
+from .container import FunctionFlag, container
 from .decoders import TRIPS
 from .profile import Profile, find_profile
 from .read_body import read_body
 from .read_body_fast import read_fast
 from .tables import Tables
-from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclose
+from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclosing
 
-PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4
+KNOWN_FLAGS = FunctionFlag.PRIVATE | FunctionFlag.KERNEL | FunctionFlag.HAS_HINTS
+_GlobalRow = dict[str, tuple[int, int]]
+"""The offset and the number in each column of a global."""
 FAST_FROM = 4096
 """Bytes read so far from which on it pays to make decoders: a small file is walked through sooner."""
 
@@ -91,8 +94,8 @@ class FileReader:
         self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False, places: bool = True
     ) -> None:
         self.data, self.profile, self.marks, self.fast, self.places = data, profile, marks, fast, places
-        self.version, self.tag = V13_1, 0
-        self.tables = Tables(data, V13_1, profile, marks)
+        self.version, self.tag = SUPPORTED[0], 0
+        self.tables = Tables(data, self.version, profile, marks)
         self.order: list[Section] = []
         self.sections: dict[Section, _Found] = {}
         self.used: dict[Section, int] = {}
@@ -101,10 +104,8 @@ class FileReader:
 
     def module(self) -> Module:
         c = Cursor(self.data, 0, len(self.data), self.marks)
-        try:
+        with enclosing("failed to parse bytecode header"):
             self._header(c)
-        except TileError as e:
-            raise enclose(e, "failed to parse bytecode header") from None
         self._find_sections(c)
         tables = self.tables = Tables(self.data, self.version, self.profile, self.marks, self.tag)
         self._parse(Section.STRING, tables.parse_strings, mandatory=True)
@@ -116,15 +117,11 @@ class FileReader:
         self._parse(Section.DEBUG, tables.parse_debug)
         ops: list[Op] = []
         for row in globals_:
-            try:
+            with enclosing("failed to create global from bytecode"):
                 ops.append(self._global(row))
-            except TileError as e:
-                raise enclose(e, "failed to create global from bytecode") from None
         for info in functions:
-            try:
+            with enclosing("failed to create function from bytecode"):
                 ops.append(self._entry(info))
-            except TileError as e:
-                raise enclose(e, "failed to create function from bytecode") from None
         layout = self._layout() if self.places else None
         return Module(producer=producer, body=Block([], ops), version=self.version, layout=layout)
 
@@ -132,7 +129,7 @@ class FileReader:
 
     def _header(self, c: Cursor) -> None:
         for index, expected in enumerate(MAGIC):
-            if c.remaining == 0 and not self.profile.first:
+            if c.remaining == 0 and not self.profile.missing_bytes_are_zero:
                 raise TileError(f"truncated bytecode: missing magic byte at position {index}", offset=index)
             byte = c.byte() if c.remaining else 0
             if byte != expected:
@@ -159,10 +156,8 @@ class FileReader:
 
     def _find_sections(self, c: Cursor) -> None:
         while True:
-            try:
+            with enclosing("failed to parse section header"):
                 section, found = self._section_header(c)
-            except TileError as e:
-                raise enclose(e, "failed to parse section header") from None
             if found is None:
                 if c.remaining:
                     raise TileError("end section is not the last section", offset=c.pos)
@@ -190,15 +185,12 @@ class FileReader:
                 raise TileError("end section should not have alignment flag set", offset=start)
             c.mark(start, "end of file")
             return Section.END, None
-        if number > Section.PRODUCER or (self.profile.first and number == Section.PRODUCER):
+        if number > self.profile.last_section:
             raise TileError(f"unknown section ID: {number}", offset=start)
         section = Section(number)
         c.mark(start, f"section {section.name.lower()}" + (", aligned" if aligned else ""))
         at = c.pos
-        try:
-            length = c.varint()
-        except TileError as e:
-            raise enclose(e, "failed to read section length") from None
+        length = c.varint("failed to read section length")
         c.mark(at, f"{length} bytes")
         if length > c.remaining:
             raise TileError(f"section length {length} exceeds remaining data size {c.remaining}", offset=at)
@@ -230,10 +222,8 @@ class FileReader:
                 raise TileError(f"{name} section is mandatory", offset=len(self.data))
             return None
         c = Cursor(self.data, found.start, found.end, self.marks)
-        try:
+        with enclosing(f"failed to parse {name} section"):
             result = parse(c)
-        except TileError as e:
-            raise enclose(e, f"failed to parse {name} section") from None
         self.used[section] = c.pos
         return result
 
@@ -242,77 +232,59 @@ class FileReader:
     def _producer(self) -> str | None:
         def parse(c: Cursor) -> str:
             start = c.pos
-            try:
-                index = c.varint()
-            except TileError as e:
-                raise enclose(e, "failed to read producer string index") from None
-            try:
-                text = self.tables.string(index, start)
-            except TileError as e:
-                raise enclose(e, f"failed to get producer string at index {index}") from None
+            index = c.varint("failed to read producer string index")
+            text = self.tables.string(index, start, f"failed to get producer string at index {index}")
             c.mark(start, f"producer {text!a}")
             return text
 
         found: str | None = self._parse(Section.PRODUCER, parse)
         return found
 
-    def _globals(self, c: Cursor) -> list[list[tuple[int, int]]]:
-        """Rows of (offset, number), one per global."""
+    def _globals(self, c: Cursor) -> list[_GlobalRow]:
         start = c.pos
-        try:
-            count = c.varint()
-        except TileError as e:
-            raise enclose(e, "failed to read number of global.") from None
+        count = c.varint("failed to read number of global.")
         c.mark(start, f"{count} globals")
-        columns = ["symbol name string.", "value type", "value constant index", "alignment"]
-        labels = ["name: string", "type", "value: constant", "alignment"]
-        if self.version >= V13_3:
-            columns += ["symbol visibility", "constant flag"]
-            labels += ["visibility", "constant"]
+        columns = container(self.version).global_columns
         if count > c.remaining // len(columns):
             raise TileError(
                 f"number of globals ({count}) exceeds the maximum of {c.remaining // len(columns)} "
                 f"that can fit in the remaining payload of {c.remaining} bytes.",
                 offset=start,
             )
-        rows: list[list[tuple[int, int]]] = []
+        rows: list[_GlobalRow] = []
         for _ in range(count):
-            row: list[tuple[int, int]] = []
-            for words, label in zip(columns, labels):
+            row: _GlobalRow = {}
+            for column in columns:
                 start = c.pos
-                try:
-                    row.append((start, c.varint()))
-                except TileError as e:
-                    raise enclose(e, f"failed to read global {words}") from None
-                c.mark(start, f"{label} {row[-1][1]}")
+                number = c.varint(f"failed to read global {column.words}")
+                row[column.name] = start, number
+                c.mark(start, f"{column.label} {number}")
             rows.append(row)
         return rows
 
-    def _global(self, row: list[tuple[int, int]]) -> Global:
-        (at, name), (type_at, type_index), (value_at, constant), (_, alignment) = row[:4]
+    def _global(self, row: _GlobalRow) -> Global:
         tables = self.tables
+        at, name = row["sym_name"]
+        value_at, constant = row["value"]
         if constant >= len(tables.constants):
             raise TileError("global value constant index out of bounds", offset=value_at)
-        try:
-            text = tables.string(name, at)
-        except TileError as e:
-            raise enclose(e, f"failed to get global symbol name string for index {name}") from None
-        if not text and not self.profile.first:
+        text = tables.string(name, at, f"failed to get global symbol name string for index {name}")
+        if not text and not self.profile.allows_empty_symbols:
             raise TileError(f"global symbol name at index {name} is empty", offset=at)
-        try:
-            t = tables.type(type_index, type_at)
-        except TileError as e:
-            raise enclose(e, "provided type is null") from None
+        type_at, type_index = row["type"]
+        t = tables.type(type_index, type_at, "provided type is null")
         if self.offsets is not None:
             self.offsets.append(at)
+        _, alignment = row["alignment"]
         alignment -= alignment >> 63 << 64
         made = Global(sym_name=text, value=tables.constant(constant, t, value_at), alignment=alignment)
-        if len(row) > 4:
-            (at, visibility), (_, flag) = row[4:]
+        if "symbol_visibility" in row:
+            at, visibility = row["symbol_visibility"]
             if visibility & 0xFFFFFFFF not in (0, 1):
                 raise TileError(f"invalid symbol visibility value: {visibility}", offset=at)
             made.symbol_visibility = SymbolVisibility(visibility & 0xFFFFFFFF)
-            made.constant = flag != 0
+        if "constant" in row:
+            made.constant = row["constant"][1] != 0
         return made
 
     # ------------------------------------------------------------ functions
@@ -336,13 +308,14 @@ class FileReader:
         start = c.pos
         flags = c.byte()
         c.mark(start, f"flags {flags:#b}")
-        if flags & ~7 and self.version >= V13_4:
-            raise TileError(f"function entry has unrecognized flag bits (0x{flags & ~7:X});", offset=start)
+        unknown = flags & ~KNOWN_FLAGS
+        if unknown and container(self.version).checks_function_flags:
+            raise TileError(f"function entry has unrecognized flag bits (0x{unknown:X});", offset=start)
         start = c.pos
         location = c.varint()
         c.mark(start, f"location list {location}")
         hints: Attr | None = None
-        if flags & KERNEL and flags & HAS_HINTS:
+        if flags & FunctionFlag.KERNEL and flags & FunctionFlag.HAS_HINTS:
             hints = read_tagged(c, self.tables)
         start = c.pos
         length = c.varint()
@@ -357,18 +330,12 @@ class FileReader:
 
     def _entry(self, info: _Info) -> Entry:
         tables = self.tables
-        try:
-            name = tables.string(info.name, info.name_at)
-        except TileError as e:
-            raise enclose(e, f"failed to get function name string at index {info.name}") from None
-        if not name and not self.profile.first:
+        name = tables.string(info.name, info.name_at, f"failed to get function name string at index {info.name}")
+        if not name and not self.profile.allows_empty_symbols:
             raise TileError(f"function name at index {info.name} is empty", offset=info.name_at)
         signature = self._signature(info, name)
-        try:
-            loc = tables.location_list(info.location, 0, info.name_at)
-        except TileError as e:
-            raise enclose(e, f"failed to read function location for '{name}'") from None
-        if not info.flags & KERNEL:
+        loc = tables.location(info.location, 0, info.name_at, f"failed to read function location for '{name}'")
+        if not info.flags & FunctionFlag.KERNEL:
             raise TileError(f"un-expected non-entry function '{name}'", offset=info.name_at)
         if info.hints is not None and not isinstance(info.hints, OptimizationHints):
             raise TileError(f"invalid optimization hints attribute for function '{name}'", offset=info.name_at)
@@ -377,16 +344,14 @@ class FileReader:
         if self.offsets is not None:
             self.offsets.append(info.name_at)
         c = Cursor(self.data, info.start, info.end, self.marks, 1)
-        try:
+        with enclosing(f"failed to parse function body for function '{name}'"):
             if self.fast:
                 read_fast(c, tables, block, info.location, self.places)
             else:
                 read_body(c, tables, block, info.location, self.offsets)
-        except TileError as e:
-            raise enclose(e, f"failed to parse function body for function '{name}'") from None
         made = Entry(sym_name=name, function_type=signature, optimization_hints=info.hints, body=block)
         made.loc = loc
-        if info.flags & PRIVATE and not self.profile.first:
+        if info.flags & FunctionFlag.PRIVATE and not self.profile.ignores_visibility:
             made.extra = {"sym_visibility": StrAttr("private")}
         if info.location:
             self.location_list[name] = info.location - 1
@@ -398,10 +363,8 @@ class FileReader:
             raise TileError(
                 f"function signature index {info.signature} out of bounds for function '{name}'", offset=info.type_at
             )
-        try:
-            signature = tables.type(info.signature, info.type_at)
-        except TileError as e:
-            raise enclose(e, f"failed to parse type at index {info.signature} for function '{name}") from None
+        failure = f"failed to parse type at index {info.signature} for function '{name}"
+        signature = tables.type(info.signature, info.type_at, failure)
         if not isinstance(signature, Function):
             raise TileError(
                 f"function signature index {info.signature} does not refer to a function type for function '{name}', "

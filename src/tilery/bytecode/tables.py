@@ -1,4 +1,4 @@
-"""The tables of a file, decoded when something refers to an entry: a broken entry that nobody uses is no error."""
+"""The tables of a file. Entries are decoded when something refers to them: a broken one that is unused is no error."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from ..declare.codegen import GiveUp
 from ..diag import TileError
 from ..types import Tile, Type, quoted
 from ..version import Version
-from .debuginfo import quick_reader, read_entry
+from .debuginfo import DebugTag, quick_reader, read_entry
 from .profile import Profile
-from .typecodec import read_count, read_type
+from .typecodec import read_type
 from .wire import Cursor, Mark, decode_text, enclose, silent
 
 MAX_NESTING = 100
 """How deeply types, attributes and debug entries may refer to one another."""
 
 
-PLACE = re.compile(rb"\x04((?:[\x80-\xff]{0,4}[\0-\x7f]){2})(?:[\x80-\xff]{0,4}[\0-\x7f]){2}")
-"""The entry of a place: its scope and file, line and column."""
+_NUMBER = rb"[\x80-\xff]{0,4}[\0-\x7f]"
+LOCATION_ENTRY = re.compile(rb"%c((?:%b){2})(?:%b){2}" % (DebugTag.LOCATION, _NUMBER, _NUMBER))
+"""The entry of a location: its scope and file, which are captured, then line and column."""
 
 
 class Ranges:
@@ -72,45 +73,59 @@ class Tables:
     def parse_strings(self, c: Cursor) -> None:
         self.strings = self._offsets(c, 4, "strings")
 
-    def string(self, index: int, offset: int) -> str:
-        if index not in self.known_strings:
-            if index >= len(self.strings):
-                raise TileError(f"string index {index} out of bounds", offset=offset)
-            # NVIDIA's reader computes the length in 32 bits and clamps both ends to the section.
-            start, end = self.strings.at(index)
-            length = (end - start) & 0xFFFFFFFF
-            start = min(start, self.strings.end)
-            end = min(start + length, self.strings.end)
-            self.string_budget -= end - start
-            if self.string_budget < 0:
-                raise TileError("the strings of the string section overlap too much", offset=offset)
-            self.known_strings[index] = decode_text(self.data[start:end])
-        return self.known_strings[index]
+    def string(self, index: int, offset: int, failure: str = "") -> str:
+        """Return a string; `offset` is where it is referred to."""
+        found = self.known_strings.get(index)
+        if found is None:
+            try:
+                found = self.known_strings[index] = self._decode_string(index, offset)
+            except TileError as e:
+                raise enclose(e, failure) if failure else e from None
+        return found
 
-    def read_string(self, c: Cursor) -> str:
+    def _decode_string(self, index: int, offset: int) -> str:
+        if index >= len(self.strings):
+            raise TileError(f"string index {index} out of bounds", offset=offset)
+        # NVIDIA's reader computes the length in 32 bits and clamps both ends to the section.
+        start, end = self.strings.at(index)
+        length = (end - start) & 0xFFFFFFFF
+        start = min(start, self.strings.end)
+        end = min(start + length, self.strings.end)
+        self.string_budget -= end - start
+        if self.string_budget < 0:
+            raise TileError("the strings of the string section overlap too much", offset=offset)
+        return decode_text(self.data[start:end])
+
+    def read_string(self, c: Cursor, failure: str = "") -> str:
         start = c.pos
-        return self.string(c.varint(), start)
+        return self.string(c.varint(failure), start, failure)
 
     # ------------------------------------------------------------ types
 
     def parse_types(self, c: Cursor) -> None:
         self.types = self._offsets(c, 4, "types")
 
-    def read_type(self, c: Cursor) -> Type:
+    def read_type(self, c: Cursor, failure: str = "") -> Type:
         start = c.pos
-        return self.type(c.varint(), start)
+        return self.type(c.varint(failure), start, failure)
 
-    def type(self, index: int, offset: int) -> Type:
+    def type(self, index: int, offset: int, failure: str = "") -> Type:
+        """Return a type; `offset` is where it is referred to."""
         found = self.known_types.get(index)
         if found is None:
-            entry = self._entry(self.types, "type", index, offset)
-            self._busy.append(("type", index))
             try:
-                found = read_type(entry, self.version, self.profile, self.read_type, self.version_text)
-                self.known_types[index] = found
-            finally:
-                self._busy.pop()
+                found = self.known_types[index] = self._decode_type(index, offset)
+            except TileError as e:
+                raise enclose(e, failure) if failure else e from None
         return found
+
+    def _decode_type(self, index: int, offset: int) -> Type:
+        entry = self._entry(self.types, "type", index, offset)
+        self._busy.append(("type", index))
+        try:
+            return read_type(entry, self.version, self.profile, self.read_type, self.version_text)
+        finally:
+            self._busy.pop()
 
     def _entry(self, ranges: Ranges, kind: str, index: int, offset: int) -> Cursor:
         """A cursor over one entry, refusing what NVIDIA's reader refuses without a word."""
@@ -129,7 +144,7 @@ class Tables:
 
     def parse_constants(self, c: Cursor) -> None:
         base, start = c.pos, c.pos
-        count = read_count(c)
+        count = c.count()
         c.mark(start, f"{count} constants")
         if count == 0:
             return
@@ -157,10 +172,7 @@ class Tables:
 
     def read_constant(self, c: Cursor, t: Type | None) -> Dense:
         start = c.pos
-        try:
-            index = c.varint()
-        except TileError as e:
-            raise enclose(e, "failed to read constant index") from None
+        index = c.varint("failed to read constant index")
         if index >= len(self.constants):
             raise TileError(f"constant index {index} out of bounds", offset=start)
         return self.constant(index, t, start)
@@ -192,19 +204,12 @@ class Tables:
         c = Cursor(self.data, start, end, self.marks, 1)
         if not hasattr(t.element, "bits"):
             raise TileError(f"expect Cuda Tile integer or float type but got: {quoted(t)}", offset=start)
-        try:
-            length = c.varint()
-        except TileError as e:
-            raise enclose(e, "failed to read the size of the data buffer") from None
+        length = c.varint("failed to read the size of the data buffer")
         c.mark(start, f"constant {index}: {length} bytes")
         start = c.pos
-        try:
-            data = c.take(length)
-        except TileError as e:
-            raise enclose(e, "failed to read the raw byte data") from None
+        data = c.take(length, "failed to read the raw byte data")
         if (why := dense_problem(t, data)) is not None:
-            first = self.profile.first and why.startswith("i1 dense")
-            raise TileError("failed to validate buffer size and format" if first else why, offset=start)
+            raise TileError(self.profile.say(why), offset=start)
         c.mark(start, f"elements of {t}")
         return Dense(t, data)
 
@@ -215,49 +220,41 @@ class Tables:
         self.location_starts = self._counted(c, base, 4, "operations with debug info", "index offset", "index offsets")
         self.locations = self._counted(c, base, 8, "debug info indices", "indices", "indices")
         count = self._count_of(c, "debug info attributes", 4)
-        try:
-            c.align(base, 4)
-        except TileError as e:
-            raise enclose(e, "failed to skip padding for debug info offset pointer") from None
+        c.align(base, 4, "failed to skip padding for debug info offset pointer")
         if c.remaining == 0:
             raise TileError("failed to read debug info offset pointer", offset=c.pos)
-        try:
-            starts = self._read_offsets(c, 4, count, "debug entry")
-        except TileError as e:
-            raise enclose(e, "failed to skip debug info offsets") from None
+        starts = self._read_offsets(c, 4, count, "debug entry", "failed to skip debug info offsets")
         self.debug = Ranges(c.pos, c.end, starts)
 
     def _counted(self, c: Cursor, base: int, width: int, what: str, padding: str, skipped: str) -> list[int]:
         count = self._count_of(c, what, 0)
-        try:
-            c.align(base, width)
-        except TileError as e:
-            raise enclose(e, f"failed to skip padding for debug info {padding} pointer") from None
-        if not self.profile.first and count > c.remaining // width:
+        c.align(base, width, f"failed to skip padding for debug info {padding} pointer")
+        if self.profile.bounds_location_lists and count > c.remaining // width:
             raise self._too_many(what, count, c, width)
         if c.remaining == 0:
             dot = "." if width == 4 else ""
             raise TileError(f"failed to read debug info {padding} pointer{dot}", offset=c.pos)
-        try:
-            return self._read_offsets(c, width, count, "location list" if width == 4 else "location")
-        except TileError as e:
-            raise enclose(e, f"failed to skip debug info {skipped}") from None
+        label = "location list" if width == 4 else "location"
+        return self._read_offsets(c, width, count, label, f"failed to skip debug info {skipped}")
 
     def _count_of(self, c: Cursor, what: str, width: int) -> int:
         start = c.pos
-        try:
-            count = c.varint()
-        except TileError as e:
-            raise enclose(e, f"failed to read total number of {what}") from None
+        count = c.varint(f"failed to read total number of {what}")
         c.mark(start, f"{count} {what}")
         if width and count > c.remaining // width:
             raise self._too_many(what, count, c, width)
         return count
 
-    def location_list(self, index: int, k: int, offset: int) -> Loc | None:
-        """The k-th location of list `index`; list 0 means that nothing has a location."""
+    def location(self, index: int, k: int, offset: int, failure: str) -> Loc | None:
+        """Return the k-th location of list `index`; list 0 means that nothing has a location."""
         if index == 0:
             return None
+        try:
+            return self._location(index, k, offset)
+        except TileError as e:
+            raise enclose(e, failure) from None
+
+    def _location(self, index: int, k: int, offset: int) -> Loc | None:
         if index > len(self.location_starts):
             raise silent(f"location list {index} does not exist, there are {len(self.location_starts)}", offset)
         position = self.location_starts[index - 1] + k
@@ -322,22 +319,25 @@ class Tables:
         """Like `quick_debug_entry`, but for a place any other in the same scope and file will do."""
         base, starts = self.debug.start, self.debug.starts
         if 0 < index < len(starts) and (end := base + starts[index]) <= self.debug.end:
-            entry = PLACE.match(self.data, base + starts[index - 1], end)
+            entry = LOCATION_ENTRY.match(self.data, base + starts[index - 1], end)
             if entry is not None:
                 if entry[1] not in self.known_scopes:
                     self.known_scopes[entry[1]] = self.quick_debug_entry(index)
                 return self.known_scopes[entry[1]]
         return self.quick_debug_entry(index)
 
-    def _read_debug_ref(self, c: Cursor, form: Any) -> Attr | None:
+    def _read_debug_ref(self, c: Cursor, form: Any, failure: str) -> Attr | None:
         start = c.pos
-        index = c.varint()
-        found = self.debug_entry(index, start)
+        index = c.varint(failure)
+        try:
+            found = self.debug_entry(index, start)
+        except TileError as e:
+            raise enclose(e, failure) from None
         if found is None and form is Loc:
             return None
         if isinstance(found, Attr) and isinstance(found, form):
             return found
-        raise silent(f"debug entry {index} is of another kind", start)
+        raise silent(f"debug entry {index} is of another kind", start, failure)
 
     # ------------------------------------------------------------ shared
 
@@ -355,9 +355,9 @@ class Tables:
         starts = self._read_offsets(c, width, count, what[:-1])
         return Ranges(c.pos, c.end, starts)
 
-    def _read_offsets(self, c: Cursor, width: int, count: int, what: str) -> list[int]:
+    def _read_offsets(self, c: Cursor, width: int, count: int, what: str, failure: str = "") -> list[int]:
         start = c.pos
-        data = c.take(count * width)
+        data = c.take(count * width, failure)
         values = list(unpack(f"<{count}{'I' if width == 4 else 'Q'}", data))
         if c.marks is not None:
             for index, value in enumerate(values):

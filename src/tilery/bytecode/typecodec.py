@@ -1,9 +1,9 @@
-"""How types are laid out in bytecode: one row per type, read and written by the same walk."""
+"""The layout of types in bytecode: one row per type, from which they are read and written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
+from enum import Enum, IntEnum
 from typing import Any
 
 from ..declare.fastclass import dataclass
@@ -28,15 +28,28 @@ from ..types import (
 )
 from ..version import V13_1, V13_3, V13_4, Version
 from .profile import Profile
-from .wire import Cursor, enclose, put_fixed, put_varint
+from .wire import Cursor, put_fixed, put_varint
 
 UNIFIED = V13_3
-"""From here on one word of flags says which optional parameters follow; before, each had a byte of its own."""
+"""From this version on, one word of flags says which optional parameters follow; before, each had a byte of its own."""
+
+
+class TypeTag(IntEnum):
+    """The first number of a type's entry. The tags of scalars are in their rows in `types`."""
+
+    POINTER = 12
+    TILE = 13
+    TENSOR_VIEW = 14
+    PARTITION_VIEW = 15
+    FUNCTION = 16
+    TOKEN = 17
+    GATHER_SCATTER_VIEW = 20
+    STRIDED_VIEW = 21
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """One parameter: NVIDIA's name, ours, its form (type, i64s, i32s, u32, enum) and since when it exists."""
+    """One parameter: NVIDIA's name, ours, its form (type, i64s, i32s, u32, enum) and its first version."""
 
     name: str
     attr: str
@@ -48,10 +61,10 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class TypeRow:
-    """A type: its tag, NVIDIA's name, and its parameters in wire order; `make` takes them by our names."""
+    """A type: its tag, NVIDIA's name, and its parameters in wire order. Its class takes them by our names."""
 
     cls: type[Type]
-    tag: int
+    tag: TypeTag
     cname: str
     params: tuple[Param, ...]
 
@@ -60,7 +73,7 @@ class TypeRow:
         return self.cls.since
 
     def has_flags(self, version: Version) -> bool:
-        """Whether a word of flags stands first."""
+        """Return whether the entry starts with a word of flags."""
         optional = [p.since for p in self.params if p.form == "enum"]
         return bool(optional) and version >= UNIFIED and version >= max(min(optional), self.since)
 
@@ -72,11 +85,11 @@ _TILE_SHAPE = Param("tile_shape", "tile_shape", "i32s data")
 _DIM_MAP = Param("dim_map", "dim_map", "i32s")
 
 ROWS = (
-    TypeRow(Ptr, 12, "PointerType", (Param("pointeeType", "pointee", "type"), _PTR_ATTR)),
-    TypeRow(Tile, 13, "TileType", (Param("elementType", "element", "type"), Param("shape", "shape", "i64s"))),
+    TypeRow(Ptr, TypeTag.POINTER, "PointerType", (Param("pointeeType", "pointee", "type"), _PTR_ATTR)),
+    TypeRow(Tile, TypeTag.TILE, "TileType", (Param("elementType", "element", "type"), Param("shape", "shape", "i64s"))),
     TypeRow(
         TensorView,
-        14,
+        TypeTag.TENSOR_VIEW,
         "TensorViewType",
         (
             Param("elementType", "element", "type"),
@@ -85,40 +98,41 @@ ROWS = (
             _PTR_ATTR,
         ),
     ),
-    TypeRow(PartitionView, 15, "PartitionViewType", (_TILE_SHAPE, _TENSOR_VIEW, _DIM_MAP, _PADDING)),
-    TypeRow(Token, 17, "TokenType", ()),
+    TypeRow(
+        PartitionView, TypeTag.PARTITION_VIEW, "PartitionViewType", (_TILE_SHAPE, _TENSOR_VIEW, _DIM_MAP, _PADDING)
+    ),
+    TypeRow(Token, TypeTag.TOKEN, "TokenType", ()),
     TypeRow(
         GatherScatterView,
-        20,
+        TypeTag.GATHER_SCATTER_VIEW,
         "GatherScatterViewType",
         (_TILE_SHAPE, _TENSOR_VIEW, Param("sparse_dim", "sparse_dim", "u32"), _PADDING),
     ),
     TypeRow(
         StridedView,
-        21,
+        TypeTag.STRIDED_VIEW,
         "StridedViewType",
         (_TILE_SHAPE, Param("traversal_strides", "traversal_strides", "i32s data"), _TENSOR_VIEW, _DIM_MAP, _PADDING),
     ),
 )
-FUNCTION_TAG = 16
 
-_BY_TAG = {row.tag: row for row in ROWS}
+_BY_TAG: dict[int, TypeRow] = {row.tag: row for row in ROWS}
 _BY_CLASS = {row.cls: row for row in ROWS}
 _SCALAR_BY_TAG = {s.tag: s for s in SCALARS.values()}
 
-ReadRef = Callable[[Cursor], Type]
-"""Reads a type index and gives the type; a failure is silent, the caller names it."""
+ReadRef = Callable[[Cursor, str], Type]
+"""Reads the index of a type and returns the type; the text is what a failure is called."""
 
 
 def read_type(c: Cursor, version: Version, profile: Profile, ref: ReadRef, shown: str = "") -> Type:
-    """The type at the cursor, whose range is exactly its entry."""
+    """Read the type at the cursor, whose range is exactly its entry."""
     start = c.pos
-    tag = c.varint() & 0xFF if c.remaining else c.varint()  # NVIDIA's readers keep only the low byte
+    tag = c.varint() & 0xFF  # NVIDIA's readers keep only the low byte
     if (scalar := _SCALAR_BY_TAG.get(tag)) is not None:
         _check_version(scalar.cname, scalar.since, version, shown, profile, tag, start)
         c.mark(start, f"type {scalar.text}")
         return scalar
-    if tag == FUNCTION_TAG:
+    if tag == TypeTag.FUNCTION:
         c.mark(start, "function type")
         return _read_function(c, ref)
     row = _BY_TAG.get(tag)
@@ -144,10 +158,7 @@ def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: 
     start = c.pos
     unified = row.has_flags(version)
     if unified:
-        try:
-            flags = c.varint()
-        except TileError as e:
-            raise enclose(e, "failed to read optional parameter flags") from None
+        flags = c.varint("failed to read optional parameter flags")
         c.mark(start, f"flags {flags:#b}")
     values: dict[str, Any] = {}
     for p in row.params:
@@ -168,68 +179,57 @@ def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: 
         return row.cls(**values)
     except TileError as e:
         e.offset = c.pos if e.offset is None else e.offset
-        raise _first_wording(e, row, values, profile) from None
-
-
-def _first_wording(e: TileError, row: TypeRow, values: dict[str, Any], profile: Profile) -> TileError:
-    """The 13.1 reader looked at the element before it built the type."""
-    if profile.first and e.message.startswith("failed to verify 'elementType'"):
-        if row.cls is Tile:
-            what = "tile element type must be integer, float, or valid pointer"
-        else:
-            what = "tensor_view element type must be integer or float"
-        e.message = f"{what}, got: {quoted(values['element'])}"
-    return e
+        if row.cname in profile.element_texts and e.message.startswith("failed to verify 'elementType'"):
+            e.message = f"{profile.element_texts[row.cname]}, got: {quoted(values['element'])}"
+        raise
 
 
 def _read_param(c: Cursor, row: TypeRow, p: Param, profile: Profile, ref: ReadRef) -> Any:
     start = c.pos
-    where = f"{row.cname}.{p.name}" if profile.first else p.name
+    where = f"{row.cname}.{p.name}" if profile.qualifies_parameters else p.name
     if p.form == "type":
-        try:
-            t = ref(c)
-        except TileError as e:
-            raise enclose(e, profile.say(f"failed to get {where} type")) from None
+        t = ref(c, profile.say(f"failed to get {where} type"))
         c.mark(start, f"{p.name} {t}")
         if p.must_be is not None and not isinstance(t, p.must_be):
-            message = f"expected ::mlir::cuda_tile::{p.must_be.__name__}Type but got {quoted(t)}"
-            if profile.first:
-                message = "invalid tensor_view type for tile partition view"
-            raise TileError(message, offset=start)
+            problem = f"expected ::mlir::cuda_tile::{p.must_be.__name__}Type but got {quoted(t)}"
+            raise TileError(profile.say(problem), offset=start)
         return t
     suffix = " data" if p.form == "i32s data" else ""
-    try:
-        value: Any = c.varint() if p.form == "u32" else c.sized(8 if p.form == "i64s" else 4)
-    except TileError as e:
-        raise enclose(e, profile.say(f"failed to read {where}{suffix}")) from None
-    c.mark(start, f"{p.name} {value}")
-    if p.form == "u32" and value > 0xFFFFFFFF:
-        raise TileError(f"{p.name} value {value} exceeds uint32_t range", offset=start)
-    if profile.first and suffix and any(v in (0x7FFFFFFF, -0x80000000) for v in value):
-        bad = next(v for v in value if v in (0x7FFFFFFF, -0x80000000))
-        raise TileError(f"tile shape contains unsupported value {bad}", offset=start)
-    return value
+    failure = profile.say(f"failed to read {where}{suffix}")
+    if p.form == "u32":
+        number = c.varint(failure)
+        c.mark(start, f"{p.name} {number}")
+        if number > 0xFFFFFFFF:
+            raise TileError(f"{p.name} value {number} exceeds uint32_t range", offset=start)
+        return number
+    values = c.sized(8 if p.form == "i64s" else 4, failure)
+    c.mark(start, f"{p.name} {values}")
+    if suffix and profile.refuses_extreme_tile_shapes:
+        refuse_extremes(values, 32, start, "tile shape")
+    return values
 
 
 def _read_presence(c: Cursor, profile: Profile) -> bool:
     start = c.pos
-    try:
-        present = c.byte() != 0
-    except TileError as e:
-        if profile.first:
-            return False  # the 13.1 reader takes a missing byte for zero
-        raise enclose(e, "failed to read OptionalEnum presence flag") from None
+    if not c.remaining and profile.missing_bytes_are_zero:
+        return False
+    present = c.byte("failed to read OptionalEnum presence flag") != 0
     c.mark(start, "a padding value follows" if present else "no padding value")
     return present
 
 
+def refuse_extremes(values: tuple[int, ...], width: int, offset: int, what: str = "array") -> None:
+    """Raise an error if the smallest or the largest integer is among the values."""
+    top = (1 << (width - 1)) - 1
+    for value in values:
+        if value in (top, -top - 1):
+            raise TileError(f"{what} contains unsupported value {value}", offset=offset)
+
+
 def read_enum(c: Cursor, enum: type[Enum], label: str) -> Enum:
-    """An enum's number; NVIDIA's readers keep its low 32 bits."""
+    """Read the number of an enum's member; NVIDIA's readers keep its low 32 bits."""
     start = c.pos
-    try:
-        number = c.varint() & 0xFFFFFFFF
-    except TileError as e:
-        raise enclose(e, "failed to read VarInt for enum attribute.") from None
+    number = c.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
     try:
         member = enum(number)
     except ValueError:
@@ -242,47 +242,29 @@ def _read_function(c: Cursor, ref: ReadRef) -> Function:
     lists: list[list[Type]] = []
     for many, one in (("parameters", "parameter"), ("results", "result")):
         start = c.pos
-        try:
-            count = read_count(c)
-        except TileError as e:
-            raise enclose(e, f"failed to read number of {many}") from None
+        count = c.count(f"failed to read number of {many}")
         c.mark(start, f"{count} {many}")
         types: list[Type] = []
         for _ in range(count):
             start = c.pos
-            try:
-                types.append(ref(c))
-            except TileError as e:
-                raise enclose(e, f"failed to get {one} type") from None
+            types.append(ref(c, f"failed to get {one} type"))
             c.mark(start, f"{one} {types[-1]}" if not isinstance(types[-1], Function) else one)
         lists.append(types)
     return Function(lists[0], lists[1])
-
-
-def read_count(c: Cursor) -> int:
-    """A count that must stay below 2**32; each counted thing takes at least a byte, so memory stays bounded."""
-    start, limit = c.pos, 0xFFFFFFFE
-    count = c.varint()
-    if count > limit:
-        raise TileError(
-            f"varint value exceeds maximum supported capacity. (expected value less than {limit}, got {count}).",
-            offset=start,
-        )
-    return count
 
 
 # ---------------------------------------------------------------- writing
 
 
 def write_type(t: Type, version: Version, ref: Callable[[Type], int]) -> bytes:
-    """The entry of a type; `ref` gives the index of another one. Refuses, by name, what `version` cannot say."""
+    """Return the entry of a type; `ref` returns the index of another one. Refuse, by name, what `version` lacks."""
     require(t, version)
     out = bytearray()
     if isinstance(t, Scalar):
         put_varint(out, t.tag)
         return bytes(out)
     if isinstance(t, Function):
-        put_varint(out, FUNCTION_TAG)
+        put_varint(out, TypeTag.FUNCTION)
         for types in (t.params, t.results):
             put_varint(out, len(types))
             for inner in types:
@@ -297,7 +279,7 @@ def write_type(t: Type, version: Version, ref: Callable[[Type], int]) -> bytes:
 
 
 def require(t: Type, version: Version) -> None:
-    """Refuse a type that `version` does not have, or a parameter of it."""
+    """Refuse a type that `version` lacks, or a parameter of it."""
     if isinstance(t, Scalar):
         cname, since = t.cname, t.since
     elif (row := _BY_CLASS.get(type(t))) is not None:
@@ -337,7 +319,7 @@ def _write_row(out: bytearray, t: Type, row: TypeRow, version: Version, ref: Cal
 
 
 def parts(t: Type) -> list[Type]:
-    """The types that a type refers to, in wire order."""
+    """Return the types that a type refers to, in wire order."""
     if isinstance(t, Function):
         return [*t.params, *t.results]
     row = _BY_CLASS.get(type(t))

@@ -15,6 +15,7 @@ from ..version import Version
 MAGIC = b"\x7fTileIR\x00"
 PADDING = 0xCB
 U64 = (1 << 64) - 1
+MAX_COUNT = 0xFFFFFFFE
 
 
 class Section(IntEnum):
@@ -93,9 +94,9 @@ class FileLayout:
 # ---------------------------------------------------------------- errors while reading
 
 
-def silent(detail: str, offset: int) -> TileError:
-    """A failure for which NVIDIA's reader has no text of its own; an enclosing one names it."""
-    return TileError("", offset=offset, notes=(detail,))
+def silent(detail: str, offset: int, message: str = "") -> TileError:
+    """Make an error for which NVIDIA's reader has no text of its own; `message` or an enclosing reader names it."""
+    return TileError(message, offset=offset, notes=(detail,))
 
 
 def enclose(error: TileError, message: str) -> TileError:
@@ -108,11 +109,27 @@ def enclose(error: TileError, message: str) -> TileError:
     return error
 
 
+class enclosing:  # reads as a keyword: `with enclosing("...")`
+    """Add a message to every `TileError` that leaves the block."""
+
+    __slots__ = ("message",)
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TileError):
+            enclose(error, self.message)
+
+
 # ---------------------------------------------------------------- reading
 
 
 class Mark(NamedTuple):
-    """What a range of bytes means; `depth` indents it."""
+    """The meaning of a range of bytes; `depth` indents it."""
 
     start: int
     end: int
@@ -121,7 +138,11 @@ class Mark(NamedTuple):
 
 
 class Cursor:
-    """A position in a range of bytes. With `marks`, everything read through `mark` is recorded for the hexdump."""
+    """A position in a range of bytes.
+
+    The readers take a `failure`: NVIDIA's message for a number that cannot be read. With `marks`, every range of bytes
+    passed to `mark` is recorded for the hexdump.
+    """
 
     __slots__ = ("data", "depth", "end", "marks", "pos")
 
@@ -133,6 +154,7 @@ class Cursor:
         self.depth = depth
 
     def mark(self, start: int, text: str) -> None:
+        """Record the meaning of the bytes from `start` to here."""
         if self.marks is not None and self.pos > start:
             self.marks.append(Mark(start, self.pos, text, self.depth))
 
@@ -140,31 +162,32 @@ class Cursor:
     def remaining(self) -> int:
         return self.end - self.pos
 
-    def byte(self) -> int:
+    def byte(self, failure: str = "") -> int:
         if self.pos >= self.end:
-            raise silent("the data ends here, a byte is missing", self.pos)
+            raise silent("the data ends here, a byte is missing", self.pos, failure)
         self.pos += 1
         return self.data[self.pos - 1]
 
-    def take(self, count: int) -> bytes:
+    def take(self, count: int, failure: str = "") -> bytes:
+        """Read `count` bytes."""
         if count > self.end - self.pos:
-            raise silent(f"{count} bytes are needed, {self.end - self.pos} are left", self.pos)
+            raise silent(f"{count} bytes are needed, {self.end - self.pos} are left", self.pos, failure)
         self.pos += count
         return self.data[self.pos - count : self.pos]
 
-    def varint(self) -> int:
-        """An unsigned LEB128 number, taken modulo 2**64 as NVIDIA's reader does; at most ten bytes."""
-        return self.untruncated_varint() & U64
+    def varint(self, failure: str = "") -> int:
+        """Read an unsigned LEB128 number of at most ten bytes, modulo 2**64 as NVIDIA's reader does."""
+        return self.untruncated_varint(failure) & U64
 
-    def untruncated_varint(self) -> int:
-        """Like `varint`, but with the bits above 64 that readers drop."""
+    def untruncated_varint(self, failure: str = "") -> int:
+        """Like `varint`, but keep the bits above 64 that readers drop."""
         data, end, start = self.data, self.end, self.pos
         pos, shift, value = start, 0, 0
         while True:
             if pos >= end:
-                raise silent("the data ends inside a variable-length integer", start)
+                raise silent("the data ends inside a variable-length integer", start, failure)
             if shift > 63:
-                raise silent("a variable-length integer has more than ten bytes", start)
+                raise silent("a variable-length integer has more than ten bytes", start, failure)
             byte = data[pos]
             pos += 1
             value |= (byte & 127) << shift
@@ -173,32 +196,43 @@ class Cursor:
                 return value
             shift += 7
 
-    def svarint(self) -> int:
-        """A zig-zag number, as a signed 64-bit integer."""
-        raw = self.varint()
+    def svarint(self, failure: str = "") -> int:
+        """Read a zig-zag number, as a signed 64-bit integer."""
+        raw = self.varint(failure)
         return raw >> 1 ^ -(raw & 1)
 
-    def fixed(self, width: int, count: int) -> list[int]:
-        """Signed little-endian integers."""
-        data = self.take(width * count)
+    def count(self, failure: str = "") -> int:
+        """Read a count below 2**32. Each counted item takes at least a byte, so memory stays bounded."""
+        start = self.pos
+        count = self.varint(failure)
+        if count > MAX_COUNT:
+            limit = f"(expected value less than {MAX_COUNT}, got {count})"
+            error = TileError(f"varint value exceeds maximum supported capacity. {limit}.", offset=start)
+            raise enclose(error, failure) if failure else error
+        return count
+
+    def fixed(self, width: int, count: int, failure: str = "") -> list[int]:
+        """Read signed little-endian integers."""
+        data = self.take(width * count, failure)
         return [int.from_bytes(data[i : i + width], "little", signed=True) for i in range(0, len(data), width)]
 
-    def sized(self, width: int) -> tuple[int, ...]:
-        """A count and that many signed little-endian integers."""
+    def sized(self, width: int, failure: str = "") -> tuple[int, ...]:
+        """Read a count and that many signed little-endian integers."""
         start = self.pos
-        count = self.varint()
+        count = self.varint(failure)
         if count > U64 >> 32:
-            raise TileError(f"array size in bytecode ({count}) exceeds maximum supported capacity", offset=start)
-        return tuple(self.fixed(width, count))
+            error = TileError(f"array size in bytecode ({count}) exceeds maximum supported capacity", offset=start)
+            raise enclose(error, failure) if failure else error
+        return tuple(self.fixed(width, count, failure))
 
-    def align(self, base: int, alignment: int) -> None:
+    def align(self, base: int, alignment: int, failure: str = "") -> None:
         """Skip padding up to a multiple of `alignment`, counted from `base`."""
         start = self.pos
         if alignment < 2:
             return
         if self.pos >= self.end:
-            raise silent("the data ends where padding is expected", start)
-        self.take((base - self.pos) % alignment)
+            raise silent("the data ends where padding is expected", start, failure)
+        self.take((base - self.pos) % alignment, failure)
         self.mark(start, "padding")
 
 

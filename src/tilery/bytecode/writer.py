@@ -7,15 +7,16 @@ from itertools import islice
 from struct import pack
 from typing import Any
 
-from ..attrs import Attr, CallSite, Dense, DILoc, FileLineCol, Loc, StrAttr, SymbolVisibility
+from ..attrs import Attr, CallSite, Dense, DILoc, FileLineCol, Loc, StrAttr
 from ..declare.fastclass import replace
 from ..declare.gcpause import paused
 from ..diag import TileError
 from ..ir import Op, Refused, UnknownOp, full_name, walk
 from ..ops import Entry, Global, Module
 from ..types import Type
-from ..version import SUPPORTED, V13_1, V13_3, Version
+from ..version import SUPPORTED, Version
 from .attrcodec import Indices, write_tagged
+from .container import FunctionFlag, container
 from .debuginfo import entry_parts, write_entry
 from .decoders import TRIPS
 from .typecodec import parts, require, write_type
@@ -47,13 +48,13 @@ def _write(module: Module, version: Version | None) -> bytes:
     if version is not None:
         return _write_at(module, version)
     # Only a version that was asked for leaves the producer out.
-    lowest = V13_1 if module.producer is None else V13_3
-    for candidate in SUPPORTED[SUPPORTED.index(lowest) : -1]:
+    candidates = [v for v in SUPPORTED if module.producer is None or container(v).has_producer]
+    for candidate in candidates[:-1]:
         try:
             return _write_at(module, candidate)
         except TileError:
             continue  # a newer version may do; if none does, the newest says why
-    return _write_at(module, SUPPORTED[-1])
+    return _write_at(module, candidates[-1])
 
 
 def _write_at(module: Module, version: Version) -> bytes:
@@ -75,6 +76,18 @@ def write_with(module: Module, version: Version, body: WriteBody) -> bytes:
     first = _File(module, version, replace(seen, locations=(), location_list={}), body, learning=True)
     first.sections()
     return _File(module, version, first.used_layout(), body).encode()
+
+
+_REFUSED_COLUMNS = {
+    "symbol_visibility": (
+        "global `{name}` uses non-public symbol visibility, which cannot be encoded in bytecode version {version} "
+        "(requires bytecode {since}+)"
+    ),
+    "constant": (
+        "constant global `{name}` cannot be encoded in bytecode version {version} "
+        "(the `constant` attribute requires bytecode {since}+)"
+    ),
+}
 
 
 class _Table:
@@ -200,7 +213,7 @@ class _File:
         out[Section.TYPE] = self._types()
         stood = {hint.id for hint in self.seen.sections} if self.seen else set()
         # NVIDIA's reader takes a producer in files of any version, so one that stood there is written back.
-        if self.module.producer is not None and (self.version >= V13_3 or Section.PRODUCER in stood):
+        if self.module.producer is not None and (container(self.version).has_producer or Section.PRODUCER in stood):
             out[Section.PRODUCER] = bytearray()
             put_varint(out[Section.PRODUCER], self.string(self.module.producer))
         out[Section.STRING] = self._table([encode_text(s) for s in self.strings.items], 4)
@@ -247,33 +260,30 @@ class _File:
     def _globals(self) -> bytearray:
         out = bytearray()
         rows = self.module.globals
+        columns = container(self.version).global_columns
         put_varint(out, len(rows))
         for o in rows:
             _refuse_extra(o, o.extra)
-            if self.version < V13_3:
-                self._refuse_global(o)
-            put_varint(out, self.string(o.sym_name))
-            put_varint(out, self.type(o.value.type))
-            put_varint(out, self.constant(o.value))
-            put_varint(out, o.alignment & U64)
-            if self.version >= V13_3:
-                put_varint(out, o.symbol_visibility.num)
-                put_varint(out, int(o.constant))
+            self._refuse_absent(o)
+            numbers = {
+                "sym_name": self.string(o.sym_name),
+                "type": self.type(o.value.type),
+                "value": self.constant(o.value),
+                "alignment": o.alignment & U64,
+                "symbol_visibility": o.symbol_visibility.num,
+                "constant": int(o.constant),
+            }
+            for column in columns:
+                put_varint(out, numbers[column.name])
         return out
 
-    def _refuse_global(self, o: Global) -> None:
-        if o.symbol_visibility is not SymbolVisibility.PUBLIC:
-            raise TileError(
-                f"global `{o.sym_name}` uses non-public symbol visibility, which cannot be encoded in bytecode "
-                f"version {self.version} (requires bytecode 13.3+)",
-                field="symbol_visibility",
-            )
-        if o.constant:
-            raise TileError(
-                f"constant global `{o.sym_name}` cannot be encoded in bytecode version {self.version} "
-                "(the `constant` attribute requires bytecode 13.3+)",
-                field="constant",
-            )
+    def _refuse_absent(self, o: Global) -> None:
+        """Refuse a global that uses a column which this version does not have."""
+        for column in container(self.version).absent_columns:
+            f = o.opdef.field(column.name)
+            if getattr(o, f.attr) != f.default_of(o):
+                text = _REFUSED_COLUMNS[column.name]
+                raise TileError(text.format(name=o.sym_name, version=self.version, since=f.since), field=f.name)
 
     def _functions(self, entries: list[Entry]) -> bytearray:
         out = bytearray()
@@ -281,8 +291,8 @@ class _File:
         for o in entries:
             put_varint(out, self.string(o.sym_name))
             put_varint(out, self.type(o.function_type))
-            private = _visibility(o)
-            out.append(private | 2 | (4 if o.optimization_hints is not None else 0))
+            has_hints = FunctionFlag.HAS_HINTS if o.optimization_hints is not None else 0
+            out.append(_visibility(o) | FunctionFlag.KERNEL | has_hints)
             ops = list(walk(o.body))
             if UnknownOp in set(map(type, ops)):
                 unknown = next(inner for inner in ops if isinstance(inner, UnknownOp))
@@ -396,5 +406,5 @@ def _visibility(o: Entry) -> int:
     if value is None or value == StrAttr("public"):
         return 0
     if value == StrAttr("private"):
-        return 1
+        return FunctionFlag.PRIVATE
     raise TileError("bytecode cannot hold this 'sym_visibility'", notes=(f"entry @{o.sym_name}",))

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..attrs import Attr, DictAttr, OptimizationHints
 from ..bytecode import debuginfo
-from ..bytecode.wire import Cursor, put_svarint, put_varint
+from ..bytecode.wire import Cursor, enclosing, put_svarint, put_varint
 from ..diag import TileError
 from ..ops import registered
 from ..text.parse.leaves import EnumAttr
@@ -101,13 +101,18 @@ def decode_debug(data: bytes, tables: Tables, entries: Sequence[Attr | None] = (
     if data[:1] and data[0] > max(row.tag for row in debuginfo.ROWS):
         raise TileError(f"unknown debug tag: {data[0]}", offset=0)
 
-    def string(c: Cursor) -> str:
-        start, index = c.pos, c.varint()
-        if index >= len(tables.strings):
-            raise TileError(f"string index {index} out of bounds", offset=start)
-        return tables.strings[index]
+    def string(c: Cursor, failure: str) -> str:
+        with enclosing(failure):
+            start, index = c.pos, c.varint()
+            if index >= len(tables.strings):
+                raise TileError(f"string index {index} out of bounds", offset=start)
+            return tables.strings[index]
 
-    def entry(c: Cursor, kind: Any) -> Any:
+    def entry(c: Cursor, kind: Any, failure: str) -> Any:
+        with enclosing(failure):
+            return entry_at(c, kind)
+
+    def entry_at(c: Cursor, kind: Any) -> Any:
         start, index = c.pos, c.varint()
         if index > len(entries):
             raise TileError(f"debug index {index} out of bounds", offset=start)

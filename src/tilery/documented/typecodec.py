@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..bytecode.typecodec import FUNCTION_TAG, ROWS
+from ..bytecode.typecodec import ROWS, TypeTag
 from ..bytecode.wire import Cursor, put_varint
 from ..diag import TileError
 from ..types import (
@@ -53,7 +53,7 @@ def read_type(c: Cursor, tables: Tables) -> Type:
         return TensorView(type_at(c, tables, leaf=True), sizes_at(c), sizes_at(c))
     if tag == PARTITION:
         return _partition(c, tables)
-    if tag == FUNCTION_TAG:
+    if tag == TypeTag.FUNCTION:
         return Function(_types(c, tables), _types(c, tables))
     raise TileError(f"unknown type tag: {tag}", offset=start)
 
@@ -106,7 +106,7 @@ def encode_type(t: Type, types: Sequence[Type] = ()) -> bytes:
             put_sizes(out, dim_map)
             out.append(0 if padding is None else padding.value + 1)
         case Function(params=params, results=results):
-            out.append(FUNCTION_TAG)
+            out.append(TypeTag.FUNCTION)
             for part in (params, results):
                 put_varint(out, len(part))
                 for inner in part:

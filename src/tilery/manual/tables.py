@@ -42,7 +42,10 @@ def _type(example: Type) -> Iterator[str]:
     if row is not None:
         yield from (f"Since {row.since}, tag {row.tag} in bytecode.", "")
     elif cls is types.Function:
-        yield from (f"Tag {typecodec.FUNCTION_TAG} in bytecode; a count and types, for parameters and for results.", "")
+        yield from (
+            f"Tag {typecodec.TypeTag.FUNCTION} in bytecode; a count and types, for parameters and for results.",
+            "",
+        )
     else:
         yield from ("It has no encoding in bytecode.", "")
     if row is not None and row.params:

@@ -8,7 +8,9 @@ import textwrap
 import threading
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,14 +89,12 @@ def test_every_operation_of_a_version_has_a_decoder_and_an_encoder(version: Vers
             assert callable(decoder(opdef, version)) and callable(encoder(opdef, version))
 
 
-def test_a_version_refuses_the_same_in_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_refuses_the_same_in_the_same_words() -> None:
     refused = 0
     for module in [example(opdef) for opdef in OPS] + [smith(seed) for seed in range(10)]:
         for version in SUPPORTED:
-            monkeypatch.setattr(writer, "FAST_FROM", 0)
-            fast = outcome(lambda: tilery.dumps(module, version))  # noqa: B023  # called at once
-            monkeypatch.setattr(writer, "FAST_FROM", 1 << 60)
-            assert fast == outcome(lambda: tilery.dumps(module, version))  # noqa: B023  # called at once
+            fast = outcome(partial(writer.write, module, version, fast=True))
+            assert fast == outcome(partial(writer.write, module, version, fast=False))
             refused += isinstance(fast, dict)
     assert refused > 20
 
@@ -129,12 +129,10 @@ def test_many_values_take_numbers_of_several_bytes() -> None:
     read_twice(data)
 
 
-def same_outcome(data: bytes, name: str | None, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether the file is readable, after comparing what both ways say of it."""
-    monkeypatch.setattr(reader, "FAST_FROM", 0)
+def same_outcome(data: bytes, name: str | None) -> bool:
+    """Return whether the file is readable, after comparing what both paths say of it."""
     fast = outcome(lambda: reader.read(data, reader=name))
-    monkeypatch.setattr(reader, "FAST_FROM", 1 << 60)
-    slow = outcome(lambda: reader.read(data, reader=name))
+    slow = outcome(lambda: reader.read(data, reader=name, fast=False))
     if isinstance(slow, Module):
         assert isinstance(fast, Module)
         assert tilery.difference(fast, slow) is None and fast.layout == slow.layout
@@ -144,31 +142,31 @@ def same_outcome(data: bytes, name: str | None, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", [None, "13.1"])
-def test_broken_files_give_the_same_errors(name: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_files_give_the_same_errors(name: str | None) -> None:
     rng = random.Random(oracle.SEED)
     files = [tilery.dumps(smith(seed, version=V13_1), V13_1) for seed in range(20)]
-    readable = [same_outcome(mutate_bytes(rng.choice(files), rng), name, monkeypatch) for _ in range(400)]
+    readable = [same_outcome(mutate_bytes(rng.choice(files), rng), name) for _ in range(400)]
     assert 20 < sum(readable) < 380
 
 
 @pytest.mark.corpus
-def test_broken_real_files_give_the_same_errors(corpus: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_real_files_give_the_same_errors(corpus: list[Path]) -> None:
     rng = random.Random(oracle.SEED + 2)
     for _ in range(20_000 if oracle.FULL else 600):
-        same_outcome(mutate_bytes(rng.choice(corpus).read_bytes(), rng), None, monkeypatch)
+        same_outcome(mutate_bytes(rng.choice(corpus).read_bytes(), rng), None)
 
 
-# ---------------------------------------------------------------- without places
+# ---------------------------------------------------------------- without exact locations
 
 
 def rough(loc: Attr | None) -> object:
-    """What a reader without places keeps of a location."""
+    """Return what survives of a location that is not exact."""
     return (loc.scope, loc.filename) if isinstance(loc, DILoc) else loc
 
 
-def same_without_places(data: bytes) -> int:
+def same_but_positions(data: bytes) -> int:
     """How many operations have another place in the same scope, after comparing all else, errors included."""
-    exact, other = outcome(lambda: reader.read(data)), outcome(lambda: reader.read(data, places=False))
+    exact, other = outcome(lambda: reader.read(data)), outcome(lambda: reader.read(data, exact_locs=False))
     if not isinstance(exact, Module):
         assert other == exact
         return 0
@@ -184,13 +182,38 @@ def same_without_places(data: bytes) -> int:
     return moved
 
 
-def test_without_places_only_places_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "FAST_FROM", 0)
+def test_without_exact_locations_only_positions_differ() -> None:
     rng = random.Random(oracle.SEED)
     files = [tilery.dumps(smith(seed)) for seed in range(20)]
-    assert sum(map(same_without_places, files)) > 20
+    assert sum(map(same_but_positions, files)) > 20
     for _ in range(300):
-        same_without_places(mutate_bytes(rng.choice(files), rng))
+        same_but_positions(mutate_bytes(rng.choice(files), rng))
+
+
+# ---------------------------------------------------------------- which path runs
+
+
+@pytest.mark.parametrize("fast", [True, False, None])
+def test_the_path_depends_on_argument_and_size_alone(fast: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = (
+        smith(1),
+        tilery.parse("entry @k() {" + " ".join(f"%{n} = iota : tile<8xi32>" for n in range(1_500)) + "}"),
+    )
+    used: list[str] = []
+    for place, name in ((reader, "read_fast"), (reader, "read_body"), (writer, "write_fast"), (writer, "write_body")):
+        monkeypatch.setattr(place, name, recorded(getattr(place, name), used))
+    for expected, module in [("fast" if fast else "body", small), ("body" if fast is False else "fast", large)] * 2:
+        used.clear()
+        reader.read(writer.write(module, fast=fast), fast=fast)
+        assert set(used) == {f"read_{expected}", f"write_{expected}"}
+
+
+def recorded(function: Callable[..., Any], used: list[str]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        used.append(function.__name__)
+        return function(*args)
+
+    return call
 
 
 # ---------------------------------------------------------------- the machinery

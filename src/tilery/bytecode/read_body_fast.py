@@ -52,7 +52,7 @@ class _Decoders(dict[int, Decoder]):
         return self._bind(opcode)(at, push)
 
 
-def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, places: bool = True) -> None:
+def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, exact_locs: bool = True) -> None:
     """Fill `block`, whose arguments are set, with the operations up to the cursor's end, or raise one of `TRIPS`."""
     b = DecoderBinding()
     b.data, b.values, b.opened, b.cursor = c.data, list(block.args), [], c
@@ -60,7 +60,7 @@ def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, place
     b.strings = _Filled(tables.known_strings, tables.string)
     b.constants = tables.use_constant
     b.attr = BodyReader(c, tables, block, location_list, None).attr_value
-    b.loc = _locations(tables, location_list, places)
+    b.loc = _locations(tables, location_list, exact_locs)
     at = _run(_Decoders(b, tables), b, c.pos, c.end, block)
     # A decoder may have read beyond the function: then the file is broken.
     if at != c.end:
@@ -68,13 +68,13 @@ def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, place
     c.pos = at
 
 
-def _locations(tables: Tables, index: int, places: bool) -> Callable[[], Any]:
+def _locations(tables: Tables, index: int, exact_locs: bool) -> Callable[[], Any]:
     """What gives the location of each operation in turn; entry 0 of the list is the function itself."""
     if index == 0:
         return repeat(None).__next__
     first = tables.location_starts[index - 1] + 1
     entries = iter(tables.locations[first:])
-    read = tables.quick_debug_entry if places else tables.scoped_entry
+    read = tables.quick_debug_entry if exact_locs else tables.scoped_entry
 
     def decode(entry: int, _: int) -> Any:
         found = read(entry)

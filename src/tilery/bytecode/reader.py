@@ -1,4 +1,4 @@
-"""Bytes to Module: the header, the sections, the globals and the functions. Operations are read in `body`."""
+"""Read a module: the header, the sections, the globals and the functions. Operations are read in `read_body`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,7 @@ KNOWN_FLAGS = FunctionFlag.PRIVATE | FunctionFlag.KERNEL | FunctionFlag.HAS_HINT
 _GlobalRow = dict[str, tuple[int, int]]
 """The offset and the number in each column of a global."""
 FAST_FROM = 4096
-"""Bytes read so far from which on it pays to make decoders: a small file is walked through sooner."""
-
-
-class _Seen:
-    """How many bytes this process has read."""
-
-    bytes = 0
-
-
-_seen = _Seen()
+"""Generating decoders pays for a single file of at least this many bytes."""
 
 
 def read(
@@ -41,21 +32,23 @@ def read(
     file: str = "",
     reader: str | None = None,
     marks: list[Mark] | None = None,
-    places: bool = True,
+    exact_locs: bool = True,
+    fast: bool | None = True,
 ) -> Module:
-    """The module in `data`. `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does.
+    """Read the module in `data`. `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does.
 
-    With `marks`, what every byte means is recorded there, up to the first error. Without `places`, a location may be
-    another one in the same scope, and the module cannot be written back unchanged.
+    With `marks`, the meaning of every byte is recorded there, up to the first error. Without `exact_locs`, a location
+    may be a different one in the same scope, and the module cannot be written back unchanged. `fast` reads with
+    generated decoders, which are kept for later files; None uses them if they pay for this file alone.
     """
     data, profile = bytes(data), find_profile(reader)
+    fast = len(data) >= FAST_FROM if fast is None else fast
     with paused:
-        _seen.bytes += len(data)
-        if marks is None and _seen.bytes >= FAST_FROM:
+        if fast and marks is None:
             try:
-                return FileReader(data, profile, None, fast=True, places=places).module()
+                return FileReader(data, profile, None, fast=True, exact_locs=exact_locs).module()
             except TRIPS:
-                pass  # the walk finds out why
+                pass  # the slow path finds out why
         try:
             return FileReader(data, profile, marks).module()
         except TileError as e:
@@ -80,7 +73,7 @@ def settle(e: TileError, file: str) -> TileError:
 
 @dataclass(slots=True)
 class _Found:
-    """Where a section's payload lies."""
+    """The range of a section's payload."""
 
     start: int
     end: int
@@ -88,12 +81,12 @@ class _Found:
 
 
 class FileReader:
-    """One file being read, by generated decoders if it is to be `fast`; these raise `TRIPS` where the walk explains."""
+    """One file being read. If it is `fast`, generated decoders raise one of `TRIPS` where the slow path takes over."""
 
     def __init__(
-        self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False, places: bool = True
+        self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False, exact_locs: bool = True
     ) -> None:
-        self.data, self.profile, self.marks, self.fast, self.places = data, profile, marks, fast, places
+        self.data, self.profile, self.marks, self.fast, self.exact_locs = data, profile, marks, fast, exact_locs
         self.version, self.tag = SUPPORTED[0], 0
         self.tables = Tables(data, self.version, profile, marks)
         self.order: list[Section] = []
@@ -122,7 +115,7 @@ class FileReader:
         for info in functions:
             with enclosing("failed to create function from bytecode"):
                 ops.append(self._entry(info))
-        layout = self._layout() if self.places else None
+        layout = self._layout() if self.exact_locs else None
         return Module(producer=producer, body=Block([], ops), version=self.version, layout=layout)
 
     # ------------------------------------------------------------ container
@@ -289,7 +282,7 @@ class FileReader:
 
     # ------------------------------------------------------------ functions
 
-    def _functions(self, c: Cursor) -> list[_Info]:
+    def _functions(self, c: Cursor) -> list[_FunctionRow]:
         start = c.pos
         count = c.varint()
         c.mark(start, f"{count} functions")
@@ -298,7 +291,7 @@ class FileReader:
             raise TileError(f"number of functions ({count}) exceeds payload size ({size})", offset=start)
         return [self._function(c) for _ in range(count)]
 
-    def _function(self, c: Cursor) -> _Info:
+    def _function(self, c: Cursor) -> _FunctionRow:
         at = c.pos
         name = c.varint()
         c.mark(at, f"name: string {name}")
@@ -324,11 +317,11 @@ class FileReader:
             raise TileError(
                 f"function body length {length} exceeds remaining bytecode data ({c.remaining} bytes)", offset=start
             )
-        info = _Info(name, at, signature, type_at, flags, location, hints, c.pos, c.pos + length)
+        info = _FunctionRow(name, at, signature, type_at, flags, location, hints, c.pos, c.pos + length)
         c.pos += length
         return info
 
-    def _entry(self, info: _Info) -> Entry:
+    def _entry(self, info: _FunctionRow) -> Entry:
         tables = self.tables
         name = tables.string(info.name, info.name_at, f"failed to get function name string at index {info.name}")
         if not name and not self.profile.allows_empty_symbols:
@@ -346,7 +339,7 @@ class FileReader:
         c = Cursor(self.data, info.start, info.end, self.marks, 1)
         with enclosing(f"failed to parse function body for function '{name}'"):
             if self.fast:
-                read_fast(c, tables, block, info.location, self.places)
+                read_fast(c, tables, block, info.location, self.exact_locs)
             else:
                 read_body(c, tables, block, info.location, self.offsets)
         made = Entry(sym_name=name, function_type=signature, optimization_hints=info.hints, body=block)
@@ -357,7 +350,7 @@ class FileReader:
             self.location_list[name] = info.location - 1
         return made
 
-    def _signature(self, info: _Info, name: str) -> Function:
+    def _signature(self, info: _FunctionRow, name: str) -> Function:
         tables = self.tables
         if info.signature >= len(tables.types):
             raise TileError(
@@ -422,8 +415,8 @@ class FileReader:
 
 
 @dataclass(slots=True)
-class _Info:
-    """The table's row of a function."""
+class _FunctionRow:
+    """The row of a function in the function section."""
 
     name: int
     name_at: int

@@ -26,44 +26,40 @@ from .write_body_fast import write_fast
 
 WriteBody = Callable[[Entry, Version, Indices], bytes | bytearray]
 FAST_FROM = 1_000
-"""Operations written so far from which on it pays to make encoders: a small module is walked through sooner."""
+"""Generating encoders pays for a single module of at least this many operations."""
 
 
-class _Seen:
-    """How many operations this process has written, at least."""
+def write(module: Module, version: Version | None = None, *, fast: bool | None = True) -> bytes:
+    """Return a module as bytecode.
 
-    ops = 0
-
-
-_seen = _Seen()
-
-
-def write(module: Module, version: Version | None = None) -> bytes:
-    """The bytes of a module: at `version`, or at the one it was read from, or at the lowest that can express it."""
+    Without `version`, use the version the module was read from, or the lowest that can express it. `fast` writes with
+    generated encoders, which are kept for later modules; None uses them if they pay for this module alone.
+    """
+    if fast is None:
+        fast = sum(1 for _ in islice(walk(module.body), FAST_FROM)) == FAST_FROM
     with paused:
-        return _write(module, module.version if version is None else version)
+        return _write(module, module.version if version is None else version, fast)
 
 
-def _write(module: Module, version: Version | None) -> bytes:
+def _write(module: Module, version: Version | None, fast: bool) -> bytes:
     if version is not None:
-        return _write_at(module, version)
+        return _write_at(module, version, fast)
     # Only a version that was asked for leaves the producer out.
     candidates = [v for v in SUPPORTED if module.producer is None or container(v).has_producer]
     for candidate in candidates[:-1]:
         try:
-            return _write_at(module, candidate)
+            return _write_at(module, candidate, fast)
         except TileError:
             continue  # a newer version may do; if none does, the newest says why
-    return _write_at(module, candidates[-1])
+    return _write_at(module, candidates[-1], fast)
 
 
-def _write_at(module: Module, version: Version) -> bytes:
-    _seen.ops += sum(1 for _ in islice(walk(module.body), FAST_FROM))
-    if _seen.ops >= FAST_FROM:
+def _write_at(module: Module, version: Version, fast: bool) -> bytes:
+    if fast:
         try:
             return write_with(module, version, write_fast)
         except TRIPS:
-            pass  # the walk says what the version cannot hold
+            pass  # the slow path says what the version cannot hold
     return write_with(module, version, write_body)
 
 
@@ -166,7 +162,7 @@ class _File:
         return number
 
     def debug_entry(self, node: Attr | None) -> int:
-        """The index of a debug entry, counted from one; unknown locations and bare places are 0."""
+        """The index of a debug entry, counted from one; unknown locations and bare exact_locs are 0."""
         if node is None or isinstance(node, FileLineCol):
             return 0
         return self.debug.number(node, _references, lambda _: None) + 1
@@ -379,7 +375,7 @@ def _kept(items: tuple[Any, ...], table: _Table) -> tuple[Any, ...]:
 
 
 def _references(node: Attr) -> list[Attr]:
-    """The debug entries that a node refers to, without unknown and bare places."""
+    """The debug entries that a node refers to, without unknown and bare exact_locs."""
     if isinstance(node, Loc) and not isinstance(node, (DILoc, CallSite)):
         raise TileError(f"unsupported location, got {type(node).__name__}, expected DILocAttr or CallSiteLoc")
     return [

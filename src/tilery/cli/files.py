@@ -42,11 +42,11 @@ def read_input(name: str) -> bytes:
         raise Stop(f"cannot read '{name}': {reason(error)}") from None
 
 
-def open_input(name: str, reader: str | None = None) -> Input:
-    """Open a file of bytecode or text, or stdin for `-`."""
+def open_input(name: str, reader: str | None = None, *, fast: bool | None = None) -> Input:
+    """Open a file of bytecode or text, or stdin for `-`. `fast=True` pays off if a command reads many files."""
     from ..source.input import Input
 
-    return Input(read_input(name), file=shown_name(name), reader=reader)
+    return Input(read_input(name), file=shown_name(name), reader=reader, fast=fast)
 
 
 def shown_name(name: str) -> str:
@@ -90,11 +90,11 @@ def in_file(name: str) -> Iterator[None]:
 
 def write_bytecode(source: Input, name: str, version: Version | None) -> None:
     """Write the legal module of an input as bytecode."""
-    from .. import dumps
+    from ..bytecode.writer import write
 
     module = read_legal(source)
     with in_file(source.file):
-        data = dumps(module, version)
+        data = write(module, version, fast=None)
     write_output(name, data)
 
 

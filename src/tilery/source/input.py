@@ -47,7 +47,7 @@ class Input:
     """An input that is read at most twice: once for its module, and once more, slowly, if an error needs positions.
 
     `text` is the content as text; then `data` is not looked at. `reader` selects the bytecode reader, and `parse`
-    replaces the text parser.
+    replaces the text parser. `fast=None` suits a process that reads a single file, see `bytecode.reader.read`.
     """
 
     def __init__(
@@ -58,8 +58,10 @@ class Input:
         file: str = "",
         reader: str | None = None,
         parse: Parse | None = None,
+        fast: bool | None = True,
     ) -> None:
         self.data, self.text, self.file, self.reader, self.parse = data, text, file, reader, parse
+        self.fast = fast
         self.kind = Kind.TEXT
         if text is None:
             self.kind, self.text = _classify(data)
@@ -90,7 +92,7 @@ class Input:
             return self._parsed.module
         from ..bytecode.reader import read
 
-        self._module = read(self.data, file=self.file, reader=self.reader, places=exact_locs)
+        self._module = read(self.data, file=self.file, reader=self.reader, exact_locs=exact_locs, fast=self.fast)
         return self._module
 
     def error(

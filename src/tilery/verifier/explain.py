@@ -74,7 +74,7 @@ def version_problem(module: Module, version: Version, file: str = "") -> list[Ti
     first: TileError | None = None
     for candidate in (v for v in SUPPORTED if v >= version):
         try:
-            write(module, candidate)
+            write(module, candidate, fast=None)
         except TileError as e:
             first = first or e
             continue

@@ -42,7 +42,7 @@ def check_file(name: str, args: argparse.Namespace) -> Report:
     from ...verifier.explain import check_input
     from ...verifier.verify import Hints
 
-    source = open_input(name, args.reader)
+    source = open_input(name, args.reader, fast=len(args.files) > 1 or None)
     return check_input(source, version=args.version, max_errors=args.max_errors, hints=Hints(args.hints))
 
 

@@ -67,7 +67,8 @@ def pipeline(text: str) -> Pipeline:
 
 def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
     """Run the passes, and write what the options ask for."""
-    from ... import dumps, show
+    from ... import show
+    from ...bytecode.writer import write
     from ...passes import run_pipeline
     from ...verifier.explain import require_legal
 
@@ -82,7 +83,7 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
 
     run_pipeline(module, passes, after)
     binary = args.output.endswith(".tileirbc")
-    write_output(args.output, dumps(module) if binary else show(module))
+    write_output(args.output, write(module, fast=None) if binary else show(module))
 
 
 def source_of(o: Op) -> str:

@@ -195,10 +195,8 @@ def test_without_exact_locations_only_positions_differ() -> None:
 
 @pytest.mark.parametrize("fast", [True, False, None])
 def test_the_path_depends_on_argument_and_size_alone(fast: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    small, large = (
-        smith(1),
-        tilery.parse("entry @k() {" + " ".join(f"%{n} = iota : tile<8xi32>" for n in range(1_500)) + "}"),
-    )
+    lines = [f"%{n} = iota : tile<8xi32>" for n in range(3_000)]
+    small, large = (tilery.parse("\n".join(["entry @k() {", *some, "}"])) for some in (lines[:10], lines))
     used: list[str] = []
     for place, name in ((reader, "read_fast"), (reader, "read_body"), (writer, "write_fast"), (writer, "write_body")):
         monkeypatch.setattr(place, name, recorded(getattr(place, name), used))

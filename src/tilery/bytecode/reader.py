@@ -19,7 +19,7 @@ from .read_body_fast import read_fast
 from .tables import Tables
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclosing
 
-KNOWN_FLAGS = FunctionFlag.PRIVATE | FunctionFlag.KERNEL | FunctionFlag.HAS_HINTS
+KNOWN_FLAGS = sum(FunctionFlag)
 _GlobalRow = dict[str, tuple[int, int]]
 """The offset and the number in each column of a global."""
 FAST_FROM = 4096

@@ -73,7 +73,7 @@ class _Solver(Generic[FactT]):
     def _connect(self) -> None:
         """Find the readers of each value, and put everything on the list in textual order."""
         for value, sources in self.flow.copies.items():
-            self._reads(value, sources)
+            self._reads(value, [source for source, _ in sources])
         for value, loop in self.flow.counters.items():
             self._reads(value, (loop.lowerBound, loop.upperBound, loop.step))
         for value, (reduction, index) in self.flow.combined.items():
@@ -109,7 +109,7 @@ class _Solver(Generic[FactT]):
         if not self.analysis.tracks(value):
             return
         if (sources := self.flow.copies.get(value)) is not None:
-            for source in sources:
+            for source, _ in sources:
                 if source in self.facts:
                     self._update(value, self.facts[source])
         elif (loop := self.flow.counters.get(value)) is not None:

@@ -13,8 +13,9 @@ from .liveness import captures
 class Flow:
     """The values inside an operation that are not computed from operands: results and arguments of regions."""
 
-    copies: dict[Value, list[Value]] = field(default_factory=dict)
-    """Results of `if`, `for` and `loop` and the carried arguments of loops: each is one of these values at run time."""
+    copies: dict[Value, list[tuple[Value, Op]]] = field(default_factory=dict)
+    """Results of `if`, `for` and `loop` and the carried arguments of loops: each is one of these values at run time,
+    handed over by that terminator, or as an initial value by that loop."""
     counters: dict[Value, For] = field(default_factory=dict)
     """The counters of `for` loops."""
     combined: dict[Value, tuple[Reduce | Scan, int]] = field(default_factory=dict)
@@ -75,9 +76,9 @@ def _arguments(found: Flow, o: Op, block: Block) -> None:
         case For():
             counter, *carried = block.args
             found.counters[counter] = o
-            found.copies.update((arg, [value]) for arg, value in zip(carried, o.initValues))
+            found.copies.update((arg, [(value, o)]) for arg, value in zip(carried, o.initValues))
         case Loop():
-            found.copies.update((arg, [value]) for arg, value in zip(block.args, o.initValues))
+            found.copies.update((arg, [(value, o)]) for arg, value in zip(block.args, o.initValues))
         case Reduce() | Scan():
             # The body takes a pair of elements for each operand.
             found.combined.update((arg, (o, index // 2)) for index, arg in enumerate(block.args))
@@ -90,7 +91,7 @@ def _results(found: Flow, o: Op) -> None:
             found.copies.update((result, []) for result in o.results_)
         case For():
             # Without an iteration, the initial values are the results.
-            found.copies.update((result, [value]) for result, value in zip(o.resultValues, o.initValues))
+            found.copies.update((result, [(value, o)]) for result, value in zip(o.resultValues, o.initValues))
         case Loop():
             found.copies.update((result, []) for result in o.resultValues)
         case Reduce() | Scan():
@@ -115,4 +116,4 @@ def _leave(found: Flow, o: Op, level: _Level) -> None:
 
 def _add(found: Flow, targets: list[Value], o: Op) -> None:
     for target, value in zip(targets, o.operands):
-        found.copies[target].append(value)
+        found.copies[target].append((value, o))

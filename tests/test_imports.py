@@ -46,7 +46,6 @@ FREE = {"", "api"}
 """The public API itself: it imports everything inside functions, so that `import tilery` stays fast."""
 
 KNOWN: set[tuple[str, str]] = {
-    ("bytecode.attrcodec", "verifier.hints"),
     ("cutile.modules", "api"),
     ("cutile.session", "api"),
 }

@@ -23,7 +23,7 @@ from ..attrs import (
 )
 from ..diag import TileError
 from ..types import I1, Scalar, Tile, Type
-from ..verifier.hints import no_dictionary, old_problem
+from .hints import no_dictionary, old_problem
 from .tables import MAX_NESTING, Tables
 from .typecodec import refuse_extremes
 from .wire import U64, Cursor, enclosing, put_fixed, put_svarint, put_varint

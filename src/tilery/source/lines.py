@@ -1,4 +1,4 @@
-"""Where operations come from: the places in source files that debug information names, and their text."""
+"""Source lines: the places in source files that locations name, and the text there."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ..attrs import CallSite, DILoc, DISubprogram, FileLineCol, FusedLoc, Loc, N
 from ..ops import Module
 
 MAX_PLACES = 100
-"""Of one location: how deep calls may be nested before the rest is left out."""
+"""The most places that one location can have; deeper calls are left out."""
 
 
 class Place(NamedTuple):
-    """A place in a source file, line and column from one on, in a function where that is known."""
+    """A place in a source file: one-based line and column, and the function if it is known."""
 
     file: str
     line: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 def places(loc: Loc | None) -> list[Place]:
-    """The places of a location: of code that was inlined first its own, then where it was called, and so on."""
+    """List the places of a location, innermost first: the code itself, then each call that it was inlined into."""
     found: list[Place] = []
     work = [loc]
     while work and len(found) < MAX_PLACES:
@@ -63,12 +63,12 @@ def innermost(loc: Loc | None) -> Place | None:
 
 
 def column(source: FileLineCol) -> int:
-    """One-based; cuTile takes columns from Python's syntax trees, which count from zero."""
+    """Return the one-based column: cuTile takes columns from Python's syntax trees, which count from zero."""
     return source.column + source.filename.endswith(".py")
 
 
 def excerpt(loc: Loc | None) -> tuple[str, ...]:
-    """Lines for people that show a location: each place, its line of source and a caret."""
+    """Show a location as lines of text: each place, its source line, and a caret."""
     lines: list[str] = []
     for place in places(loc):
         lines.append(f"  at {place}")
@@ -81,7 +81,7 @@ def excerpt(loc: Loc | None) -> tuple[str, ...]:
 
 
 def annotate(module: Module) -> str:
-    """The text of a module with the source line of its operations above them, as comments: it can be parsed again."""
+    """Print a module with source lines as comments above its operations; the text can be parsed again."""
     from ..text.print.printer import show_with_offsets
 
     text, starts, _ = show_with_offsets(module)
@@ -99,7 +99,7 @@ def annotate(module: Module) -> str:
 
 
 def comments(found: list[Place], line: str) -> Iterator[str]:
-    """Comment lines for a list of places, indented as the line they stand above."""
+    """Yield the comment for a list of places, indented like the line below it."""
     margin = line[: len(line) - len(line.lstrip(" "))]
     first, *callers = found
     calls = "".join(f", from line {each.line}" for each in callers)

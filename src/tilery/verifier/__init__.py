@@ -1,1 +1,1 @@
-"""Is a module legal, and what is wrong with it?"""
+"""Verification: whether a module is legal, and what is wrong with it."""

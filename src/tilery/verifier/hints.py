@@ -1,72 +1,15 @@
-"""Optimization hints: 13.1 refuses what it does not know, from 13.3 on NVIDIA's tools only warn, if asked to."""
+"""Warnings about optimization hints, which NVIDIA's tools give from 13.3 on, if asked to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..attrs import Attr, DictAttr, IntAttr
-from ..types import I1
-
-OLD_ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
-ARCHITECTURES = (*OLD_ARCHITECTURES, "sm_86", "sm_87", "sm_88", "sm_89", "default")
-SINGLE_CTA = ("sm_80", "sm_86", "sm_87", "sm_88", "sm_89")
-"""Architectures without clusters of tile blocks."""
-
-# Each hint: a range of integers, the largest of the powers of two that it takes, or None for a boolean.
-RANGES: dict[str, tuple[int, int] | int | None] = {
-    "num_cta_in_cga": 16,
-    "num_worker_warps_per_cta": 32,
-    "occupancy": (1, 32),
-    "allow_tma": None,
-    "latency": (1, 10),
-}
-NEW_HINTS = ("num_worker_warps_per_cta",)
-
-
-def value_problem(arch: str, name: str, hint: Attr) -> str | None:
-    """Why a hint cannot have this value."""
-    where, rule = f"{arch}.{name}", RANGES[name]
-    if rule is None:
-        return None if isinstance(hint, IntAttr) and hint.type is I1 else f"boolean value expected for {where}"
-    if not isinstance(hint, IntAttr):
-        return f"integer value expected for {where}"
-    if isinstance(rule, tuple):
-        low, high = rule
-        fine = low <= hint.value <= high
-        return None if fine else f"integer value in the range [{low}, {high}] is expected for {where}"
-    # MLIR reads a true i1 as -1.
-    value = -1 if hint.type is I1 and hint.bits else hint.value
-    fine = 0 < value <= rule and value & (value - 1) == 0
-    return None if fine else f"expected power-of-two ≤ {rule} for {where}"
-
-
-def old_problem(value: DictAttr) -> str | None:
-    """Why the 13.1 reader refuses these hints, or None. Entries are looked at by name, as in MLIR."""
-    for arch, inner in value.sorted():
-        if arch not in OLD_ARCHITECTURES:
-            return f"unallowed key {arch}"
-        if (why := no_dictionary(arch, inner)) is not None:
-            return why
-        assert isinstance(inner, DictAttr)
-        for name, hint in inner.sorted():
-            if name not in RANGES or name in NEW_HINTS:
-                return f"unknown param {name} for {arch}"
-            if (why := value_problem(arch, name, hint)) is not None:
-                return why
-    return None
-
-
-def no_dictionary(arch: str, inner: Attr) -> str | None:
-    """Every reader demands that an architecture's hints are a dictionary."""
-    if isinstance(inner, DictAttr):
-        return None
-    from ..text.print.attributes import attr_text
-
-    return f"expected dictionary attribute for optimization_hints entry `{arch}` got value={attr_text(inner)}"
+from ..attrs import DictAttr
+from ..bytecode.hints import ARCHITECTURES, SINGLE_CTA, value_problem
 
 
 def warnings(value: DictAttr, known: tuple[str, ...]) -> Iterator[str]:
-    """What `-Wunsupported-hints` says of the hints of an operation that knows these."""
+    """Yield the warnings of `-Wunsupported-hints` for an operation that takes the hints `known`."""
     for arch, inner in value.sorted():
         if arch not in ARCHITECTURES:
             yield f"unknown hint key {arch}"

@@ -1,7 +1,7 @@
-"""What the verifier asks of every operation, in its shortest form: a signature.
+"""Signatures: the types and attributes of an operation, by which the verifier remembers what it has accepted.
 
-Two operations with the same class and signature are both legal or both not, as long as nothing but types and attributes
-counts: `check` of an operation without regions looks at nothing else.
+Two operations of one class with the same signature are both legal or both illegal, as far as this depends on types and
+attributes alone. `check` of an operation without regions depends on nothing else.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Getter = Callable[[Any], Any]
 _KNOWN: dict[type[Op], Getter] = {}
 
 
-def says_all(cls: type[Op]) -> bool:
-    """Whether nothing but types and attributes counts for an operation: not where it stands, or what is inside."""
-    return _by_itself(cls) and not cls.opdef.parents and not cls.opdef.has(TERMINATOR)
+def is_context_free(cls: type[Op]) -> bool:
+    """Whether legality depends only on types and attributes, not on the surroundings or on nested operations."""
+    return _is_self_contained(cls) and not cls.opdef.parents and not cls.opdef.has(TERMINATOR)
 
 
-def ends(cls: type[Op]) -> bool:
-    """Whether it also counts that an operation ends a block, and of what parent, but nothing else."""
-    return _by_itself(cls) and cls.opdef.has(TERMINATOR)
+def depends_only_on_parent(cls: type[Op]) -> bool:
+    """Whether legality also depends on ending a block and on the parent operation, but on nothing else."""
+    return _is_self_contained(cls) and cls.opdef.has(TERMINATOR)
 
 
-def _by_itself(cls: type[Op]) -> bool:
-    """Whether an operation has no regions and no rules about operations around it or elsewhere."""
+def _is_self_contained(cls: type[Op]) -> bool:
+    """Whether an operation has no regions, and no rules about other operations."""
     if issubclass(cls, UnknownOp) or cls.check_nested is not None or cls.check_symbols is not None:
         return False
     return not cls.opdef.regions and not cls.opdef.has(SYMBOL)
 
 
 def signature(cls: type[Op]) -> Getter:
-    """What gives an operation's signature, by which what the table says of types and attributes can be remembered."""
+    """Return the function that computes the signature of operations of a class."""
     if cls not in _KNOWN:
         _KNOWN[cls] = _signature(cls)
     return _KNOWN[cls]

@@ -15,8 +15,7 @@ from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value, full_name
 from ..ops import Module
 from ..types import Tile, Type, quoted
-from .hints import warnings
-from .signatures import Getter, ends, says_all, signature
+from .signatures import Getter, depends_only_on_parent, is_context_free, signature
 
 MAX_ERRORS = 100
 
@@ -30,13 +29,13 @@ class Finding:
     field: str = ""
     notes: tuple[str, ...] = ()
     related: tuple[tuple[Op, str], ...] = ()
-    """Other operations that the message is about, each with what to say of it."""
+    """Other operations that the message is about, each with a note."""
     warning: bool = False
-    """The module is legal all the same."""
+    """Whether the module is legal anyway."""
 
 
 class Hints(Enum):
-    """What to do about optimization hints that NVIDIA's compiler does not know."""
+    """How to treat optimization hints that NVIDIA's compiler does not know."""
 
     IGNORE = "ignore"
     WARN = "warn"
@@ -51,15 +50,15 @@ def verify(
     hints: Hints = Hints.IGNORE,
     dominance: bool = True,
 ) -> list[Finding]:
-    """All violations in a module, in the order in which NVIDIA's verifier would find them; none means it is legal.
+    """List the violations in a module, in the order in which NVIDIA's verifier finds them; none means it is legal.
 
-    `stop="mlir"` ends where MLIR's verifier ends, at the first operation that is wrong. A module that was just read
-    from bytecode needs no look at `dominance`: there an operand is a number of what is defined.
+    `stop="mlir"` stops where MLIR's verifier does, at the first operation that is wrong. A module that was just read
+    from bytecode needs no check of `dominance`: bytecode can only refer to values that are already defined.
     """
     found: list[Finding] = []
     limit = 1 if stop == "mlir" else max_errors
     errors = 0
-    # MLIR looks at dominance only when everything else is right.
+    # MLIR checks dominance only if everything else is legal.
     searches = (_walk(module, hints), _dominance(module) if dominance else ())
     for search in searches:
         for finding in search:
@@ -74,17 +73,22 @@ def verify(
 
 
 class _Passed(dict[type[Op], tuple[Getter, set[Any], set[Any], bool]]):
-    """For each class how to get an operation's signature, which are legal, which of them say it all, and whether they
-    do for a block's last operation together with the parent's name. It lives for one search."""
+    """The signatures accepted so far, by class: the function that computes them, those that are legal, those that need
+    no further check, and whether a terminator needs none given its parent. Used for one verification."""
 
     def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any], set[Any], bool]:
         legal: set[Any] = set()
-        found = self[cls] = (signature(cls), legal, legal if says_all(cls) else set(), ends(cls))
+        found = self[cls] = (
+            signature(cls),
+            legal,
+            legal if is_context_free(cls) else set(),
+            depends_only_on_parent(cls),
+        )
         return found
 
 
 def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
-    """Each operation before what it holds, and once more after it, with an explicit stack."""
+    """Visit each operation before its regions, and once more after them, with an explicit stack."""
     scene = _Scene(module, hints)
     passed = _Passed()
     met = scene.locations.add
@@ -104,14 +108,14 @@ def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
                         continue
                 known = mine in legal
             except (AttributeError, TypeError):
-                mine, known = None, False  # a field that is missing or of a wrong kind
+                mine, known = None, False  # a field is missing or has the wrong type
             findings = scene.before(o, block, known)
             yield from findings
             if not findings and mine is not None:
                 legal.add(mine)
             if o.nested and (blocks := o.blocks):
                 scene.enter(o)
-                stack.append((iter(()), None))  # where it ends, `o` is done
+                stack.append((iter(()), None))  # marks the end of `o`
                 stack += [(iter(b.ops), b) for b in reversed(blocks)]
                 break
         else:
@@ -121,7 +125,7 @@ def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
 
 
 class _Scene:
-    """Where the walk is: the operations around, which of them are wrong, and those that refer to symbols."""
+    """The state of the walk: the enclosing operations, those that are illegal, and those that refer to symbols."""
 
     def __init__(self, module: Module, hints: Hints) -> None:
         self.module, self.hints = module, hints
@@ -130,11 +134,11 @@ class _Scene:
         self.referring: list[Op] = []
         self.first_inside: list[int] = []
         self.locations: set[Attr | None] = set()
-        """those met in the innermost function so far"""
+        """Locations seen so far in the innermost function."""
         self.outer_locations: list[set[Attr | None]] = []
 
     def before(self, o: Op, block: Block | None, known: bool) -> list[Finding]:
-        """What can be said of an operation before looking inside; types and attributes are right if `known`."""
+        """Check an operation before its regions; with `known`, its types and attributes are already accepted."""
         if o.check_symbols is not None:
             self.referring.append(o)
         first = _before(o, block, self.ancestors, known)
@@ -154,7 +158,7 @@ class _Scene:
             self.locations.clear()
 
     def leave(self) -> list[Finding]:
-        """What can be said of the innermost operation once everything inside is seen."""
+        """Check the innermost operation after everything inside it."""
         o, first = self.ancestors.pop(), self.first_inside.pop()
         inside: set[Attr | None] = set()
         if o.check_locations is not None:
@@ -179,7 +183,7 @@ def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
 
 
 def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool) -> Finding | None:
-    """What can be said before looking inside: NVIDIA's order is structure, attributes, operands, results, rules."""
+    """Check an operation before its regions, in NVIDIA's order: structure, attributes, operands, results, rules."""
     if isinstance(o, UnknownOp):
         return None
     opdef = o.opdef
@@ -220,7 +224,7 @@ def _in_parents(parent: Op, opdef: OpDef) -> bool:
     return has_trait(parent, FUNCTION) and any(BY_NAME[name].has(FUNCTION) for name in opdef.parents)
 
 
-# ---------------------------------------------------------------- what the table says
+# ---------------------------------------------------------------- rules from the declaration
 
 
 def _attributes(o: Op, opdef: OpDef) -> Iterator[Finding]:
@@ -276,7 +280,7 @@ def _aspect(t: Type, what: str) -> object:
 
 
 def _own(o: Op, ancestors: list[Op]) -> Finding | None:
-    """The op's own rules: `check`, then `check_nested`, which also sees what is around it."""
+    """Apply the operation's own rules: `check`, then `check_nested`, which also sees the enclosing operations."""
     answer = None if o.check is None else o.check()
     if answer is None and o.check_nested is not None:
         answer = o.check_nested(ancestors)
@@ -304,7 +308,9 @@ def _shown(part: str | Attr) -> str:
 
 
 def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
-    """Hints that the compiler ignores, where somebody wants to know."""
+    """Report hints that the compiler ignores."""
+    from .hints import warnings
+
     if isinstance(o, UnknownOp):
         return
     for f in o.opdef.attrs:
@@ -317,11 +323,11 @@ def _hints(o: Op, mode: Hints) -> Iterator[Finding]:
             yield op_error(o, "Optimization hints verification failed", f.name)
 
 
-# ---------------------------------------------------------------- what needs the inside
+# ---------------------------------------------------------------- rules about regions
 
 
 def _terminators(o: Op) -> Finding | None:
-    """Each block ends with a terminator, and with one that fits."""
+    """Check that each block ends with a suitable terminator."""
     opdef = o.opdef
     for block in o.blocks:
         last = block.ops[-1]
@@ -371,10 +377,10 @@ def _symbols(o: Op) -> Iterator[Finding]:
 
 
 def _dominance(module: Module) -> Iterator[Finding]:
-    """Every operand is defined before its use, in the same block or one around it, and not across an isolated op."""
+    """Check that operands are defined before their use, in the same or an enclosing block, and not across isolation."""
     visible: dict[Value, int] = {}
-    level = 0  # how many isolated operations are around
-    # Blocks to enter, blocks in progress with how many values were visible outside, and operations to finish.
+    level = 0  # the number of enclosing isolated operations
+    # Blocks to enter; blocks in progress, with the number of values visible outside; operations to finish.
     todo: list[Any] = [(iter([module]), 0)]
     while todo:
         item = todo[-1]

@@ -39,6 +39,9 @@ class Verdict:
     nans: int = 0
     """Of those that differ: both sides are NaN, with different bits."""
     steps: float = 0.0
+    element: str = ""
+    """The element type of the output that differs."""
+    mode: str = ""
     error: str = ""
     examples: list[str] = field(default_factory=list)
 
@@ -46,7 +49,8 @@ class Verdict:
 def run_case(hw: Any, name: str) -> Verdict:
     """Run one case and compare every output."""
     case = hw.cases[name]
-    verdict = Verdict(name, case["op"], case["group"])
+    mode = " ".join(f"{key}={value}" for key, value in case["attrs"].items())
+    verdict = Verdict(name, case["op"], case["group"], mode=mode)
     printed: list[str] = []
     try:
         kernel = tilery.compile(tilery.parse(case["module"]))
@@ -107,6 +111,7 @@ def compare(verdict: Verdict, param: dict[str, Any], mine: Any, theirs: Any) -> 
         where = where[~np.array(both, bool)]
         gap = np.abs(ordered(mine[where]) - ordered(theirs[where]))
         verdict.steps = max(verdict.steps, float(gap.max()) if len(gap) else 0.0)
+        verdict.element = element.name
     verdict.examples += [f"[{i}] got {mine[i]:#x} wanted {theirs[i]:#x}" for i in where[:3]]
 
 
@@ -179,7 +184,21 @@ def report(verdicts: list[Verdict]) -> str:
     ]
     different = sorted({op for (_, op), cases in groups.items() if any(v.differ or v.error for v in cases)})
     tail = ["", "## Why some differ", "", *(f"* `{op}`: {why(op)}" for op in different)]
-    return "\n".join([*head, *lines, *(tail if different else []), "", *NOT_MEASURED])
+    return "\n".join([*head, *lines, *largest(verdicts), *(tail if different else []), "", *NOT_MEASURED])
+
+
+def largest(verdicts: list[Verdict]) -> list[str]:
+    """List the element-wise float cases with a difference, by type and mode."""
+    lines = [
+        "",
+        "## Largest differences of element-wise operations",
+        "",
+        "Steps are units in the last place of the type.",
+        "",
+    ]
+    lines += ["| op | type | attributes | steps |", "|---|---|---|--:|"]
+    rows = {(v.op, v.element, v.mode): v.steps for v in verdicts if v.steps and v.group.startswith("float")}
+    return lines + [f"| {op} | {element} | {mode} | {steps:g} |" for (op, element, mode), steps in sorted(rows.items())]
 
 
 NOT_MEASURED = """\

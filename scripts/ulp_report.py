@@ -147,7 +147,7 @@ def main() -> int:
     rng = np.random.default_rng(args.seed)
     found: dict[str, dict[str, Result]] = {}
     with progress(len(FUNCTIONS) * len(FORMATS), "functions") as step:
-        for cls, (function, _) in FUNCTIONS.items():
+        for cls, function in FUNCTIONS.items():
             name = cls.opdef.mnemonic
             results = found.setdefault(name, {})
             for type_name in FORMATS:

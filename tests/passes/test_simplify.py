@@ -282,8 +282,7 @@ JOINED = """
 def test_nested_ifs_are_joined_only_where_that_is_right() -> None:
     """The description joins these; with %c = 1 and %d = 0 the result would be %z instead of %x."""
     z3 = pytest.importorskip("z3", reason="z3-solver is not installed")
-    from passes.test_proofs import share_arguments
-    from support.proofs import Meaning, refines
+    from support.proofs import Meaning, refines, share_arguments
 
     original, wrong, ours = parse(NESTED), parse(JOINED), parse(NESTED)
     documented(ours, Report())

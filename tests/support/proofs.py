@@ -1,4 +1,4 @@
-"""The meaning of integer operations as z3 terms, and what it takes for one value to stand in for another.
+"""The meaning of integer operations as z3 terms, and the condition for one value to replace another.
 
 A meaning is a bit vector and a condition under which it is defined. A rewrite is right if, wherever the old value is
 defined, the new one is too and is the same; it may be defined where the old one is not.
@@ -6,12 +6,14 @@ defined, the new one is too and is the same; it may be defined where the old one
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
+import tilery
 from tilery.attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
-from tilery.ir import Op, Value
+from tilery.ir import Op, Value, walk
 from tilery.ops import (
     AbsI,
     AddI,
@@ -33,13 +35,14 @@ from tilery.ops import (
     Select,
     ShLI,
     ShRI,
+    StorePtrTko,
     SubI,
     TruncI,
     XOrI,
     Yield,
 )
 from tilery.passes.simplify_tree import Node
-from tilery.types import Scalar, Tile
+from tilery.types import SCALARS, Scalar, Tile
 
 TIMEOUT = 60_000
 Term = tuple[Any, Any]
@@ -47,6 +50,10 @@ Term = tuple[Any, Any]
 
 NSW = (IntegerOverflow.NSW, IntegerOverflow.NW)
 NUW = (IntegerOverflow.NUW, IntegerOverflow.NW)
+
+WIDTHS = (1, 8, 16, 32, 64)
+OVERFLOWS = ("", " overflow<no_signed_wrap>", " overflow<no_unsigned_wrap>", " overflow<no_wrap>")
+SIGNS = ("signed", "unsigned")
 
 
 def width(value: Value | Node) -> int:
@@ -290,7 +297,7 @@ def operation(o: Op, args: list[Any]) -> Term:
 
 
 def refutes(goal: Any, timeout: int = TIMEOUT) -> str | None:
-    """Why something does not hold for all unknowns, None where it does."""
+    """Return why a goal does not hold for all unknowns, or None if it does."""
     solver = z3.Solver()
     solver.set("timeout", timeout)
     solver.add(z3.Not(goal))
@@ -301,5 +308,41 @@ def refutes(goal: Any, timeout: int = TIMEOUT) -> str | None:
 
 
 def refines(old: Term, new: Term) -> str | None:
-    """Why a value cannot stand in for another, None where it can."""
+    """Return why `new` cannot replace `old`, or None if it can."""
     return refutes(z3.Implies(old[1], z3.And(new[1], old[0] == new[0])))
+
+
+# ---------------------------------------------------------------- kernels to prove rules on
+
+
+def corners(bits: int) -> list[int]:
+    """Return constants at which rules may differ: the ends of both ranges, small numbers, powers of two."""
+    top = 1 << (bits - 1)
+    found = {0, 1, 2, 3, 5, top - 1, top, top + 1, (1 << bits) - 1, (1 << bits) - 2, 1 << bits // 2}
+    return sorted(n for n in found if 0 <= n < 1 << bits)
+
+
+def kernel(body: str, bits: int, element: str = "") -> tuple[tilery.ops.Module, Callable[[], Value]]:
+    """Return a module that computes and stores `%r`, and a function that returns the stored value."""
+    result = element or f"i{bits}"
+    text = (
+        f"entry @k(%p: tile<ptr<{result}>>, %x: tile<iN>, %y: tile<iN>, %z: tile<iN>, "
+        f"%c: tile<i1>, %d: tile<i1>) {{\n"
+        "%true = constant <i1: true> : tile<i1>\n%false = constant <i1: false> : tile<i1>\n"
+        f"{body}\n%t = store_ptr_tko weak %p, %r : tile<ptr<{result}>>, tile<{result}> -> token\nreturn\n}}"
+    )
+    module = tilery.parse(f"cuda_tile.module @m {{\n{text}\n}}".replace("iN", f"i{bits}"))
+
+    def stored() -> Value:
+        (store,) = [o for o in walk(module) if isinstance(o, StorePtrTko)]
+        return store.value
+
+    return module, stored
+
+
+def share_arguments(a: Op, b: Op, meaning: Meaning) -> None:
+    """Give the arguments of both kernels the same unknowns."""
+    (one,), (other,) = a.blocks[0].ops, b.blocks[0].ops
+    for v, w in zip(one.blocks[0].args, other.blocks[0].args):
+        if isinstance(v.type, Tile) and v.type.element in SCALARS.values():
+            meaning.known[w] = meaning.of(v)

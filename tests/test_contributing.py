@@ -1,0 +1,94 @@
+"""What CONTRIBUTING.md tells people to do works: its diffs apply, and the result does what it says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.recipes import follow, run
+
+CHECKS = """
+    import numpy as np
+    import tilery
+
+    def survives(body, version):
+        '''The module with this body, after text and bytecode have each been there and back.'''
+        module = tilery.parse("entry @k(%in: tile<ptr<f32>>, %out: tile<ptr<f32>>) {" + body + "return }")
+        again = tilery.load(tilery.dumps(module, version))
+        assert tilery.equal(module, again), tilery.difference(module, again)
+        assert tilery.equal(tilery.parse(tilery.show(again)), module), tilery.show(again)
+        return again
+
+    def computes(module, x):
+        '''What the kernel writes where it was given x.'''
+        y = np.zeros_like(x)
+        tilery.compile(module).launch(1, [x, y])
+        return y
+"""
+
+
+def test_an_operation(tmp_path: Path) -> None:
+    root = follow("Add an operation", tmp_path)
+    program = """
+    body = '''
+      %l = constant <f32: -1.0> : tile<f32>
+      %h = constant <f32: 2.0> : tile<f32>
+      %x, %t = load_ptr_tko weak %in : tile<ptr<f32>> -> tile<f32>, token
+      %y = clampf %x, %l, %h : tile<f32>
+      %u = store_ptr_tko weak %out, %y : tile<ptr<f32>>, tile<f32> -> token
+    '''
+    module = survives(body, "13.4")
+    assert [float(computes(module, np.float32([x]))[0]) for x in (-3, 0.5, 7)] == [-1, 0.5, 2]
+    try:
+        tilery.dumps(module, "13.3")
+    except tilery.TileError as error:
+        print(error.message)
+    """
+    assert "not available in bytecode version 13.3" in run(root, CHECKS + program)
+
+
+def test_a_field_and_a_version(tmp_path: Path) -> None:
+    root = follow("Add a field, or a bytecode version", tmp_path)
+    program = """
+    body = '''
+      %x, %t = load_ptr_tko weak %in : tile<ptr<f32>> -> tile<f32>, token
+      %y = absf %x flush_to_zero : tile<f32>
+      %u = store_ptr_tko weak %out, %y : tile<ptr<f32>>, tile<f32> -> token
+    '''
+    module = survives(body, "13.5")
+    assert module.version == tilery.LATEST == (13, 5)
+    survives(body.replace("flush_to_zero ", ""), "13.1")
+    try:
+        tilery.dumps(module, "13.4")
+    except tilery.TileError as error:
+        print(error.message)
+    """
+    assert "13.5" in run(root, CHECKS + program)
+
+
+def test_an_element_type(tmp_path: Path) -> None:
+    root = follow("Add an element type", tmp_path)
+    program = """
+    import ml_dtypes
+    body = '''
+      %c = constant <f8E3M4: [1.5, -2.0]> : tile<2xf8E3M4>
+      %x, %t = load_ptr_tko weak %in : tile<ptr<f32>> -> tile<f32>, token
+      %n = ftof %x : tile<f32> -> tile<f8E3M4>
+      %y = ftof %n : tile<f8E3M4> -> tile<f32>
+      %u = store_ptr_tko weak %out, %y : tile<ptr<f32>>, tile<f32> -> token
+    '''
+    module = survives(body, "13.4")
+    for x in np.float32([0.1, -3.14159, 9.99]):
+        assert computes(module, np.float32([x]))[0] == np.float32(x).astype(ml_dtypes.float8_e3m4), x
+    narrow = tilery.parse('''entry @k(%in: tile<ptr<f8E3M4>>, %out: tile<ptr<f8E3M4>>) {
+      %x, %t = load_ptr_tko weak %in : tile<ptr<f8E3M4>> -> tile<f8E3M4>, token
+      %u = store_ptr_tko weak %out, %x : tile<ptr<f8E3M4>>, tile<f8E3M4> -> token
+      return
+    }''')
+    x = np.array([1.25], ml_dtypes.float8_e3m4)
+    assert computes(narrow, x) == x
+    try:
+        tilery.dumps(module, "13.3")
+    except tilery.TileError as error:
+        print(error.message)
+    """
+    assert "Float8E3M4" in run(root, CHECKS + program)

@@ -6,7 +6,7 @@ import pytest
 
 import tilery
 from tilery import documented
-from tilery.passes import canonicalize_if
+from tilery.passes.canonicalize import branches
 from tilery.passes.documented import documented as run
 from tilery.passes.documented import rule as described
 from tilery.rewrite import Report
@@ -100,7 +100,7 @@ def test_a_return_in_one_branch_stays() -> None:
 
 
 def test_there_are_eight_rules_for_if_and_the_fold() -> None:
-    rules = {name for name, found in vars(canonicalize_if).items() if name.startswith("if_") and callable(found)}
+    rules = {name for name, found in vars(branches).items() if name.startswith("if_") and callable(found)}
     assert rules == {"if_unused_results", "if_yields_known", "if_constant_condition", "if_to_select", "if_empty_else",
                      "if_after_if", "if_in_if", "if_both_leave", "if_inverted"}  # fmt: skip
 

@@ -33,7 +33,7 @@ from tilery.attrs import ComparisonPredicate, Signedness  # noqa: E402
 from tilery.ir import Value, walk  # noqa: E402
 from tilery.ops import StorePtrTko  # noqa: E402
 from tilery.passes.simplify import simplify  # noqa: E402
-from tilery.passes.simplify_tree import LAWS, Node, Tree  # noqa: E402
+from tilery.passes.simplify.tree import LAWS, Node, Tree  # noqa: E402
 from tilery.rewrite import Report  # noqa: E402
 from tilery.types import SCALARS, Tile  # noqa: E402
 

@@ -41,7 +41,7 @@ from tilery.ops import (
     XOrI,
     Yield,
 )
-from tilery.passes.simplify_tree import Node
+from tilery.passes.simplify.tree import Node
 from tilery.types import SCALARS, Scalar, Tile
 
 TIMEOUT = 60_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..declare.relations import NO_EFFECT, PURE, TERMINATOR
 from ..ir import Block, Op, UnknownOp, Value
 from ..rewrite import Report, erase_dead, isolated, map_operands
-from . import register
+from .registry import register
 
 Key = tuple[object, ...]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ..ir import Op
 from ..rewrite import Report, erase_dead, isolated
-from . import canonicalize_if, register
+from .canonicalize.branches import rule as branch_rules
+from .registry import register
 
 
 @register("dce")
 def dce(root: Op, report: Report) -> None:
     """Remove operations without effect whose results are unused, and results of `if` that nobody uses."""
     for function in isolated(root):
-        erase_dead(function, canonicalize_if.rule, report)
+        erase_dead(function, branch_rules, report)

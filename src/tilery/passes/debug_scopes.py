@@ -9,7 +9,7 @@ from ..declare.operation import has_trait
 from ..declare.relations import FUNCTION
 from ..ir import Op, walk
 from ..rewrite import Report
-from . import register
+from .registry import register
 
 UNKNOWN = DIFile("<unknown>", "")
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from ..ir import Op, Value
 from ..ops import AddF, Select
 from ..rewrite import Place, Report, Rules, apply
-from . import canonicalize_if, register
-from . import canonicalize_select as select
+from .canonicalize import selects as select
+from .canonicalize.branches import rule as branch_rules
 from .fold_float import fold_binary
+from .registry import register
 from .simplify import simplify
 
-rule = Rules(canonicalize_if.rule)
+rule = Rules(branch_rules)
 
 
 @rule(AddF)

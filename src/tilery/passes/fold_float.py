@@ -12,8 +12,8 @@ from ..ir import Op, Value
 from ..ops import AbsF, AddF, CmpF, DivF, Fma, FToF, FToI, IToF, MaxF, MinF, MulF, NegF, Sqrt, SubF
 from ..rewrite import Report, Rules, apply
 from ..types import Scalar
-from . import register
 from .constants import constant, element_of, fold_elements
+from .registry import register
 
 MAX_ELEMENTS = 1 << 12
 """Larger constants are folded only where all elements are equal."""

@@ -38,8 +38,8 @@ from ..ops import (
 )
 from ..rewrite import Report, Rules, apply
 from ..types import I1, Scalar, Tile
-from . import register
 from .constants import constant, filled, fold_elements
+from .registry import register
 
 rule = Rules()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..ir import Op, Value
 from ..ops import AddF, Fma, MulF, NegF, SubF
 from ..rewrite import Place, Report, Rewrite, Rules, apply
-from . import register
 from .canonicalize import product_first
+from .registry import register
 
 rule = Rules()
 rule(AddF)(product_first)

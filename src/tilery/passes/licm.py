@@ -6,7 +6,7 @@ from ..declare.relations import PURE, TERMINATOR
 from ..ir import Block, Op, UnknownOp, Value
 from ..ops import For, Loop
 from ..rewrite import Report, isolated
-from . import register
+from .registry import register
 
 
 @register("licm")

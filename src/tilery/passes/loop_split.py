@@ -12,8 +12,8 @@ from ..ir import Block, Op, Value, clone, walk
 from ..ops import CmpI, Continue, For, If, LoadPtrTko, LoadViewTko, MmaF, MmaI, Reduce, StorePtrTko, StoreViewTko, Yield
 from ..rewrite import Report, isolated
 from ..types import I1, Tile
-from . import Option, register
 from .constants import filled
+from .registry import Option, register
 from .split_point import split_point
 
 HINT = "cuda_tile.loop_split"

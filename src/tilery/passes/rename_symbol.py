@@ -8,7 +8,7 @@ from ..declare.fields import AttrKind
 from ..diag import TileError
 from ..ir import Op, Refused, UnknownOp, walk
 from ..rewrite import Report
-from . import Option, register
+from .registry import Option, register
 
 
 @register(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir import Op, walk
 from ..rewrite import Report
-from . import register
+from .registry import register
 
 
 @register("strip-debug-info")

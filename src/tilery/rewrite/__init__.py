@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .deadcode import Dead, erase_dead
-from .driver import Answer, Place, Report, Rewrite, Rules, apply, isolated
+from .deadcode import erase_dead
+from .driver import Place, apply, isolated
 from .editing import erase, insert, map_operands, replace, replace_uses, users, uses
+from .rules import Answer, Dead, Report, Rewrite, Rules
 
 __all__ = [
     "Answer",

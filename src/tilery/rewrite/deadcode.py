@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ..analysis.uses import count_uses
 from ..declare.relations import TERMINATOR
-from ..ir import Block, Op, UnknownOp, Value, walk
+from ..ir import Block, Op, UnknownOp, walk
 from ..ops.effects import is_effect_free
-
-if TYPE_CHECKING:
-    from .driver import Report, Rules
-
-
-class Dead:
-    """Exact counts of uses, kept while dead code is removed from the end to the beginning."""
-
-    __slots__ = ("counts",)
-
-    def __init__(self, root: Op) -> None:
-        self.counts = count_uses(walk(root))
-
-    def uses(self, value: Value) -> int:
-        return self.counts[value]
-
-    def release(self, *values: Value) -> None:
-        """Say that a use of each of these values is gone."""
-        for value in values:
-            self.counts[value] -= 1
+from .rules import Dead, Report, Rules
 
 
 class _Shadow:

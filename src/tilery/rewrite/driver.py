@@ -1,81 +1,27 @@
-"""Rewriting: rules on operations, the sweep that applies them until nothing changes, and the removal of dead code.
+"""The driver: sweeps over the IR and applies rules until none fires.
 
-A rule turns an operation into something better:
-
-    rule = Rules()
-
-    @rule(Select)
-    def same_arms(o: Select) -> Value | None:
-        "select(c, x, x) is x"
-        return o.val_if_true if o.val_if_true is o.val_if_false else None
-
-`apply(root, rule)` sweeps forward over everything inside `root`. Since definitions precede uses, a value that was
+`apply(root, rules)` sweeps forward over everything inside `root`. Definitions precede uses, so a value that was
 replaced is known when its uses are reached; the IR needs no use lists for that.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
 
 from ..analysis.uses import count_uses
 from ..declare.relations import SYMBOL_TABLE
 from ..ir import Block, Op, UnknownOp, Value, walk
-from .deadcode import Dead, erase_dead
+from .deadcode import erase_dead
 from .editing import map_operands
-
-# ---------------------------------------------------------------- what rules are and return
-
-
-@dataclass(slots=True)
-class Rewrite:
-    """An edit of a block at the operation that a rule was called for."""
-
-    ops: Sequence[Op] = ()
-    """What stands there now, in order. The operation itself may be among them; otherwise it is gone."""
-    values: Sequence[Value] | None = None
-    """What replaces its results, one for each; None where nothing does, because they are kept or unused."""
-    takes: int = 0
-    """How many of the operations that follow are gone too."""
-    ends: bool = False
-    """`ops` end with a terminator: the rest of the block is dropped."""
-    swept: bool = False
-    """`ops` have been swept already, see `Place.swept`; the rules are not tried on them again in this sweep."""
-
+from .rules import Report, Rewrite, Rules
 
 NOTHING: Mapping[Value, Value] = {}
 
-Answer = Value | Op | Rewrite | None
-"""What a rule returns: a value or an operation in place of the old one, the old one itself if it was changed in
-place, an edit, or None where the rule does not apply."""
+Prepare = Callable[[Op, Report], None]
 
-
-@dataclass(slots=True)
-class Report:
-    """What passes did."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    """How often each rule fired; `dead` counts removed operations."""
-    remarks: list[tuple[Op, str]] = field(default_factory=list)
-    """What was done, or was not and why, and at which operation."""
-    complete: bool = True
-    """False if the budget ran out before a fixed point was reached. The module is legal all the same."""
-
-    def remark(self, o: Op, text: str) -> None:
-        self.remarks.append((o, text))
-
-    def add(self, other: Report) -> None:
-        """Take over what another report says."""
-        self.counts += other.counts
-        self.remarks += other.remarks
-        self.complete &= other.complete
-
-    @property
-    def changed(self) -> bool:
-        return self.counts.total() > 0
+BUDGET = 100
+"""Operations that may be visited for each one there is: rules that undo each other must not go on for ever."""
 
 
 class Place:
@@ -127,71 +73,6 @@ class Place:
         In these operations, and nowhere else, values are replaced as `renamed` says.
         """
         self._sweep.resume(parent, block, start, renamed)
-
-
-class NamedRule:
-    """A rule: its name and its law, which is the first line of its docstring."""
-
-    __slots__ = ("law", "name", "placed", "run")
-
-    def __init__(self, run: Callable[..., Answer]) -> None:
-        self.run = run
-        self.name = run.__name__.strip("_")
-        self.law = (run.__doc__ or "").strip().partition("\n")[0]
-        if not self.law:
-            raise TypeError(f"rule {self.name}: the first line of its docstring must state its law")
-        self.placed = len(inspect.signature(run).parameters) == 2
-
-
-DeadRule = Callable[[Any, Dead], bool]
-RuleT = TypeVar("RuleT", bound=Callable[..., Answer])
-DeadT = TypeVar("DeadT", bound=DeadRule)
-
-
-class Rules:
-    """A set of rules. Those of one operation are tried in the order in which they were declared."""
-
-    def __init__(self, *others: Rules) -> None:
-        self.by_class: dict[type[Op], list[NamedRule]] = {}
-        self.dead_by_class: dict[type[Op], list[DeadRule]] = {}
-        for other in others:
-            for cls, rules in other.by_class.items():
-                self.by_class.setdefault(cls, []).extend(rules)
-            for cls, dead in other.dead_by_class.items():
-                self.dead_by_class.setdefault(cls, []).extend(dead)
-
-    def __call__(self, *classes: type[Op]) -> Callable[[RuleT], RuleT]:
-        """Declare a rule for these operations: `(o) -> Answer`, or `(o, at: Place) -> Answer`."""
-
-        def declare(run: RuleT) -> RuleT:
-            for cls in classes:
-                self.by_class.setdefault(cls, []).append(NamedRule(run))
-            return run
-
-        return declare
-
-    def dead(self, *classes: type[Op]) -> Callable[[DeadT], DeadT]:
-        """Declare what to do about unused results: `(o, dead: Dead) -> bool` changes `o` and says whether it did."""
-
-        def declare(run: DeadT) -> DeadT:
-            for cls in classes:
-                self.dead_by_class.setdefault(cls, []).append(run)
-            return run
-
-        return declare
-
-    def all(self) -> list[NamedRule]:
-        """Every rule once."""
-        every = {rule.run: rule for rules in self.by_class.values() for rule in rules}
-        return list(every.values())
-
-
-# ---------------------------------------------------------------- the driver
-
-Prepare = Callable[[Op, Report], None]
-
-BUDGET = 100
-"""Operations that may be visited for each one there is: rules that undo each other must not go on for ever."""
 
 
 def apply(root: Op, rules: Rules, report: Report | None = None, prepare: Prepare | None = None) -> Report:

@@ -5,11 +5,11 @@ A branch that ends with `return`, `break` or `continue` leaves: what follows the
 
 from __future__ import annotations
 
-from ..ir import Block, Op, Value
-from ..ops import AndI, Break, Broadcast, Continue, If, Reshape, Return, Select, Yield
-from ..rewrite import Dead, Place, Rewrite, Rules
-from ..types import I1, Tile
-from .constants import boolean, inverse_of, negated, without_not
+from ...ir import Block, Op, Value
+from ...ops import AndI, Break, Broadcast, Continue, If, Reshape, Return, Select, Yield
+from ...rewrite import Dead, Place, Rewrite, Rules
+from ...types import I1, Tile
+from ..constants import boolean, inverse_of, negated, without_not
 
 rule = Rules()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..attrs import Loc
-from ..ir import Op, Value
-from ..ops import AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, SubI, TruncI, XOrI
-from ..types import Tile
-from .constants import filled
-from .simplify_tree import Node, Tree
+from ...attrs import Loc
+from ...ir import Op, Value
+from ...ops import AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, SubI, TruncI, XOrI
+from ...types import Tile
+from ..constants import filled
+from .tree import Node, Tree
 
 
 class Builder:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_, xor
 
-from ..attrs import ComparisonPredicate, Signedness
-from ..floats.comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
-from ..types import I1
-from .simplify_tree import MAX_ARGS, Node, Tree, law
+from ...attrs import ComparisonPredicate, Signedness
+from ...floats.comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
+from ...types import I1
+from .tree import MAX_ARGS, Node, Tree, law
 
 AT_LOW: dict[ComparisonPredicate, bool | ComparisonPredicate] = {LT: False, GE: True, GT: NE, LE: EQ}
 AT_HIGH: dict[ComparisonPredicate, bool | ComparisonPredicate] = {GT: False, LE: True, LT: NE, GE: EQ}

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ..analysis.uses import count_uses
-from ..attrs import Signedness
-from ..floats.comparison import EQ, NE
-from ..ir import Block, Op, Value, walk
-from ..ops import AddI, AndI, CmpI, Constant, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI
-from ..rewrite import Report, erase_dead, isolated, map_operands
-from ..types import I1, I4, Tile
-from . import register, simplify_laws
-from .constants import element_of, splat
-from .simplify_build import Builder
-from .simplify_tree import MAX_DEPTH, Node, Tree
+from ...analysis.uses import count_uses
+from ...attrs import Signedness
+from ...floats.comparison import EQ, NE
+from ...ir import Block, Op, Value, walk
+from ...ops import AddI, AndI, CmpI, Constant, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI
+from ...rewrite import Report, erase_dead, isolated, map_operands
+from ...types import I1, I4, Tile
+from ..constants import element_of, splat
+from ..registry import register
+from . import laws
+from .build import Builder
+from .tree import MAX_DEPTH, Node, Tree
 
-assert simplify_laws  # importing them declares them
+assert laws  # importing them declares them
 
 ROUNDS = 16
 LOWERED = (AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..attrs import ComparisonPredicate, Dense, Signedness
-from ..ir import Op, Value
-from ..ops import CmpI, Constant, ExtI, Select, XOrI
-from ..rewrite import Place, Rewrite, Rules
-from ..types import I1, Tile
-from .constants import FOLD_LIMIT, boolean, constant, element_of, inverse_of, is_integer, negated, without_not
+from ...attrs import ComparisonPredicate, Dense, Signedness
+from ...ir import Op, Value
+from ...ops import CmpI, Constant, ExtI, Select, XOrI
+from ...rewrite import Place, Rewrite, Rules
+from ...types import I1, Tile
+from ..constants import FOLD_LIMIT, boolean, constant, element_of, inverse_of, is_integer, negated, without_not
 
 rule = Rules()
 

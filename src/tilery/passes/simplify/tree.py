@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..attrs import Signedness
-from ..ir import Value
-from ..types import Scalar, Tile
+from ...attrs import Signedness
+from ...ir import Value
+from ...types import Scalar, Tile
 
 MAX_DEPTH = 32
 """Deeper expressions are cut: what is below becomes a leaf."""

@@ -1,44 +1,12 @@
-"""`canonicalize`: NVIDIA's rules, and what MLIR's canonicalizer does around them with constants and dead code.
-
-It differs where NVIDIA's makes illegal modules: a branch that yields tiles of i1 is not replaced by its scalar
-condition, and no `select` of f4E2M1FN is made. Selects of constants with more than FOLD_LIMIT elements stay.
-"""
+"""Constants: move them to the front of their function and merge equal ones, as MLIR's folder does."""
 
 from __future__ import annotations
 
-from ..declare.relations import ISOLATED
-from ..ir import Block, Op, UnknownOp, Value, walk
-from ..ops import AddF, Assume, Constant, MulF
-from ..rewrite import Report, Rules, apply, map_operands
-from ..types import Type
-from . import canonicalize_if, canonicalize_select, register
-
-rule = Rules(canonicalize_if.rule, canonicalize_select.rule)
-
-
-@rule(AddF)
-def product_first(o: AddF) -> Op | None:
-    """x + (y * z) is (y * z) + x"""
-    if isinstance(o.rhs.owner, MulF) and not isinstance(o.lhs.owner, MulF):
-        o.lhs, o.rhs = o.rhs, o.lhs
-        return o
-    return None
-
-
-@rule(Assume)
-def assume_twice(o: Assume) -> Value | None:
-    """assume(p, assume(p, x)) is assume(p, x)"""
-    inner = o.value.owner
-    return o.value if isinstance(inner, Assume) and inner.predicate == o.predicate else None
-
-
-@register("canonicalize")
-def canonicalize(root: Op, report: Report) -> None:
-    """Bring control flow, selects and constants into the form that NVIDIA's canonicalizer gives them."""
-    apply(root, rule, report, prepare=gather_constants)
-
-
-# ---------------------------------------------------------------- constants
+from ...declare.relations import ISOLATED
+from ...ir import Block, Op, UnknownOp, Value, walk
+from ...ops import Constant
+from ...rewrite import Report, map_operands
+from ...types import Type
 
 
 def gather_constants(root: Op, report: Report) -> None:

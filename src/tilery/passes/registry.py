@@ -1,0 +1,88 @@
+"""The passes by name: where each one is, what it does, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TypeVar
+
+from ..diag import TileError
+
+HOMES = {
+    "canonicalize": "canonicalize",
+    "cse": "cse",
+    "dce": "dce",
+    "documented": "documented",
+    "fold-float": "fold_float",
+    "fold-int": "fold_int",
+    "fuse-fma": "fuse_fma",
+    "licm": "licm",
+    "loop-split": "loop_split",
+    "rename-symbol": "rename_symbol",
+    "simplify": "simplify",
+    "strip-debug-info": "strip_debug",
+    "synthesize-debug-info-scopes": "debug_scopes",
+}
+"""In which module each pass is; it is imported when the pass is first used."""
+
+OptionValue = int | bool | str
+PassFunction = Callable[..., None]
+FunctionT = TypeVar("FunctionT", bound=PassFunction)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a pass: `name=value` in braces. Python passes it with underscores for hyphens."""
+
+    name: str
+    default: OptionValue
+    doc: str
+
+    def read(self, text: str, where: str) -> OptionValue:
+        """The value of a text, of the type of the default."""
+        try:
+            match self.default:
+                case bool():
+                    return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+                case int():
+                    return int(text, 0)
+        except (KeyError, ValueError):
+            kind = "true or false" if isinstance(self.default, bool) else "an integer"
+            raise TileError(f"{where}: option '{self.name}' must be {kind}, got {text!r}") from None
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass. `run(root, report, **options)` changes what is inside `root` and writes down what it did."""
+
+    name: str
+    run: PassFunction
+    doc: str
+    on: str = "any"
+    """`function`: it works on one entry at a time; `module`: on the whole module; `any`: on either."""
+    options: tuple[Option, ...] = ()
+
+
+PASSES: dict[str, Pass] = {}
+
+
+def register(name: str, *options: Option, on: str = "any") -> Callable[[FunctionT], FunctionT]:
+    """Declare a pass; the first line of its docstring says what it does."""
+
+    def declare(run: FunctionT) -> FunctionT:
+        doc = (run.__doc__ or "").strip().partition("\n")[0]
+        PASSES[name] = Pass(name, run, doc, on, options)
+        return run
+
+    return declare
+
+
+def find_pass(name: str) -> Pass:
+    """A pass by name."""
+    if name not in PASSES and name in HOMES:
+        import_module(f".{HOMES[name]}", __package__)
+    if name not in PASSES:
+        raise TileError(f"unknown pass '{name}', there are: {', '.join(sorted({*HOMES, *PASSES}))}")
+    return PASSES[name]

@@ -5,11 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
+# With HEAVY=1 the tests also get torch and Triton: about 500 MB, which a newcomer should not have to download.
+HEAVY ?=
+TORCH ?= torch==2.13.0+cpu
+TRITON ?= triton==3.9.0
+
 .PHONY: help demo test lint types unit package fuzz docs format clean
 
 help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
-	@echo "make test     every check: lint, types, package, tests"
+	@echo "make test     every check: lint, types, package, tests; with HEAVY=1 also those that need torch or Triton"
 	@echo "make fuzz     broken input through every path, for a minute"
 	@echo "make docs     rewrite docs/reference and docs/documents.md from the tables"
 	@echo "make format   format the code"
@@ -18,7 +23,7 @@ help:
 demo: $(VENV)/.installed
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/tour.sh
 
-# The tests go last, so that their closing line ends the output.
+# The tests go last, so that their summary ends the output.
 test: lint types package unit
 
 lint: $(VENV)/.tested
@@ -28,7 +33,7 @@ lint: $(VENV)/.tested
 types: $(VENV)/.tested
 	$(BIN)/mypy
 
-unit: $(VENV)/.tested
+unit: $(VENV)/.tested $(if $(HEAVY),$(VENV)/.heavy)
 	$(BIN)/python -m pytest
 
 package: $(VENV)/.tested
@@ -53,12 +58,17 @@ $(VENV)/.installed: pyproject.toml
 	$(PIP) install --editable .
 	@touch $@
 
-# NVIDIA's disassembler is a referee, not a need: without it the tests marked `oracle` are skipped.
+# NVIDIA's disassembler is optional: without it the tests marked `oracle` are skipped.
 $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) install --editable '.[test]'
-	$(PIP) install --editable '.[nvidia]' || echo "note: NVIDIA's tools are not available here, their tests are skipped"
+	$(PIP) install --editable '.[nvidia]' || echo "note: NVIDIA's tools are not available here; their tests are skipped"
+	@touch $@
+
+$(VENV)/.heavy: $(VENV)/.tested
+	$(PIP) install $(TORCH) || echo "note: $(TORCH) is not available here; tests that need torch are skipped"
+	$(PIP) install $(TRITON) || echo "note: $(TRITON) is not available here; tests that need Triton are skipped"
 	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +

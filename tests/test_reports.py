@@ -1,8 +1,9 @@
-"""The scripts that write docs/reports: pages match the numbers beside them, and reduced kernels run."""
+"""Pages that scripts and tables determine: reports match the numbers beside them, reduced kernels run."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import gpu_bugs
 import ir
 import run
 import tilery
+from test_imports import ROWS
 
 
 def test_pages_follow_from_the_numbers(root: Path) -> None:
@@ -33,6 +35,13 @@ def test_reduced_kernel(bug: gpu_bugs.Bug) -> None:
     tilery.compile(bug.module()).launch(1, [out, 0], output=lambda _: None)
     assert out[0] == 1
     assert bug.contract().launches[0].entry == bug.module().entries[0].sym_name
+
+
+def test_contributing_shows_the_order_of_imports(root: Path) -> None:
+    table = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ", (root / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    shown = [re.findall(r"`(\w+)`", row) for row in table]
+    exists = {path.stem for path in (root / "src" / "tilery").iterdir()}
+    assert shown == [kept for row in ROWS if (kept := [name for name in row if name in exists])]
 
 
 def test_only_listed_modules_are_attributed_to_a_bug() -> None:

@@ -16,7 +16,7 @@ help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
 	@echo "make test     every check: lint, types, package, tests; with HEAVY=1 also those that need torch or Triton"
 	@echo "make fuzz     broken input through every path, for a minute"
-	@echo "make docs     rewrite docs/reference and docs/documents.md from the tables"
+	@echo "make docs     rewrite docs/reference and docs/appendix from the tables"
 	@echo "make format   format the code"
 	@echo "make clean    remove .venv and what tools leave behind"
 

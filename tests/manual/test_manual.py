@@ -22,7 +22,7 @@ from tilery.manual.pages import pages, stale
 from tilery.ops import registered
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
-DOCUMENTS += sorted((ROOT / "docs" / "guides").glob("*.md"))
+DOCUMENTS += [p for part in ("guides", "appendix") for p in sorted((ROOT / "docs" / part).glob("*.md"))]
 REFERENCE = sorted((ROOT / "docs" / "reference").rglob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 SCRIPT = re.compile(r"^`(\w+\.py)`:\n\n```python\n(.*?)^```$", re.M | re.S)

@@ -1,7 +1,6 @@
 """What public documents about CUDA Tile IR promise and no tool does: their record layout, spellings and names.
 
-Nothing here is looked for by itself; whoever has such data or text asks for it. `docs/documents.md` says where the
-documents and the tools differ.
+None of it is detected: callers ask for it. `docs/appendix/documents.md` lists where the documents and the tools differ.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
-    """Read a module from text as documents write it; real text is read as ever."""
+    """Read a module from text as the documents write it; real text is read, too."""
     from .parsing import parse as parse_text
 
     return parse_text(text, file=file, allow_unregistered=allow_unregistered, verify=verify)

@@ -1,4 +1,4 @@
-"""The page that says how every claim of the documents stands, made from `docs/claims`.
+"""The appendix with the status of every claim that the documents make, generated from `docs/claims`.
 
 `python -m tilery.documented.claims` rewrites it; `--check` says whether it is stale.
 """
@@ -16,30 +16,30 @@ from pathlib import Path
 from typing import Any
 
 HEADER = "<!-- Made by `python -m tilery.documented.claims` from docs/claims. Do not edit. -->\n"
-PAGE = "documents.md"
+PAGE = "appendix/documents.md"
 DOCUMENTS = ("reader", "types", "printer", "operations", "folds")
 STATUSES = {
-    "holds": "it is so, and a test fails when it no longer is",
-    "differs": "the tools do otherwise; the answer says what, and what tilery offers instead",
-    "unobservable": "the inside of a binary, or what a compiler or a driver does: no input makes a difference",
+    "holds": "the claim is true, and a test fails if that changes",
+    "differs": "the tools behave differently; the answer says how, and what tilery offers instead",
+    "unobservable": "the claim is about the inside of a binary, a compiler or a driver; no input shows a difference",
 }
 INTRO = """\
 # Where the documents and the tools differ
 
-Five public documents describe CUDA Tile IR as other software would see it. NVIDIA's tools do not have all that these
-documents promise, and have some of it otherwise. tilery follows the tools. Who comes from the documents finds every
-claim below, with what became of it, and what is only in the documents works on request:
+Five public documents describe CUDA Tile IR from the outside. NVIDIA's tools lack some of what these documents promise,
+and do some of it differently. tilery follows the tools. This page lists every claim the documents make, and its status.
+It only matters if you have those documents. What exists only there works on request:
 
 | The documents promise | tilery has |
 |---|---|
 | a record layout | `decode_op`, `decode_type`, `decode_attr` and their inverses; `tilery dump --documented` |
 | names of values | `tilery dis --names documented` |
 | forms of operations, prefixes, labels | `tilery dis --style documented`; `--input documented` reads them |
-| words that do not exist | an error whose note has the real word |
-| cuTe layouts | attributes of text with `--input documented`; bytecode refuses them |
+| keywords that do not exist | an error whose note has the real keyword |
+| cuTe layouts | text attributes with `--input documented`; bytecode refuses them |
 | a canonicalizer | `tilery opt --passes documented` |
 
-Nothing of this is guessed from the input: the two layouts cannot be told apart.
+tilery never guesses which layout its input has, because the two cannot be told apart.
 
 ```python
 >>> from tilery import Value, documented
@@ -59,7 +59,7 @@ Nothing of this is guessed from the input: the two layouts cannot be told apart.
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One thing that a document says. `tests` are pytest's names, below tests/."""
+    """One claim of a document. `tests` are pytest's names, below tests/."""
 
     id: str
     section: str
@@ -71,7 +71,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document under a short name, and all that it claims."""
+    """A document under a short name, and all its claims."""
 
     name: str
     title: str
@@ -80,7 +80,7 @@ class Document:
 
 
 def load_claims(folder: Path) -> list[Document]:
-    """The documents and their claims, from docs/claims."""
+    """Load the documents and their claims from docs/claims."""
     return [_document(name, tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))) for name in DOCUMENTS]
 
 
@@ -90,7 +90,7 @@ def _document(name: str, data: dict[str, Any]) -> Document:
 
 
 def problems(claim: Claim) -> list[str]:
-    """What a claim lacks."""
+    """List what a claim lacks."""
     out = []
     if claim.status not in STATUSES:
         out.append(f"{claim.id} has no status")
@@ -105,7 +105,7 @@ def problems(claim: Claim) -> list[str]:
 
 
 def page(folder: Path) -> str:
-    """The whole page."""
+    """Return the whole page."""
     documents = load_claims(folder)
     choices = tomllib.loads((folder / "choices.toml").read_text("utf-8"))["choice"]
     return HEADER + "\n" + INTRO + "\n".join([*_summary(documents), *_choices(choices), *_tables(documents)]) + "\n"
@@ -129,8 +129,8 @@ def _row(counts: Counter[str]) -> str:
 
 
 def _choices(choices: list[dict[str, str]]) -> Iterator[str]:
-    yield from ("## Choices", "", "Where a document is silent or contradicts itself:", "")
-    yield from ("| About | Chosen |", "|---|---|")
+    yield from ("## Choices", "", "What tilery does where a document is silent or contradicts itself:", "")
+    yield from ("| About | Choice |", "|---|---|")
     yield from (f"| {_cell(choice['about'])} | {_cell(choice['chosen'])} |" for choice in choices)
     yield ""
 
@@ -139,7 +139,12 @@ def _tables(documents: list[Document]) -> Iterator[str]:
     for document in documents:
         yield from (f"## {document.title}", "")
         for section, claims in groupby(document.claims, key=lambda claim: claim.section):
-            yield from (f"### {section}", "", "| | The document says | | What is so | Tests |", "|---|---|---|---|---|")
+            yield from (
+                f"### {section}",
+                "",
+                "| | The document says | Status | Answer | Tests |",
+                "|---|---|---|---|---|",
+            )
             for claim in claims:
                 tests = ", ".join(map(_link, claim.tests))
                 yield f"| {claim.id} | {_cell(claim.says)} | {claim.status} | {_cell(claim.answer)} | {tests} |"
@@ -154,7 +159,7 @@ def _link(test: str) -> str:
     file, _, name = test.partition("::")
     function, _, case = name.removeprefix("test_").partition("[")
     shown = f"{function}: {case.removesuffix(']')}" if case else function
-    return f"[{shown}](../tests/{file})"
+    return f"[{shown}](../../tests/{file})"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -169,6 +174,7 @@ def main(argv: list[str] | None = None) -> int:
         if stale:
             sys.stderr.write(f"stale: {target}\n")
         return int(stale)
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(made, "utf-8")
     return 0
 

@@ -1,0 +1,176 @@
+"""Text as documents promise it: forms of token-ordered operations, and words that the tools do not have."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.documented import (
+    CAS,
+    LOAD,
+    LOAD_PTR,
+    LOADED,
+    RMW,
+    STORE,
+    STORE_PTR,
+    TILE,
+    VIEW,
+    printed,
+    read,
+    refused,
+    refused_by_default,
+)
+from tilery import ops
+from tilery.attrs import MemoryOrderingSemantics, MemoryScope
+from tilery.ops import registered
+from tilery.text.spelling import ANSWERS, COMPARISONS, POINTEE
+from tilery.types import F32, I1, I32, Tile
+
+# ---------------------------------------------------------------- token-ordered operations
+
+
+def test_load_through_a_view() -> None:
+    (o,) = read(LOAD)
+    assert isinstance(o, ops.LoadViewTko)
+    assert o.memory_ordering_semantics is MemoryOrderingSemantics.ACQUIRE
+    assert o.memory_scope is MemoryScope.DEVICE
+    assert o.token is not None and [v.type for v in o.index] == [Tile((), I32)] * 2
+    assert printed(LOAD, "load_view_tko") == (
+        f"%tile, %result_token = cuda_tile.load_view_tko acquire gpu %pview[%arg1, %arg2] token=%0 "
+        f": {VIEW} -> {TILE}, !cuda_tile.token"
+    )
+
+
+def test_store_through_a_view() -> None:
+    o = read(LOADED + STORE)[-1]
+    assert isinstance(o, ops.StoreViewTko)
+    assert o.tile.type is Tile((8, 8), F32) and o.token is not None
+    assert printed(LOADED + STORE, "store_view_tko") == (
+        f"%1 = cuda_tile.store_view_tko release gpu %pview[%arg1, %arg2], %tile token=%0 "
+        f": {VIEW}, {TILE} -> !cuda_tile.token"
+    )
+
+
+def test_store_through_a_view_in_the_real_form() -> None:
+    real = f"%tok1 = store_view_tko release device %w, %view[%i, %j] token=%tok0 : {TILE}, {VIEW}, tile<i32> -> token"
+    assert isinstance(read(LOADED + real)[-1], ops.StoreViewTko)
+
+
+def test_compare_and_swap() -> None:
+    o = read(CAS)[-1]
+    assert isinstance(o, ops.AtomicCASTko) and o.mask is not None
+    assert printed(CAS, "atomic_cas_tko").startswith(
+        "%result, %result_token = cuda_tile.atomic_cas_tko acq_rel gpu %arg5,"
+    )
+
+
+def test_read_modify_write() -> None:
+    o = read(RMW)[-1]
+    assert isinstance(o, ops.AtomicRMWTko) and o.mask is not None and o.mode.text == "add"
+    assert printed(RMW, "atomic_rmw_tko").startswith(
+        "%result, %result_token = cuda_tile.atomic_rmw_tko acquire gpu add %arg5, %cst_1_i32, %arg3 token=%0 : "
+    )
+    real = RMW.replace("gpu add %q", "device %q, add")
+    assert isinstance(read(real)[-1], ops.AtomicRMWTko)
+
+
+@pytest.mark.parametrize("body", [LOAD_PTR, STORE_PTR], ids=["load", "store"])
+def test_pointer_forms_mirror_them(body: str) -> None:
+    (o,) = read(body)
+    assert o.memory_scope is MemoryScope.DEVICE  # type: ignore[attr-defined]
+    assert " gpu " in printed(body, o.name)
+
+
+def test_every_field_is_visible() -> None:
+    for body in (LOAD, LOADED + STORE, CAS, RMW, LOAD_PTR, STORE_PTR):
+        o = read(body)[-1]
+        line = printed(body, o.name)
+        assert "token=%0" in line and "!cuda_tile.token" in line and " gpu " in line
+        assert "memory_scope" not in line and "operandSegmentSizes" not in line
+
+
+def test_a_masked_store_through_a_view_is_answered_with_the_real_form() -> None:
+    error = refused(LOADED + STORE.replace("%w token", "%w, %cond token"))
+    assert "has no mask" in error.notes[0] and "store_view_tko weak %tile, %view[%i]" in error.notes[0]
+
+
+def test_indices_that_are_defined_later_need_their_types() -> None:
+    error = refused(LOAD.replace("%i,", "%later,") + "\n%later = constant <i32: 0> : tile<i32>")
+    assert error.message.endswith("index types must be specified when indices are present")
+    assert "%later is defined further on" in error.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "absent"),
+    [
+        ("load_view_tko", ["addr_space", "align"]),
+        ("store_view_tko", ["addr_space", "align"]),
+        ("atomic_cas_tko", ["success_ordering", "failure_ordering"]),
+        ("atomic_rmw_tko", ["ordering", "kind"]),
+    ],
+)
+def test_the_names_that_printers_leave_out_do_not_exist(name: str, absent: list[str]) -> None:
+    opdef = next(d for d in registered() if d.mnemonic == name)
+    assert not {f.name for f in opdef.fields} & set(absent)
+    assert opdef.field("token").role == "operand" and opdef.field("memory_ordering_semantics").role == "attr"
+
+
+def test_a_pointer_without_pointee_is_answered() -> None:
+    bare = CAS.replace("tile<ptr<i32>>", "tile<ptr>")
+    for error in (refused(bare), refused_by_default(bare.replace("gpu", "device"))):
+        assert POINTEE in error.notes
+
+
+# ---------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize(
+    ("word", "body"),
+    [
+        ("gpu", LOAD_PTR),
+        ("gpu", CAS),
+        ("seq_cst", LOAD_PTR.replace("acquire", "seq_cst").replace("gpu", "device")),
+        ("cluster", LOAD_PTR.replace("gpu", "cluster")),
+        ("cluster", LOAD.replace("gpu", "cluster")),
+        ("cluster", RMW.replace("gpu", "cluster")),
+        ("addu", RMW.replace("gpu add %q", "device %q, addu")),
+        ("cmpxchg", RMW.replace("gpu add %q", "device %q, cmpxchg")),
+        ("olt", "%r = cmpf olt, %x, %x : tile<f32>"),
+    ],
+)
+def test_words_are_answered_by_default(word: str, body: str) -> None:
+    error = refused_by_default(body)
+    assert error.source is not None and word in error.source[error.start : error.start + 12]
+    assert ANSWERS[word] in error.notes
+
+
+@pytest.mark.parametrize(
+    ("word", "body"),
+    [
+        ("seq_cst", LOAD_PTR.replace("acquire", "seq_cst")),
+        ("cluster", LOAD_PTR.replace("gpu", "cluster")),
+        ("addu", RMW.replace(" add ", " addu ")),
+        ("cmpxchg", RMW.replace(" add ", " cmpxchg ")),
+    ],
+)
+def test_words_without_a_meaning_are_answered_in_the_style_too(word: str, body: str) -> None:
+    assert ANSWERS[word] in refused(body).notes
+
+
+def test_the_message_is_still_that_of_the_tools() -> None:
+    assert refused_by_default(LOAD_PTR.replace("gpu", "cluster")).message in (
+        "expected SSA operand",
+        "custom op 'cuda_tile.load_ptr_tko' expected SSA operand",
+    )
+
+
+@pytest.mark.parametrize("word", COMPARISONS)
+def test_comparisons_in_one_word(word: str) -> None:
+    (o,) = read(f"%r = cuda_tile.cmpf {word}, %x, %x : !cuda_tile.tile<f32>")
+    assert isinstance(o, ops.CmpF)
+    assert (o.comparison_predicate, o.comparison_ordering) == COMPARISONS[word]
+    assert o.result.type is Tile((), I1)
+
+
+def test_a_scalar_type_is_a_tile_of_rank_zero() -> None:
+    (o,) = read("%r = cuda_tile.andi %cond, %cond : i1")
+    assert isinstance(o, ops.AndI) and o.result.type is Tile((), I1)

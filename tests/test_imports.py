@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
-import pytest
-
 import tilery
 from support.oracle import ROOT
 
@@ -164,11 +162,10 @@ def test_modules_form_no_cycles() -> None:
     assert cycle(KNOWN | KNOWN_CYCLES) == []
 
 
-@pytest.mark.parametrize("edge", sorted(KNOWN))
-def test_known_back_edges_still_exist(edge: tuple[str, str]) -> None:
-    assert edge in back_edges(), "remove it from the list"
+def test_known_back_edges_still_exist() -> None:
+    assert KNOWN - back_edges() == set(), "remove them from the list"
 
 
-@pytest.mark.parametrize("edge", sorted(KNOWN_CYCLES))
-def test_known_cycles_still_exist(edge: tuple[str, str]) -> None:
-    assert edge in edges() and cycle((KNOWN | KNOWN_CYCLES) - {edge}), "remove it from the list"
+def test_known_cycles_still_exist() -> None:
+    gone = {edge for edge in KNOWN_CYCLES if edge not in edges() or not cycle((KNOWN | KNOWN_CYCLES) - {edge})}
+    assert gone == set(), "remove them from the list"

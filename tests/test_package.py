@@ -27,7 +27,7 @@ TOO_LONG = {
     "tests/engines/reference/test_float.py",
     "tests/text/test_parser.py",
 }
-TOO_LONG_FUNCTIONS = {"src/tilery/declare/operation.py: op"}
+TOO_LONG_FUNCTIONS: set[str] = set()
 """Exceptions that still exist. The lists only shrink."""
 EXECUTE = ("engines/", "exec/", "cutile/", "cli/arguments")
 """What may need NumPy: the engine, what runs on it, and the arrays that `tilery run` makes."""

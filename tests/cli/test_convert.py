@@ -35,7 +35,7 @@ def test_convert_names_what_a_version_lacks(tmp_path: Path, capsys: pytest.Captu
     assert out.read_bytes() == b"precious"
 
 
-def test_a_write_keeps_mode_and_link_and_leaves_nothing_behind(kernel: Path, tmp_path: Path) -> None:
+def test_a_write_keeps_mode_and_link_and_leaves_no_temporary_file(kernel: Path, tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
     target.chmod(0o640)
@@ -65,7 +65,7 @@ def test_a_failed_write_leaves_the_old_file(
     assert set(tmp_path.iterdir()) == before
 
 
-def test_a_folder_that_is_not_there_is_said(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_folder_is_an_error(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", str(kernel), "--version", "13.2", "-o", str(tmp_path / "no" / "out")]) == 2
     assert "cannot write" in capsys.readouterr().err
 

@@ -40,27 +40,27 @@ def test_an_error_in_text_shows_the_line(tmp_path: Path, capsys: pytest.CaptureF
     assert "^" in err
 
 
-def test_other_binary_data_is_no_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_binary_data_is_not_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k"
     path.write_bytes(b"ML\xefR\0\0\0")
     assert main(["info", str(path)]) == 1
     assert "MLIR" in capsys.readouterr().err
 
 
-def test_errors_cannot_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_have_no_control_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "k.mlir"
     path.write_text("entry @k() {\n  \x1b[31mnonsense\n}\n")
     assert main(["dis", str(path)]) == 1
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_a_bug_is_owned_up_to(
+def test_a_bug_is_reported_as_such(
     kernel: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("tilery.cli.verbs.info.info_data", lambda *_: 1 / 0)
     assert main(["info", str(kernel)]) == 70
     assert "ZeroDivisionError" in (err := capsys.readouterr().err)
-    assert "bug of tilery" in err
+    assert "bug in tilery" in err
 
 
 class Terminal(io.StringIO):

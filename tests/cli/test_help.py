@@ -47,7 +47,7 @@ def test_a_missing_file_is_one_clear_line(verb: str, tmp_path: Path, capsys: pyt
     assert capsys.readouterr().err == f"tilery: cannot read '{missing}': no such file or directory\n"
 
 
-def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_not_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(tmp_path)]) == 2
     assert "is a directory" in capsys.readouterr().err
 

@@ -37,14 +37,14 @@ def test_a_closed_pipe_is_quiet() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_said() -> None:
+def test_a_full_disk_is_an_error() -> None:
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "tilery", "ops"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=ENV, timeout=60)
     assert (done.returncode, done.stderr) == (2, b"tilery: cannot write to stdout: no space left on device\n")
 
 
-def test_a_closed_stdin_is_said() -> None:
+def test_a_closed_stdin_is_an_error() -> None:
     command = ["sh", "-c", 'exec "$0" -m tilery info - <&-', sys.executable]
     done = subprocess.run(command, stderr=subprocess.PIPE, env=ENV, timeout=60)
     assert (done.returncode, done.stderr) == (2, b"tilery: cannot read '-': stdin is closed\n")

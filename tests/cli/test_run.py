@@ -98,7 +98,7 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("c = [1.000e+00 2.000e+00")
     arrays[3] = "b=ones:bf16:2048"
     assert main(["run", ADD, "--grid", "2", *arrays, "--convention", "cutile"]) == 2
-    assert "'b' is of bf16, the kernel takes ptr<f32>" in capsys.readouterr().err
+    assert "'b' has type bf16, the kernel takes ptr<f32>" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
         (["--arg", "x=zeros:f99:3"], "unknown element type 'f99'"),
         (["--arg", "x=zeros:f32:3x"], "expected a shape"),
         (["--arg", "x=some"], "expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE"),
-        (["--arg", "i32:many"], "'many' is no value of i32"),
+        (["--arg", "i32:many"], "'many' is not a value of i32"),
         (["--arg", "x=@none.npy"], "cannot read 'none.npy'"),
         (["--arg", "x=i32:1", "--arg", "x=i32:2"], "'x' is given twice"),
         (["--print", "y"], "there is no argument 'y'"),
@@ -115,20 +115,20 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
         (["--grid", "a,b"], "expected X, X,Y or X,Y,Z"),
         (["--recorded", "launch.zip"], "needs a FILE or --recorded"),
         (["--arg", "x=zeros:f32"], "expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE"),
-        (["--arg", "x=zeros:f32:99999999999999"], "there is no room"),
-        (["--arg", "x=zeros:f32:9999999999999999999999"], "there is no room"),
-        (["--arg", "x=arange:f32:9999999999999999999999"], "there is no room"),
-        (["--arg", "x=zeros:f32:" + "1x" * 70 + "1"], "there is no room"),
-        (["--arg", "x=zeros:f4E2M1FN:3"], "two elements of f4E2M1FN are in a byte"),
+        (["--arg", "x=zeros:f32:99999999999999"], "does not fit in memory"),
+        (["--arg", "x=zeros:f32:9999999999999999999999"], "does not fit in memory"),
+        (["--arg", "x=arange:f32:9999999999999999999999"], "does not fit in memory"),
+        (["--arg", "x=zeros:f32:" + "1x" * 70 + "1"], "does not fit in memory"),
+        (["--arg", "x=zeros:f4E2M1FN:3"], "two elements of f4E2M1FN share a byte"),
         (["--arg", "x=ones:f32:3", "--save", "x="], "expected NAME=FILE"),
         (["--arg", "x=ones:f32:3", "--save", "x=no/such/x.npy"], "there is no such directory"),
         (["--grid", "0"], "grid extents must be between 1 and 16777215, got 0"),
         (["--grid", "16777216"], "got 16777216"),
         (["--entry", "nope"], "the module has no kernel 'nope'"),
         (["--arg", "x=ones:f32:3"], "has 2 parameters"),
-        (["--arg", "x=ones:f16:3", "--arg", "f32:1"], "'x' is of f16, the kernel takes ptr<f32>"),
-        (["--arg", "x=ones:f32:3", "--arg", "n=f64:1"], "'n' is of f64, the kernel takes f32"),
-        (["--arg", "x=ones:f32:3", "--arg", "n=i32:1"], "'n' is of i32, the kernel takes f32"),
+        (["--arg", "x=ones:f16:3", "--arg", "f32:1"], "'x' has type f16, the kernel takes ptr<f32>"),
+        (["--arg", "x=ones:f32:3", "--arg", "n=f64:1"], "'n' has type f64, the kernel takes f32"),
+        (["--arg", "x=ones:f32:3", "--arg", "n=i32:1"], "'n' has type i32, the kernel takes f32"),
         (["--arg", "x=f32:3", "--arg", "f32:1"], "argument 'x': expected an array"),
         (["--arg", "x=i64:0x10000000000000000", "--arg", "f32:1"], "0x10000000000000000 is not an address"),
     ],
@@ -159,7 +159,7 @@ HUGE = (
     [b"", b"\x93NUMPY", HUGE, b"PK\x05\x06" + bytes(18), b"PK\x03\x04junk", b"\x93NUMPY\x01\0\x02\0{("],
     ids=["empty", "cut", "huge", "npz", "zip", "header"],
 )
-def test_a_file_that_is_no_array(
+def test_a_file_that_is_not_an_array(
     scale: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.npy"

@@ -1,4 +1,4 @@
-"""Where operations come from: places of locations, and text with lines of source."""
+"""Source lines: the places of locations, and text with source lines."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_stop_where_mlir_stops() -> None:
     assert len(tilery.verify(tilery.parse(TWO_ERRORS, verify=False), max_errors=1)) == 1
 
 
-def test_reading_verifies_unless_told_otherwise() -> None:
+def test_reading_verifies_by_default() -> None:
     with pytest.raises(TileError, match="exceeds the maximum value") as caught:
         tilery.parse(TWO_ERRORS)
     assert caught.value.line == 2
@@ -101,7 +101,7 @@ def test_a_symbol_is_defined_once() -> None:
 
 
 def mutants(count: int) -> list[Module]:
-    """Modules with something wrong in most of them, each broken thing several times."""
+    """Make modules, most of them illegal, with every violation several times."""
     rng = random.Random(oracle.SEED + 3)
     made = [mutate(smith(rng.randrange(1 << 30), size=20), rng) for _ in range(count)]
     for module in made:
@@ -121,7 +121,7 @@ def test_remembered_signatures_change_no_finding(monkeypatch: pytest.MonkeyPatch
     assert sum(map(len, fast)) > 60
 
 
-def test_what_bytecode_gives_needs_no_look_at_dominance() -> None:
+def test_modules_from_bytecode_need_no_dominance_check() -> None:
     for module in mutants(60):
         try:
             again = tilery.load(write(module), verify=False)

@@ -1,4 +1,4 @@
-"""The arguments that `tilery run` makes from the command line, and shows and saves afterwards."""
+"""Arguments of `tilery run`: made from the command line, then printed and saved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = ("zeros", "ones", "arange", "rand", "randn")
 
 @dataclass
 class Argument:
-    """An argument and its label; `element` is its type, where the command line or the kernel names it."""
+    """An argument and its label; `element` is its type, if the command line or the kernel names it."""
 
     name: str
     value: Any
@@ -52,7 +52,7 @@ def make_argument(name: str, spec: str, rng: np.random.Generator) -> Argument:
         try:
             return Argument(name, make_array(parts[0], element, shape, rng), element)
         except (MemoryError, OverflowError, ValueError):  # NumPy's limits
-            raise Stop(f"--arg: there is no room for an array such as '{spec}'") from None
+            raise Stop(f"--arg: an array such as '{spec}' does not fit in memory") from None
     if len(parts) == 2 and parts[0] not in KINDS:
         element = element_type(parts[0])
         return Argument(name, number_of(parts[1], element), element)
@@ -80,7 +80,7 @@ def number_of(text: str, element: Scalar) -> int | float:
     try:
         return int(text, 0) if element.is_int else float(text)
     except ValueError:
-        raise Stop(f"--arg: '{text}' is no value of {element}") from None
+        raise Stop(f"--arg: '{text}' is not a value of {element}") from None
 
 
 def read_array(file: str) -> Array:
@@ -90,32 +90,32 @@ def read_array(file: str) -> Array:
         raise Stop(f"cannot read '{file}': {reason(error)}") from None
     except MemoryError:
         raise Stop(f"cannot read '{file}': it does not fit in memory") from None
-    except Exception:  # a header is a piece of Python, and what NumPy raises for a broken one is not said
+    except Exception:  # the header is Python source, and what NumPy raises for a broken one is not documented
         array = None
     if not isinstance(array, np.ndarray):  # an .npz file is several arrays
-        raise Stop(f"cannot read '{file}': it is no .npy file of numbers")
+        raise Stop(f"cannot read '{file}': it is not a .npy file of numbers")
     if array.dtype.kind == "V" and array.dtype.names is None and array.dtype.itemsize in (1, 2, 4, 8):
-        return array.view(f"u{array.dtype.itemsize}")  # NumPy saves bf16 and narrower types as bytes without a type
+        return array.view(f"u{array.dtype.itemsize}")  # NumPy saves bf16 and narrower types as untyped bytes
     return array
 
 
 def make_array(kind: str, element: Scalar, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """A new array as memory holds it: types that NumPy does not have as their bits."""
+    """Make an array as it is in memory; types that NumPy lacks are represented by their bits."""
     if element.bits != 4:
         return make_elements(kind, element, shape, rng)
     if not shape or shape[-1] % 2:
-        raise Stop(f"--arg: two elements of {element} are in a byte, so that the last extent must be even")
+        raise Stop(f"--arg: two elements of {element} share a byte, so the last extent must be even")
     elements = make_elements(kind, element, shape, rng)
     return packed(elements.reshape(-1)).reshape(*shape[:-1], shape[-1] // 2)
 
 
 def make_elements(kind: str, element: Scalar, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """New elements, each by itself."""
+    """Make elements, one per item of the array."""
     dtype = carrier(element)
     if element.is_int and kind == "rand":
         bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
         return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
-    same = kind in ("zeros", "ones")  # one element will do, and zeros take no memory until they are used
+    same = kind in ("zeros", "ones")  # one element is enough, and zeros take no memory until they are used
     values = float_values(kind, (1,) if same else shape, rng)
     if element.is_int:
         elements = values.astype(np.int64).astype(dtype)
@@ -138,21 +138,21 @@ def float_values(kind: str, shape: tuple[int, ...], rng: np.random.Generator) ->
 
 
 def check_types(arguments: list[Argument], params: Sequence[Any], convention: str | None) -> None:
-    """Compare the types that the command line names with the kernel's, and note the kernel's where it names none."""
+    """Compare the types on the command line with the kernel's, and fill in those it leaves out."""
     at = 0
     for a in arguments:
         is_array = hasattr(a.value, "ndim")
         if at >= len(params):
-            return  # there are too many, which is an error of its own
+            return  # too many arguments are reported later
         param = params[at].element
         at += 1 if convention is None or not is_array else 1 + 2 * a.value.ndim
         if isinstance(param, Ptr) != is_array:
-            continue  # an address, or no argument for that parameter, which is an error of its own
+            continue  # an address, or a mismatch that is reported later
         wanted = param.pointee if is_array else param
         if a.element is None:
             a.element = wanted
         elif a.element is not wanted:
-            raise Stop(f"--arg: '{a.name}' is of {a.element}, the kernel takes {param}")
+            raise Stop(f"--arg: '{a.name}' has type {a.element}, the kernel takes {param}")
 
 
 # ---------------------------------------------------------------- results
@@ -169,7 +169,7 @@ def split_save(text: str, arguments: list[Argument]) -> tuple[Argument, str]:
     name, given, file = text.partition("=")
     if not given or not file:
         raise Stop(f"--save: expected NAME=FILE, got '{text}'")
-    if not os.path.isdir(os.path.dirname(file) or "."):  # found out now, and not after hours
+    if not os.path.isdir(os.path.dirname(file) or "."):  # checked now, not after hours of execution
         raise Stop(f"cannot write '{file}': there is no such directory")
     return find(arguments, name, "--save"), file
 
@@ -181,7 +181,7 @@ def save(argument: Argument, file: str) -> None:
 
 
 def numbers(argument: Argument) -> Array:
-    """An argument as numbers that NumPy can show."""
+    """Return an argument as numbers that NumPy can print."""
     value = np.asarray(argument.value)
     element = argument.element
     if element is None or value.dtype.kind != "u" or not value.ndim:
@@ -196,7 +196,7 @@ def as_text(argument: Argument) -> str:
 
 
 def as_data(argument: Argument) -> object:
-    """An argument for JSON, which has no infinities and no NaN: they are strings."""
+    """Return an argument for JSON, in which infinities and NaN are strings."""
     value = numbers(argument)
     if value.dtype.kind != "f" or np.isfinite(value).all():
         return value.tolist()

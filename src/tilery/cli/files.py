@@ -1,4 +1,4 @@
-"""Files of the command line: `-` for the standard streams, and writes that never leave half a file."""
+"""Reading and writing files: `-` is stdin or stdout, and a failed write leaves the old file untouched."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ..version import Version
 
 PART = 1 << 16
-"""So many characters of a text are written at once."""
+"""The number of characters written at once."""
 
 
 class Stop(Exception):
-    """The command cannot be carried out as asked: exit status 2."""
+    """The command cannot do what was asked; the exit status is 2."""
 
 
 def reason(error: OSError) -> str:
@@ -30,7 +30,7 @@ def reason(error: OSError) -> str:
 
 
 def read_input(name: str) -> bytes:
-    """The bytes of a file, or of stdin for `-`."""
+    """Return the content of a file, or of stdin for `-`."""
     try:
         if name == "-":
             if sys.stdin is None:
@@ -55,7 +55,7 @@ def shown_name(name: str) -> str:
 
 
 def open_documented(name: str) -> Input:
-    """Open a text as documents write it."""
+    """Open text in the spelling of the documents."""
     from ..documented.parsing import parse_documented
     from ..source.input import Input, Kind
 
@@ -65,7 +65,7 @@ def open_documented(name: str) -> Input:
     try:
         text = opened.data.decode("utf-8")
     except UnicodeDecodeError:
-        raise TileError("this is no text: it is not UTF-8", file=opened.file) from None
+        raise TileError("this is not text: it is not UTF-8", file=opened.file) from None
     return Input(text=text, file=opened.file, parse=parse_documented)
 
 
@@ -80,7 +80,7 @@ def read_legal(source: Input) -> Module:
 
 @contextmanager
 def in_file(name: str) -> Iterator[None]:
-    """Put the name of the file into errors."""
+    """Add the name of the file to errors that have none."""
     try:
         yield
     except TileError as error:
@@ -99,10 +99,10 @@ def write_bytecode(source: Input, name: str, version: Version | None) -> None:
 
 
 def write_output(name: str, content: bytes | str) -> None:
-    """Write to a file, all or nothing, or to stdout for `-`; bytes are not for a terminal."""
+    """Write to a file, all or nothing, or to stdout for `-`. Bytes are not written to a terminal."""
     if name == "-":
         if isinstance(content, str):
-            # In parts, because the bytes of a long text are as much memory again.
+            # In parts: encoding a long text at once would double the memory.
             for at in range(0, len(content), PART):
                 sys.stdout.write(content[at : at + PART])
             return
@@ -120,7 +120,7 @@ def write_output(name: str, content: bytes | str) -> None:
 
 
 def replace_file(name: str, data: bytes) -> None:
-    """Put a new file in the place of an old one in one step; links, modes and devices stay what they are."""
+    """Replace a file in one step. Links are followed, the mode is kept, and devices are written to."""
     path = os.path.realpath(name)
     try:
         old = os.stat(path)
@@ -139,7 +139,7 @@ def replace_file(name: str, data: bytes) -> None:
         if old is not None:
             os.chmod(temporary, stat.S_IMODE(old.st_mode))
         os.replace(temporary, path)
-    except BaseException:  # an interrupt too leaves nothing behind
+    except BaseException:  # an interrupt leaves no temporary file either
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise

@@ -1,4 +1,4 @@
-"""The command line: collects the verbs, runs one, and turns what happens into an exit status."""
+"""The command line: collect the verbs, run one, and return an exit status."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .verbs import VERBS
 
 
 def make_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Make the parser of all verbs, or of one: making them all takes longer than printing a small file."""
+    """Make the parser of all verbs, or of one only: making all of them takes longer than printing a small file."""
     parser = argparse.ArgumentParser(
         prog="tilery",
         description="Read, write and inspect CUDA Tile IR.",
@@ -47,25 +47,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         abandon_stdout()
         return 141
-    except OSError as error:  # those of files are Stop by now
+    except OSError as error:  # errors of files are Stop by now
         abandon_stdout()
         sys.stderr.write(f"tilery: cannot write to stdout: {reason(error)}\n")
         return 2
     except KeyboardInterrupt:
         return 130
-    except Exception:  # no input may lead here, so whatever it is, the fault is ours
+    except Exception:  # no input may lead here, so this is our bug
         import traceback
 
         traceback.print_exc()
-        sys.stderr.write("tilery: this is a bug of tilery; please report it with the command and the file\n")
+        sys.stderr.write("tilery: this is a bug in tilery; please report it with the command and the file\n")
         return 70
 
 
 def program() -> int:
-    """The command as a process of its own: it ends soon, so that looking for garbage is hardly ever worth it."""
+    """Run the command as a process of its own, which ends so soon that collecting garbage is rarely worth it."""
     gc.set_threshold(500_000)
     status = main()
-    gc.freeze()  # what is left goes with the process; taking a large module apart takes as long as printing it
+    gc.freeze()  # the process ends now; freeing a large module takes as long as printing it
     return status
 
 

@@ -1,4 +1,4 @@
-"""The parts that the parser of the command line is made of: verbs, their help, and the options that several share."""
+"""The parts of the command-line parser: verbs, their help, and options that several verbs share."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 EXIT = """\
 exit status:
-  0  all is well
-  1  the input is at fault (or differs, or is not formatted)
-  2  the command line is at fault, or a file cannot be read or written
-  70 tilery is at fault
-  130 it was interrupted
+  0  success
+  1  the input is wrong (or differs, or is not formatted)
+  2  the command line is wrong, or a file cannot be read or written
+  70 a bug in tilery
+  130 interrupted
 
-`-` is stdin or stdout. Colours are used on a terminal only, and never if NO_COLOR is set.
+`-` is stdin or stdout. Colours are used only on a terminal, and never if NO_COLOR is set.
 """
 
 
@@ -36,7 +36,7 @@ def version_option(text: str) -> Version:
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal. Argparse makes a formatter for each option, so finding that out must be quick."""
+    """Help as wide as the terminal. Argparse makes a formatter for each option, so finding the width must be fast."""
 
     def __init__(self, prog: str) -> None:
         columns = os.environ.get("COLUMNS", "")
@@ -48,10 +48,10 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 
 class Verbs:
-    """Adds subcommands to the parser; each one is a function, its docstring the summary."""
+    """The subcommands of a parser. Each is a function whose docstring is its summary."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
-        # Without `prog`, argparse would work it out with a help formatter, which is slow to import.
+        # Without `prog`, argparse would derive it with a help formatter, which is slow to import.
         self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
 
     def add(
@@ -71,7 +71,7 @@ class Verbs:
         return added
 
     def add_group(self, name: str, what: str) -> Verbs:
-        """A verb with verbs of its own."""
+        """Add a verb that has verbs of its own."""
         group = self.parsers.add_parser(name, help=what, description=what, epilog=EXIT, formatter_class=Help)
         return Verbs(group)
 
@@ -81,7 +81,7 @@ def add_version(parser: argparse.ArgumentParser, help: str, required: bool = Fal
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="where to write; default: stdout")
+    parser.add_argument("-o", "--output", default="-", metavar="OUT", help="the output file; default: stdout")
 
 
 def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -90,7 +90,7 @@ def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def add_spelling(parser: argparse.ArgumentParser) -> None:
-    what = "how text is spelled: as NVIDIA's tools have it (default), or also as documents do"
+    what = "accept the spelling of NVIDIA's tools (default), or also that of the documents"
     parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=what)
 
 
@@ -99,7 +99,7 @@ def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
 
 
 class PrintVersion(argparse.Action):
-    """`tilery --version`; the metadata is looked up only when asked for."""
+    """Print the version. The metadata is looked up only when it is needed."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, help="print tilery's version and exit")

@@ -1,4 +1,4 @@
-"""What the command writes: JSON, text of modules, and errors that cannot steer a terminal."""
+"""Output of the command: JSON, the text of modules, and errors without control characters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..ops import Module
     from .files import Stop
 
-# What could steer a terminal is shown as a picture of itself; one character each, so that carets stay in place.
+# Control characters are shown as pictures, one character each, so that carets stay in place.
 PICTURES = (
     {c: 0x2400 + c for c in range(32) if c not in b"\t\n"} | {127: 0x2421} | dict.fromkeys(range(128, 160), 0xFFFD)
 )
@@ -27,7 +27,7 @@ def as_json(data: object, indent: int | None = 2) -> str:
 
 
 def show_text(module: Module, args: argparse.Namespace) -> str:
-    """The text of a module in the style that the options ask for."""
+    """Print a module in the style that the options select."""
     from .. import show
 
     style, names = getattr(args, "style", "disasm"), getattr(args, "names", "disasm")
@@ -35,12 +35,12 @@ def show_text(module: Module, args: argparse.Namespace) -> str:
 
 
 def printable(text: str) -> str:
-    """A string of a file without what could steer a terminal."""
+    """Escape characters that could control a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def colors(stream: Any) -> bool:
-    """Whether to colour what goes to this stream."""
+    """Whether to use colours on this stream."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -66,8 +66,8 @@ def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") 
 
 
 def prepare_streams() -> None:
-    """Streams that were closed go nowhere; strings of a file may hold any bytes, which come out as they came in."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # open as long as the process lives
+    """Replace closed streams by the null device, and let bytes that are not UTF-8 pass through unchanged."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # open until the process ends
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # the same
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -75,5 +75,5 @@ def prepare_streams() -> None:
 
 
 def abandon_stdout() -> None:
-    """Python would complain again about a stdout that cannot be written to when it flushes it at exit."""
+    """Redirect a broken stdout to the null device, or Python would complain again when it flushes it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""A progress bar for work that takes longer than two seconds; it shows on a terminal only."""
+"""A progress bar for work that takes longer than two seconds, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
-    """Gives a function to call after each of `total` steps, or after several with their number."""
+    """Yield a function to call after each of `total` steps, or with the number of steps done since the last call."""
     started = shown = time.monotonic()
     done = 0
     terminal = sys.stderr.isatty()

@@ -1,6 +1,6 @@
-"""One module per verb: `add` adds its parser, and the function it names there runs it.
+"""One module per verb: `add` adds its parser, `run` runs it.
 
-Adding a parser imports nothing of the library, so that the command starts fast.
+Adding a parser imports nothing of the library, so the command starts fast.
 """
 
 from __future__ import annotations

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 def add(verbs: Verbs) -> None:
     sub = verbs.add("check", run, ["check kernel.tileirbc", "check --version 13.1 *.mlir"], json_result=True)
     sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
-    add_version(sub, "also whether this bytecode version can express it")
-    sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after so many; default: 100")
+    add_version(sub, "also check that this bytecode version can express the module")
+    sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after N errors; default: 100")
     sub.add_argument("--reader", metavar="X.Y", help="read bytecode as NVIDIA's reader of this version: 13.1 or 13.4")
-    what = "what to do about optimization hints that NVIDIA's compiler ignores; default: ignore"
+    what = "how to treat optimization hints that NVIDIA's compiler ignores; default: ignore"
     sub.add_argument("--hints", choices=["ignore", "warn", "error"], default="ignore", help=what)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verify that files are legal Tile IR, and list all that is wrong with them."""
+    """Verify that files are legal Tile IR, and list everything that is wrong with them."""
     reports = [check_file(name, args) for name in args.files]
     if args.json:
         write_output("-", as_json([report_data(found) for found in reports]))
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_file(name: str, args: argparse.Namespace) -> Report:
-    """Verify one file as the options ask."""
+    """Verify one file."""
     from ...verifier.explain import check_input
     from ...verifier.verify import Hints
 

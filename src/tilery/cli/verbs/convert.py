@@ -16,6 +16,6 @@ def add(verbs: Verbs) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write bytecode of another version, or say by name what that version cannot express."""
+    """Write bytecode of another version, or name what that version cannot express."""
     write_bytecode(open_input(args.file), args.output, args.version)
     return 0

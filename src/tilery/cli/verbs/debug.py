@@ -1,4 +1,4 @@
-"""`tilery debug`: how tilery itself works, for its engineers."""
+"""`tilery debug`: a look inside tilery, for its developers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...declare.operation import OpDef
     from ...version import Version
 
-# What is generated for an operation, and the function that gives its source; imported when asked for.
+# What is generated for an operation, and the function that returns its source; imported when first used.
 GENERATORS = {
     "decoder": "bytecode.decoders:decoder_source",
     "encoder": "bytecode.encoders:encoder_source",
@@ -26,14 +26,14 @@ GENERATORS = {
 def add(verbs: Verbs) -> None:
     sub = verbs.add("debug", run, ["debug gen --decoder negi --version 13.3", "debug gen --encoder addi"])
     sub.add_argument("what", metavar="WHAT", choices=["gen"], help="gen: print generated source")
-    uses = {"decoder": "reads it from bytecode", "encoder": "writes it to bytecode", "printer": "prints it"}
-    for kind, use in {**uses, "parser": "reads it from text"}.items():
-        sub.add_argument(f"--{kind}", metavar="OP", help=f"what {use}")
-    add_version(sub, "of this bytecode version; default: the latest")
+    uses = {"decoder": "reads bytecode", "encoder": "writes bytecode", "printer": "prints text"}
+    for kind, use in {**uses, "parser": "parses text"}.items():
+        sub.add_argument(f"--{kind}", metavar="OP", help=f"the function that {use}")
+    add_version(sub, "the bytecode version; default: the latest")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look into tilery: the source that it generates for an operation."""
+    """Print the source that tilery generates for an operation."""
     from ...version import LATEST
 
     wanted = [(kind, name) for kind in GENERATORS if (name := getattr(args, kind)) is not None]
@@ -44,13 +44,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def generated(kind: str, name: str, version: Version) -> str:
-    """The source of a function that is made from an operation's declaration."""
+    """Return the source of a function that is generated from an operation's declaration."""
     from ...declare.relations import TOP_LEVEL
     from .ops import known_op
 
     opdef = known_op(name, version)
     if opdef.has(TOP_LEVEL):
-        raise Stop(f"'{opdef.mnemonic}' is a part of the file's structure, nothing is generated for it")
+        raise Stop(f"'{opdef.mnemonic}' is part of the file's structure; nothing is generated for it")
     module, _, function = GENERATORS[kind].partition(":")
     source: Callable[[OpDef, Version], str] = getattr(import_module(f"tilery.{module}"), function)
     return source(opdef, version)

@@ -17,11 +17,11 @@ def add(verbs: Verbs) -> None:
     examples = ["diff old.tileirbc new.tileirbc", "diff kernel.mlir kernel.tileirbc"]
     sub = verbs.add("diff", run, examples, json_result=True)
     add_input(sub, "a", "b")
-    add_locs(sub, "compare source locations, producer and module name too")
+    add_locs(sub, "also compare source locations, producer and module name")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the structure of two files, each bytecode or text; names and layout do not count."""
+    """Compare the structure of two files, each bytecode or text. Names and layout are ignored."""
     a, b = (read_legal(open_input(name)) for name in (args.a, args.b))
     why = first_difference(a, b, args.locs)
     if args.json:
@@ -33,7 +33,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def first_difference(a: Module, b: Module, everything: bool) -> str | None:
-    """How two modules differ, or None; by default without what not every format keeps."""
+    """Describe the first difference of two modules, or return None.
+
+    Without `everything`, ignore what one of the formats does not keep.
+    """
     from ...ir import difference, walk
 
     if not everything:
@@ -45,7 +48,7 @@ def first_difference(a: Module, b: Module, everything: bool) -> str | None:
 
 
 def unified(a: str, b: str, name_a: str, name_b: str) -> str:
-    """A unified diff of two texts."""
+    """Return a unified diff of two texts."""
     from difflib import unified_diff
 
     lines = unified_diff(a.splitlines(True), b.splitlines(True), name_a, name_b)

@@ -20,16 +20,16 @@ def add(verbs: Verbs) -> None:
     add_input(sub)
     add_output(sub)
     add_locs(sub, "print source locations")
-    styles = "as tileirdisasm prints (default), as cuda-tile-opt prints, MLIR's generic form, or as documents promise"
+    styles = "the style of tileirdisasm (default) or cuda-tile-opt, MLIR's generic form, or that of the documents"
     sub.add_argument("--style", choices=["disasm", "opt", "generic", "documented"], default="disasm", help=styles)
-    names = "names of values: those of tileirdisasm (default), or those that documents promise"
+    names = "names of values: those of tileirdisasm (default), or those of the documents"
     sub.add_argument("--names", choices=["disasm", "documented"], default="disasm", help=names)
     add_spelling(sub)
-    sub.add_argument("--no-verify", action="store_true", help="do not look whether the module is legal")
+    sub.add_argument("--no-verify", action="store_true", help="do not verify the module")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a file, bytecode or text, as text; an illegal module too, with what is wrong with it on stderr."""
+    """Print bytecode or text as text. An illegal module is printed too, with its errors on stderr."""
     errors: list[TileError] = []
     exact_locs = args.locs or "documented" in (args.style, args.names)
     opener = open_documented if args.input == "documented" else open_input
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_unverified(source: Input, exact_locs: bool) -> tuple[Module, list[TileError]]:
-    """Read a module to look at, legal or not, and its violations. Raise an error if it cannot be read at all."""
+    """Read a module, legal or not, and list its errors. Raise an error if it cannot be read at all."""
     from ...verifier.explain import check_input
 
     found = check_input(source, exact_locs=exact_locs)

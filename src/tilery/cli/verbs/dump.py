@@ -10,8 +10,8 @@ from ..options import Verbs
 
 def add(verbs: Verbs) -> None:
     sub = verbs.add("dump", run, ["dump kernel.tileirbc", "dump - < kernel.tileirbc | less"])
-    sub.add_argument("file", metavar="FILE", help="bytecode; of a broken file everything up to the break is shown")
-    what = "bare records in the layout that documents describe, which no tool writes"
+    sub.add_argument("file", metavar="FILE", help="bytecode; a broken file is shown up to the error")
+    what = "read bare records in the layout of the documents, which no tool writes"
     sub.add_argument("--documented", action="store_true", help=what)
 
 
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     from ... import dump as annotate
 
     if args.documented:
-        from ...documented import dump_records as annotate  # type: ignore[assignment]  # they take the same
+        from ...documented import dump_records as annotate  # type: ignore[assignment]  # the same parameters
     found = annotate(read_input(args.file))
     for line in found.lines():
         write_output("-", line + "\n")

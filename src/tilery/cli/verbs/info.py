@@ -1,4 +1,4 @@
-"""`tilery info`: what a file holds."""
+"""`tilery info`: the contents of a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add(verbs: Verbs) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Say what a file holds: version, producer, kernels, globals, operations."""
+    """Summarise a file: version, producer, kernels, globals, operations."""
     source = open_input(args.file)
     facts = info_data(read_legal(source), args.file, len(source.data), source.kind.value)
     write_output("-", as_json(facts) if args.json else info_text(facts))
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def info_data(module: Module, name: str, size: int, format: str) -> dict[str, Any]:
-    """What a file holds."""
+    """Collect the facts about a file."""
     from collections import Counter
 
     from ...ir import walk
@@ -66,7 +66,7 @@ def _global_data(item: Global) -> dict[str, Any]:
 
 
 def info_text(facts: dict[str, Any]) -> str:
-    """The same for people."""
+    """Print the facts about a file."""
     version = f" {facts['version']}" if facts["version"] else ""
     lines = [f"{facts['file']}: {facts['format']}{version}, {_count(facts['bytes'], 'byte')}"]
     if facts["producer"] is not None:

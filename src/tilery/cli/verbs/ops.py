@@ -1,4 +1,4 @@
-"""`tilery ops`: the reference of the operations."""
+"""`tilery ops`: the reference of operations."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ TITLES = ("operands", "attributes", "results", "regions")
 def add(verbs: Verbs) -> None:
     examples = ["ops", "ops addf", "ops --json load_view_tko", "ops --version 13.1"]
     sub = verbs.add("ops", run, examples, json_result=True)
-    sub.add_argument("name", metavar="NAME", nargs="?", help="an operation; all of them are listed without it")
-    add_version(sub, "only what this bytecode version has")
+    sub.add_argument("name", metavar="NAME", nargs="?", help="an operation; default: list all")
+    add_version(sub, "only what exists in this bytecode version")
 
 
 def run(args: argparse.Namespace) -> int:
-    """The reference of all operations, or of one."""
+    """List all operations, or show the reference of one."""
     if args.name is None:
         every = ops_data(args.version)
         text = as_json(every) if args.json else list_ops(every)
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def ops_data(version: Version | None) -> list[dict[str, Any]]:
-    """Every operation of a version, or of all versions."""
+    """Describe every operation, or those of one version."""
     from ...manual.describe import describe, groups
 
     known = [d for opdefs in groups().values() for d in opdefs]
@@ -44,14 +44,14 @@ def ops_data(version: Version | None) -> list[dict[str, Any]]:
 
 
 def find_op(name: str, version: Version | None) -> dict[str, Any]:
-    """One operation as plain data."""
+    """Describe one operation as plain data."""
     from ...manual.describe import describe
 
     return describe(known_op(name, version), version)
 
 
 def known_op(name: str, version: Version | None) -> OpDef:
-    """One operation, by its mnemonic with or without the dialect's name."""
+    """Find an operation by its mnemonic, with or without the dialect's name."""
     from difflib import get_close_matches
 
     from ...declare.operation import BY_NAME
@@ -64,12 +64,12 @@ def known_op(name: str, version: Version | None) -> OpDef:
         hint = f"; did you mean {' or '.join(close)}?" if close else "; `tilery ops` lists all"
         raise Stop(f"there is no operation '{printable(name)}'{hint}")
     if version is not None and opdef.since > version:
-        raise Stop(f"'{opdef.mnemonic}' is new in bytecode {opdef.since}, {version} does not have it")
+        raise Stop(f"'{opdef.mnemonic}' is new in bytecode {opdef.since}; {version} does not have it")
     return opdef
 
 
 def list_ops(found: list[dict[str, Any]]) -> str:
-    """One line per operation, by chapter."""
+    """List operations by chapter, one per line."""
     lines: list[str] = []
     group = None
     for op in found:
@@ -81,7 +81,7 @@ def list_ops(found: list[dict[str, Any]]) -> str:
 
 
 def op_text(op: dict[str, Any]) -> str:
-    """The reference of one operation."""
+    """Print the reference of one operation."""
     from ...manual.describe import spans
 
     former = f", formerly {op['formerly']}" if op["formerly"] else ""

@@ -20,7 +20,7 @@ def add(verbs: Verbs) -> None:
     examples = ["opt kernel.mlir --passes canonicalize,cse", "opt kernel.tileirbc --stats -o out.tileirbc"]
     sub = verbs.add("opt", run, [*examples, "opt --list"])
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
-    names = "passes in order, options in braces, or a pipeline as mlir-opt takes it; default: %(default)s"
+    names = "passes in order, options in braces, or a pipeline in mlir-opt's syntax; default: %(default)s"
     sub.add_argument("--passes", default="canonicalize,cse", metavar="PASSES", help=names)
     add_output(sub)
     sub.add_argument("--print-after", action="store_true", help="print the module after each pass, to stderr")
@@ -30,7 +30,7 @@ def add(verbs: Verbs) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run passes on a file and write the result, as bytecode where OUT ends in .tileirbc, else as text."""
+    """Run passes on a file and write the result, as bytecode if OUT ends in .tileirbc, else as text."""
     if args.list:
         write_output("-", list_passes())
         return 0
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def list_passes() -> str:
-    """Every pass with its options."""
+    """List every pass with its options."""
     from ...passes import HOMES, find_pass
 
     lines: list[str] = []
@@ -55,7 +55,7 @@ def list_passes() -> str:
 
 
 def pipeline(text: str) -> Pipeline:
-    """The passes that the command line names."""
+    """Parse the passes that the command line names."""
     from ...diag import TileError
     from ...passes import parse_pipeline
 
@@ -66,7 +66,7 @@ def pipeline(text: str) -> Pipeline:
 
 
 def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
-    """Run the passes, and write what the options ask for."""
+    """Run the passes and write what the options select."""
     from ... import show
     from ...bytecode.writer import write
     from ...passes import run_pipeline
@@ -95,7 +95,7 @@ def source_of(o: Op) -> str:
 
 
 def stats(step: Step, report: Report) -> str:
-    """How often each rule of a pass fired."""
+    """Print how often each rule of a pass fired."""
     lines = [f"{step.run.name}: {report.counts.total()} changes" + ("" if report.complete else ", stopped early")]
     lines += [f"  {count:8}  {name}" for name, count in report.counts.most_common()]
     return "\n".join(lines) + "\n"

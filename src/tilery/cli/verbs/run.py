@@ -1,4 +1,4 @@
-"""`tilery run`: launch a kernel on arguments made from the command line, print and save what it leaves in them."""
+"""`tilery run`: launch a kernel on arguments from the command line, then print and save them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ An argument is NAME=SPEC or SPEC; names only label arguments, which are position
   KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits) or randn,
                      TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
   TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
-Two elements of four bits are in a byte, in files and in arrays that are saved, too. With --convention cutile an array
-stands for its pointer, shape and strides, as cuTile passes it.
+Elements of four bits are packed two to a byte, also in files. With --convention cutile an array is passed as its
+pointer, shape and strides, as cuTile does.
 """
 
 
@@ -42,22 +42,28 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--engine", choices=ENGINES, default=DEFAULT, help="what executes it; default: %(default)s")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
-    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as their pointers")
-    sub.add_argument("--recorded", metavar="FILE", help="a launch that was recorded, instead of FILE and arguments")
+    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    sub.add_argument("--recorded", metavar="FILE", help="a recorded launch, instead of FILE and arguments")
     sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
     sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
     seed, count = at_least(int, 0), at_least(int, 1)
     sub.add_argument("--seed", type=seed, default=0, metavar="N", help="for rand and randn; default: 0")
-    sub.add_argument("--stats", action="store_true", help="print what was executed, to stderr")
+    sub.add_argument("--stats", action="store_true", help="print statistics of the launch to stderr")
     sub.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
     sub.add_argument("--batch", type=count, metavar="N", help="tile blocks that run at once; default: by their size")
-    sub.add_argument("--max-steps", type=count, metavar="N", help="stop after so many operations on batches")
-    sub.add_argument("--max-seconds", type=at_least(float, 0), metavar="S", help="stop after so many seconds")
-    sub.add_argument("--max-memory", type=count, default=8 << 30, metavar="BYTES", help="held at once")
+    sub.add_argument("--max-steps", type=count, metavar="N", help="stop after N operations on batches")
+    sub.add_argument("--max-seconds", type=at_least(float, 0), metavar="S", help="stop after S seconds")
+    sub.add_argument(
+        "--max-memory",
+        type=count,
+        default=8 << 30,
+        metavar="BYTES",
+        help="the most memory held at once; default: %(default)s",
+    )
 
 
 def at_least(kind: type[int] | type[float], least: int) -> Callable[[str], int | float]:
-    """The type of an option that is a number."""
+    """Return a parser for a number of at least `least`."""
 
     def number(text: str) -> int | float:
         value = kind(text)
@@ -65,12 +71,12 @@ def at_least(kind: type[int] | type[float], least: int) -> Callable[[str], int |
             raise argparse.ArgumentTypeError(f"expected at least {least}, got '{text}'")
         return value
 
-    number.__name__ = kind.__name__  # for the message about what is no number
+    number.__name__ = kind.__name__  # argparse names it in its message
     return number
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run a kernel on the CPU and show what it leaves in its arguments."""
+    """Run a kernel on the CPU and show its arguments afterwards."""
     if (args.file is None) == (args.recorded is None):
         raise Stop("run needs a FILE or --recorded")
     if args.recorded is not None:
@@ -120,12 +126,12 @@ def launch(module: Any, grid: list[int], arguments: list[Argument], args: argpar
         return execute(kernel, grid, values, args, names=names, convention=args.convention)
     except Refused:
         raise
-    except TileError as error:  # it names no operation: what the kernel was given is at fault
+    except TileError as error:  # it names no operation, so the arguments are wrong
         raise Stop(error.message) from None
 
 
 def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, **options: Any) -> dict[str, object]:
-    """Launch with the limits and the progress bar that the command line asks for."""
+    """Launch with the limits of the command line and a progress bar."""
     from dataclasses import asdict
     from math import prod
 

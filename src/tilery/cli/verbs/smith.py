@@ -1,4 +1,4 @@
-"""`tilery smith`: random modules as text, bytecode, or JSON with what an execution needs."""
+"""`tilery smith`: random modules as text, bytecode, or JSON with everything a launch needs."""
 
 from __future__ import annotations
 
@@ -18,29 +18,35 @@ if TYPE_CHECKING:
 def add(verbs: Verbs) -> None:
     examples = ["smith --seed 7", "smith --mix Integer=5,mmaf=1 --size 20", "smith --count 9 -o 'm{seed}.tileirbc'"]
     sub = verbs.add("smith", run, examples, json_result=True)
-    sub.add_argument("--seed", type=int, default=0, metavar="N", help="which module; default: 0")
-    sub.add_argument("--count", type=int, default=1, metavar="K", help="so many modules, of as many seeds from N on")
-    sub.add_argument("--size", type=int, default=50, metavar="OPS", help="about so many operations; default: 50")
+    sub.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the first module; default: 0")
+    sub.add_argument(
+        "--count", type=int, default=1, metavar="K", help="make K modules, from seeds N, N+1, and so on; default: 1"
+    )
+    sub.add_argument(
+        "--size", type=int, default=50, metavar="OPS", help="the approximate number of operations; default: 50"
+    )
     sub.add_argument("--mix", metavar="NAME=WEIGHT,...", help="how often to choose chapters and operations")
-    sub.add_argument("-o", "--output", default="-", metavar="OUT", help="a file; bytecode where it ends in .tileirbc")
+    sub.add_argument(
+        "-o", "--output", default="-", metavar="OUT", help="the output file; bytecode if its name ends in .tileirbc"
+    )
     add_version(sub, "nothing newer than this bytecode version; default: the latest")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make random modules that are always valid, the same ones for the same seed."""
+    """Make random modules that are always valid. The same seed makes the same module."""
     try:
         if args.json:
             write_output("-", as_json(data(args)))
         else:
             for name, content in files(args):
                 write_output(name, content)
-    except TileError as error:  # there is no input, so the options are at fault
+    except TileError as error:  # there is no input, so the options are wrong
         raise Stop(error.message) from None
     return 0
 
 
 def files(args: argparse.Namespace) -> Iterator[tuple[str, str | bytes]]:
-    """For each seed the file to write to, and what to write: text, or bytecode where the name asks for it."""
+    """Yield a file name and its content for each seed: bytecode if the name ends in .tileirbc, else text."""
     from ... import dumps, show
     from ...smith import smith
 
@@ -57,7 +63,7 @@ def files(args: argparse.Namespace) -> Iterator[tuple[str, str | bytes]]:
 
 
 def data(args: argparse.Namespace) -> list[dict[str, object]]:
-    """The modules and how to launch their entries, as plain data."""
+    """Return the modules and the launches of their entries as plain data."""
     from ... import show
     from ...smith import smith_with_contract
 
@@ -75,7 +81,7 @@ def seeds(args: argparse.Namespace) -> range:
 
 
 def draw_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of `smith`, as the command line gives them."""
+    """Return the arguments of `smith` that the command line selects."""
     from ...version import LATEST
 
     if args.size < 1:
@@ -85,7 +91,7 @@ def draw_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def weight(text: str) -> tuple[str, float]:
-    """`mmaf=2` is a name and its weight; a name alone weighs one."""
+    """Split `mmaf=2` into a name and its weight; the default weight is one."""
     name, given, number = text.partition("=")
     try:
         return name.strip(), float(number) if given else 1.0

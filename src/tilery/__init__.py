@@ -80,6 +80,12 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'tilery' has no attribute {name!r}")
 
 
+def _attr_text(attr: attrs.Attr) -> str:
+    from .text.print.attributes import attr_text
+
+    return attr_text(attr)
+
+
 def _show(module: Module) -> str:
     from .text.print.printer import show
 
@@ -92,7 +98,7 @@ def _to_html(text: str) -> str:
     return to_html(text)
 
 
-hooks.show, hooks.to_html = _show, _to_html
+hooks.attr_text, hooks.show, hooks.to_html = _attr_text, _show, _to_html
 
 
 def __dir__() -> list[str]:

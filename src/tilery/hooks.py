@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+attr_text: Callable[[Any], str]
+"""Return the text of an attribute."""
 show: Callable[[Any], str]
 """Return the text of a module."""
 to_html: Callable[[str], str]

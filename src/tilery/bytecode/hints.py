@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import hooks
 from ..attrs import Attr, DictAttr, IntAttr
 from ..types import I1
 
@@ -58,6 +59,4 @@ def no_dictionary(arch: str, inner: Attr) -> str | None:
     """Return the error of every reader if the hints of an architecture are not a dictionary."""
     if isinstance(inner, DictAttr):
         return None
-    from ..text.print.attributes import attr_text
-
-    return f"expected dictionary attribute for optimization_hints entry `{arch}` got value={attr_text(inner)}"
+    return f"expected dictionary attribute for optimization_hints entry `{arch}` got value={hooks.attr_text(inner)}"

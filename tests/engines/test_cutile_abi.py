@@ -187,7 +187,7 @@ def test_a_recorded_launch_runs_again(tmp_path: Path, offset: int) -> None:
 
 def test_a_pointer_to_nothing_is_not_recorded() -> None:
     module = tilery.parse("entry @k(%p: tile<ptr<f32>>) {\n  return\n}")
-    with pytest.raises(TileError, match="points to no array"):
+    with pytest.raises(TileError, match="does not point to an array"):
         record.capture(module, tilery.dumps(module), "k", (1, 1, 1), [16], [])
 
 
@@ -195,7 +195,7 @@ def test_a_pointer_to_nothing_is_not_recorded() -> None:
 def test_other_files_are_no_launches(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "wrong.zip"
     file.write_bytes(content)
-    with pytest.raises(TileError, match="no recorded launch"):
+    with pytest.raises(TileError, match="not a recorded launch"):
         record.load(file)
 
 
@@ -222,7 +222,7 @@ def test_broken_launches_are_refused(tmp_path: Path, old: str, new: str) -> None
     with zipfile.ZipFile(tmp_path / "b.zip", "w") as file:
         for name, data in parts.items():
             file.writestr(name, data)
-    with pytest.raises(TileError, match="no recorded launch"):
+    with pytest.raises(TileError, match="not a recorded launch"):
         record.load(tmp_path / "b.zip")
 
 

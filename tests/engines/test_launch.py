@@ -148,7 +148,7 @@ def test_wrong_arguments_are_refused_before_anything_runs(args: list[Any], messa
 @pytest.mark.parametrize("type", ["token", "tensor_view<4xf32, strides=[1]>"])
 def test_a_parameter_that_no_argument_fits_is_refused(type: str) -> None:
     """Verifiers let them pass."""
-    with pytest.raises(Refused, match="nothing to pass for a parameter of"):
+    with pytest.raises(Refused, match="cannot pass a parameter of"):
         kernel(f"entry @k(%p: {type}) {{ return }}")
 
 
@@ -192,7 +192,7 @@ def test_arguments_may_overlap() -> None:
 def test_an_array_that_cannot_be_written_is_an_error_when_it_is() -> None:
     target = np.zeros(4, np.int32)
     target.flags.writeable = False
-    with pytest.raises(ExecutionError, match="cannot be written"):
+    with pytest.raises(ExecutionError, match="is read-only"):
         kernel(COPY.format(t="i32")).launch(4, [np.ones(4, np.int32), target])
 
 
@@ -274,7 +274,7 @@ def test_a_fault_names_the_first_element_that_is_at_fault(sizes: tuple[int, int]
 def test_a_store_names_the_first_element_that_cannot_be_written() -> None:
     arrays = [np.zeros(60, np.float32), np.zeros(60, np.float32)]
     arrays[1].flags.writeable = False
-    with pytest.raises(ExecutionError, match="cannot be written") as raised:
+    with pytest.raises(ExecutionError, match="is read-only") as raised:
         kernel(MASKED).launch(4, arrays)
     assert (raised.value.block, raised.value.element) == ((0, 0, 0), (0,))
 
@@ -366,7 +366,7 @@ def test_tiles_that_do_not_fit_the_memory_limit_are_refused() -> None:
       %b = addi %a, %a : tile<1048576xi32>
       return
     }"""
-    with pytest.raises(tilery.TileError, match="holds 8388608 bytes at once, the limit is 1000000"):
+    with pytest.raises(tilery.TileError, match="needs 8388608 bytes at once, the limit is 1000000"):
         kernel(text).launch(1, limits=Limits(memory=1_000_000))
 
 
@@ -426,7 +426,7 @@ def test_masked_elements_do_not_count() -> None:
 
 
 def test_at_least_one_thread_runs() -> None:
-    with pytest.raises(tilery.TileError, match="at least one thread, not 0"):
+    with pytest.raises(tilery.TileError, match="at least one thread, got 0"):
         kernel("entry @k() { return }").launch(1, threads=0)
 
 

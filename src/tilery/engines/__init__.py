@@ -1,1 +1,1 @@
-"""Engines execute modules."""
+"""Engines execute modules: the registry, what engines share, and the reference engine."""

@@ -1,9 +1,9 @@
 """cuTile's calling convention: how the arguments of a Python kernel become the parameters of its entry.
 
-Each parameter of the entry is a tile of rank 0 and is passed in one 64-bit slot, in the order of the Python parameters.
-An array is its pointer, its shape and its strides in elements; an integer, a float or a bool is itself; a list of
-arrays is a pointer to one row of 64-bit words per array (pointer, shape, strides) and the length; a tuple is its items.
-Constants are part of the code and not passed.
+Each parameter of the entry is a tile of rank 0, passed in one 64-bit slot, in the order of the Python parameters. An
+array is passed as its pointer, its shape and its strides in elements; a number or bool as itself; a list of arrays as a
+pointer to one row of 64-bit words per array (pointer, shape, strides), and its length; a tuple as its items. Constants
+are compiled in and not passed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def stage(arrays: Sequence[Any], ranges: list[MemoryRange]) -> list[Any]:
 
 
 class Array(NamedTuple):
-    """A Python parameter that is an array; `bits` is the width of an element in memory."""
+    """An array parameter; `bits` is the width of an element in memory."""
 
     name: str
     rank: int
@@ -90,7 +90,7 @@ class Array(NamedTuple):
 
 
 class List(NamedTuple):
-    """A Python parameter that is a list of arrays."""
+    """A parameter that is a list of arrays."""
 
     name: str
     rank: int
@@ -98,7 +98,7 @@ class List(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A Python parameter that is an integer, a float or a bool."""
+    """An integer, float or bool parameter."""
 
     name: str
 
@@ -107,7 +107,7 @@ Parameter = Array | List | Number
 
 
 class Extent(NamedTuple):
-    """The memory of an array: the bytes from its first element to its last, its layout, and where it holds pointers."""
+    """The memory of an array, from its first element to its last; `pointers` are the offsets of addresses in it."""
 
     name: str
     address: int
@@ -121,7 +121,7 @@ class Extent(NamedTuple):
 
 
 def slot_names(parameters: Iterable[Parameter]) -> list[str]:
-    """What each parameter of the entry is, in the words of the Python kernel.
+    """Name each parameter of the entry in terms of the Python kernel.
 
     >>> slot_names([Array("x", 1, 32), Number("n"), List("ys", 2, 16)])
     ['x', 'x.shape[0]', 'x.strides[0]', 'n', 'ys', 'len(ys)']
@@ -141,7 +141,7 @@ _FORMATS = {"i8": "<b", "i16": "<h", "i32": "<i", "i64": "<q", "f16": "<e", "f32
 
 
 def slot_size(type: Type) -> int:
-    """How many bytes of its slot a parameter of this type uses."""
+    """Return how many bytes of its slot a parameter of this type uses."""
     match type:
         case Tile(shape=(), element=Ptr()):
             return 8
@@ -149,11 +149,11 @@ def slot_size(type: Type) -> int:
             return 1
         case Tile(shape=(), element=Scalar(name=name)) if name in _FORMATS:
             return struct.calcsize(_FORMATS[name])
-    raise TileError(f"the calling convention of cuTile has no parameters of {type}")
+    raise TileError(f"cuTile's calling convention has no parameters of {type}")
 
 
 def value_of(type: Type, word: bytes) -> int | float | bool:
-    """The value that a slot holds for a parameter of this type.
+    """Decode the value of a parameter from its slot.
 
     >>> from tilery.types import F32, I1, Tile
     >>> value_of(Tile((), F32), bytes.fromhex("0000c03f")), value_of(Tile((), I1), b"\\x01")
@@ -169,7 +169,7 @@ def value_of(type: Type, word: bytes) -> int | float | bool:
 
 
 def guess_parameters(types: Sequence[Type]) -> list[Parameter]:
-    """The Python parameters of an entry of unknown origin: a pointer with an even number of integers is an array.
+    """Guess the Python parameters of an entry: a pointer followed by an even number of integers is an array.
 
     >>> from tilery.types import F32, I32, Ptr, Tile
     >>> guess_parameters([Tile((), Ptr(F32)), Tile((), I32), Tile((), I32), Tile((), F32)])
@@ -192,7 +192,7 @@ def guess_parameters(types: Sequence[Type]) -> list[Parameter]:
 
 
 def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callable[[int, int], bytes]) -> list[Extent]:
-    """The memory that the arguments of a launch reach, `read(address, size)` giving the words of lists."""
+    """List the memory that the arguments of a launch reach; `read(address, size)` fetches the words of lists."""
     found: list[Extent] = []
     at = 0
     for p in parameters:
@@ -216,7 +216,7 @@ def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callab
 
 
 def extent(array: Array, words: Sequence[int]) -> Extent:
-    """The memory of one array from its pointer, shape and strides.
+    """Return the memory of an array, given its pointer, shape and strides.
 
     >>> extent(Array("x", 2, 32), [4096, 3, 4, 8, 1])
     Extent(name='x', address=4096, size=80, shape=(3, 4), strides=(8, 1), pointers=())

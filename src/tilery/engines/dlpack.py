@@ -1,4 +1,4 @@
-"""DLPack, by which libraries hand arrays to each other: its structure of a tensor, and its names of element types."""
+"""DLPack, the protocol by which libraries exchange arrays: its tensor structure and its type codes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import ctypes
 from ..types import SCALARS
 
 CPU, CUDA, CUDA_HOST = 1, 2, 3
-"""Where memory is: of the host, of a GPU, and of the host where a GPU sees it."""
+"""Kinds of device: host memory, GPU memory, and host memory that a GPU can access."""
 INT, UINT, FLOAT, BOOL = 0, 1, 2, 6
-"""The codes of types that come in several widths, and of bool."""
+"""Codes of the types that come in several widths, and of bool."""
 NARROW = {s.row.dtype: (s.row.dlpack, s.bits) for s in SCALARS.values() if s.row.dlpack is not None and not s.is_packed}
-"""Code and width of the types that NumPy does not have, by their names in ml_dtypes."""
+"""Code and width of the types that NumPy lacks, by their names in ml_dtypes."""
 
 
 class Tensor(ctypes.Structure):

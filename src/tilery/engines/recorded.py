@@ -1,6 +1,6 @@
-"""Launches in files: the bytecode, the entry, the grid, and the arguments with the memory they point to.
+"""Launches saved in files: bytecode, entry, grid, and arguments with the memory they point to.
 
-A file is a zip archive of `launch.json`, `kernel.tileirbc` and one `buffer<N>` per piece of memory.
+A file is a zip archive of `launch.json`, `kernel.tileirbc` and one `buffer<N>` per buffer.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from .cutile_abi import Extent
 
 FORMAT = 1
 ALIGNMENT = 256
-"""What kernels are told of addresses is about smaller powers of two; memory is placed again with the same remainder."""
+"""Buffers are restored with the same address modulo this; kernels assume alignments up to smaller powers of two."""
 LIMIT = 1 << 34
-"""Bytes that a file may ask for; a larger size is a broken file."""
+"""The most bytes that a file may contain; a file that claims more is broken."""
 
 
 class Pointer(NamedTuple):
@@ -36,7 +36,7 @@ class Pointer(NamedTuple):
 
 @dataclass(slots=True)
 class RecordedBuffer:
-    """A piece of memory; `pointers` says where in it there are addresses, and what they point to."""
+    """A copy of some memory. `pointers` maps the offsets of addresses in it to what they point to."""
 
     data: bytes
     remainder: int
@@ -46,19 +46,20 @@ class RecordedBuffer:
 
 @dataclass(slots=True)
 class Placed(HoldsAddresses):
-    """A recorded launch in memory: arguments with real addresses, and each buffer's address and size."""
+    """A recorded launch restored to memory: arguments with real addresses, and the address and size of each buffer."""
 
     arguments: list[int | float | bool]
     buffers: list[tuple[int, int]]
     kept: list[Any]
 
     def read(self, buffer: int) -> bytes:
+        """Return the bytes that a buffer holds now."""
         return ctypes.string_at(*self.buffers[buffer])
 
 
 @dataclass(slots=True)
 class Recorded:
-    """A launch that can be executed again."""
+    """A launch that can be repeated."""
 
     bytecode: bytes
     entry: str
@@ -67,7 +68,7 @@ class Recorded:
     buffers: list[RecordedBuffer]
 
     def place(self) -> Placed:
-        """Put the buffers into memory as they were recorded."""
+        """Restore the buffers to memory."""
         kept = [(ctypes.c_char * (len(b.data) + 2 * ALIGNMENT))() for b in self.buffers]
         starts = [-(-ctypes.addressof(m) // ALIGNMENT) * ALIGNMENT + b.remainder for m, b in zip(kept, self.buffers)]
         for start, b in zip(starts, self.buffers):
@@ -90,14 +91,14 @@ def capture(
     values: Sequence[int | float | bool],
     memory: Sequence[Extent],
 ) -> Recorded:
-    """A launch as it is now; there is one value per parameter, and pointers are addresses into `memory`."""
+    """Record a launch and the contents of `memory`; `values` has one value per parameter, addresses for pointers."""
     buffers, starts = copy_memory(memory)
 
     def pointer(address: int) -> Pointer:
         for at in range(len(starts) - 1, -1, -1):
             if starts[at] <= address <= starts[at] + len(buffers[at].data):
                 return Pointer(at, address - starts[at])
-        raise TileError(f"cannot record a launch with the pointer {address:#x}, which points to no array")
+        raise TileError(f"cannot record a launch with the pointer {address:#x}: it does not point to an array")
 
     for each in memory:
         for offset in each.pointers:
@@ -114,7 +115,7 @@ def capture(
 
 
 def copy_memory(memory: Sequence[Extent]) -> tuple[list[RecordedBuffer], list[int]]:
-    """Buffers in order of their addresses, arrays that overlap in one, and where they start."""
+    """Copy memory to buffers, in order of address; overlapping arrays share one. Return buffers and addresses."""
     joined: list[tuple[int, int, list[str]]] = []
     for each in sorted(memory, key=lambda each: each.address):
         start, end = each.address, each.address + each.size
@@ -131,7 +132,7 @@ def copy_memory(memory: Sequence[Extent]) -> tuple[list[RecordedBuffer], list[in
 
 
 def save(path: str | PathLike[str], launch: Recorded) -> None:
-    """Write a launch to a file."""
+    """Save a launch to a file."""
     facts = {
         "format": FORMAT,
         "entry": launch.entry,
@@ -157,23 +158,23 @@ def save(path: str | PathLike[str], launch: Recorded) -> None:
 
 
 def load(path: str | PathLike[str]) -> Recorded:
-    """Read a launch from a file; a TileError where it is none."""
+    """Load a launch from a file. Raise TileError if the file is not a recorded launch."""
     with open(path, "rb") as opened:
         try:
             with zipfile.ZipFile(opened) as file:
                 found = _read(file)
             check(found)
-        except Exception as error:  # of archives, compression, JSON and the facts in it: broken ones have no one error
-            raise TileError(f"this is no recorded launch: {error}", file=fspath(path)) from None
+        except Exception as error:  # zip, zlib, JSON and wrong contents all raise different exceptions
+            raise TileError(f"this is not a recorded launch: {error}", file=fspath(path)) from None
     return found
 
 
 def _read(file: zipfile.ZipFile) -> Recorded:
     if sum(info.file_size for info in file.infolist()) > LIMIT:
-        raise ValueError("it is too large")
+        raise ValueError("too large")
     facts = json.loads(file.read("launch.json"))
     if facts["format"] != FORMAT:
-        raise ValueError(f"its format is {facts['format']}, expected {FORMAT}")
+        raise ValueError(f"format {facts['format']}, expected {FORMAT}")
     buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
     x, y, z = map(int, facts["grid"])
     arguments = [Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]]
@@ -186,14 +187,14 @@ def read_buffer(data: bytes, facts: dict[str, Any]) -> RecordedBuffer:
 
 
 def check(launch: Recorded) -> None:
-    """What `place` relies on."""
+    """Raise ValueError for anything that `place` would trip over."""
     targets = [a for a in launch.arguments if isinstance(a, Pointer)]
     for b in launch.buffers:
         targets += b.pointers.values()
         if not 0 <= b.remainder < ALIGNMENT or any(not 0 <= at <= len(b.data) - 8 for at in b.pointers):
-            raise ValueError("a buffer is not as it should be")
+            raise ValueError("bad alignment or pointer offset in a buffer")
     for each in targets:
         if not (0 <= each.buffer < len(launch.buffers) and 0 <= each.offset <= len(launch.buffers[each.buffer].data)):
-            raise ValueError("a pointer points to no buffer")
+            raise ValueError("a pointer is outside its buffer")
     if not all(isinstance(a, (int, float, Pointer)) for a in launch.arguments):
-        raise ValueError("an argument is no number")
+        raise ValueError("an argument is not a number")

@@ -1,4 +1,4 @@
-"""A batch: tile blocks that are at the same position of a program, and their values. Batches split and merge."""
+"""A batch: tile blocks at the same position of a program, and their values. Batches split and merge."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .program import Program
 from .tiles import Array
 
 Seen = tuple[int, tuple[Any, ...]]
-"""A state of memory, and the values that a loop carries."""
+"""A state of memory, and the values that a loop carried."""
 BODY_BYTES = 1 << 26
-"""So much may the values of a body take, over the elements that it is executed on at once."""
+"""The most bytes that the values of a body may take, over all elements that it is executed on at once."""
 SMALL = 64
-"""Values of at most so many elements are compared when batches meet, to find out that they are still the same."""
+"""Merging compares values of up to this many elements, to keep uniform values in one lane."""
 
 
 class Host(Protocol):
@@ -42,7 +42,7 @@ class Host(Protocol):
 
 
 class Batch:
-    """Tile blocks, in the order of `ranks`, and the value of each slot in use: an array, a tuple of values, or None."""
+    """Tile blocks, in the order of `ranks`, and the value of each live slot: an array, a tuple of values, or None."""
 
     __slots__ = ("blocks", "env", "lanes", "machine", "pc", "program", "ranks", "seen", "stuck", "turn", "waits")
 
@@ -52,13 +52,13 @@ class Batch:
         self.lanes = len(ranks)
         self.pc = 0
         self.turn = self.waits = 0
-        """How often the batch has let others go first, and its jumps back in one loop since."""
+        """How often the batch has yielded to others, and its back edges since."""
         self.stuck = -1
-        """The state of memory in which the batch went round a loop without any change, so that it waits for another."""
+        """The state of memory in which the batch was found spinning: it waits for another state."""
         self.seen: dict[int, Seen] = {}
-        """For each loop around, by the position of its head, what there was at the last jump back."""
+        """For each enclosing loop, by the position of its head, the state at the last back edge."""
 
-    # ------------------------------------------------------------ what operations ask for
+    # ------------------------------------------------------------ services for operations
 
     @property
     def memory(self) -> Memory:
@@ -70,30 +70,30 @@ class Batch:
 
     @property
     def globals(self) -> dict[str, int]:
-        """The addresses of the module's globals."""
+        """The addresses of the module's globals, by name."""
         return self.machine.globals
 
     def require_room(self, size: int) -> None:
-        """Raise if so much more text is more than may be held until it is put out."""
+        """Raise MemoryError if this much more text exceeds the limit."""
         if size > self.machine.room_for_text():
             raise MemoryError
 
     def write(self, lane: int, text: str) -> None:
-        """Print for a tile block."""
+        """Print text for a tile block."""
         self.require_room(len(text))
         self.machine.write(int(self.ranks[lane]), text)
 
     def arena(self, o: Op, size: int, alignment: int) -> Array:
-        """The addresses of memory of its own for each tile block, the same whenever it executes this operation."""
+        """Return the address of each tile block's private memory, the same each time it executes this operation."""
         return self.machine.arena(o, self.ranks, size, alignment)
 
     def call(self, block: Block, args: Sequence[Array], each: int) -> tuple[Array, ...]:
-        """Execute a body on `each` elements per tile block at once: arguments and results are flat arrays of them."""
+        """Execute a body on `each` elements per tile block at once. Arguments and results are flat arrays."""
         program = self.program.bodies[block]
         outer = [self.env[there] for there, _ in program.captured]
         count = each * max([len(a) // each for a in args] + [_lanes(v) for v in outer])
         copied = sum(map(_lane_bytes, outer))
-        # What is large around the body is not copied for each element: then tile blocks go one by one.
+        # Large captured values are not copied for each element: tile blocks are then executed one by one.
         alone = copied * each > BODY_BYTES
         step = max(1, BODY_BYTES // max(1, program.peak + (0 if alone else copied)))
         cuts = {*range(step, count, step), *range(each, count if alone else 0, each)}
@@ -104,7 +104,7 @@ class Batch:
     def _call(
         self, program: Program, args: Sequence[Array], outer: list[Any], each: int, numbers: Array
     ) -> tuple[Array, ...]:
-        """Execute a body on the elements with these numbers, which follow each other."""
+        """Execute a body on the elements with these consecutive numbers."""
         lanes, count = numbers // each, len(numbers)
         there = lanes[:1] if lanes[0] == lanes[-1] else lanes
         env: dict[int, Any] = {}
@@ -121,7 +121,7 @@ class Batch:
     # ------------------------------------------------------------ splitting and merging
 
     def split(self, condition: Array) -> tuple[Batch, Batch]:
-        """The tile blocks for which the condition holds, and the others; both at the same position."""
+        """Split into the tile blocks for which the condition holds, and the others."""
         return self._part(np.flatnonzero(condition)), self._part(np.flatnonzero(~condition))
 
     def _part(self, lanes: Array) -> Batch:
@@ -154,13 +154,13 @@ def merge(batches: list[Batch]) -> Batch:
 
 
 def _join_seen(seen: list[Seen], places: list[Array]) -> Seen:
-    """What all have seen at the same jump back, so that tile blocks that part and meet in each round can wait."""
+    """Merge the states of one loop, so that tile blocks that diverge in each iteration can still wait."""
     changes = {at for at, _ in seen}
     return changes.pop() if len(changes) == 1 else -1, join([values for _, values in seen], places)
 
 
 def join(values: list[Any], places: list[Array]) -> Any:
-    """One value from several, whose tile blocks go to these places."""
+    """Join values into one; `places` are the lanes that each one gets."""
     first = values[0]
     if first is None or isinstance(first, int):
         return first
@@ -176,7 +176,7 @@ def join(values: list[Any], places: list[Array]) -> Any:
 
 
 def same(a: Array, b: Array) -> bool:
-    """Whether two small arrays hold the same bits; of large ones it is not asked."""
+    """Tell whether two small arrays hold the same bits; large ones are not compared."""
     return a.size <= SMALL and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
@@ -194,7 +194,7 @@ def _map(value: Any, change: Any) -> Any:
 
 
 def _lane_bytes(value: Any) -> int:
-    """The bytes of a lane of what has several; what has one is shared."""
+    """Return the bytes of one lane; a value with a single lane is shared and counts as 0."""
     if isinstance(value, tuple):
         return sum(map(_lane_bytes, value))
     return 0 if value is None or isinstance(value, int) or len(value) == 1 else value[0].nbytes

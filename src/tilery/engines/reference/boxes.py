@@ -1,4 +1,4 @@
-"""Boxes of elements in memory: many regions of one shape and one set of strides, moved with few NumPy calls.
+"""Boxes of elements in memory: many blocks with one shape and one set of strides, moved with few NumPy calls.
 
 Where all boxes lie in one segment they are windows on it; otherwise, and for every fault, the elements go by address.
 """
@@ -16,23 +16,23 @@ from .tiles import Array
 
 WORD = 1 << 64
 SMALL = 128
-"""Boxes of up to so many elements go by address where they lie in several buffers. Up to ten times as fast."""
+"""Smaller boxes in several segments are accessed element by element. Up to ten times as fast."""
 
 
 def wrapped(number: int) -> int:
-    """A number modulo 2**64, as int64 has it."""
+    """Wrap a number to a signed 64-bit integer."""
     number %= WORD
     return number - WORD if number >> 63 else number
 
 
 def as_slice(numbers: Array) -> Array | slice:
-    """Ascending numbers as a slice if there are no gaps: NumPy is much faster with it."""
+    """Turn ascending numbers without gaps into a slice, which NumPy handles much faster."""
     first, last = int(numbers[0]), int(numbers[-1])
     return slice(first, last + 1) if last - first + 1 == len(numbers) else numbers
 
 
 def element_offsets(shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """Where the elements of a box are, from its first one on.
+    """Return the byte offsets of the elements of a box.
 
     >>> element_offsets((2, 3), (100, 4))
     array([[  0,   4,   8],
@@ -45,12 +45,12 @@ def element_offsets(shape: Sequence[int], strides: Sequence[int]) -> Array:
 
 
 def box_addresses(starts: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
-    """The addresses of all elements of some boxes."""
+    """Return the addresses of all elements of some boxes."""
     return starts.reshape(-1, *(1,) * len(shape)) + element_offsets(shape, strides)
 
 
 def apart(shape: Sequence[int], strides: Sequence[int], item: int) -> bool:
-    """Whether no two elements can share memory: each stride is longer than all that the smaller ones reach."""
+    """Tell whether elements cannot overlap: each stride is longer than all that the smaller ones span."""
     reach = item
     for stride, size in sorted((abs(s), n) for s, n in zip(strides, shape) if n > 1):
         if stride < reach:
@@ -75,7 +75,7 @@ class _Window:
 def _window(
     memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
 ) -> _Window | None:
-    """None if the boxes lie in several buffers, outside or at odd addresses."""
+    """Return None if the boxes lie in several segments, outside of all, or at unaligned addresses."""
     item, count = dtype.itemsize, len(starts)
     strides = tuple(stride if size > 1 else 0 for size, stride in zip(shape, strides))
     first, last = (int(starts[0]),) * 2 if count == 1 else (int(starts.min()), int(starts.max()))
@@ -112,9 +112,9 @@ def load_boxes(
     dtype: np.dtype[Any],
     out: Array | None = None,
 ) -> Array:
-    """The elements of the boxes that start at these addresses; strides are in bytes. Raises Fault.
+    """Load the boxes that start at these addresses; strides are in bytes. Raises Fault.
 
-    `out` is where they go; without it they are a new array.
+    They are stored in `out` if given, otherwise in a new array.
     """
     found = _window(memory, starts, shape, strides, dtype)
     if found is not None and out is None:
@@ -139,7 +139,7 @@ def load_boxes(
 
 
 def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], values: Array) -> None:
-    """Write boxes one after the other, each in row-major order. Raises Fault, and then nothing is written."""
+    """Store boxes one after the other, each in row-major order. Raises Fault before anything is written."""
     item = values.dtype.itemsize
     simple = apart(shape, strides, item)
     found = _window(memory, starts, shape, strides, values.dtype) if simple else None

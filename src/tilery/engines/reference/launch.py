@@ -1,4 +1,4 @@
-"""Launching a kernel: arguments become addresses and scalars, the grid becomes batches of tile blocks."""
+"""Launching a kernel: the grid is cut into batches of tile blocks, which one or several machines execute."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .program import CONTROL, build
 from .tiles import dense_array, scalar_lane
 
 BATCH_BYTES = 1 << 20
-"""The largest tile of a kernel, over all tile blocks of a batch, takes about this much: a core's cache holds a few."""
+"""The target size of a kernel's largest tile, over all tile blocks of a batch: a core's cache holds a few of these."""
 MAX_LANES = 1 << 14
 EXECUTED = (*RUNS, *CONTROL, Module, Global, Entry)
 """Every operation that this engine executes: by a function, by control flow, or by loading and launching."""
@@ -39,9 +39,9 @@ def load(module: Module, **options: Any) -> Loaded:
 
 
 class Loaded:
-    """A module in memory: its globals keep what kernels leave in them as long as this lives.
+    """A module in memory. Its globals keep what kernels write to them for as long as this object lives.
 
-    A copy, by `copy` or `pickle`, has memory of its own, with the bytes that the globals hold at that moment.
+    A copy, by `copy` or `pickle`, has its own memory, holding the bytes that the globals had when it was made.
     """
 
     def __init__(self, module: Module) -> None:
@@ -56,7 +56,7 @@ class Loaded:
             try:
                 address = self.memory.allocate(content.nbytes, o.alignment, label, writable=not o.constant)
             except (MemoryError, ValueError):
-                raise Refused(o, f"{label}: no memory of {content.nbytes} bytes, aligned to {o.alignment}") from None
+                raise Refused(o, f"{label}: cannot allocate {content.nbytes} bytes aligned to {o.alignment}") from None
             segment = self.memory.at(address)
             assert segment is not None
             segment.typed(content.dtype)[1][:] = content
@@ -66,7 +66,7 @@ class Loaded:
         return _load_with, (self.module, {name: self.content(name) for name in self.globals})
 
     def content(self, name: str) -> bytes:
-        """The bytes of a global."""
+        """Return the bytes that a global holds now."""
         return self._bytes(name).tobytes()
 
     def _bytes(self, name: str) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -88,14 +88,14 @@ def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
 
 
 class Kernel:
-    """An entry of a loaded module, ready to run. A deep or pickled copy has globals of its own."""
+    """An entry of a loaded module, ready to run. A deep or pickled copy has its own globals."""
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
         self.name, self.params = entry.sym_name, entry.function_type.params
         for param in self.params:
             if not isinstance(param, Tile) or param.rank:
-                raise Refused(entry, f"entry: a launch has nothing to pass for a parameter of {param}")
+                raise Refused(entry, f"entry: a launch cannot pass a parameter of {param}")
         self._program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self._program.steady and not prints
@@ -119,12 +119,8 @@ class Kernel:
     ) -> Stats:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
-        Arguments are positional, one per parameter: an array is its pointer, a number a scalar. With
-        `convention="cutile"` an array is its pointer, shape and strides, as cuTile Python passes it. `names` label the
-        arguments in errors. `buffers` are more memory that the kernel may touch: arrays, or pairs of address and size.
-
-        `batch` is how many tile blocks run at once; unless they race, the result does not depend on it. `threads` helps
-        kernels whose tile blocks do not look at each other's work.
+        See `tilery.engines.kernel.Kernel.launch` for the arguments. More than one of `threads` is used only if tile
+        blocks cannot observe each other and do not print.
         """
         shape = check_grid(grid)
         memory = Memory(self.loaded.memory)
@@ -139,7 +135,7 @@ class Kernel:
         lanes = self._lanes(batch, limits)
         chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
         if threads < 1:
-            raise TileError(f"a launch has at least one thread, not {threads}")
+            raise TileError(f"a launch needs at least one thread, got {threads}")
         workers = min(threads, chunks) if self._parallel else 1
         say = _print if output is None else lambda text: output(_readable(text))
         facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
@@ -148,38 +144,38 @@ class Kernel:
         return total(machines)
 
     def _lanes(self, batch: int | None, limits: Limits) -> int:
-        """How many tile blocks to run at once."""
+        """Choose how many tile blocks to run at once."""
         peak = max(self._program.peak, 1)
         if peak > limits.memory:
-            raise TileError(f"a tile block of @{self.name} holds {peak} bytes at once, the limit is {limits.memory}")
+            raise TileError(f"a tile block of @{self.name} needs {peak} bytes at once, the limit is {limits.memory}")
         wanted = BATCH_BYTES // max(self._program.widest, 1) if batch is None else batch
         if wanted < 1 and batch is not None:
-            raise TileError(f"a batch has at least one tile block, not {batch}")
+            raise TileError(f"a batch needs at least one tile block, got {batch}")
         return max(1, min(wanted, limits.memory // peak, MAX_LANES))
 
     def _run(self, machines: list[Machine], env: dict[int, Any], lanes: int) -> None:
-        chunks = _Shared()
+        chunks = _Counter()
         if len(machines) == 1:
             machines[0].run(grid_batches(machines[0], self._program, env, lanes, chunks))
             return
 
         def work(machine: Machine) -> None:
-            with suppress(Stopped):  # for what happened in another thread, which tells of it
+            with suppress(Stopped):  # another thread failed, and reports it
                 machine.run(grid_batches(machine, self._program, env, lanes, chunks))
 
         with ThreadPoolExecutor(len(machines)) as pool:
             try:
                 futures = [pool.submit(work, machine) for machine in machines]
                 wait(futures, return_when=FIRST_EXCEPTION)
-            finally:  # an error or an interrupt ends the other threads too
+            finally:  # an error or an interrupt also stops the other threads
                 for machine in machines:
                     machine.stop = True
             for future in futures:
                 future.result()
 
 
-class _Shared(Iterator[int]):
-    """Numbers of chunks, each given to one thread."""
+class _Counter(Iterator[int]):
+    """A thread-safe counter that hands out the numbers of batches."""
 
     def __init__(self) -> None:
         self._count = itertools.count()
@@ -191,7 +187,7 @@ class _Shared(Iterator[int]):
 
 
 def _print(text: str) -> None:
-    """To stdout, among what Python prints; any bytes, as C does it, where it takes bytes."""
+    """Print to stdout, in order with Python's own output, as raw bytes if stdout takes bytes."""
     stream = sys.stdout
     if stream is None:
         return
@@ -204,5 +200,5 @@ def _print(text: str) -> None:
 
 
 def _readable(text: str) -> str:
-    """The text with a sign for bytes that are none."""
+    """Replace bytes that are not UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

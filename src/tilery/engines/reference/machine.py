@@ -1,8 +1,8 @@
-"""The machine: runs batches of tile blocks through a program, splits them where their ways part and merges them again.
+"""The machine: runs batches of tile blocks through a program, splits them where control flow diverges, and merges them.
 
-The batch that is furthest back goes first, so that the others can meet it. A loop that only waits (nothing changed
-since its last round, neither its values nor memory) is set aside until memory changes; when all wait, tile blocks that
-have not started yet are let in; when there are none, it is a deadlock.
+The batch that is furthest back runs first, so that others can merge with it. A batch that spins in a loop (neither its
+values nor memory changed since the last iteration) is suspended until memory changes. When all batches are suspended,
+new tile blocks are started; when there are none left, it is a deadlock.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .tiles import Array
 from .watch import Late, watched
 
 PATIENCE = 1000
-"""After so many rounds of a loop that touches memory, others go first."""
+"""After this many iterations of a loop that accesses memory, other batches get a turn."""
 MANY = 32
-"""Looking for the next one among more batches than this takes longer than merging them."""
+"""Above this many batches, merging is cheaper than searching."""
 
 
 def total(machines: list[Machine]) -> Stats:
-    """What several machines did."""
+    """Add up the statistics of several machines."""
     for machine in machines:
         memory = machine.memory
         machine.stats.bytes_read, machine.stats.bytes_written = memory.bytes_read, memory.bytes_written
@@ -38,11 +38,11 @@ def total(machines: list[Machine]) -> Stats:
 
 
 class Stopped(Exception):
-    """Another thread asked to stop."""
+    """Another thread asked this one to stop."""
 
 
 class Machine:
-    """What the tile blocks of a launch share; one per thread."""
+    """Executes batches of tile blocks; a launch has one machine per thread."""
 
     def __init__(
         self,
@@ -77,12 +77,12 @@ class Machine:
                 self._clean_up()
 
     def evaluate(self, batch: Batch) -> tuple[Array, ...]:
-        """Execute the program of a body and give what it yields."""
+        """Execute the program of a body and return what it yields."""
         finished: list[tuple[Batch, Slots]] = []
         stats = self.stats
         counted = stats.operations, stats.flops
         self._run([batch], iter(()), finished)
-        stats.operations, stats.flops = counted  # the operation with the body counts for it
+        stats.operations, stats.flops = counted  # they are counted with the operation that has the body
         if len(finished) == 1:
             part, slots = finished[0]
             return tuple(part.env[slot] for slot in slots)
@@ -91,7 +91,7 @@ class Machine:
         return tuple(join(list(values), places) for values in columns)
 
     def _run(self, active: list[Batch], more: Iterator[Batch], finished: list[tuple[Batch, Slots]]) -> None:
-        """Run batches to their end; more are let in only if these wait for them."""
+        """Run batches to completion; start more only if these wait for them."""
         while (batch := self._choose(active, more)) is not None:
             others = (b.pc for b in active if b.turn <= batch.turn and not self._waits(b))
             self._proceed(batch, active, min(others, default=len(batch.program.code)), finished)
@@ -100,7 +100,7 @@ class Machine:
         return batch.stuck == self.memory.changes
 
     def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
-        """Take out the batch to run next, merged with those at the same position; None when all have ended."""
+        """Remove and return the batch to run next, merged with those at its position; None when all have finished."""
         if not active:
             return None
         ready = [b for b in active if not self._waits(b)]
@@ -120,7 +120,7 @@ class Machine:
         return merge(together)
 
     def _has_room(self, active: list[Batch], others: bool) -> bool:
-        """Whether more tile blocks can be let in; an error if they must be, because there are no others to run."""
+        """Tell whether more tile blocks fit in memory. Raise if they do not and there is nothing else to run."""
         batch = active[0]
         held = (sum(b.lanes for b in active) + max(b.lanes for b in active)) * batch.program.peak
         if held <= self.limits.memory:
@@ -128,7 +128,7 @@ class Machine:
         if others:
             return False
         o = batch.program.code[batch.pc].op
-        message = f"{o.name}: tile blocks wait for others that do not fit in memory with them"
+        message = f"{o.name}: tile blocks wait for others that do not fit in memory beside them"
         raise self.error(batch, o, f"{message}: the limit is {self.limits.memory} bytes")
 
     def _deadlock(self, active: list[Batch]) -> ExecutionError:
@@ -136,12 +136,12 @@ class Machine:
         instruction = batch.program.code[batch.pc]
         lanes = sum(b.lanes for b in active)
         message = (
-            f"{instruction.op.name}: {lanes} tile blocks wait for ever: nothing that could end their loops will change"
+            f"{instruction.op.name}: {lanes} tile blocks are deadlocked: nothing that could end their loops will change"
         )
         return self.error(batch, instruction.op, message)
 
     def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
-        """Run a batch until it ends, splits, waits, or has come to where another one is."""
+        """Run a batch until it finishes, splits, waits, or reaches the position of another one."""
         code = batch.program.code
         while True:
             instruction = code[batch.pc]
@@ -157,7 +157,7 @@ class Machine:
     def _control(
         self, instruction: Any, batch: Batch, active: list[Batch], finished: list[tuple[Batch, Slots]]
     ) -> bool:
-        """Execute a control-flow instruction; whether the batch can go on at once."""
+        """Execute a control-flow instruction. Return whether the batch continues."""
         match instruction:
             case Jump():
                 _move(batch, instruction.moves, instruction.frees)
@@ -165,7 +165,7 @@ class Machine:
                     self._count(instruction.op, batch)
                 batch.pc = instruction.target.pc
                 if isinstance(instruction.op, Loop):
-                    batch.seen.pop(batch.pc, None)  # a loop that is entered again is not going round
+                    batch.seen.pop(batch.pc, None)  # entering a loop again is not an iteration
                 elif instruction.polls and self._is_waiting(batch, instruction.moves[1]):
                     active.append(batch)
                     return False
@@ -194,7 +194,7 @@ class Machine:
         return True
 
     def _part(self, batch: Batch, condition: Array, yes: int, no: int, active: list[Batch]) -> bool:
-        """Send the tile blocks where a condition says; whether they are still together."""
+        """Branch on a condition. Return whether the tile blocks stay together."""
         if len(condition) == 1 or condition.all() or not condition.any():
             batch.pc = yes if condition[0] else no
             return True
@@ -206,7 +206,7 @@ class Machine:
         return False
 
     def _put(self, batch: Batch, active: list[Batch]) -> None:
-        """Add a batch; where there are many, it becomes one with those at its position that are not larger."""
+        """Add a batch; if there are many, merge it with those at its position that are not larger."""
         while len(active) > MANY and (other := next((b for b in active if _can_join(b, batch)), None)) is not None:
             active.remove(other)
             batch = merge([other, batch])
@@ -222,7 +222,7 @@ class Machine:
         fits = _below(instruction.op, counter, after)
         if not fits.all():
             if not _below(instruction.op, np.zeros_like(by), by).all():
-                raise self.error(batch, instruction.op, "for: the step is not positive")
+                raise self.error(batch, instruction.op, "for: the step must be positive")
             return self._part(batch, fits, instruction.target.pc, instruction.exit.pc, active)
         batch.pc = instruction.target.pc
         self._count(instruction.op, batch)
@@ -258,7 +258,7 @@ class Machine:
         except Late:
             raise self._late(batch, instruction.op) from None
         except MemoryError:
-            message = f"{instruction.op.name}: this takes more memory than there is, or than the limit allows"
+            message = f"{instruction.op.name}: out of memory: the system has no more, or the limit is reached"
             raise self.error(batch, instruction.op, f"{message} ({self.limits.memory} bytes)") from None
         outs = instruction.outs
         for slots, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
@@ -281,7 +281,7 @@ class Machine:
             raise self._late(batch, o) from None
 
     def _ask(self) -> None:
-        """Raise if it is time to stop."""
+        """Raise if the launch should stop."""
         if self.stop:
             raise Stopped
         if self.deadline is not None and time.monotonic() > self.deadline:
@@ -293,12 +293,12 @@ class Machine:
     def error(
         self, batch: Batch, o: Op, message: str, where: tuple[int, ...] = (0,), address: int | None = None
     ) -> ExecutionError:
-        """An error at an element (its lane first) of an operation's tile."""
+        """Return an error at an element of an operation's tile; `where` is its index, lane first."""
         block = tuple(int(i) for i in batch.blocks[where[0]])
         return ExecutionError(o, message, block=block, element=where[1:], address=address)
 
     def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
-        """At a jump back: whether the batch only waits, or has gone round so often that others should have a turn."""
+        """Tell at a back edge whether the batch spins, or has iterated so often that others should have a turn."""
         values = tuple([batch.env[slot] for slot in carried])
         changes, seen = self.memory.changes, batch.seen.get(batch.pc)
         batch.seen[batch.pc] = (changes, values)
@@ -306,7 +306,7 @@ class Machine:
             batch.stuck = changes
             return True
         batch.waits += 1
-        # Where tile blocks cannot see each other's work there is nothing to wait for.
+        # If tile blocks cannot observe each other, there is nothing to wait for.
         if batch.waits < PATIENCE or batch.program.steady:
             return False
         batch.waits = 0
@@ -316,14 +316,16 @@ class Machine:
     # ------------------------------------------------------------ what tile blocks share
 
     def room_for_text(self) -> int:
-        """How many more characters may be printed until the text is put out."""
+        """Return how many more characters may be buffered."""
         return self.limits.memory - self._printed_bytes
 
     def write(self, rank: int, text: str) -> None:
+        """Buffer text that a tile block prints."""
         self._printed_bytes += len(text)
         self._printed.append((rank, text))
 
     def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
+        """Return the address of each tile block's memory for an `alloca`, allocated at its first execution."""
         known, numbers = self._arenas.setdefault(o, {}), ranks.tolist()
         if new := [rank for rank in numbers if rank not in known]:
             labels = [f"alloca of tile block {rank}" for rank in new]
@@ -331,7 +333,7 @@ class Machine:
         return np.array([known[rank] for rank in numbers], np.int64)
 
     def _clean_up(self) -> None:
-        """When no tile block is under way: print what they wrote, block by block, and free what they had."""
+        """Print buffered text, block by block, and free the memory of `alloca`; no tile block may be running."""
         if self.output is not None and self._printed:
             self.output("".join(text for _, text in sorted(self._printed, key=lambda item: item[0])))
         self._printed.clear()
@@ -357,13 +359,13 @@ def _move(batch: Batch, moves: tuple[Slots, Slots], frees: Slots) -> None:
 def _forget(env: dict[int, Any], frees: Slots, inner: range) -> None:
     for slot in frees:
         del env[slot]
-    # Whichever are fewer: many values may be alive around a small loop, or few around a large one.
+    # Iterate over whichever is smaller: many values may be live around a small loop, or few around a large one.
     for slot in inner if len(inner) < len(env) else [slot for slot in env if slot in inner]:
         env.pop(slot, None)
 
 
 def _spare(slots: Slots, batch: Batch) -> Array | None:
-    """Memory of a value that nobody needs any more; one lane for all tile blocks may be in other batches too."""
+    """Return a dead array to overwrite. A value with one lane for all blocks may be shared with other batches."""
     for slot in slots:
         array: Array = batch.env[slot]
         if len(array) == batch.lanes > 1:
@@ -392,7 +394,7 @@ def _unchanged(a: Any, b: Any) -> bool:
 def grid_batches(
     machine: Machine, program: Program, env: dict[int, Any], lanes: int, chunks: Iterator[int]
 ) -> Iterator[Batch]:
-    """The tile blocks of the grid, so many at once, x running fastest."""
+    """Yield the tile blocks of the grid in batches of `lanes`, x varying fastest."""
     gx, gy, gz = machine.grid
     total = gx * gy * gz
     for number in chunks:

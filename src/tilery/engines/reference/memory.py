@@ -1,4 +1,4 @@
-"""The memory of a launch: buffers at their real addresses. An access outside them is a fault and touches nothing."""
+"""The memory of a launch: segments at their real addresses. An access outside them is a fault and has no effect."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..addresses import GUARD, HoldsAddresses, allocate
 from .tiles import Array
 
 PIECE = 1 << 12
-"""Text is looked through in pieces of so many bytes."""
+"""Bytes of text to search for its end at a time."""
 
 
 class AssertFailed(Exception):
-    """A condition that does not hold; each of `where` indexes its tile (with the lane): the first few elements."""
+    """An assertion failed. `where` has the indices of the first few false elements, lane first."""
 
     def __init__(self, message: str, where: list[tuple[int, ...]]) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class AssertFailed(Exception):
 
 
 class Fault(Exception):
-    """Elements of an access that may not be. `where` indexes the tile (with its lane) of the first one."""
+    """An illegal access. `where` is the index of the first bad element, lane first."""
 
     def __init__(self, reason: str, where: tuple[int, ...], address: int) -> None:
         super().__init__(reason)
@@ -33,7 +33,7 @@ class Fault(Exception):
 
 
 class FirstFault:
-    """Of the faults of an access that is made in parts, in any order, the one of the first element."""
+    """Collects the faults of an access made in parts, in any order, and raises that of the first element."""
 
     def __init__(self) -> None:
         self.fault: Fault | None = None
@@ -49,16 +49,16 @@ class FirstFault:
 
 @dataclass(slots=True)
 class Segment(HoldsAddresses):
-    """Some bytes of memory that a kernel may use."""
+    """A contiguous piece of memory that a kernel may access. Segments do not overlap."""
 
     address: int
     size: int
     label: str
     writable: bool
     owner: object
-    """What keeps the memory alive."""
+    """Keeps the memory alive."""
     parent: Segment | None = None
-    """What it is a part of, if it is: accesses to all the parts are made together."""
+    """The segment that this is a part of, if any: accesses to all its parts are made together."""
     _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
 
     @property
@@ -66,7 +66,7 @@ class Segment(HoldsAddresses):
         return self.address + self.size
 
     def typed(self, dtype: np.dtype[Any]) -> tuple[int, Array]:
-        """The first address that is aligned for a type, and the elements from there on."""
+        """Return the first address aligned for a type, and the elements from there on."""
         found = self._typed.get(dtype)
         if found is None:
             item = dtype.itemsize
@@ -78,26 +78,26 @@ class Segment(HoldsAddresses):
 
 
 def _read_only(segment: Segment) -> str:
-    return f"is in {segment.label}, which cannot be written"
+    return f"is in {segment.label}, which is read-only"
 
 
 class Memory(HoldsAddresses):
-    """Buffers that do not overlap, by address."""
+    """Segments in order of address."""
 
     def __init__(self, base: Memory | None = None) -> None:
-        """With `base`, what is registered there is here too."""
+        """Start with the segments of `base`, if given."""
         self.segments: list[Segment] = list(base.segments) if base else []
         self._starts: list[int] = [b.address for b in self.segments]
         self.changes = 0
-        """How often something was written: who waits for memory looks at it."""
+        """Number of writes so far: batches that wait for memory compare it."""
         self.bytes_read = 0
-        """What tile blocks asked for; the same whether it is read for all of them at once or not."""
+        """Bytes that tile blocks asked for, even where one read serves all of them."""
         self.bytes_written = 0
 
-    # ------------------------------------------------------------ buffers
+    # ------------------------------------------------------------ segments
 
     def add(self, address: int, size: int, label: str, *, writable: bool = True, owner: object = None) -> None:
-        """Register bytes. What overlaps a segment that is there becomes one with it: arguments may alias."""
+        """Register memory. Overlapping segments are merged: arguments may alias."""
         if size <= 0:
             return
         new = Segment(address, size, label, writable, [owner])
@@ -108,20 +108,20 @@ class Memory(HoldsAddresses):
             members = [*joined, new]
             start, end = min(b.address for b in members), max(b.end for b in members)
             labels = dict.fromkeys(b.label for b in members)
-            # What can be written through one of them can be written.
+            # Memory that is writable through one of them is writable.
             can_write = any(b.writable for b in members)
             new = Segment(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
         self.segments[first:last] = [new]
         self._starts[first:last] = [new.address]
 
     def allocate(self, size: int, alignment: int, label: str, *, writable: bool = True) -> int:
-        """New memory, zeroed; its address."""
+        """Allocate zeroed memory and return its address."""
         address, raw = allocate(size, alignment)
         self.add(address, size, label, writable=writable, owner=raw)
         return address
 
     def allocate_each(self, size: int, alignment: int, labels: list[str]) -> list[int]:
-        """New memory of this size for each label, zeroed; their addresses."""
+        """Allocate zeroed memory of this size for each label and return the addresses."""
         alignment = max(alignment, 16)
         step = size + GUARD + -(size + GUARD) % alignment
         raw = np.zeros(step * len(labels) + alignment, np.uint8)
@@ -134,12 +134,12 @@ class Memory(HoldsAddresses):
         return addresses
 
     def free(self, addresses: set[int]) -> None:
-        """Forget memory that was allocated."""
+        """Free memory that was allocated."""
         self.segments = [b for b in self.segments if b.address not in addresses]
         self._starts = [b.address for b in self.segments]
 
     def at(self, address: int) -> Segment | None:
-        """The segment that holds an address."""
+        """Return the segment that contains an address."""
         index = bisect_right(self._starts, address) - 1
         if index < 0 or address >= self.segments[index].end:
             return None
@@ -148,7 +148,7 @@ class Memory(HoldsAddresses):
     # ------------------------------------------------------------ access by address
 
     def load(self, addresses: Array, dtype: np.dtype[Any]) -> Array:
-        """The elements at addresses, in an array of the same shape. Raises Fault."""
+        """Load elements into an array of the same shape as the addresses. Raises Fault."""
         found = self.find_segment(addresses, dtype)
         if found is not None:
             segment, index = found
@@ -159,13 +159,13 @@ class Memory(HoldsAddresses):
         return out.reshape(addresses.shape)
 
     def store(self, addresses: Array, values: Array) -> None:
-        """Write elements at addresses; of several to one address the last in order stays. Raises Fault."""
+        """Store elements; if an address occurs several times, the last one wins. Raises Fault."""
         self.changes += 1
         found = self.find_segment(addresses, values.dtype)
         if found is not None:
             segment, index = found
             self.require_writable(segment, addresses)
-            # Flat, because NumPy goes through other arrays in the order of their own memory.
+            # Flat, because NumPy visits other arrays in the order of their memory.
             segment.typed(values.dtype)[1][index.ravel()] = values.ravel()
             return
         parts = self._parts(addresses, values.dtype)
@@ -175,7 +175,7 @@ class Memory(HoldsAddresses):
             segment.typed(values.dtype)[1][index] = flat[chosen]
 
     def text(self, address: int) -> bytes:
-        """The bytes from an address up to the first zero. Raises Fault."""
+        """Return the bytes from an address up to the first zero. Raises Fault."""
         segment = self.at(address)
         if segment is None:
             raise Fault("is outside every buffer" + self._nearby(address), (), address)
@@ -188,7 +188,7 @@ class Memory(HoldsAddresses):
         return text
 
     def find_segment(self, addresses: Array, dtype: np.dtype[Any]) -> tuple[Segment, Array] | None:
-        """The segment that holds all the elements and where in it they are; None if they lie in several or outside."""
+        """Return the segment that contains all the elements, and their indices in it; None if there is none."""
         if not addresses.size:
             return None
         item = dtype.itemsize
@@ -205,7 +205,7 @@ class Memory(HoldsAddresses):
         return segment, index
 
     def _parts(self, addresses: Array, dtype: np.dtype[Any]) -> list[tuple[Segment, Array, Array]]:
-        """For each segment: which of the elements (counted row by row) are in it, in their order, and where."""
+        """Return for each segment the flat positions of the elements in it, in order, and their indices there."""
         item = dtype.itemsize
         odd = (addresses & (item - 1)) != 0
         if odd.any():
@@ -235,7 +235,7 @@ class Memory(HoldsAddresses):
             raise Fault(_read_only(segment), (0,) * addresses.ndim, first)
 
     def check_writable(self, addresses: Array) -> None:
-        """Raise Fault if some of the addresses, which lie in buffers, cannot be written."""
+        """Raise Fault if some of the addresses, all of which lie in segments, are read-only."""
         if all(b.writable for b in self.segments):
             return
         number = np.searchsorted(np.array(self._starts, np.int64), addresses, "right") - 1
@@ -252,10 +252,10 @@ class Memory(HoldsAddresses):
         return Fault(reason, where, address)
 
     def _nearby(self, address: int) -> str:
-        """Which segment an address just misses."""
+        """Describe the segment nearest to an address."""
         ranked = sorted(self.segments, key=lambda b: max(b.address - address, address - b.end + 1))
         if not ranked:
-            return ": there is none"
+            return ": there are none"
         b = ranked[0]
         if address >= b.end:
             return f": {address - b.end} bytes after the end of {b.label} ({b.size} bytes)"

@@ -1,4 +1,4 @@
-"""Elements of four bits in memory: two share a byte, the first in its lower half."""
+"""Four-bit elements in memory: two share a byte, the first in its lower half."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UINT8 = np.dtype(np.uint8)
 
 
 def packed(elements: Array) -> Array:
-    """Elements, one a byte, as memory has them.
+    """Pack elements, one per byte, two to a byte.
 
     >>> packed(np.array([1, 2, 3], np.uint8)).tolist()
     [33, 3]
@@ -24,7 +24,7 @@ def packed(elements: Array) -> Array:
 
 
 def unpacked(memory: Array) -> Array:
-    """The opposite of `packed`, along the last dimension; of integers as well as of floats the bits.
+    """Unpack the bits of elements, two to a byte, along the last dimension.
 
     >>> unpacked(np.array([33, 3], np.uint8)).tolist()
     [1, 2, 3, 0]
@@ -33,7 +33,7 @@ def unpacked(memory: Array) -> Array:
 
 
 def load_boxes_of_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-    """As `load_boxes`, with addresses and strides that count halves of bytes."""
+    """Load boxes; addresses and strides count half bytes."""
     halves = box_addresses(starts, shape, strides)
     return memory.load(halves >> 1, UINT8) >> ((halves & 1) << 2).astype(np.uint8) & 15
 
@@ -41,9 +41,9 @@ def load_boxes_of_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...],
 def store_boxes_of_nibbles(
     memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...], values: Array
 ) -> None:
-    """As `store_boxes`, with addresses and strides that count halves of bytes."""
+    """Store boxes; addresses and strides count half bytes."""
     halves = box_addresses(starts, shape, strides)
-    memory.load(halves >> 1, UINT8)  # a fault must come before anything is written
+    memory.load(halves >> 1, UINT8)  # raise Fault before anything is written
     for half in (0, 1):
         chosen = (halves & 1) == half
         if chosen.any():
@@ -51,7 +51,7 @@ def store_boxes_of_nibbles(
 
 
 def _put(memory: Memory, addresses: Array, values: Array, half: int) -> None:
-    """Write one half of some bytes."""
+    """Write one half of each byte."""
     kept = memory.load(addresses, UINT8) & (0xF0 >> 4 * half)
     memory.store(addresses, kept | (values & 15) << 4 * half)
 
@@ -60,7 +60,7 @@ def _put(memory: Memory, addresses: Array, values: Array, half: int) -> None:
 
 
 def paired_axis(addresses: Array) -> int | None:
-    """The dimension along which elements 0 and 1, 2 and 3, ... have the same address, so that they are its halves."""
+    """Return the dimension along which elements 0 and 1, 2 and 3, ... have the same address, as halves of a byte."""
     for axis in reversed(range(1, addresses.ndim)):
         first, second = _halves(addresses, axis)
         if addresses.shape[axis] > 1 and (first == second).all():
@@ -69,13 +69,13 @@ def paired_axis(addresses: Array) -> int | None:
 
 
 def _halves(tile: Array, axis: int) -> tuple[Array, Array]:
-    """The elements at even and at odd positions along a dimension; tiles have sizes that are powers of two."""
+    """Return the elements at even and at odd positions along a dimension, whose size is a power of two."""
     inner = (slice(None),) * axis
     return tile[(*inner, slice(0, None, 2))], tile[(*inner, slice(1, None, 2))]
 
 
 def load_nibbles(memory: Memory, addresses: Array, mask: Array | None, axis: int, out: Array) -> None:
-    """Put what is at such addresses into an array, where a mask says so."""
+    """Load the elements that a mask selects into `out`."""
     chosen = np.ones(addresses.shape, bool) if mask is None else mask
     raw = np.zeros(addresses.shape, np.uint8)
     try:
@@ -87,7 +87,7 @@ def load_nibbles(memory: Memory, addresses: Array, mask: Array | None, axis: int
 
 
 def store_nibbles(memory: Memory, addresses: Array, values: Array, mask: Array | None, axis: int) -> None:
-    """Write values at such addresses, where a mask says so."""
+    """Store the values that a mask selects."""
     chosen = np.ones(addresses.shape, bool) if mask is None else mask
     try:
         memory.load(addresses[chosen], UINT8)

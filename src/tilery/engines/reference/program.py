@@ -1,7 +1,7 @@
-"""A kernel as a linear program: structured control flow becomes steps and jumps over numbered slots.
+"""A kernel as a linear program: structured control flow is lowered to instructions and jumps over numbered slots.
 
-Code keeps its textual order, so of two batches of tile blocks in one program the one further back has the smaller
-position, and batches that took different ways meet again where the ways do.
+Code keeps its textual order. So the batch of tile blocks with the smaller program counter is further back, and batches
+that diverged meet again where the control flow does.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from .tiles import carrier, pointee_bytes
 Slots = tuple[int, ...]
 Arg = int | None | Slots
 Moves = tuple[Slots, Slots]
-"""Values that are copied all at once: from these slots to those."""
+"""A parallel copy: from these slots to those."""
 
 NO_MOVES: Moves = ((), ())
 CONTROL = (If, For, Loop, Yield, Continue, Break, Return)
-"""The operations that are laid out as steps and jumps."""
+"""The operations that are lowered to control-flow instructions."""
 MAX_NESTED_BODIES = 32
-"""How deep `reduce` and `scan` may stand in each other's bodies."""
+"""How deep bodies of `reduce` and `scan` may nest."""
 
 MAX_RANK = 31
-"""NumPy has 64 dimensions: those of a grid of parts of tiles, two for each, and one for the lanes."""
+"""NumPy allows 64 dimensions: `extract` splits each dimension of a tile in two, and lanes take one."""
 
 
 class Label:
-    """A position in the program, known once everything before it has been laid out."""
+    """A jump target, bound once everything before it has been lowered."""
 
     __slots__ = ("pc",)
 
@@ -46,7 +46,7 @@ class Label:
 
 @dataclass(slots=True)
 class Compute:
-    """Execute an operation; afterwards the values of `frees` are no longer needed."""
+    """Execute an operation, then free the values of `frees`."""
 
     op: Op
     run: Run
@@ -54,14 +54,14 @@ class Compute:
     outs: tuple[Arg, ...]
     frees: Slots = ()
     reusable: Slots = ()
-    """Values that are no longer needed and that nothing shares: their memory may take the result."""
+    """Dead values whose memory nothing else shares, so that the result may overwrite it."""
     flops: int = 0
     """Floating-point operations of one tile block."""
 
 
 @dataclass(slots=True)
 class Branch:
-    """Go on if the condition holds, else jump."""
+    """Continue if the condition holds, else jump."""
 
     op: If
     condition: int
@@ -77,12 +77,12 @@ class Jump:
     target: Label
     frees: Slots = ()
     polls: bool = False
-    """The jump back to the head of a loop that touches memory, so it may be waiting for other tile blocks."""
+    """Whether this jumps back to the head of a loop that accesses memory, which may wait for other tile blocks."""
 
 
 @dataclass(slots=True)
 class Test:
-    """The head of a `for`: go on with the counter as the loop's variable if it is below the bound, else jump."""
+    """The head of a `for`: enter the body if the counter is below the bound, else jump."""
 
     op: For
     counter: int
@@ -93,7 +93,7 @@ class Test:
 
 @dataclass(slots=True)
 class Advance:
-    """The end of a `for`'s body: copy values, add the step to the counter and jump; to `exit` if that overflows."""
+    """The end of a `for`'s body: copy values, add the step to the counter, and jump; to `exit` if that overflows."""
 
     op: For
     moves: Moves
@@ -106,19 +106,19 @@ class Advance:
 
 @dataclass(slots=True)
 class Leave:
-    """Where the ways out of an `if` or a loop meet: copy values; drop those of `frees` and those within `inner`."""
+    """Where control flow joins after an `if` or a loop: copy values, then free those of `frees` and `inner`."""
 
     op: Op
     moves: Moves
     frees: Slots
     inner: range
     head: Label | None = None
-    """Where a `loop` begins."""
+    """The head of a `loop`."""
 
 
 @dataclass(slots=True)
 class Finish:
-    """The end of the program, with these values."""
+    """End the program with these values."""
 
     op: Op
     values: Slots
@@ -129,18 +129,18 @@ Instruction = Compute | Branch | Jump | Test | Advance | Leave | Finish
 
 @dataclass(slots=True)
 class Program:
-    """Steps, the slots of the parameters, and for what a body takes from around it its slots there and here."""
+    """Code, the slots of the parameters, and for each captured value its slot outside and its slot here."""
 
     code: list[Instruction]
     params: Slots
     captured: tuple[tuple[int, int], ...]
     bodies: dict[Block, Program]
     peak: int
-    """The most bytes that one tile block holds at once: tiles, and the memory of `alloca`."""
+    """The most bytes that one tile block holds at once, in tiles and `alloca`."""
     widest: int
-    """The bytes of the largest of them."""
+    """The bytes of the largest single tile or `alloca`."""
     steady: bool
-    """No tile block can see what another one does: no operation is ordered more strongly than weak."""
+    """Whether tile blocks cannot observe each other: every access is weak."""
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class _Loop:
 
 @dataclass(slots=True)
 class _Work:
-    """A block that is being laid out, what to do at its end, where `yield` goes and the loop around it."""
+    """A block that is being lowered, what to do at its end, where `yield` jumps to, and the enclosing loop."""
 
     ops: Iterator[Op]
     end: Callable[[], None] | None
@@ -165,16 +165,16 @@ class _Work:
 
 
 def build(root: Op, block: Block) -> Program:
-    """The program of an entry's body."""
+    """Lower the body of an entry."""
     return _Builder(root, block).program()[0]
 
 
 class _Builder:
-    """Lays out a block and all that is inside; only bodies of `reduce` and `scan` are programs of their own."""
+    """Lowers a block and everything inside it. Bodies of `reduce` and `scan` become programs of their own."""
 
     def __init__(self, root: Op, block: Block, nested: int = 0) -> None:
         if nested > MAX_NESTED_BODIES:
-            raise Refused(root, f"{root.name}: bodies stand in each other more than {MAX_NESTED_BODIES} deep")
+            raise Refused(root, f"{root.name}: bodies nest more than {MAX_NESTED_BODIES} deep")
         self.root, self.block, self.nested = root, block, nested
         self.live = Liveness(block)
         self.dead = self.live.ending()
@@ -190,7 +190,7 @@ class _Builder:
         self.work: list[_Work] = []
 
     def program(self) -> tuple[Program, list[Value]]:
-        """The program, and the values that it takes from around it."""
+        """Return the program, and the values that it captures."""
         params = tuple(map(self.define, self.block.args))
         self.work.append(_Work(iter(self.block.ops), None, None, None))
         while self.work:
@@ -209,7 +209,7 @@ class _Builder:
     # ------------------------------------------------------------ slots
 
     def define(self, value: Value) -> int:
-        """A new slot for a value that starts to exist."""
+        """Assign a slot to a new value."""
         slot = self.slots[value] = self.fresh()
         if isinstance(value.type, (Tile, TensorView)) and len(value.type.shape) > MAX_RANK:
             o = value.owner if isinstance(value.owner, Op) else self.root
@@ -235,7 +235,7 @@ class _Builder:
         return tuple(map(self.use, values))
 
     def release(self, o: Op, *results: Value) -> Slots:
-        """The slots of the values that nobody needs after an operation."""
+        """Return the slots of the values that die with an operation."""
         values = [*self.dead.get(o, ()), *(v for v in results if v not in self.live.last)]
         self.held -= sum(tile_bytes(v.type) for v in values)
         return tuple(self.slots[v] for v in values)
@@ -282,7 +282,7 @@ class _Builder:
         self.code.append(Compute(o, run, args, tuple(outs), self.release(o, *o.results), reusable, _flops(o)))
 
     def reusable(self, o: Op) -> Slots:
-        """The operands whose memory the result may take: made by such an operation, and nobody else has them."""
+        """Return the operands whose memory the result may overwrite: freshly allocated, dying here, and not shared."""
         type = o.results[0].type
         return tuple(
             self.slots[v]
@@ -297,7 +297,7 @@ class _Builder:
         return self.uses_of(value) if isinstance(value, tuple) else self.use(value)
 
     def body(self, o: Op, block: Block) -> Program:
-        """The program of the body of a `reduce` or `scan`."""
+        """Lower the body of a `reduce` or `scan`."""
         inner = _Builder(o, block, self.nested + 1)
         made, captured = inner.program()
         self.peak = max(self.peak, self.held + made.peak)
@@ -376,21 +376,21 @@ def _may_share(o: Op) -> bool:
 
 
 def alloca_bytes(o: Alloca) -> int:
-    """The bytes of memory that a tile block gets."""
+    """Return the bytes that `alloca` gives each tile block."""
     tile = o.result.type
     assert isinstance(tile, Tile) and isinstance(tile.element, Ptr)
     return max(1, o.num_elem * pointee_bytes(tile.element.pointee))
 
 
 def tile_bytes(type: Type) -> int:
-    """The bytes of a tile as it is held; other values take next to nothing."""
+    """Return the bytes of a tile as it is held; other values take next to nothing."""
     return type.size * carrier(type.element).itemsize if isinstance(type, Tile) else 0
 
 
 def _flops(o: Op) -> int:
-    """One per element of the result for arithmetic on floats; for a product of matrices two per multiplication.
+    """Count floating-point operations: one per element of a float result, two per multiplication of a matrix product.
 
-    A body counts for each time that it combines two elements.
+    A body counts each time that it combines two elements.
     """
     if isinstance(o, (Reduce, Scan)):
         shape = _shape(o.operands_[0].type)
@@ -412,7 +412,7 @@ def _shape(type: Type) -> tuple[int, ...]:
 
 
 def _is_fresh(value: Value) -> bool:
-    """Whether the memory of a value was made for it alone."""
+    """Tell whether the memory of a value was allocated for it alone."""
     run = RUNS.get(type(value.owner)) if isinstance(value.owner, Op) else None
     return run is not None and run.reuses
 

@@ -1,4 +1,4 @@
-"""Which function executes which operation. The functions stand in the `run_*` modules, one per chapter."""
+"""Which function executes which operation. The functions are in `ops/`, one file per chapter."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Run:
     """How to execute an operation.
 
-    `function(o, *operands)` takes the operation and one value per operand field in the order of the declaration (None
-    for an absent optional operand, a tuple for a variadic one) and returns the result, or a tuple of results where the
-    operation has several result fields. With `batch`, the batch of tile blocks comes before the operands: for what
-    depends on the block or touches memory. With `reuses`, it also takes `out=`: an array of the result's shape and type
-    that it may overwrite, often one of the operands, or None; and its result shares memory with nothing else.
+    `function(o, *operands)` takes the operation and one value per operand field, in the order of the declaration (None
+    for an absent optional operand, a tuple for a variadic one). It returns the result, or a tuple of results if the
+    operation has several result fields. With `batch`, the batch of tile blocks comes before the operands, for
+    operations that depend on the block or access memory. With `reuses`, it also takes `out=`: None, or an array of the
+    result's shape and type that it may overwrite, often one of the operands; its result shares memory with nothing.
     """
 
     function: Callable[..., Any]
@@ -31,7 +31,7 @@ RUNS: dict[type[Op], Run] = {}
 
 
 def executes(*classes: type[Op], batch: bool = False, reuses: bool = False) -> Callable[[F], F]:
-    """Declare the function that executes these operations."""
+    """Register the decorated function as the one that executes these operations."""
 
     def register(function: F) -> F:
         for cls in classes:

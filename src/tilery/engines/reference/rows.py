@@ -1,5 +1,7 @@
-"""Access to memory by a tile of addresses. Most rows of such tiles are runs of neighbouring elements, masked at an end;
-runs are moved as boxes, all else element by element, in the order of the tile blocks and row by row.
+"""Memory access by tiles of addresses.
+
+Most rows of such tiles are contiguous elements, masked at one end. Contiguous rows are moved as boxes, everything else
+element by element, in the order of the tile blocks and row by row.
 """
 
 from __future__ import annotations
@@ -13,17 +15,17 @@ from .memory import Fault, FirstFault, Memory
 from .tiles import Array
 
 SHORT = 8
-"""Rows of fewer elements are not worth the search for runs."""
+"""Shorter rows are not worth checking."""
 PIECE = 1 << 14
-"""As many addresses are looked at together: they stay in the cache."""
+"""Addresses to check at a time, so that they stay in the cache."""
 FEW = 8
-"""With more different masks than this, elements go one by one."""
+"""With more distinct masks than this, elements are accessed one by one."""
 
 
-def run_starts(addresses: Array, item: int) -> Array | None:
-    """The first address of each row if all rows are runs.
+def contiguous_rows(addresses: Array, item: int) -> Array | None:
+    """Return the first address of each row if the elements of every row are contiguous, else None.
 
-    >>> run_starts(np.array([np.arange(0, 32, 4), np.arange(100, 132, 4)]), 4)
+    >>> contiguous_rows(np.array([np.arange(0, 32, 4), np.arange(100, 132, 4)]), 4)
     array([  0, 100])
     """
     width = addresses.shape[-1]
@@ -41,8 +43,8 @@ def run_starts(addresses: Array, item: int) -> Array | None:
     return rows[:, 0]
 
 
-def _masked(mask: Array) -> list[tuple[Array | slice, int, int]] | None:
-    """Rows with the same part unmasked, and that part, if it is always one piece and there are few kinds."""
+def _unmasked_parts(mask: Array) -> list[tuple[Array | slice, int, int]] | None:
+    """Group rows by unmasked part: (rows, first, end) each. None if a row has several parts, or for many groups."""
     rows = mask.reshape(-1, mask.shape[-1])
     count, width = rows.shape
     edges = np.flatnonzero(rows[:, 1:] != rows[:, :-1])
@@ -65,12 +67,12 @@ def _masked(mask: Array) -> list[tuple[Array | slice, int, int]] | None:
 
 
 def load(memory: Memory, addresses: Array, dtype: np.dtype[Any]) -> Array:
-    """What is at the addresses."""
+    """Load the elements at the addresses."""
     repeated = [axis for axis, stride in enumerate(addresses.strides) if stride == 0 and addresses.shape[axis] > 1]
     if repeated:
         key = tuple(slice(0, 1) if axis in repeated else slice(None) for axis in range(addresses.ndim))
         return np.broadcast_to(load(memory, addresses[key], dtype), addresses.shape)
-    starts = run_starts(addresses, dtype.itemsize)
+    starts = contiguous_rows(addresses, dtype.itemsize)
     if starts is None:
         return memory.load(addresses, dtype)
     shape = addresses.shape
@@ -81,10 +83,10 @@ def load(memory: Memory, addresses: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> None:
-    """Put what is at the addresses into an array, where a mask says so. All have the same shape."""
+    """Load the elements that a mask selects into `out`. All arrays have the same shape."""
     item, shape = out.dtype.itemsize, out.shape
-    starts = run_starts(addresses, item)
-    parts = None if starts is None else _masked(mask)
+    starts = contiguous_rows(addresses, item)
+    parts = None if starts is None else _unmasked_parts(mask)
     if starts is None or parts is None:
         try:
             out[mask] = memory.load(addresses[mask], out.dtype)
@@ -105,9 +107,9 @@ def load_masked(memory: Memory, addresses: Array, mask: Array, out: Array) -> No
 
 
 def store(memory: Memory, addresses: Array, values: Array) -> None:
-    """Write values of the same shape at the addresses, in order."""
+    """Store values of the same shape at the addresses, in order."""
     item, shape = values.dtype.itemsize, values.shape
-    starts = run_starts(addresses, item)
+    starts = contiguous_rows(addresses, item)
     if starts is None:
         memory.store(addresses, values)
         return
@@ -118,12 +120,12 @@ def store(memory: Memory, addresses: Array, values: Array) -> None:
 
 
 def store_masked(memory: Memory, addresses: Array, values: Array, mask: Array) -> None:
-    """Write values where a mask says so."""
+    """Store the values that a mask selects."""
     item, shape = values.dtype.itemsize, values.shape
-    starts = run_starts(addresses, item)
-    # Rows of the same part are written together, which changes their order: they must not overlap.
+    starts = contiguous_rows(addresses, item)
+    # Rows with the same part are written together, out of order, so they must not overlap.
     alone = starts is not None and bool((starts[1:] - starts[:-1] >= shape[-1] * item).all())
-    parts = _masked(mask) if alone else None
+    parts = _unmasked_parts(mask) if alone else None
     if starts is None or parts is None:
         try:
             memory.store(addresses[mask], values[mask])
@@ -140,7 +142,7 @@ def store_masked(memory: Memory, addresses: Array, values: Array, mask: Array) -
 
 
 def _in_row(fault: Fault, chosen: Array | slice, low: int, shape: tuple[int, ...]) -> Fault:
-    """A fault in some of the rows of a tile, as one in the tile."""
+    """Translate a fault in some rows of a tile to the tile."""
     row, column = fault.where
     row = (chosen.start or 0) + row if isinstance(chosen, slice) else int(chosen[row])
     where = np.unravel_index(row, shape[:-1])
@@ -148,6 +150,6 @@ def _in_row(fault: Fault, chosen: Array | slice, low: int, shape: tuple[int, ...
 
 
 def fault_unmasked(fault: Fault, mask: Array) -> Fault:
-    """A fault among the elements that a mask leaves, as one in the tile."""
+    """Translate a fault among the elements that a mask selects to the tile."""
     where = np.unravel_index(np.flatnonzero(mask)[fault.where[0]], mask.shape)
     return Fault(fault.reason, tuple(map(int, where)), fault.address)

@@ -1,9 +1,8 @@
-"""How the values of a kernel are held in NumPy.
+"""How NumPy arrays represent the values of a kernel.
 
 A tile is an array whose axis 0 runs over the tile blocks of a batch ("lanes") and whose other axes are the tile's. A
-value that is the same in all blocks has one lane and broadcasts. Types that NumPy does not have are held as their bits:
-bf16 in uint16, the 8-bit floats and f4 (one a byte) in uint8, i4 in uint8; tf32 is held in float32, as memory has it. A
-token is None.
+value that is the same in all blocks has one lane and broadcasts. Types that NumPy lacks are held as their bits: bf16 in
+uint16, the 8-bit floats, f4 and i4 (one element per byte) in uint8. A tf32 is a float32, as in memory. A token is None.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ Array = NDArray[Any]
 CARRIERS: dict[str, np.dtype[Any]] = {s.name: np.dtype(s.row.carrier) for s in SCALARS.values()}
 ADDRESS = np.dtype(np.int64)
 CACHED = 1 << 16
-"""Constants of more elements or bytes are made anew each time: they would take memory for ever."""
+"""Larger constants, in elements or bytes, are not cached: the cache would hold their memory forever."""
 _UNSIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
 def carrier(element: Type) -> np.dtype[Any]:
-    """The NumPy type that holds an element; an address for a pointer.
+    """Return the NumPy type that holds an element; pointers are held as addresses.
 
     >>> from tilery.types import F32, SCALARS
     >>> carrier(F32), carrier(SCALARS["bf16"])
@@ -48,24 +47,24 @@ def scalar_lane(type: Type, slot: bytes) -> Array:
 
 
 def unsigned(array: Array) -> Array:
-    """The same memory as unsigned integers of the same width."""
+    """View an array as unsigned integers of the same width."""
     return array.view(_UNSIGNED[array.dtype.itemsize])
 
 
 def element_of(type: Type) -> Scalar:
-    """The element type of a tile of numbers."""
+    """Return the element type of a tile of numbers."""
     assert isinstance(type, Tile) and isinstance(type.element, Scalar)
     return type.element
 
 
 def spread(*arrays: Array) -> tuple[Array, ...]:
-    """The arrays with the same number of lanes, for operations that do not broadcast by themselves."""
+    """Broadcast arrays to the same number of lanes, for functions that do not broadcast."""
     lanes = max(a.shape[0] for a in arrays)
     return tuple(a if a.shape[0] == lanes else np.broadcast_to(a, (lanes, *a.shape[1:])) for a in arrays)
 
 
 def pointee_bytes(element: Scalar) -> int:
-    """How many bytes an element takes in memory; f4 shares one with its neighbour, see `pointee_bits`.
+    """Return the bytes of an element in memory; two f4 share one, see `pointee_bits`.
 
     >>> [pointee_bytes(t) for t in (I1, TF32)]
     [1, 4]
@@ -74,7 +73,7 @@ def pointee_bytes(element: Scalar) -> int:
 
 
 def pointee_bits(element: Scalar) -> int:
-    """How far apart neighbouring elements are in memory. Two f4 are in a byte, the first one in the lower half.
+    """Return the distance between neighbours in memory, in bits. Two f4 share a byte, the first in its lower half.
 
     >>> [pointee_bits(t) for t in (I1, TF32, Scalar("f4E2M1FN"))]
     [8, 32, 4]
@@ -83,7 +82,7 @@ def pointee_bits(element: Scalar) -> int:
 
 
 def dense_array(value: Dense) -> Array:
-    """The elements of a constant, in the shape of its tile; read-only, and a splat takes the memory of one element.
+    """Return the elements of a constant as a read-only array; a splat takes the memory of one element.
 
     >>> from tilery.types import I32
     >>> dense_array(Dense(Tile((2, 2), I32), b"\\x07\\0\\0\\0"))

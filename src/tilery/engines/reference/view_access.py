@@ -1,7 +1,7 @@
-"""Which elements of a tensor in memory a tile of a view is made of.
+"""Which elements of a tensor in memory make up a tile of a view.
 
-A tile is a box of elements (see `boxes`), or one box for each position of a sparse dimension; what lies outside the
-tensor makes boxes smaller. Indices, sizes and strides are unsigned.
+A tile is a box of elements (see `boxes`), or one box for each position of a sparse dimension. Boxes are clipped to the
+tensor. Indices, sizes and strides are unsigned.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TensorRef(NamedTuple):
 
 
 def limited(numbers: Array) -> Array:
-    """Unsigned numbers as int64, with what is larger than any memory made smaller: sums of such do not overflow."""
+    """Convert unsigned numbers to int64, clamped to more than any memory holds, so that their sums do not overflow."""
     if numbers.dtype == np.bool_:
         return numbers.astype(np.int64)
     if numbers.dtype.itemsize < 8:
@@ -39,14 +39,14 @@ def limited(numbers: Array) -> Array:
 
 
 def layout(view: TileView) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """For each dimension of a tile: the dimension of the tensor, and how many elements an index moves there."""
+    """Return for each dimension of a tile the dimension of the tensor, and the elements that one index step moves."""
     match view:
         case StridedView():
             return view.dim_map, view.traversal_strides
         case PartitionView():
             return view.dim_map, view.tile_shape
         case GatherScatterView():
-            # As an H200 does: the indices are positions in the tensor, along the other dimensions, too.
+            # As on an H200, indices along the other dimensions are positions in the tensor too.
             dims = tuple(range(len(view.tile_shape)))
             return dims, (1,) * len(dims)
     raise AssertionError(view)
@@ -56,20 +56,20 @@ def layout(view: TileView) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 class ViewAccess(NamedTuple):
-    """The boxes of an access: one per tile block, or one per position of a sparse dimension in each tile block."""
+    """The boxes of an access: one per tile block, or one per position of the sparse dimension in each tile block."""
 
     view: TileView
     lanes: int
     starts: Array
-    """Addresses of first elements; for elements of four bits they count half bytes, as the strides do."""
+    """Addresses of first elements. For four-bit elements, these and the strides count half bytes."""
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     skips: tuple[Number, ...]
-    """How much of a box comes before the tensor; only positions of a gather/scatter view can be negative."""
+    """How many elements of a box precede the tensor; only positions of a gather/scatter view can be negative."""
     extents: tuple[Number, ...]
-    """How much of a box lies in the tensor."""
+    """How many elements of a box lie in the tensor."""
     present: Array | None
-    """Which positions of the sparse dimension lie in the tensor; None for all."""
+    """Which positions of the sparse dimension lie in the tensor; None for all of them."""
 
     @property
     def sparse(self) -> int | None:
@@ -80,7 +80,7 @@ class ViewAccess(NamedTuple):
         return (len(self.starts), *self.shape)
 
     def bytes_of(self, lanes: int) -> int:
-        """The bytes in memory of the elements that so many tile blocks access."""
+        """Return the bytes in memory that this many tile blocks access."""
         sizes: Number = 1
         for extent in self.extents:
             sizes = sizes * extent
@@ -90,21 +90,21 @@ class ViewAccess(NamedTuple):
         return count * (lanes // self.lanes) * pointee_bits(self.view.tensor_view.element) // 8
 
     def boxes(self, tile: Array) -> Array:
-        """A tile with its lanes, in the order of the boxes."""
+        """Reorder a tile with its lanes into boxes."""
         if self.sparse is None:
             return tile
         return np.moveaxis(tile, self.sparse + 1, 1).reshape(self.full_shape)
 
     def tile(self, boxes: Array) -> Array:
-        """The opposite of `boxes`."""
+        """Reorder boxes into a tile with its lanes."""
         if self.sparse is None:
             return boxes
         return np.moveaxis(boxes.reshape(self.lanes, -1, *self.shape), 1, self.sparse + 1)
 
     def groups(self, ordered: bool) -> Iterator[tuple[Array | slice, Array, tuple[slice, ...]]]:
-        """Boxes that have the same part in the tensor: which ones, where these parts start, and the parts.
+        """Yield groups of boxes that are clipped alike: which ones, where the clipped boxes start, and the clipping.
 
-        `ordered`: only neighbours, in order.
+        With `ordered`, only neighbours are grouped, and groups are in order.
         """
         for chosen, first in self._alike(ordered):
             inner = []
@@ -119,7 +119,7 @@ class ViewAccess(NamedTuple):
                 yield chosen, starts, tuple(inner)
 
     def _alike(self, ordered: bool) -> list[tuple[Array | slice, int]]:
-        """Boxes of which the same part is in the tensor, with the first of them."""
+        """Return groups of boxes that are clipped alike, with the first box of each."""
         varying = [n for n in (*self.skips, *self.extents) if not isinstance(n, int)]
         if self.present is not None:
             varying.append(self.present)
@@ -127,7 +127,7 @@ class ViewAccess(NamedTuple):
             return [(slice(None), 0)]
         code = np.zeros(len(self.starts), np.int64)
         for number in varying:
-            # Renumbered at every step, so that it cannot overflow.
+            # Renumber each time, so that it cannot overflow.
             code = np.unique(code * (int(number.max()) + 1) + number, return_inverse=True)[1].reshape(-1)
         if ordered:
             parts = np.split(np.arange(len(code)), np.flatnonzero(code[1:] != code[:-1]) + 1)
@@ -136,7 +136,7 @@ class ViewAccess(NamedTuple):
         return sorted(((as_slice(part), int(part[0])) for part in parts), key=lambda part: part[1])
 
     def fault(self, fault: Fault, chosen: Array | slice, inner: tuple[slice, ...]) -> Fault:
-        """A fault in such a part of some boxes, as one in the tile."""
+        """Translate a fault in clipped boxes to the tile."""
         box, *rest = fault.where
         box = (chosen.start or 0) + box if isinstance(chosen, slice) else int(chosen[box])
         rest = [part.start + i for part, i in zip(inner, rest)]
@@ -147,7 +147,7 @@ class ViewAccess(NamedTuple):
 
 
 def locate_tiles(view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised: tuple[bool, ...]) -> ViewAccess:
-    """Where the tiles with these indices are. The strides must be the same for all tile blocks."""
+    """Locate the tiles with these indices. The strides must be the same for all tile blocks."""
     element = view.tensor_view.element
     unit, scale = (1, 2) if element.bits == 4 else (pointee_bytes(element), 1)
     sparse = view.sparse_dim if isinstance(view, GatherScatterView) else None
@@ -184,7 +184,7 @@ def _spread(
     extents: list[Number],
     present: Array | None,
 ) -> ViewAccess:
-    """One start, part and presence for every box."""
+    """Broadcast starts, clipping and presence to every box."""
     arrays = [starts, *(n for n in (*skips, *extents, present) if isinstance(n, np.ndarray))]
     lanes = max(a.shape[0] for a in arrays)
     inner = starts.shape[1:]
@@ -202,7 +202,7 @@ def _at(number: Number, box: int) -> int:
 
 
 def _one(number: Number) -> int:
-    """A number that must be the same for all tile blocks."""
+    """Return a number that must be the same for all tile blocks."""
     if isinstance(number, int):
         return number
     assert number.shape[0] == 1
@@ -210,13 +210,14 @@ def _one(number: Number) -> int:
 
 
 def simple(number: Number) -> Number:
+    """Return an int if the number is the same for all tile blocks."""
     return int(number[0]) if not isinstance(number, int) and number.shape[0] == 1 else number
 
 
 def _range(
     index: Array, size: Number, step: int, tile: int, promised: bool, signed: bool
 ) -> tuple[Number, Number, Number]:
-    """Along one dimension: the first element of a tile, and how many elements come before the tensor and lie in it."""
+    """Return the first element of a tile along a dimension, and how many precede the tensor and lie in it."""
     number = simple(_bounded(index) if signed else limited(index))
     if promised:
         return number * step, 0, tile
@@ -235,17 +236,17 @@ def _range(
 
 
 def _bounded(numbers: Array) -> Array:
-    """Signed numbers as int64, so small that sums do not overflow."""
+    """Convert signed numbers to int64, clamped so that their sums do not overflow."""
     return np.clip(numbers.astype(np.int64), -LARGE, LARGE)
 
 
 def _shared(numbers: Array) -> Number:
-    """One number if all are the same."""
+    """Return an int if all numbers are the same."""
     return int(numbers[0]) if (numbers == numbers[0]).all() else numbers
 
 
 def _positions(index: Array, size: Number, promised: bool) -> tuple[Array, Array | None]:
-    """Along the sparse dimension: the positions, and which of them lie in the tensor."""
+    """Return the positions along the sparse dimension, and which of them lie in the tensor."""
     positions = limited(index)
     if promised:
         return positions, None
@@ -258,9 +259,9 @@ def _positions(index: Array, size: Number, promised: bool) -> tuple[Array, Array
 def split_by_strides(
     tensor: TensorRef, index: tuple[Array, ...], ordered: bool = False
 ) -> Iterator[tuple[Array | None, TensorRef, tuple[Array, ...]]]:
-    """The access split into ones whose tensors have the same strides for all tile blocks, with their lanes.
+    """Split an access by the strides of the tensors; yield the lanes (None for all), tensor and indices of each part.
 
-    None stands for all lanes. `ordered`: only neighbours, in order.
+    With `ordered`, only neighbours are grouped, and parts are in order.
     """
     varying = [s for s in tensor.strides if not isinstance(s, int) and s.shape[0] > 1]
     if not varying:
@@ -283,7 +284,7 @@ def _part(number: Any, lanes: Array) -> Any:
 
 
 def fault_among(lanes: Array | None, fault: Fault) -> Fault:
-    """A fault in some of the tile blocks, as one in all of them."""
+    """Translate a fault in some of the tile blocks to all of them."""
     if lanes is None:
         return fault
     return Fault(fault.reason, (int(lanes[fault.where[0]]), *fault.where[1:]), fault.address)

@@ -1,4 +1,4 @@
-"""Whether a launch should stop: what takes long in one operation asks now and then."""
+"""Deadlines: long-running operations poll here whether their launch should stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Late(Exception):
-    """The launch has run out of time."""
+    """The launch exceeded its time limit."""
 
 
 class _Watch(threading.local):
@@ -19,14 +19,14 @@ _watch = _Watch()
 
 
 def check() -> None:
-    """Raise if the launch that this thread works on should stop; nothing outside launches."""
+    """Raise if the launch that runs on this thread should stop; do nothing outside launches."""
     if _watch.ask is not None:
         _watch.ask()
 
 
 @contextmanager
 def watched(ask: Callable[[], None]) -> Iterator[None]:
-    """Let `check` call this function, which raises to stop; launches may be within each other."""
+    """Make `check` call this function, which raises to stop the launch; launches may nest."""
     before, _watch.ask = _watch.ask, ask
     try:
         yield

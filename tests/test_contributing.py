@@ -65,8 +65,8 @@ def test_a_field_and_a_version(tmp_path: Path) -> None:
     assert "13.5" in run(root, CHECKS + program)
 
 
-def test_an_element_type(tmp_path: Path) -> None:
-    root = follow("Add an element type", tmp_path)
+def test_a_scalar_type(tmp_path: Path) -> None:
+    root = follow("Add a scalar type", tmp_path)
     program = """
     import ml_dtypes
     body = '''

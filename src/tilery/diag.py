@@ -1,4 +1,4 @@
-"""Diagnostics: the one error a user's mistake raises, with its place, and how it is shown."""
+"""Diagnostics: the one exception for user errors, its position, and how it is rendered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ RED, BOLD, CYAN, RESET = "\x1b[31;1m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
 
 class Note(str):
-    """A note with a place in the text, at `start`; its `kind` is "error" where NVIDIA's tools report a second error."""
+    """A note with an offset `start` in the text; its `kind` is "error" if NVIDIA's tools report a second error."""
 
     start: int | None
     kind: str
@@ -20,10 +20,10 @@ class Note(str):
 
 
 class TileError(Exception):
-    """What is wrong with an input, and where.
+    """An error in an input, with its position.
 
-    `message` is NVIDIA's wording where their tools have one; `notes` are the messages that enclose it and our
-    explanation. The place is a byte `offset` in bytecode, or `start`..`end` in the text `source`.
+    `message` is NVIDIA's wording if their tools have one; `notes` are the enclosing messages and our explanation.
+    The position is a byte `offset` in bytecode, or `start`..`end` in the text `source`.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class TileError(Exception):
         self.end = max(end, start)
         self.notes = list(notes)
         self.excerpt: tuple[str, ...] = ()
-        """Lines to show where there is no text to take them from."""
+        """Lines to show if there is no source text to quote."""
         self.facts: dict[str, object] = {}
-        """What else `--json` shows."""
+        """Additional keys for `--json`."""
 
     def __str__(self) -> str:
         return self.render()
@@ -60,23 +60,23 @@ class TileError(Exception):
 
     @property
     def line(self) -> int | None:
-        """One-based line in `source`, or None for bytecode."""
+        """The one-based line in `source`, or None for bytecode."""
         return None if self.source is None else self.source.count("\n", 0, self.start) + 1
 
     @property
     def column(self) -> int | None:
-        """One-based column in `source`, or None for bytecode."""
+        """The one-based column in `source`, or None for bytecode."""
         return None if self.source is None else self.start - self.source.rfind("\n", 0, self.start)
 
     def as_dict(self) -> dict[str, object]:
-        """The error as plain data, for `--json`."""
+        """Return the error as plain data, for `--json`."""
         place: dict[str, object] = {"offset": self.offset, "field": self.field or None}
         if self.source is not None:
             place = {"line": self.line, "column": self.column}
         return {"message": self.message, "file": self.file or None, **place, "notes": list(self.notes), **self.facts}
 
     def render(self, color: bool = False) -> str:
-        """Several lines for people: place, message, the source line with a caret, notes."""
+        """Return lines for people: position, message, the source line with a caret, and the notes."""
 
         def paint(code: str, text: str) -> str:
             return f"{code}{text}{RESET}" if color else text
@@ -104,7 +104,7 @@ class TileError(Exception):
         begin = self.source.rfind("\n", 0, self.start) + 1
         stop = self.source.find("\n", self.start)
         stop = len(self.source) if stop < 0 else stop
-        # A line of megabytes is cut around the caret; tabs keep their width.
+        # Cut a line of megabytes around the caret. Each tab counts as one column.
         left, right = max(begin, self.start - 120), min(stop, self.start + 160)
         text = self.source[left:right].replace("\t", " ")
         width = max(1, min(self.end, right) - self.start)
@@ -118,7 +118,7 @@ def _rebuild(state: dict[str, object]) -> TileError:
 
 
 class LineIndex:
-    """Line and column of many offsets of one text in logarithmic time each."""
+    """Finds the line and column of offsets in a text, each in logarithmic time."""
 
     def __init__(self, text: str) -> None:
         self.starts = [0]
@@ -129,6 +129,6 @@ class LineIndex:
             at = find("\n", at + 1)
 
     def place(self, offset: int) -> tuple[int, int]:
-        """One-based line and column."""
+        """Return the one-based line and column of an offset."""
         row = bisect_right(self.starts, offset)
         return row, offset - self.starts[row - 1] + 1

@@ -8,7 +8,7 @@ from .version import V13_1, V13_4, Version
 
 
 class TileEnum(Enum):
-    """A closed set of keywords. A member is `NAME = number`, or `NAME = number, keyword, since`."""
+    """Base of the enums. A member is `NAME = number`, or `NAME = number, keyword, since`."""
 
     num: int
     text: str
@@ -23,12 +23,12 @@ class TileEnum(Enum):
     def __init__(self, *_: object) -> None:
         self.text = self.text or self.name.lower()
 
-    # Members are single objects; hashing them as such takes a quarter of the time that Enum's own way takes.
+    # Members are singletons. Hashing by identity takes a quarter of the time that Enum's own hash takes.
     __hash__ = object.__hash__
 
 
 class RoundingMode(TileEnum):
-    """How an inexact result becomes representable."""
+    """How an inexact result is rounded."""
 
     NEAREST_EVEN = 0
     ZERO = 1
@@ -41,7 +41,7 @@ class RoundingMode(TileEnum):
 
 
 class IntegerOverflow(TileEnum):
-    """What the program promises about wrap-around; a broken promise is undefined behaviour."""
+    """What the program promises about wrap-around. Breaking the promise is undefined behaviour."""
 
     NONE = 0
     NSW = 1, "no_signed_wrap"
@@ -50,14 +50,14 @@ class IntegerOverflow(TileEnum):
 
 
 class Signedness(TileEnum):
-    """How the bits of an integer are read."""
+    """How the bits of an integer are interpreted."""
 
     UNSIGNED = 0
     SIGNED = 1
 
 
 class ComparisonPredicate(TileEnum):
-    """Which comparison."""
+    """The kind of a comparison."""
 
     EQUAL = 0
     NOT_EQUAL = 1
@@ -68,14 +68,14 @@ class ComparisonPredicate(TileEnum):
 
 
 class ComparisonOrdering(TileEnum):
-    """What a comparison with NaN gives: false when ordered, true when unordered."""
+    """The result of a comparison with NaN: false if ordered, true if unordered."""
 
     UNORDERED = 0
     ORDERED = 1
 
 
 class AtomicRMWMode(TileEnum):
-    """What an atomic read-modify-write writes."""
+    """The operation of an atomic read-modify-write."""
 
     AND = 0
     OR = 1
@@ -100,7 +100,7 @@ class MemoryOrderingSemantics(TileEnum):
 
 
 class MemoryScope(TileEnum):
-    """Among whom an access is ordered."""
+    """The set of threads among which an access is ordered."""
 
     TL_BLK = 0
     DEVICE = 1
@@ -108,14 +108,14 @@ class MemoryScope(TileEnum):
 
 
 class SymbolVisibility(TileEnum):
-    """Whether a symbol can be seen outside the module."""
+    """Whether a symbol is visible outside the module."""
 
     PUBLIC = 0
     PRIVATE = 1
 
 
 class PaddingValue(TileEnum):
-    """What a load through a view gives for an element outside the tensor."""
+    """The value that a load through a view returns for an element outside the tensor."""
 
     ZERO = 0
     NEG_ZERO = 1
@@ -125,6 +125,6 @@ class PaddingValue(TileEnum):
 
 
 class PtrAttr(TileEnum):
-    """The kind of a pointer (13.4). NVIDIA's tools know only this one; absent is not the same as `none`."""
+    """The kind of a pointer. NVIDIA's tools know only this one; absent differs from `none`."""
 
     NONE = 0, "none", V13_4

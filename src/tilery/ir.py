@@ -1,4 +1,4 @@
-"""The IR in memory: plain slotted objects, a list of operations per block, no use lists."""
+"""The IR in memory: plain slotted objects, a list of operations per block, and no use lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Value:
-    """Something an operation or a block defines. `owner` is that Op or Block, None until it is attached."""
+    """A value that an operation or a block defines. `owner` is that Op or Block, or None until it is attached."""
 
     __slots__ = ("owner", "type")
     type: Type
@@ -35,29 +35,29 @@ class Op:
 
     __slots__ = ("extra", "loc")
     opdef: ClassVar[OpDef]
-    # An operation's own rules, methods where it has some: of itself, of what is around it and inside, of locations
-    # inside, of symbols.
+    # The rules of an operation, as optional methods: about itself, its ancestors, its regions, the locations inside
+    # it, and the symbols it refers to.
     check: ClassVar[Any] = None
     check_nested: ClassVar[Any] = None
     check_regions: ClassVar[Any] = None
     check_locations: ClassVar[Any] = None
     check_symbols: ClassVar[Any] = None
     nested: ClassVar[bool] = True
-    """Whether there can be regions, asked of every operation on every walk."""
+    """Whether the operation can have regions; every walk asks this."""
     loc: Loc | None
     extra: dict[str, Attr] | None
-    """Discardable attributes, None when there are none (nearly always)."""
+    """Discardable attributes, or None if there are none, as is usual."""
 
     @property
     def name(self) -> str:
         """The mnemonic, without the dialect's name."""
         return self.opdef.mnemonic
 
-    # These three are made for each class by `gathered`.
+    # `gathered` makes these three for each class.
 
     @property
     def operands(self) -> list[Value]:
-        """All operands in order; absent optional ones are left out."""
+        """All operands in order, without absent optional ones."""
         raise NotImplementedError
 
     @property
@@ -67,7 +67,7 @@ class Op:
 
     @property
     def blocks(self) -> list[Block]:
-        """The blocks of all regions in order; an absent region has none."""
+        """The blocks of all regions in order, without absent regions."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Op:
 
 
 def gathered(fields: Sequence[Field]) -> property:
-    """Lists what fields of an operation hold, tuples item by item, without what is absent."""
+    """Make a property that lists the values of fields, flattening tuples and skipping absent ones."""
     if not fields:
         return property(lambda o: [])
     get = attrgetter(*(f.attr for f in fields))
@@ -99,7 +99,7 @@ def gathered(fields: Sequence[Field]) -> property:
 
 
 class Refused(TileError):
-    """Something cannot be done because of an operation; `related` are others that are part of the reason."""
+    """An operation makes something impossible; `related` lists other operations that contribute to it."""
 
     def __init__(self, o: Op, message: str, *related: tuple[Op, str]) -> None:
         super().__init__(message, notes=tuple(text for _, text in related))
@@ -107,7 +107,7 @@ class Refused(TileError):
 
 
 class UnknownOp(Op):
-    """An operation of another dialect, kept where the parser is told to allow unregistered operations."""
+    """An operation of another dialect, kept if the parser allows unregistered operations."""
 
     __slots__ = ("_name", "args", "outs", "regions")
 
@@ -138,12 +138,12 @@ class UnknownOp(Op):
 
 
 def full_name(o: Op) -> str:
-    """The name with its dialect, as NVIDIA's messages have it."""
+    """Return the name with its dialect, as NVIDIA's messages show it."""
     return o.name if isinstance(o, UnknownOp) else f"cuda_tile.{o.name}"
 
 
 class Block:
-    """A list of operations and the arguments they can use."""
+    """A list of operations, with the arguments they can use."""
 
     __slots__ = ("args", "ops")
     args: list[Value]
@@ -160,7 +160,7 @@ class Block:
 
 
 def walk(root: Op | Block) -> Iterator[Op]:
-    """Every operation inside, and `root` itself if it is one, in textual order. Any nesting depth is fine."""
+    """Yield every operation inside `root`, and `root` itself if it is an Op, in textual order, at any nesting depth."""
     stack: list[Iterator[Op]] = [iter([root] if isinstance(root, Op) else root.ops)]
     while stack:
         for o in stack[-1]:
@@ -173,13 +173,13 @@ def walk(root: Op | Block) -> Iterator[Op]:
 
 
 def clone(root: Any, copies: dict[Value, Value] | None = None) -> Any:
-    """A deep copy of an operation: new ops, blocks and values; types, attributes and outer values are shared.
+    """Return a deep copy of an operation: new ops, blocks and values; types, attributes and outer values are shared.
 
-    `copies` says what the copy uses in place of which value, and learns the values that the copy defines.
+    `copies` maps values to their replacements in the copy. The values that the copy defines are added to it.
     """
     copies = {} if copies is None else copies
     result = _copy_op(root, copies)
-    # Operands are mapped once everything inside exists, so that order of definition does not matter.
+    # Map operands after everything inside exists, so that the order of definition does not matter.
     for o in walk(result):
         _map_operands(o, copies)
     return result
@@ -239,7 +239,7 @@ def _map_operands(o: Op, copies: dict[Value, Value]) -> None:
 
 
 def difference(a: Op, b: Op) -> str | None:
-    """The first way in which two operations differ in structure, or None. Names and layout do not count."""
+    """Describe the first structural difference between two operations, or return None. Names and layout are ignored."""
     same: dict[Value, Value] = {}
     todo: list[tuple[Op, Op, str]] = [(a, b, a.name)]
     while todo:
@@ -289,5 +289,5 @@ def _pair(old: list[Value], new: list[Value], same: dict[Value, Value]) -> str |
 
 
 def equal(a: Op, b: Op) -> bool:
-    """Whether two operations are the same up to the identity of their values."""
+    """Return whether two operations are the same up to the identity of their values."""
     return difference(a, b) is None

@@ -1,4 +1,4 @@
-"""Bytecode versions. Adding one starts here: append it to SUPPORTED and use it as `since=` where something is new."""
+"""Bytecode versions. To add one, append it to SUPPORTED and use it as `since=` in what is new."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from .diag import TileError
 
 
 class Version(tuple[int, int]):
-    """A bytecode version, ordered and printed as people write it.
+    """A bytecode version, ordered and printed in the usual notation.
 
     >>> Version(13, 3) > Version(13, 1), str(Version(13, 3))
     (True, '13.3')
     """
 
-    # A NamedTuple would take a millisecond of every start.
+    # A NamedTuple would add a millisecond to every start.
     __slots__ = ()
 
     def __new__(cls, major: int, minor: int) -> Version:
@@ -37,7 +37,7 @@ class Version(tuple[int, int]):
 
     @staticmethod
     def parse(text: str | Version) -> Version:
-        """Read `"13.2"`; only supported versions pass.
+        """Parse `"13.2"`; raise TileError for an unsupported version.
 
         >>> Version.parse("13.2")
         Version(major=13, minor=2)
@@ -56,5 +56,5 @@ V13_4 = Version(13, 4)
 SUPPORTED = (V13_1, V13_2, V13_3, V13_4)
 LATEST = SUPPORTED[-1]
 
-# What the dialect's test-only parts are newer than: no file has it, so bytecode always refuses them.
+# The version of the dialect's test-only parts. No file has it, so bytecode always refuses them.
 TESTING = Version(250, 0)

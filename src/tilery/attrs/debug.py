@@ -12,13 +12,13 @@ from .values import Attr
 
 
 class _Ref(ref["DebugAttr"]):
-    """A weak reference that knows its key."""
+    """A weak reference with its key."""
 
     __slots__ = ("key",)
     key: tuple[object, ...]
 
 
-# A WeakValueDictionary by hand: a file of debug information makes a node for every few operations.
+# A hand-written WeakValueDictionary: debug information has a node for every few operations.
 NODES: dict[tuple[object, ...], _Ref] = {}
 _LOCK = RLock()
 
@@ -30,7 +30,7 @@ def _forget(gone: _Ref) -> None:
 
 
 class _Interned(type):
-    """Makes equal nodes the same object: a chain of call sites shares so much that comparing trees would not end."""
+    """Interns nodes: chains of call sites share so much that comparing them as trees would take forever."""
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         key: tuple[object, ...] = (cls, *args)
@@ -43,7 +43,7 @@ class _Interned(type):
 
 
 def _keep(key: tuple[object, ...], made: DebugAttr) -> DebugAttr:
-    """The node of a key: this one, unless another thread was quicker."""
+    """Return the node of a key: this one, unless another thread was faster."""
     with _LOCK:
         if (known := NODES.get(key)) is not None and (node := known()) is not None:
             return node
@@ -83,7 +83,7 @@ class DIFile(DebugAttr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DICompileUnit(DebugAttr):
-    """What was compiled together."""
+    """A compilation unit."""
 
     file: DIFile
 
@@ -118,7 +118,7 @@ class Loc(DebugAttr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FileLineCol(Loc):
-    """A place in a file. Bytecode cannot hold it without a scope and writes it as unknown, as NVIDIA's writer does."""
+    """A position in a file. Without a scope, bytecode records it as unknown, as NVIDIA's writer does."""
 
     filename: str
     line: int
@@ -138,9 +138,9 @@ def _located(source: FileLineCol, scope: object) -> DILoc:
 
 
 class DILoc(Loc, metaclass=_Flat):
-    """A place in a source file within a scope."""
+    """A position in a source file, within a scope."""
 
-    # Flat, as in bytecode, and made with a call less: there is one for every few operations.
+    # Flat, as in bytecode, and made with one call less: there is one for every few operations.
     __slots__ = ("column", "filename", "line", "scope")
     __match_args__ = ("source", "scope")
     _specs = dict.fromkeys(__match_args__)
@@ -162,7 +162,7 @@ class DILoc(Loc, metaclass=_Flat):
 
 
 def place_in_scope(scope: object, filename: str, line: int, column: int) -> DILoc:
-    """The same as `DILoc(FileLineCol(filename, line, column), scope)`, faster."""
+    """Return `DILoc(FileLineCol(filename, line, column), scope)`, faster."""
     key = (DILoc, scope, filename, line, column)
     if (known := NODES.get(key)) is not None and (node := known()) is not None:
         return node  # type: ignore[return-value]  # keyed by this class
@@ -177,7 +177,7 @@ def place_in_scope(scope: object, filename: str, line: int, column: int) -> DILo
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CallSite(Loc):
-    """A place reached by inlining: where the callee's code is and where it was called."""
+    """A position reached by inlining: where the callee's code is, and where it was called."""
 
     callee: Loc | None
     caller: Loc | None
@@ -185,7 +185,7 @@ class CallSite(Loc):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NameLoc(Loc):
-    """A named place. Text only."""
+    """A named location. Text only."""
 
     name: str
     child: Loc | None = None
@@ -193,7 +193,7 @@ class NameLoc(Loc):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FusedLoc(Loc):
-    """Several places at once. Text only."""
+    """Several locations in one. Text only."""
 
     locations: tuple[Loc | None, ...]
     metadata: Attr | None = None
@@ -203,7 +203,7 @@ LocalScope = DISubprogram | DILexicalBlock
 
 
 def enclosing(scope: LocalScope) -> Iterator[LocalScope]:
-    """A scope and those around it, innermost first."""
+    """Yield a scope and its enclosing scopes, innermost first."""
     while isinstance(scope, DILexicalBlock):
         yield scope
         scope = scope.scope

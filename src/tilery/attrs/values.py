@@ -19,12 +19,12 @@ class Attr:
 
 @dataclass(frozen=True, slots=True)
 class UnitAttr(Attr):
-    """Present, and nothing more."""
+    """An attribute without a value: only its presence matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntAttr(Attr):
-    """An integer by its bits (unsigned). `as_bool` remembers which of two encodings an i1 came in.
+    """An integer, stored as its bits (unsigned). `as_bool` records which of two encodings an i1 was read from.
 
     >>> from tilery.types import I32
     >>> IntAttr(I32, 0xffffffff).value
@@ -41,7 +41,7 @@ class IntAttr(Attr):
 
     @staticmethod
     def of(type: Scalar, value: int) -> IntAttr:
-        """From a signed or unsigned value that fits."""
+        """Make an attribute from a signed or unsigned value that fits."""
         if not -(1 << type.bits) // 2 <= value < 1 << type.bits:
             raise TileError(f"value {value} does not fit in {type.bits} bits")
         return IntAttr(type, value & ((1 << type.bits) - 1))
@@ -55,10 +55,10 @@ class IntAttr(Attr):
 
 @dataclass(frozen=True, slots=True)
 class FloatAttr(Attr):
-    """A float by its bits.
+    """A float, stored as its bits.
 
     `lost_sign` marks an encoding that cuTile and cuTile.jl use for an f64 with its sign bit set: a zig-zag number of
-    65 bits, of which every reader drops the top one. The value is what readers see; writing gives the bytes back.
+    65 bits, of which every reader drops the top one. The value is what readers see; writing restores the bytes.
     """
 
     type: Scalar
@@ -100,7 +100,7 @@ class ArrayAttr(Attr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DictAttr(Attr):
-    """Named attributes. The order is kept for writing; text sorts them and equality ignores it."""
+    """Named attributes. Bytecode keeps their order, text sorts them, and equality ignores it."""
 
     items: tuple[tuple[str, Attr], ...] = ()
 
@@ -119,7 +119,7 @@ class DictAttr(Attr):
 
 @dataclass(frozen=True, slots=True)
 class DenseArray(Attr):
-    """A flat array of bools or integers, `array<i32: 1, 2>`; only discardable attributes use it as a value."""
+    """A flat array of booleans or integers, `array<i32: 1, 2>`. As a value, only discardable attributes use it."""
 
     type: Scalar
     values: tuple[int, ...]
@@ -127,7 +127,7 @@ class DenseArray(Attr):
 
 @dataclass(frozen=True, slots=True)
 class DenseStrings(Attr):
-    """A tile of strings. Only the 13.1 reader knows it, and no operation takes one."""
+    """A tile of strings. Only the 13.1 reader accepts it, and no operation uses it."""
 
     type: Type
     values: tuple[str, ...]
@@ -135,7 +135,7 @@ class DenseStrings(Attr):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueAttr(Attr):
-    """An attribute that tilery keeps as text because another dialect defines it."""
+    """An attribute of another dialect, kept as text."""
 
     text: str
 
@@ -145,10 +145,10 @@ class OpaqueAttr(Attr):
 
 @dataclass(frozen=True)
 class Dense(Attr):
-    """The value of a constant tile, as the exact bytes of its elements, little-endian.
+    """The value of a constant tile: the exact bytes of its elements, little-endian.
 
-    One element stands for all (a splat). Tiles of i1 are packed eight to a byte, lowest bit first; narrower elements
-    than a byte take one byte each.
+    If all elements are equal, one may represent them all (a splat). Elements of i1 are packed eight to a byte, lowest
+    bit first; other elements narrower than a byte take one byte each.
 
     >>> from tilery.types import I32
     >>> Dense(Tile((4,), I32), b"\\x07\\0\\0\\0").elements()
@@ -164,7 +164,7 @@ class Dense(Attr):
 
     @staticmethod
     def of(type: Tile, elements: list[int]) -> Dense:
-        """From the elements' bit patterns; one element is a splat. Splats are stored once, as NVIDIA's tools do."""
+        """Make a constant from bit patterns. Equal elements are stored as a splat, as NVIDIA's tools do."""
         if len(set(elements)) == 1:
             elements = elements[:1]
         element = type.element
@@ -185,7 +185,7 @@ class Dense(Attr):
         return self.type.element
 
     def stored(self) -> list[int]:
-        """The bit patterns as stored: one for a splat, else all of them."""
+        """Return the stored bit patterns: one for a splat, otherwise all of them."""
         element = self.element
         if element is I1:
             if len(self.data) == 1 and self.type.size > 8:
@@ -196,19 +196,19 @@ class Dense(Attr):
         return [int.from_bytes(data[i : i + width], "little") & mask for i in range(0, len(data), width)]
 
     def elements(self) -> list[int]:
-        """The bit pattern of every element, in row-major order."""
+        """Return the bit pattern of every element, in row-major order."""
         stored = self.stored()
         return stored * self.type.size if len(stored) == 1 else stored
 
     @cached_property
     def splat(self) -> int | None:
-        """The one bit pattern that all elements have, or None."""
+        """The bit pattern that all elements share, or None."""
         stored = self.stored()
         return stored[0] if stored.count(stored[0]) == len(stored) else None
 
 
 def dense_problem(type: Tile, data: bytes) -> str | None:
-    """NVIDIA's reason why these bytes are no value of that type, or None."""
+    """Return NVIDIA's message if these bytes are not a value of the type, or None."""
     element = type.element
     if not isinstance(element, Scalar):
         return f"expect Cuda Tile integer or float type but got: '!cuda_tile.{type.text}'"
@@ -226,7 +226,7 @@ def dense_problem(type: Tile, data: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class DivBy(Attr):
-    """Elements are divisible by `divisor`; with `every`/`along`, only the first of each group is."""
+    """Elements are divisible by `divisor`; with `every` and `along`, only the first of each group is."""
 
     divisor: int
     every: int | None = None
@@ -242,7 +242,7 @@ class SameElements(Attr):
 
 @dataclass(frozen=True, slots=True)
 class Bounded(Attr):
-    """Elements lie between `lb` and `ub`, both included and both optional."""
+    """Elements are between `lb` and `ub`, inclusive; both are optional."""
 
     lb: int | None = None
     ub: int | None = None
@@ -253,6 +253,6 @@ Predicate = DivBy | SameElements | Bounded
 
 @dataclass(frozen=True, slots=True)
 class OptimizationHints(Attr):
-    """Hints for the compiler: for each architecture a dictionary."""
+    """Hints for the compiler: a dictionary per architecture."""
 
     value: DictAttr = DictAttr()

@@ -1,4 +1,4 @@
-"""Functions made from the table of operations: straight-line source, compiled when first needed, seen in tracebacks."""
+"""Generated functions: straight-line source made from declarations, compiled on first use, visible in tracebacks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 class GiveUp(Exception):
-    """A fast path met something that only its slow twin handles; the twin takes over."""
+    """A fast path met something that only its slow twin handles. The twin takes over."""
 
 
 class _Source:
-    """Hands the source to `linecache` when a traceback or a debugger asks for it."""
+    """A loader that hands the source to `linecache` for tracebacks and debuggers."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -20,8 +20,8 @@ class _Source:
 
 
 def build(name: str, source: str, names: dict[str, Any]) -> Any:
-    """The function `bind` that `source` defines; `names` are what it may use. `name` stands in tracebacks."""
-    # linecache does not ask a loader for names in angle brackets.
+    """Compile `source` with `names` in scope and return its function `bind`. Tracebacks show `name`."""
+    # linecache does not call loaders for names in angle brackets.
     file = f"tilery generated {name}"
     env = {**names, "__name__": file, "__loader__": _Source(source)}
     exec(compile(source, file, "exec"), env)

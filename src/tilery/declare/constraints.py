@@ -24,16 +24,16 @@ from .fastclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """Which types a value may have, and how NVIDIA's messages say so."""
+    """The types that a value may have, and NVIDIA's words for them."""
 
     text: str
     ok: Callable[[Type], bool]
     only: Type | None = None
-    """The single type that satisfies it, if there is one."""
+    """The only type that satisfies the constraint, if there is just one."""
 
 
 def tile_of(*elements: str, rank: int | None = None, what: str = "tile") -> Constraint:
-    """Tiles of these elements (`ptr` for any pointer), of any rank or of one."""
+    """Accept tiles of these elements (`ptr` is any pointer), of any rank or of a given one."""
     scalars = {SCALARS[name] for name in elements if name != "ptr"}
     pointers = "ptr" in elements
 

@@ -1,4 +1,4 @@
-"""Constructors of operation classes, made from their declarations."""
+"""Constructors of operation classes, generated from their declarations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def constructor(opdef: OpDef) -> Callable[..., None]:
-    """The keyword-only `__init__`: stores the fields, makes results whose type can be inferred, sets owners."""
+    """Generate the keyword-only `__init__`: it stores fields, infers the types of results, and sets owners."""
     params, lines = [], []
     env: dict[str, Any] = {"INFER": INFER, "make": _make_result, "adopt": _adopt, "fields": {}}
     for f in opdef.fields:

@@ -1,7 +1,7 @@
-"""The part of `dataclasses` that tilery uses, made to start fast: declaring a class takes a tenth of the time.
+"""The part of `dataclasses` that tilery uses; declaring a class takes a tenth of the time.
 
-A command on a small file spends most of its time on declarations. So methods are shared, and a constructor is compiled
-when it is first called.
+A command on a small file spends most of its time on declarations, so methods are shared, and a constructor is compiled
+on its first call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Made = TypeVar("Made")
 
 
 class Spec:
-    """What is known of a field."""
+    """The options of a field."""
 
     __slots__ = ("compare", "default", "factory")
 
@@ -24,7 +24,7 @@ class Spec:
 
 
 def field(*, default: Any = MISSING, default_factory: Callable[[], Any] | None = None, compare: bool = True) -> Any:
-    """A field with a default that is made for each object, or that equality ignores."""
+    """Declare a field whose default is made for each object, or that equality ignores."""
     return Spec(default, default_factory, compare)
 
 
@@ -32,7 +32,7 @@ def field(*, default: Any = MISSING, default_factory: Callable[[], Any] | None =
 def dataclass(
     *, frozen: bool = False, slots: bool = False, eq: bool = True, repr: bool = True
 ) -> Callable[[type[Made]], type[Made]]:
-    """A class whose annotations are its fields; the options mean what they mean in `dataclasses`."""
+    """Make the annotations of a class its fields; the options are those of `dataclasses`."""
 
     def decorate(cls: Any) -> Any:
         own = tuple(cls.__annotations__)
@@ -62,12 +62,12 @@ def dataclass(
 
 
 def fields(cls: Any) -> tuple[str, ...]:
-    """The names of a class's fields."""
+    """Return the names of the fields of a class."""
     return tuple(cls._specs)
 
 
 def replace(o: Made, **changes: Any) -> Made:
-    """A copy with some fields changed."""
+    """Return a copy with some fields changed."""
     return o.__class__(**{name: getattr(o, name) for name in fields(o)} | changes)
 
 
@@ -76,11 +76,11 @@ def _content(names: list[str]) -> Any:
     return staticmethod(get)
 
 
-# ---------------------------------------------------------------- the methods of all such classes
+# ---------------------------------------------------------------- shared methods
 
 
 def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Stands in for a constructor until it is needed."""
+    """Compile the constructor on the first call, replace this method by it, and call it."""
     cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__init__") is _first_init)
     made = cls.__init__ = _constructor(cls)
     made(self, *args, **kwargs)

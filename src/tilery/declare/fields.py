@@ -14,7 +14,7 @@ from .fastclass import dataclass
 
 
 class AttrKind(Enum):
-    """How an attribute is written in bytecode and text; the value says what it is."""
+    """How an attribute is encoded in bytecode and text; the value is a description."""
 
     ENUM = "a keyword"
     FLAG = "present or absent"
@@ -44,7 +44,7 @@ class Field:
     """One operand, attribute, result or region of an operation."""
 
     role: str
-    """operand, attr, out, region, or state (kept with the op but no part of it)"""
+    """operand, attr, out, region, or state (kept with the op but not part of it)"""
     arity: str = "one"
     """one, opt (may be absent) or var (a tuple)"""
     kind: Any = None
@@ -54,7 +54,7 @@ class Field:
     since: Version = V13_1
     enum: type[TileEnum] | None = None
     only: tuple[TileEnum, ...] = ()
-    """the members that the op accepts, where it does not take all"""
+    """the members that the op accepts, if not all"""
     minimum: int | None = None
     hints: tuple[str, ...] = ()
     """the optimization hints that the op knows"""

@@ -1,4 +1,4 @@
-"""The declaration of an operation: one decorated class is the only place where it is described."""
+"""The declaration of an operation: one decorated class, from which everything else is derived."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .relations import Rule, Trait
 
 @dataclass(slots=True, eq=False)
 class OpDef:
-    """All that is known of an operation."""
+    """Everything known about an operation."""
 
     cls: type[Op]
     mnemonic: str
@@ -56,7 +56,7 @@ class OpDef:
         return self.cls.__name__ + "Op"
 
     def name_in(self, version: Version) -> str:
-        """The mnemonic that NVIDIA's tools of a version have for it."""
+        """Return the mnemonic that NVIDIA's tools of a version use."""
         return self.formerly if version < self.renamed else self.mnemonic
 
     @property
@@ -71,20 +71,20 @@ class OpDef:
 
 
 def has_trait(o: Op, trait: Trait) -> bool:
-    """Whether an operation has a trait; an operation of another dialect has none."""
+    """Return whether an operation has a trait; an operation of another dialect has none."""
     return not isinstance(o, UnknownOp) and trait in o.opdef.traits
 
 
 BY_OPCODE: dict[int, OpDef] = {}
 BY_NAME: dict[str, OpDef] = {}
-"""Every operation by mnemonic, and by its former one."""
+"""Every operation by its mnemonic, and by its former one."""
 
 OpT = TypeVar("OpT", bound=Op)
 
 
 @dataclass_transform(
     kw_only_default=True,
-    # The others always have a default: to a type checker they are plain values, which makes them optional.
+    # The other fields always have a default: to a type checker they are plain values, hence optional.
     field_specifiers=(operand, attr, region),
 )
 def op(
@@ -140,7 +140,7 @@ def op(
 
 
 def _fields(cls: type[Op]) -> list[Field]:
-    """The fields that a class declares, with their names."""
+    """Return the fields that a class declares, and give them their names."""
     fields: list[Field] = []
     for name in cls.__annotations__:
         f = cls.__dict__[name]
@@ -150,7 +150,7 @@ def _fields(cls: type[Op]) -> list[Field]:
 
 
 def _with_slots(cls: type[OpT], fields: list[Field]) -> type[OpT]:
-    """A copy of a class with a slot per field."""
+    """Return a copy of a class with a slot per field."""
     skip = {*cls.__annotations__, "__dict__", "__weakref__", "__annotations__"}
     body = {k: v for k, v in cls.__dict__.items() if k not in skip}
     body["__slots__"] = body["__match_args__"] = tuple(f.attr for f in fields)
@@ -158,7 +158,7 @@ def _with_slots(cls: type[OpT], fields: list[Field]) -> type[OpT]:
 
 
 def _equip(opdef: OpDef) -> None:
-    """Give a class what follows from its declaration."""
+    """Set the attributes of a class that follow from its declaration."""
     cls: Any = opdef.cls
     cls.opdef, cls.nested = opdef, bool(opdef.regions)
     # To type checkers these are the base class's properties.
@@ -179,7 +179,7 @@ def _register(opdef: OpDef) -> None:
 
 
 def _validate(opdef: OpDef) -> None:
-    """Refuse a declaration that contradicts itself."""
+    """Raise TypeError if a declaration contradicts itself."""
     names = {f.name for f in opdef.fields}
     where = f"{opdef.mnemonic}: "
     for f in opdef.fields:
@@ -199,7 +199,7 @@ def _validate(opdef: OpDef) -> None:
 
 
 def _first_init(self: Any, **fields: Any) -> None:
-    """Stands in for a constructor until it is needed: compiling all of them would slow down every start."""
+    """Generate the constructor on the first call and use it: generating all of them would slow down every start."""
     from .constructors import constructor
 
     made = self.__class__.__init__ = constructor(self.opdef)

@@ -1,4 +1,4 @@
-"""Relations between the types of an operation's values, and what operations are beyond their fields."""
+"""Relations between the types of an operation's values, and the traits of operations."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .fastclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """These values agree in `what`: their type, shape, rank or element type; or `test` says whether they do."""
+    """A relation between values: they agree in `what` (type, shape, rank or element type), or `test` holds."""
 
     what: str
     names: tuple[str, ...]
     problem: str
-    """what NVIDIA's verifier says when they do not"""
+    """NVIDIA's message if the relation does not hold"""
     test: Callable[[Any], bool] | None = None
 
     @property
@@ -48,49 +48,49 @@ def same_element(*names: str) -> Rule:
 
 
 def uniform(what: str, *names: str, of: str = "operands and results") -> Rule:
-    """Like the others, in the words of MLIR's own traits, which are checked last."""
+    """Require agreement in the words of MLIR's own traits, which are checked last."""
     return Rule(what, names, f"requires the same {what} for all {of}")
 
 
 def holds(text: str, test: Callable[[Any], bool], *names: str) -> Rule:
-    """Any other relation, of which NVIDIA says `text`."""
+    """Require any other relation; `text` is NVIDIA's description of it."""
     return Rule("relation", names, f"failed to verify that {text}", test)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What an operation's own check found: the message without `'cuda_tile.x' op`, unless `bare`."""
+    """A violation that an operation's own check found. Unless `bare`, `'cuda_tile.x' op` precedes the message."""
 
     message: str | tuple[str | Attr, ...]
-    """The text, or its parts; the verifier prints the attributes among them"""
+    """the text, or its parts; the verifier prints the attributes among them"""
     field: str = ""
     bare: bool = False
     op: Op | None = None
-    """the operation to blame, where it is not the one that was checked"""
+    """the operation at fault, if it is not the one that was checked"""
     notes: tuple[str, ...] = ()
     related: tuple[tuple[Op, str], ...] = ()
 
 
 class Trait(Enum):
-    """What an operation is, beyond its fields."""
+    """A property of an operation that its fields do not express."""
 
     PURE = "no memory effect, and may be executed speculatively"
-    NO_EFFECT = "no memory effect, but must not be executed where the program does not"
+    NO_EFFECT = "no memory effect, but must not be executed speculatively"
     REGION_EFFECTS = "has the memory effects of the operations inside"
-    ELEMENTWISE = "works on each element by itself"
-    COMMUTATIVE = "its first two operands may be swapped"
+    ELEMENTWISE = "works on each element separately"
+    COMMUTATIVE = "the first two operands may be swapped"
     CONSTANT = "produces a constant"
     TERMINATOR = "ends a block"
-    RETURN_LIKE = "hands its operands to the parent operation"
+    RETURN_LIKE = "passes its operands to the parent operation"
     ISOLATED = "nothing inside uses values from outside"
     SYMBOL = "defines a symbol"
-    SYMBOL_TABLE = "its symbols are unique"
-    ALLOCATION_SCOPE = "ends the life of what is allocated inside"
-    NO_REGION_ARGS = "its regions have no arguments"
+    SYMBOL_TABLE = "the symbols inside are unique"
+    ALLOCATION_SCOPE = "frees what is allocated inside when it ends"
+    NO_REGION_ARGS = "the regions have no arguments"
     FUNCTION = "is a function"
     TOP_LEVEL = "is never inside a function"
 
-    __hash__ = object.__hash__  # quicker than Enum's, which hashes the name
+    __hash__ = object.__hash__  # faster than Enum's, which hashes the name
 
 
 PURE, NO_EFFECT, REGION_EFFECTS = Trait.PURE, Trait.NO_EFFECT, Trait.REGION_EFFECTS

@@ -1,7 +1,7 @@
 """Float arithmetic on bit patterns by exact rational arithmetic, for every element type and rounding mode.
 
-A function returns the bits of the result, or None where the operation does not define them: NaN, infinite inputs to
-arithmetic, overflow of a type without infinities, or a mode that only hardware defines.
+Each function returns the bits of the result, or None if the operation does not define them: for NaN, infinite operands
+of arithmetic, overflow of a type without infinities, or a mode that only hardware defines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .formats import FloatType, is_nan, nearest, scaled, split
 UP, DOWN = RoundingMode.POSITIVE_INF, RoundingMode.NEGATIVE_INF
 NEAREST, AWAY, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.NEAREST_AWAY, RoundingMode.ZERO
 DEFINED = (NEAREST, AWAY, ZERO, UP, DOWN)
-"""The modes that say which of two neighbours an inexact result becomes."""
+"""The modes that determine which of its two neighbours an inexact result becomes."""
 
 
 class IntType(Protocol):
@@ -28,7 +28,7 @@ class IntType(Protocol):
 
 
 def value(type: FloatType, bits: int) -> Fraction | None:
-    """The number that the bits stand for, where it is finite.
+    """Return the number that the bits represent, or None if it is not finite.
 
     >>> from tilery.types import F32
     >>> value(F32, 0xC0400000)
@@ -43,19 +43,19 @@ def value(type: FloatType, bits: int) -> Fraction | None:
 
 
 def is_negative(type: FloatType, bits: int) -> bool:
-    """The sign bit, which zeros and infinities have too."""
+    """Return whether the sign bit is set; zeros, infinities and NaN have one, too."""
     return split(type, bits)[0]
 
 
 def signed(type: FloatType, negative: bool, rest: int) -> int | None:
-    """The bits with that sign, None where the type has no sign and needs one."""
+    """Return the bits with the given sign, or None if the type cannot represent a negative number."""
     if not negative:
         return rest
     return rest | type.format.sign if type.format.signed else None
 
 
 def rounded(type: FloatType, number: Fraction, mode: RoundingMode, negative: bool = False) -> int | None:
-    """The bits of an exact result; `negative` is the sign that a zero gets.
+    """Round an exact result; `negative` is the sign of a zero.
 
     >>> from tilery.types import F16
     >>> [hex(rounded(F16, Fraction(1, 3), mode)) for mode in (NEAREST, ZERO, UP)]
@@ -78,7 +78,7 @@ def rounded(type: FloatType, number: Fraction, mode: RoundingMode, negative: boo
 
 
 def _round_size(type: FloatType, size: Fraction, mode: RoundingMode, outward: bool) -> int:
-    """The bits of a number that is not negative; one more than the largest finite number where it overflows."""
+    """Round a magnitude; on overflow, return one more than the bits of the largest finite number."""
     top = type.format.top
     close = nearest(type, False, size)
     if mode is NEAREST:
@@ -91,7 +91,7 @@ def _round_size(type: FloatType, size: Fraction, mode: RoundingMode, outward: bo
         return below
     if mode in (UP, DOWN):
         return below + 1
-    # The step above the largest finite number is as wide as the one below it.
+    # The step above the largest finite number is as wide as the step below it.
     high = _size(type, below + 1) if below < top else 2 * low - _size(type, below - 1)
     return below + 1 if 2 * size >= low + high else below
 
@@ -106,7 +106,7 @@ def _size(type: FloatType, bits: int) -> Fraction:
 
 
 def flushed(type: FloatType, bits: int) -> int:
-    """A subnormal becomes a zero of the same sign."""
+    """Replace a subnormal by a zero of the same sign."""
     rest = split(type, bits)[1]
     if rest >> type.format.mantissa == 0:
         return bits - rest
@@ -124,7 +124,7 @@ def _finish(type: FloatType, number: Fraction, mode: RoundingMode, ftz: bool, ne
 
 
 def _inputs(type: FloatType, ftz: bool, *operands: int) -> tuple[list[int], list[Fraction]] | None:
-    """The operands after flushing, as bits and as numbers; None if one is not finite."""
+    """Return the operands after flushing, as bits and as numbers, or None if one is not finite."""
     patterns = [flushed(type, bits) if ftz else bits for bits in operands]
     numbers = [value(type, bits) for bits in patterns]
     finite = [number for number in numbers if number is not None]
@@ -132,7 +132,7 @@ def _inputs(type: FloatType, ftz: bool, *operands: int) -> tuple[list[int], list
 
 
 def _zero_sign(left: bool, right: bool, mode: RoundingMode) -> bool:
-    """The sign of a sum that is exactly zero."""
+    """Return the sign of a sum that is exactly zero."""
     return left if left == right else mode is DOWN
 
 
@@ -140,7 +140,7 @@ def _zero_sign(left: bool, right: bool, mode: RoundingMode) -> bool:
 
 
 def add(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
-    """The sum.
+    """Add.
 
     >>> from tilery.types import F32
     >>> hex(add(F32, 0x3F800000, 0x33800000, UP))
@@ -154,13 +154,13 @@ def add(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) 
 
 
 def sub(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
-    """The difference."""
+    """Subtract."""
     opposite = neg(type, b)
     return None if opposite is None else add(type, a, opposite, mode, ftz)
 
 
 def mul(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
-    """The product."""
+    """Multiply."""
     if (found := _inputs(type, ftz, a, b)) is None:
         return None
     (p, q), (x, y) = found
@@ -168,7 +168,7 @@ def mul(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) 
 
 
 def div(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) -> int | None:
-    """The quotient; not by zero."""
+    """Divide; division by zero is not defined."""
     if (found := _inputs(type, ftz, a, b)) is None:
         return None
     (p, q), (x, y) = found
@@ -178,7 +178,7 @@ def div(type: FloatType, a: int, b: int, mode: RoundingMode, ftz: bool = False) 
 
 
 def fma(type: FloatType, a: int, b: int, c: int, mode: RoundingMode, ftz: bool = False) -> int | None:
-    """The product plus `c`, rounded once."""
+    """Multiply and add `c`, rounding once."""
     if (found := _inputs(type, ftz, a, b, c)) is None:
         return None
     (p, q, r), (x, y, z) = found
@@ -188,7 +188,7 @@ def fma(type: FloatType, a: int, b: int, c: int, mode: RoundingMode, ftz: bool =
 
 
 def sqrt(type: FloatType, a: int, mode: RoundingMode, ftz: bool = False) -> int | None:
-    """The square root; of no negative number but -0, whose root is -0."""
+    """Take the square root. That of a negative number is not defined; that of -0 is -0."""
     if (found := _inputs(type, ftz, a)) is None:
         return None
     (p,), (x,) = found
@@ -196,7 +196,7 @@ def sqrt(type: FloatType, a: int, mode: RoundingMode, ftz: bool = False) -> int 
         return None
     if x == 0:
         return p if mode in DEFINED else None
-    # Enough digits that only whether something follows them matters, which one more digit says.
+    # Compute enough digits that of the rest only its presence matters, which one more bit records.
     shift = 2 * type.format.mantissa + 8 + x.denominator.bit_length()
     square = (x.numerator << 2 * shift) // x.denominator
     root = isqrt(square)
@@ -205,12 +205,12 @@ def sqrt(type: FloatType, a: int, mode: RoundingMode, ftz: bool = False) -> int 
 
 
 def neg(type: FloatType, a: int) -> int | None:
-    """The number with the other sign."""
+    """Negate."""
     return None if is_nan(type, a) else signed(type, not is_negative(type, a), split(type, a)[1])
 
 
 def absolute(type: FloatType, a: int) -> int | None:
-    """The number without its sign."""
+    """Take the absolute value."""
     return None if is_nan(type, a) else split(type, a)[1]
 
 
@@ -218,13 +218,13 @@ def absolute(type: FloatType, a: int) -> int | None:
 
 
 def _key(type: FloatType, bits: int) -> int:
-    """An integer that orders all numbers, infinities included, with -0 just below +0."""
+    """Return an integer that orders all numbers including infinities, with -0 just below +0."""
     negative, rest = split(type, bits)
     return -1 - rest if negative else rest
 
 
 def extreme(type: FloatType, a: int, b: int, largest: bool, propagate_nan: bool, ftz: bool = False) -> int | None:
-    """The larger or smaller of two; a lone NaN gives way to the other unless it propagates."""
+    """Return the larger or smaller of two numbers. A single NaN is ignored unless it propagates."""
     if ftz:
         a, b = flushed(type, a), flushed(type, b)
     nans = is_nan(type, a), is_nan(type, b)
@@ -236,7 +236,7 @@ def extreme(type: FloatType, a: int, b: int, largest: bool, propagate_nan: bool,
 
 
 def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, type: FloatType, a: int, b: int) -> bool:
-    """Whether the comparison holds; zeros of both signs are equal."""
+    """Return whether the comparison holds; zeros of both signs are equal."""
     if is_nan(type, a) or is_nan(type, b):
         return ordering is ComparisonOrdering.UNORDERED
     x, y = (_key(type, bits) if split(type, bits)[1] else 0 for bits in (a, b))
@@ -248,7 +248,7 @@ def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, type: 
 
 
 def convert(source: FloatType, target: FloatType, a: int, mode: RoundingMode) -> int | None:
-    """The same number in another float type."""
+    """Convert to another float type."""
     number = value(source, a)
     if number is not None:
         return rounded(target, number, mode, is_negative(source, a))
@@ -258,7 +258,7 @@ def convert(source: FloatType, target: FloatType, a: int, mode: RoundingMode) ->
 
 
 def from_int(source: IntType, target: FloatType, a: int, signedness: Signedness, mode: RoundingMode) -> int | None:
-    """An integer as a float."""
+    """Convert an integer to a float."""
     if signedness is Signedness.SIGNED and a >> (source.bits - 1):
         if source.bits == 1:
             return None  # whether a signed i1 holds 1 or -1 is not defined
@@ -267,9 +267,9 @@ def from_int(source: IntType, target: FloatType, a: int, signedness: Signedness,
 
 
 def to_int(source: FloatType, target: IntType, a: int, signedness: Signedness, saturating: bool) -> int | None:
-    """A float as an integer, towards zero; out of range only where it saturates.
+    """Convert a float to an integer, rounding towards zero; out of range is defined only if it saturates.
 
-    Hardware gives the i1 of a fraction as 1, the specification as 0.
+    The i1 of a fraction is not defined: hardware returns 1, the specification says 0.
     """
     number = value(source, a)
     if number is None:

@@ -1,4 +1,4 @@
-"""The element types: one row each, with every fact that the rest of the project needs to know about one."""
+"""The element types, one row each. A row holds every fact about a type; other tables derive from it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Element:
     """The name in NVIDIA's version diagnostics."""
     bits: int
     memory_bits: int
-    """The distance between neighbours in memory. Below 8, several share a byte, the first in the lowest bits."""
+    """The distance between neighbours in memory. Below 8, several elements share a byte, the first in the low bits."""
     dtype: str = ""
-    """The name in NumPy or ml_dtypes; empty if neither has the type."""
+    """The name in NumPy or ml_dtypes, or empty if neither has the type."""
     carrier: str = ""
     """The NumPy type that holds an element as a number or as its bits."""
     dlpack: int | None = None
@@ -85,7 +85,7 @@ ELEMENTS = (
         19,
         "Float4E2M1FN",
         Format(2, 1, NUMBERS_ONLY),
-        "float4_e2m1fn",  # ml_dtypes has one to a byte, DLPack and memory have two
+        "float4_e2m1fn",  # one element per byte in ml_dtypes, two in DLPack and in memory
         carrier="uint8",
         dlpack=17,
         since=V13_3,

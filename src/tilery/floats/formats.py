@@ -1,4 +1,4 @@
-"""Floats by their bits, in exact integer arithmetic: their value, the bits of a value, and LLVM's decimal text."""
+"""Float formats, in exact integer arithmetic: bits to value, value to bits, and LLVM's decimal text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 IEEE, NAN_ONLY, NUMBERS_ONLY = 0, 1, 2
-"""What the bits above the largest finite number are: infinity and NaNs, one NaN, or nothing at all."""
+"""What follows the largest finite number: infinity and NaNs, a single NaN, or nothing."""
 
 
 class Format:
-    """How the bits of a float are read: sign, exponent, mantissa. A format without subnormals has no zero either."""
+    """The layout of a float: sign, exponent, mantissa. A format without subnormals has no zero either."""
 
     __slots__ = (
         "base", "bias", "bits", "exponent", "infinity", "lowest", "mantissa", "sign", "signed", "subnormals", "top",
@@ -51,18 +51,18 @@ class Format:
 
     @property
     def nan(self) -> int:
-        """The bits of a quiet NaN without payload; of the largest number if there is no NaN."""
+        """The bits of a quiet NaN without payload, or of the largest number if there is no NaN."""
         if self.infinity:
             return self.top + 1 | 1 << self.mantissa - 1
         return (1 << self.exponent + self.mantissa) - 1
 
     @property
     def range(self) -> tuple[int, int]:
-        """The exponents of the smallest normal number and of the largest one, as LLVM counts them."""
+        """The exponents of the smallest normal number and of the largest number, as LLVM counts them."""
         return self.subnormals - self.bias, (self.top >> self.mantissa) - self.bias
 
     def fits_in(self, other: Format) -> bool:
-        """Whether every finite number of this format is a number of the other one."""
+        """Return whether the other format represents every finite number of this one."""
         (low, high), (floor, ceiling) = self.range, other.range
         return floor <= low and high <= ceiling and self.mantissa <= other.mantissa
 
@@ -75,7 +75,7 @@ class FloatType(Protocol):
 
 
 def split(type: FloatType, bits: int) -> tuple[bool, int]:
-    """The sign, and the bits without it."""
+    """Return whether the sign bit is set, and the bits without it."""
     sign = type.format.sign
     return bool(bits & sign), bits & ~sign
 
@@ -87,7 +87,7 @@ def is_nan(type: FloatType, bits: int) -> bool:
 
 
 def scaled(type: FloatType, bits: int) -> tuple[bool, int, int] | None:
-    """A finite number as sign, `m` and `e` of m * 2**e; None for infinities and NaN.
+    """Return a finite number as sign, `m` and `e` of m * 2**e, or None for infinities and NaN.
 
     >>> from tilery.types import F32
     >>> scaled(F32, 0xC0400000)
@@ -105,7 +105,7 @@ def scaled(type: FloatType, bits: int) -> tuple[bool, int, int] | None:
 
 
 def nearest(type: FloatType, negative: bool, value: Fraction) -> int | None:
-    """The bits of the number nearest to a value that is not negative, ties to even; None where it overflows.
+    """Return the bits of the float nearest to a magnitude, ties to even, or None on overflow.
 
     >>> from fractions import Fraction
     >>> from tilery.types import F16
@@ -134,7 +134,7 @@ def nearest(type: FloatType, negative: bool, value: Fraction) -> int | None:
 
 
 def whole_number(type: FloatType, bits: int) -> int | None:
-    """The number as an unsigned 64-bit integer, where it is exactly one (and not -0)."""
+    """Return the number as an unsigned 64-bit integer if it is exactly one (and not -0), or None."""
     parts = scaled(type, bits)
     if parts is None or parts[0]:
         return None
@@ -150,13 +150,13 @@ def whole_number(type: FloatType, bits: int) -> int | None:
 
 @lru_cache(maxsize=1 << 14)
 def float_text(type: FloatType, bits: int) -> str:
-    """A float as MLIR prints it: six digits if they are enough, else all, else (and for infinities and NaN) its bits.
+    """Return a float as MLIR prints it: six digits if they suffice, else all digits, else its bits in hexadecimal.
 
     >>> from tilery.types import F32, F64
     >>> [float_text(F32, n) for n in (0x3F000000, 0x3DCCCCCE, 0x4CBEBC21, 0x7FC00000)]
     ['5.000000e-01', '0.100000009', '0x4CBEBC21', '0x7FC00000']
     """
-    from fractions import Fraction  # slow to import, and many files have no float to print
+    from fractions import Fraction  # slow to import, and many files print no float
 
     parts = scaled(type, bits)
     if parts is not None:
@@ -170,7 +170,7 @@ def float_text(type: FloatType, bits: int) -> str:
             power += len(digits) - 1
             mark = "-" if power < 0 else "+"
             return f"{sign}{digits[0]}.{digits[1:]:0<6}e{mark}{abs(power):02}"
-        # As many digits as every number of this precision can need, by LLVM's estimate.
+        # The most digits that a number of this precision can need, by LLVM's estimate.
         limit = 2 + precision * 59 // 196
         text = _plain(*_decimal(mantissa, exponent, limit), limit)
         if "." in text:
@@ -179,9 +179,9 @@ def float_text(type: FloatType, bits: int) -> str:
 
 
 def _decimal(mantissa: int, exponent: int, limit: int) -> tuple[str, int]:
-    """At most `limit` decimal digits, without zeros at the end, and the power of ten of the last one.
+    """Return at most `limit` decimal digits without trailing zeros, and the power of ten of the last digit.
 
-    LLVM first cuts, then rounds half up, so that the last digit is not always the nearest one.
+    LLVM first truncates, then rounds half up, so the last digit is not always the nearest one.
     """
     zeros = (mantissa & -mantissa).bit_length() - 1
     mantissa >>= zeros
@@ -210,7 +210,7 @@ def _strip(digits: str, power: int) -> tuple[str, int]:
 
 
 def _plain(digits: str, power: int, limit: int) -> str:
-    """LLVM's default form: plain digits, or `1.5E+9` where those would need more than three zeros."""
+    """Return LLVM's default form: plain digits, or `1.5E+9` if those would need more than three zeros."""
     count = len(digits)
     leading = power + count - 1
     if power >= 0:

@@ -20,7 +20,7 @@ STRONG = (Ordering.RELAXED, Ordering.ACQUIRE, Ordering.RELEASE, Ordering.ACQ_REL
 
 
 def _tma(o: AtomicRedViewTko) -> Answer:
-    """Only what the bulk copy engine can do."""
+    """Check what the bulk copy engine requires."""
     if o.memory_ordering_semantics is not Ordering.RELAXED:
         message = "only 'relaxed' memory ordering is supported for view-based atomic reductions"
         return Problem(message, "memory_ordering_semantics")
@@ -50,16 +50,16 @@ def _positions(o: AtomicRedViewTko, rank: int) -> Answer:
            "`->` type($result) `,` type($result_token)",
     example="%0, %1 = atomic_cas_tko relaxed device %ptr, %x, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token")
 class AtomicCASTko(Op):
-    """Replace the element in memory where it equals `cmp`, atomically; floats are compared by their bits."""
+    """Atomic compare-and-swap: replace elements in memory that equal `cmp`. Floats are compared by their bits."""
 
     memory_ordering_semantics: Ordering = attr(Ordering, ORDERING, only=STRONG)
     memory_scope: MemoryScope = attr(MemoryScope, SCOPE)
     pointers: Value = operand(PtrTile, "The elements in memory.")
-    cmp: Value = operand(AnyTile, "What they are compared with.")
-    val: Value = operand(AnyTile, "What replaces those that are equal.")
+    cmp: Value = operand(AnyTile, "The values to compare with.")
+    val: Value = operand(AnyTile, "The replacements for elements that are equal.")
     mask: Value | None = optional(BoolTile, MASK)
     token: Value | None = optional(TokenType, TOKEN_IN)
-    result: Value = out(AnyTile, "What was in memory before.")
+    result: Value = out(AnyTile, "The previous elements in memory.")
     result_token: Value = out(TokenType, TOKEN_OUT)
 
     def check(self) -> Answer:
@@ -82,12 +82,12 @@ class AtomicCASTko(Op):
         %0 = atomic_red_view_tko relaxed device %view[%n], addf, %a : tile<8xf32>, \
 partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token""")
 class AtomicRedViewTko(Op):
-    """Combine a tile with memory through a view, each element atomically, without giving the old ones."""
+    """Atomic reduction: combine a tile with memory through a view, element by element."""
 
     memory_ordering_semantics: Ordering = attr(Ordering, ORDERING, only=[Ordering.RELAXED])
     memory_scope: MemoryScope = attr(MemoryScope, SCOPE, only=[MemoryScope.TL_BLK, MemoryScope.DEVICE])
     view: Value = operand(AnyTileView, "The view.")
-    index: tuple[Value, ...] = variadic(IntTile, "Which tile of the view.")
+    index: tuple[Value, ...] = variadic(IntTile, "The index of the tile.")
     mode: AtomicRMWMode = attr(
         AtomicRMWMode, "How they are combined.", only=[m for m in AtomicRMWMode if m is not AtomicRMWMode.XCHG]
     )
@@ -123,16 +123,16 @@ class AtomicRedViewTko(Op):
            "(`,` type($mask)^)? `->` type($result) `,` type($result_token)",
     example="%0, %1 = atomic_rmw_tko relaxed device %ptr, addf, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token")
 class AtomicRMWTko(Op):
-    """Combine elements with memory, each atomically, and give the old ones."""
+    """Atomic read-modify-write: combine elements with memory and return the old ones."""
 
     memory_ordering_semantics: Ordering = attr(Ordering, ORDERING, only=STRONG)
     memory_scope: MemoryScope = attr(MemoryScope, SCOPE)
     pointers: Value = operand(PtrTile, "The elements in memory.")
     mode: AtomicRMWMode = attr(AtomicRMWMode, "How they are combined.")
-    arg: Value = operand(AnyTile, "What they are combined with.")
+    arg: Value = operand(AnyTile, "The values to combine them with.")
     mask: Value | None = optional(BoolTile, MASK)
     token: Value | None = optional(TokenType, TOKEN_IN)
-    result: Value = out(AnyTile, "What was in memory before.")
+    result: Value = out(AnyTile, "The previous elements in memory.")
     result_token: Value = out(TokenType, TOKEN_OUT)
 
     def check(self) -> Answer:

@@ -22,7 +22,7 @@ class AndI(Op):
 
     lhs: Value = operand(IntTile, LHS)
     rhs: Value = operand(IntTile, RHS)
-    result: Value = out(IntTile, "The bits that both have.")
+    result: Value = out(IntTile, "The bits that are set in both.")
 
 
 @op("ori", 0x52, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
@@ -32,7 +32,7 @@ class OrI(Op):
 
     lhs: Value = operand(IntTile, LHS)
     rhs: Value = operand(IntTile, RHS)
-    result: Value = out(IntTile, "The bits that one of them has.")
+    result: Value = out(IntTile, "The bits that are set in at least one.")
 
 
 @op("xori", 0x6C, group=GROUP, traits=TRAITS, rules=[BINARY], format=FORMAT,
@@ -42,4 +42,4 @@ class XOrI(Op):
 
     lhs: Value = operand(IntTile, LHS)
     rhs: Value = operand(IntTile, RHS)
-    result: Value = out(IntTile, "The bits that just one of them has.")
+    result: Value = out(IntTile, "The bits that are set in exactly one.")

@@ -1,4 +1,4 @@
-"""Rules that several operations share; each gives NVIDIA's message, or None where the rule is kept."""
+"""Rules that several operations share. Each returns NVIDIA's message, or None if the rule holds."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def names(members: Iterable[TileEnum]) -> str:
 
 
 def rounding(o: Any) -> Answer:
-    """The rounding mode is one that the op knows."""
+    """Check that the op supports the rounding mode."""
     allowed = o.opdef.field("rounding_mode").only
     if o.rounding_mode in allowed:
         return None
@@ -79,7 +79,7 @@ def mma_shapes(o: Any) -> Answer:
         if problem is not None:
             return problem
     row, column = batch, batch + 1
-    # NVIDIA's messages about these really start with a second blank.
+    # NVIDIA's messages about these do start with a second space.
     for a, i, b, j in (("lhs", column, "rhs", row), ("lhs", row, "acc", row), ("rhs", column, "acc", column)):
         if (why := same_dim(o, a, i, b, j)) is not None:
             return " " + why
@@ -87,7 +87,7 @@ def mma_shapes(o: Any) -> Answer:
 
 
 def same_dim(o: Any, a: str, i: int, b: str, j: int) -> str | None:
-    """Dimension i of one operand equals dimension j of another."""
+    """Check that dimension i of one operand equals dimension j of another."""
     x, y = getattr(o, a).type.shape, getattr(o, b).type.shape
     if x[i] == y[j]:
         return None
@@ -101,7 +101,7 @@ def same_dim(o: Any, a: str, i: int, b: str, j: int) -> str | None:
 
 
 def memory_model(o: Any, kind: str, strongest: Ordering) -> Answer:
-    """Which orderings a load or store takes, and which of them need a scope."""
+    """Check the memory ordering of a load or store, and that it has a scope exactly if it needs one."""
     ordering, scope = o.memory_ordering_semantics, o.memory_scope
     if ordering not in (Ordering.WEAK, Ordering.RELAXED, strongest):
         message = f"expect one of: weak, relaxed, or {strongest.text}, but got: {ordering.text}"
@@ -132,7 +132,7 @@ def atomic_mode(mode: AtomicRMWMode, element: Type) -> Answer:
 
 
 def pointee(pointers: Type, element: Type, name: str) -> Answer:
-    """Pointers point to what is stored through them."""
+    """Check that pointers point to the type that is stored through them."""
     assert isinstance(pointers, Tile) and isinstance(pointers.element, Ptr)
     found = pointers.element.pointee
     if found is element:
@@ -141,7 +141,7 @@ def pointee(pointers: Type, element: Type, name: str) -> Answer:
 
 
 def points_to(pointers: Type, values: Type) -> bool:
-    """A tile of pointers with the shape of a tile of values, to their element type."""
+    """Return whether tiles of pointers and values have the same shape, and the pointers fit the element type."""
     return (
         isinstance(pointers, Tile)
         and isinstance(values, Tile)
@@ -159,7 +159,7 @@ def is_view(t: Type) -> bool:
 
 
 def view_indices(view: Any, types: Sequence[Type]) -> Answer:
-    """The indices fit the view: scalars of one type, and a tile of positions for a sparse dimension."""
+    """Check that indices fit a view: scalars of one type, and a tile of positions for a sparse dimension."""
     if not types:
         return None
     if isinstance(view, GatherScatterView):
@@ -205,7 +205,7 @@ def _sparse_indices(view: GatherScatterView, types: Sequence[Type]) -> Answer:
 
 
 def view_access(o: Any) -> Answer:
-    """The indices and the tile of a load or store through a view."""
+    """Check the indices and the tile of a load or store through a view."""
     view = o.view.type
     if len(o.index) != view.index_rank:
         return f"expected {view.index_rank} index operands (based on view type), got {len(o.index)}"
@@ -222,7 +222,7 @@ def view_access(o: Any) -> Answer:
 
 
 def no_views(what: str, types: Iterable[Type]) -> Answer:
-    """Views cannot be carried through control flow."""
+    """Check that no views are carried through control flow."""
     for index, t in enumerate(types):
         if isinstance(t, TensorView) or is_view(t):
             kind = "tensor_view" if isinstance(t, TensorView) else "tile view"
@@ -234,7 +234,7 @@ def no_views(what: str, types: Iterable[Type]) -> Answer:
 
 
 def loop_values(o: Any, carried: Sequence[Type]) -> Answer:
-    """The values that a loop carries have the types of those it starts with."""
+    """Check that the carried values of a loop have the types of the initial ones."""
     starts = [v.type for v in o.initValues]
     if len(carried) != len(starts):
         return (
@@ -252,7 +252,7 @@ def loop_values(o: Any, carried: Sequence[Type]) -> Answer:
 
 
 def leaves(o: Op, ancestors: Sequence[Op], loops: tuple[str, ...]) -> tuple[Op | None, Answer]:
-    """The loop that an early exit leaves: only `if` may stand between."""
+    """Return the loop that an early exit leaves, or a problem if anything but `if` is in between."""
     for parent in reversed(ancestors):
         if parent.name in loops:
             return parent, None
@@ -267,7 +267,7 @@ def leaves(o: Op, ancestors: Sequence[Op], loops: tuple[str, ...]) -> tuple[Op |
 
 
 def aggregate(o: Any) -> Answer:
-    """Operands, identities and dimension of a reduction or scan."""
+    """Check the operands, identities and dimension of a reduction or scan."""
     operands = [v.type for v in o.operands_]
     if not operands:
         return "expected 1 or more operands, but found 0"
@@ -293,7 +293,7 @@ def aggregate(o: Any) -> Answer:
 
 
 def aggregate_body(o: Any) -> Answer:
-    """The body takes a pair of scalars per operand, yields one, and has no memory effect."""
+    """Check that the body takes a pair of scalars per operand, yields one, and has no memory effect."""
     block: Block = o.body
     operands = [v.type for v in o.operands_]
     args = [v.type for v in block.args]
@@ -346,7 +346,7 @@ def _aggregate_effects(o: Any, block: Block) -> Answer:
 
 
 def tile_type(value: Value) -> Tile:
-    """The type of a value that a constraint has already found to be a tile."""
+    """Return the type of a value that a constraint has already checked to be a tile."""
     assert isinstance(value.type, Tile)
     return value.type
 
@@ -370,14 +370,14 @@ def tile_rank(value: Value) -> int:
 
 
 def tile_element(value: Value) -> Scalar:
-    """The element of a value that a constraint has already found to be a tile of numbers."""
+    """Return the element of a value that a constraint has already checked to be a tile of numbers."""
     element = tile_type(value).element
     assert isinstance(element, Scalar)
     return element
 
 
 def grid_position(large: Value, small: Value, indices: Sequence[Value], big: str, part: str) -> Answer:
-    """A tile is a grid of smaller tiles, and the indices name one of them."""
+    """Check that a tile divides into a grid of smaller ones, with an index per dimension."""
     outer, inner = tile_type(large), tile_type(small)
     if outer.element is not inner.element:
         return "source and result element type do not match"
@@ -394,7 +394,7 @@ def grid_position(large: Value, small: Value, indices: Sequence[Value], big: str
 
 
 def packing(source: Value, result: Value) -> Answer:
-    """The same bytes, seen as elements of another width."""
+    """Check that both tiles have the same bytes, as elements of different widths."""
     if tile_rank(source) != 1:
         return "expects source and result to be rank-1 tiles"
     if tile_element(source).bits == tile_element(result).bits:
@@ -416,7 +416,7 @@ def _stored_bits(element: Scalar) -> int:
 
 
 def inferred(o: Any, expected: Sequence[Type]) -> Answer:
-    """The results have the types that follow from the operands."""
+    """Check that the results have the types that follow from the operands."""
     found = [v.type for v in o.results_]
     if found == list(expected):
         return None
@@ -428,7 +428,7 @@ def inferred(o: Any, expected: Sequence[Type]) -> Answer:
 
 
 def function_arguments(o: Any, body: Block) -> Answer:
-    """The arguments of a function's body are its parameters."""
+    """Check that the arguments of a function's body match its parameters."""
     params, args = o.function_type.params, [v.type for v in body.args]
     if len(args) != len(params):
         return f"entry block must have {len(params)} arguments to match function signature"

@@ -1,4 +1,4 @@
-"""Descriptions and inference that several chapters share."""
+"""Descriptions and rules that several chapters share."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from ..types import I1, Tile, Type
 
 LHS = "The left operand."
 RHS = "The right operand."
-FTZ = "Replace subnormal inputs and results by a zero of the same sign (f32 only)."
-ROUNDING = "How the result is rounded."
+FTZ = "Replace subnormal operands and results by a zero of the same sign (f32 only)."
+ROUNDING = "The rounding mode."
 SIGNED = "Whether the integers are signed or unsigned."
 OVERFLOW = "What the program promises about overflow."
-ORDERING = "How strongly the access is ordered."
-SCOPE = "Among whom the access is ordered."
-TOKEN_IN = "Orders the operation after what made this token."
+ORDERING = "The memory ordering of the access."
+SCOPE = "The threads among which the access is ordered."
+TOKEN_IN = "Orders this operation after the one that made the token."
 TOKEN_OUT = "Orders later operations after this one."
 HINTS_DOC = "Hints for the compiler."
-MASK = "Which elements take part; all, when absent."
+MASK = "Which elements to access; all if absent."
 
 
 def mask_of(value: Any) -> Type:
-    """The tile of i1 with the shape of a value."""
+    """Return the type of a tile of i1 with the shape of a value."""
     return Tile(value.type.shape, I1)
 
 
 def is_mask(value: str, mask: str) -> Rule:
-    """One value is a tile of i1 with the shape of the other."""
+    """Require that `mask` is a tile of i1 with the shape of `value`."""
 
     def test(o: Any) -> bool:
         return getattr(o, mask).type is mask_of(getattr(o, value))

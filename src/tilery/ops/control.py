@@ -30,7 +30,7 @@ LEAVING = "attr-dict ($operands^ `:` type($operands))?"
 
 
 def _yields(block: Block, results: list[Type], name: str) -> Answer:
-    """A branch that ends with `yield` yields the results."""
+    """Check that a branch that ends with `yield` yields the results."""
     last = block.ops[-1] if block.ops else None
     if not isinstance(last, Yield):
         return None
@@ -50,10 +50,10 @@ def _yields(block: Block, results: list[Type], name: str) -> Answer:
 @op("assert", 0x05, group=GROUP, format="$condition `,` $message attr-dict `:` type($condition)",
     example='assert %c, "must hold" : tile<i1>')
 class Assert(Op):
-    """Report an error to the host where a condition does not hold."""
+    """Report an error to the host if a condition does not hold."""
 
-    condition: Value = operand(BoolTile, "What must hold for every element.")
-    message: str = attr(AttrKind.STR, "What to print where it does not.")
+    condition: Value = operand(BoolTile, "The condition, which must be true for every element.")
+    message: str = attr(AttrKind.STR, "The message to print if it does not hold.")
 
 
 @op("break", 0x0A, group=GROUP, traits=[TERMINATOR, RETURN_LIKE], parents=["if", "loop"], format=LEAVING,
@@ -83,9 +83,9 @@ class Break(Op):
           continue %acc : tile<i32>
         }""")
 class Continue(Op):
-    """Go on with the next iteration of the innermost loop; the operands are what it carries."""
+    """Continue with the next iteration of the innermost loop; the operands are the carried values."""
 
-    operands_: tuple[Value, ...] = variadic(DialectType, "What the next iteration starts with.")
+    operands_: tuple[Value, ...] = variadic(DialectType, "The carried values of the next iteration.")
 
     def check_nested(self, ancestors: Sequence[Op]) -> Answer:
         loop, problem = leaves(self, ancestors, ("for", "loop"))
@@ -117,9 +117,9 @@ class For(Op):
     """A loop over a range of integers, with values carried from one iteration to the next."""
 
     lowerBound: Value = operand(ScalarInt, "The first value of the counter.")
-    upperBound: Value = operand(ScalarInt, "Where the counter ends; not reached.")
-    step: Value = operand(ScalarInt, "By how much the counter grows; positive.")
-    initValues: tuple[Value, ...] = variadic(AnyType, "What the first iteration starts with.")
+    upperBound: Value = operand(ScalarInt, "The limit of the counter, exclusive.")
+    step: Value = operand(ScalarInt, "The increment of the counter; positive.")
+    initValues: tuple[Value, ...] = variadic(AnyType, "The carried values of the first iteration.")
     unsignedCmp: bool = flag("The counter is unsigned.", since=V13_2)
     resultValues: tuple[Value, ...] = outs(
         AnyType, "What the last iteration left.", infer=lambda o: [v.type for v in o.initValues]
@@ -147,10 +147,10 @@ class For(Op):
 class If(Op):
     """Execute one of two regions."""
 
-    condition: Value = operand(ScalarBool, "Whether to execute the first.")
-    results_: tuple[Value, ...] = outs(AnyType, "What the executed region yields.")
-    thenRegion: Block = region("Executed when the condition is true.")
-    elseRegion: Block | None = optional_region("Executed when it is false.")
+    condition: Value = operand(ScalarBool, "The condition.")
+    results_: tuple[Value, ...] = outs(AnyType, "The values that the executed region yields.")
+    thenRegion: Block = region("Executed if the condition is true.")
+    elseRegion: Block | None = optional_region("Executed if the condition is false.")
 
     def check(self) -> Answer:
         results = [v.type for v in self.results_]
@@ -171,8 +171,8 @@ class If(Op):
 class Loop(Op):
     """Repeat until `break`, with values carried from one iteration to the next."""
 
-    initValues: tuple[Value, ...] = variadic(AnyType, "What the first iteration starts with.")
-    resultValues: tuple[Value, ...] = outs(AnyType, "The operands of the `break` that ended it.")
+    initValues: tuple[Value, ...] = variadic(AnyType, "The carried values of the first iteration.")
+    resultValues: tuple[Value, ...] = outs(AnyType, "The operands of the `break` that ended the loop.")
     region: Block = region("The body; its arguments are the carried values.")
 
     def check_regions(self) -> Answer:
@@ -187,7 +187,7 @@ class Loop(Op):
 class Return(Op):
     """End the kernel."""
 
-    operands_: tuple[Value, ...] = variadic(AnyType, "What is returned; an entry returns nothing.")
+    operands_: tuple[Value, ...] = variadic(AnyType, "The returned values; an entry returns none.")
 
     def check_nested(self, ancestors: Sequence[Op]) -> Answer:
         function = next((o for o in reversed(ancestors) if o.name not in ("if", "loop")), None)
@@ -216,6 +216,6 @@ class Return(Op):
           yield %n : tile<i32>
         }""")
 class Yield(Op):
-    """Give the results of the region it ends."""
+    """End a region and return its results."""
 
     operands_: tuple[Value, ...] = variadic(DialectType, "The results.")

@@ -27,7 +27,7 @@ def _only(mode: RoundingMode, allowed: RoundingMode) -> Answer:
 
 
 def _conversion_rounding(source: Scalar, target: Scalar, mode: RoundingMode) -> Answer:
-    """Which rounding modes a conversion between floats can have."""
+    """Check the rounding mode of a conversion between floats."""
     zero, away = RoundingMode.ZERO, RoundingMode.NEAREST_AWAY
     up, down = RoundingMode.POSITIVE_INF, RoundingMode.NEGATIVE_INF
     what = "invalid rounding mode specified"
@@ -59,7 +59,7 @@ class Bitcast(Op):
     """Read the same bits as another element type of the same width."""
 
     source: Value = operand(NumberTile, "The numbers.")
-    result: Value = out(NumberTile, "Their bits, read as the other type.")
+    result: Value = out(NumberTile, "The same bits in the other type.")
 
     def check(self) -> Answer:
         source, result = tile_element(self.source).bits, tile_element(self.result).bits
@@ -108,14 +108,14 @@ class FToF(Op):
            "`:` type($from) `->` type($to)",
     example="%0 = ftoi %x signed : tile<f32> -> tile<i32>")
 class FToI(Op):
-    """Convert floats to integers, towards zero."""
+    """Convert floats to integers, rounding towards zero."""
 
     from_: Value = operand(FloatTile, "The floats.")
     signedness: Signedness = attr(Signedness, SIGNED)
     rounding_mode: RoundingMode = attr(
         RoundingMode, ROUNDING, default=RoundingMode.NEAREST_INT_TO_ZERO, only=[RoundingMode.NEAREST_INT_TO_ZERO]
     )
-    saturating: bool = flag("Out of range gives the nearest integer of the type.", since=V13_4)
+    saturating: bool = flag("Replace an out-of-range result by the nearest integer of the type.", since=V13_4)
     to: Value = out(IntTile, "The integers.")
 
     def check(self) -> Answer:
@@ -127,7 +127,7 @@ class FToI(Op):
         %address = exti %n unsigned : tile<i32> -> tile<i64>
         %0 = int_to_ptr %address : tile<i64> -> tile<ptr<f32>>""")
 class IntToPtr(Op):
-    """Make pointers from addresses."""
+    """Convert addresses to pointers."""
 
     source: Value = operand(I64Tile, "The addresses.")
     result: Value = out(PtrTile, "The pointers.")
@@ -153,7 +153,7 @@ class IToF(Op):
 @op("ptr_to_int", 0x56, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
     example="%0 = ptr_to_int %ptr : tile<ptr<f32>> -> tile<i64>")
 class PtrToInt(Op):
-    """The addresses of pointers."""
+    """Convert pointers to addresses."""
 
     source: Value = operand(PtrTile, "The pointers.")
     result: Value = out(I64Tile, "Their addresses.")
@@ -162,7 +162,7 @@ class PtrToInt(Op):
 @op("ptr_to_ptr", 0x57, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
     example="%0 = ptr_to_ptr %ptr : tile<ptr<f32>> -> tile<ptr<i32>>")
 class PtrToPtr(Op):
-    """The same addresses, pointing to another type."""
+    """Convert pointers to another type, keeping the addresses."""
 
     source: Value = operand(PtrTile, "The pointers.")
     result: Value = out(PtrTile, "Pointers of the other type.")
@@ -172,7 +172,7 @@ class PtrToPtr(Op):
     format="$from (`overflow` `` angle($overflow)^)? attr-dict `:` type($from) `->` type($to)",
     example="%0 = trunci %n : tile<i32> -> tile<i8>")
 class TruncI(Op):
-    """Narrow integers by dropping their upper bits."""
+    """Narrow integers by discarding their upper bits."""
 
     from_: Value = operand(IntTile4, "The integers.")
     overflow: IntegerOverflow = attr(IntegerOverflow, OVERFLOW, default=IntegerOverflow.NONE)

@@ -39,7 +39,7 @@ from ..declare.relations import (
     uniform,
 )
 from ..ir import Block, Op, Value
-from ..types import SCALARS, Function, Ptr, Tile, Type, quoted
+from ..types import Function, Ptr, Scalar, Tile, Type, quoted
 from ..version import V13_3, V13_4, Version
 from .checks import (
     Answer,
@@ -95,10 +95,10 @@ class Broadcast(Op):
 class Cat(Op):
     """Join two tiles along a dimension."""
 
-    lhs: Value = operand(AnyTile, "The tile that comes first.")
-    rhs: Value = operand(AnyTile, "The tile that follows.")
+    lhs: Value = operand(AnyTile, "The first tile.")
+    rhs: Value = operand(AnyTile, "The second tile.")
     dim: int = attr(AttrKind.I64, "The dimension.")
-    result: Value = out(AnyTile, "Both tiles.")
+    result: Value = out(AnyTile, "The joined tile.")
 
     def check(self) -> Answer:
         lhs, rhs, result, dim = tile_shape(self.lhs), tile_shape(self.rhs), tile_shape(self.result), self.dim
@@ -134,7 +134,7 @@ class Constant(Op):
           return
         }""")
 class Entry(Op):
-    """A kernel: what the host launches as a grid of tile blocks.
+    """A kernel, which the host launches as a grid of tile blocks.
 
     Parameters are scalars; there are no results.
     """
@@ -165,9 +165,9 @@ class Entry(Op):
         %a = iota : tile<8xi32>
         %0 = extract %a[%n] : tile<8xi32> -> tile<2xi32>""")
 class Extract(Op):
-    """Cut a tile out of a larger one.
+    """Extract a part of a tile.
 
-    The source is seen as a grid of tiles of the result's shape; the indices name one of them.
+    The source is divided into a grid of tiles of the result's shape; the indices select one of them.
     """
 
     source: Value = operand(AnyTile, "The larger tile.")
@@ -229,14 +229,14 @@ class GetTileBlockId(Op):
            "attr-dict dense($value)",
     example="global @table alignment = 16 <f32: [1.0, 2.0]> : tile<2xf32>")
 class Global(Op):
-    """A variable in device memory that lives as long as the module; its value is the initial content."""
+    """A variable in device memory that lives as long as the module."""
 
     sym_name: str = attr(AttrKind.SYM_NAME, "The name.")
     value: Dense = attr(AttrKind.DENSE, "The initial content, a tile of rank one.")
     alignment: int = attr(AttrKind.I64, "The alignment in bytes; 0 leaves it to the compiler.", default=0)
     constant: bool = flag("The variable is never written.", since=V13_3)
     symbol_visibility: SymbolVisibility = attr(
-        SymbolVisibility, "Whether it can be seen from outside.", default=SymbolVisibility.PUBLIC, since=V13_3
+        SymbolVisibility, "Whether it is visible outside the module.", default=SymbolVisibility.PUBLIC, since=V13_3
     )
 
     def check(self) -> Answer:
@@ -250,9 +250,9 @@ class Global(Op):
         %b = iota : tile<8xi32>
         %0 = insert %a, %b[%n] : tile<2xi32>, tile<8xi32>""")
 class Insert(Op):
-    """Replace a part of a tile by a smaller tile.
+    """Replace a part of a tile.
 
-    The destination is seen as a grid of tiles of the source's shape; the indices name the one that is replaced.
+    The destination is divided into a grid of tiles of the source's shape; the indices select the one to replace.
     """
 
     source: Value = operand(AnyTile, "The smaller tile.")
@@ -288,13 +288,13 @@ class Iota(Op):
           }
         }""")
 class Module(Op):
-    """What a file holds: globals and entries."""
+    """The content of a file: globals and entries."""
 
-    sym_name: str = attr(AttrKind.SYM_NAME, "The name; bytecode does not keep it.", default="kernels")
-    producer: str | None = optional_attr(AttrKind.STR, "Which program made the module.", since=V13_3)
+    sym_name: str = attr(AttrKind.SYM_NAME, "The name, which bytecode does not store.", default="kernels")
+    producer: str | None = optional_attr(AttrKind.STR, "The program that produced the module.", since=V13_3)
     body: Block = region("The globals and entries.")
-    version: Version | None = state("The bytecode version the module was read from; None for one made from text.")
-    layout: FileLayout | None = state("How the bytecode was laid out, so that it can be written back unchanged.")
+    version: Version | None = state("The bytecode version that the module was read from, or None.")
+    layout: FileLayout | None = state("The layout of the bytecode, so that it can be written back unchanged.")
 
     @property
     def entries(self) -> list[Entry]:
@@ -307,7 +307,7 @@ class Module(Op):
         return [o for o in self.body.ops if isinstance(o, Global)]
 
     def entry(self, name: str) -> Entry:
-        """The kernel of that name."""
+        """Return the kernel with a name."""
         return next(o for o in self.entries if o.sym_name == name)
 
     def __str__(self) -> str:
@@ -330,7 +330,7 @@ class Offset(Op):
     """Advance pointers by a number of elements."""
 
     ptr: Value = operand(PtrTile, "The pointers.")
-    offset: Value = operand(IntTile, "By how many elements, signed.")
+    offset: Value = operand(IntTile, "The number of elements, signed.")
     result: Value = out(PtrTile, "The advanced pointers.")
 
 
@@ -339,10 +339,10 @@ class Offset(Op):
         %a = constant <f4E2M1FN: 1.0> : tile<64xf4E2M1FN>
         %0 = pack %a : tile<64xf4E2M1FN> -> tile<32xi8>""")
 class Pack(Op):
-    """Put the bits of narrow elements into bytes, first elements in the lower bits."""
+    """Pack the bits of narrow elements into bytes, first elements in the low bits."""
 
     source: Value = operand(NumberTile4, "A tile of rank one.")
-    result: Value = out(I8Tile, "Its bytes.")
+    result: Value = out(I8Tile, "The bytes.")
 
     def check(self) -> Answer:
         return packing(self.source, self.result)
@@ -402,14 +402,14 @@ def _reduced(o: Reduce) -> list[Type]:
           yield %s : tile<f32>
         }""")
 class Reduce(Op):
-    """Combine all elements along a dimension, in an order that is not defined.
+    """Combine all elements along a dimension, in an unspecified order.
 
     The body takes a pair of elements of each operand and yields their combination.
     """
 
-    operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of one shape.")
+    operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of the same shape.")
     dim: int = attr(AttrKind.I32, "The dimension.", minimum=0)
-    identities: tuple[Attr, ...] = attr(AttrKind.ARRAY, "For each operand, the element that changes nothing.")
+    identities: tuple[Attr, ...] = attr(AttrKind.ARRAY, "The neutral element of each operand.")
     results_: tuple[Value, ...] = outs(AnyTile, "The tiles without that dimension.", infer=_reduced)
     body: Block = region("Combines two elements of each operand.")
 
@@ -423,7 +423,7 @@ class Reduce(Op):
 @op("reshape", 0x5B, group=GROUP, traits=[PURE], rules=[uniform("element type", "source", "result")],
     format=RESHAPING, hint="reshape", example="%0 = reshape %n : tile<i32> -> tile<1x1xi32>")
 class Reshape(Op):
-    """Give the same elements, in row-major order, another shape."""
+    """Change the shape and keep the elements in row-major order."""
 
     source: Value = operand(AnyTile, "The tile.")
     result: Value = out(AnyTile, "The tile in the new shape.")
@@ -453,15 +453,15 @@ def _unchanged(o: Scan) -> Answer:
           yield %s : tile<f32>
         }""")
 class Scan(Op):
-    """Combine each element with all before it along a dimension (an inclusive prefix sum, for example).
+    """Combine each element with all elements before it along a dimension, as in an inclusive prefix sum.
 
     The body takes a pair of elements of each operand and yields their combination.
     """
 
-    operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of one shape.")
+    operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of the same shape.")
     dim: int = attr(AttrKind.I32, "The dimension.", minimum=0)
-    reverse: bool = attr(AttrKind.BOOL, "Go from the last element to the first.")
-    identities: tuple[Attr, ...] = attr(AttrKind.ARRAY, "For each operand, the element that changes nothing.")
+    reverse: bool = attr(AttrKind.BOOL, "Start at the last element.")
+    identities: tuple[Attr, ...] = attr(AttrKind.ARRAY, "The neutral element of each operand.")
     results_: tuple[Value, ...] = outs(
         AnyTile, "The combined elements.", infer=lambda o: [v.type for v in o.operands_]
     )
@@ -482,14 +482,15 @@ class Scan(Op):
 class Select(Op):
     """Choose between two tiles, element by element."""
 
-    cond: Value = operand(BoolTile, "Which one to take.")
-    val_if_true: Value = operand(AnyTile, "Taken where `cond` is true.")
-    val_if_false: Value = operand(AnyTile, "Taken where `cond` is false.")
+    cond: Value = operand(BoolTile, "The condition.")
+    val_if_true: Value = operand(AnyTile, "Chosen where `cond` is true.")
+    val_if_false: Value = operand(AnyTile, "Chosen where `cond` is false.")
     result: Value = out(AnyTile, "The chosen elements.")
 
     def check(self) -> Answer:
-        if tile_type(self.result).element is SCALARS["f4E2M1FN"]:
-            return "cannot operate on sub-byte type F4E2M1FN"
+        element = tile_type(self.result).element
+        if isinstance(element, Scalar) and element.is_packed:
+            return f"cannot operate on sub-byte type {element.name.upper()}"
         return None
 
 
@@ -498,7 +499,7 @@ class Select(Op):
         %a = constant <i8: 0> : tile<32xi8>
         %0 = unpack %a : tile<32xi8> -> tile<64xf4E2M1FN>""")
 class Unpack(Op):
-    """Take narrow elements out of bytes, first elements from the lower bits."""
+    """Unpack narrow elements from bytes, first elements from the low bits."""
 
     source: Value = operand(I8Tile, "A tile of rank one.")
     result: Value = out(NumberTile4, "The elements.")

@@ -1,4 +1,4 @@
-"""Memory effects, as the traits of operations declare them."""
+"""Memory effects, as declared by the traits of operations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..ir import Op, UnknownOp
 
 
 def has_no_effect(o: Op) -> bool:
-    """Whether neither an operation nor anything inside it has a memory effect."""
+    """Return whether neither an operation nor anything inside it has a memory effect."""
     todo = [o]
     while todo:
         inner = todo.pop()
@@ -19,7 +19,7 @@ def has_no_effect(o: Op) -> bool:
 
 
 def is_effect_free(o: Op, regions: bool = True) -> bool:
-    """Whether an operation has no memory effect, given whether its regions are free of effects."""
+    """Return whether an operation has no memory effect; `regions` is whether its regions have none."""
     if isinstance(o, UnknownOp):
         return False
     traits = o.opdef.traits

@@ -42,7 +42,7 @@ ROUNDED_UNARY = "$source rounding($rounding_mode) attr-dict `:` type($result)"
 MIN_MAX = (
     "$lhs `,` $rhs oilist(`flush_to_zero` $flush_to_zero | `propagate_nan` $propagate_nan) attr-dict `:` type($result)"
 )
-NAN_DOC = "NaN if one of the two is NaN; otherwise the other one is taken."
+NAN_DOC = "Return NaN if either operand is NaN. Without it, a single NaN is ignored."
 MMA_IN = tile_of("f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2", what="mmaf operand tile type")
 MMA_OUT = tile_of("f16", "f32", "f64", what="mmaf acc/result tile type")
 SCALED_IN = tile_of("f8E4M3FN", "f8E5M2", "f4E2M1FN", what="mmaf_scaled operand tile type")
@@ -50,7 +50,7 @@ SCALED_BY = tile_of("f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU", what="mmaf_scaled sc
 SCALED_OUT = tile_of("f32", what="mmaf_scaled result tile type")
 
 
-# Which accumulators each input element can have.
+# The accumulators that each input element can have.
 MMA_PAIRS = {
     F8E4M3FN: (F16, F32),
     F8E5M2: (F16, F32),
@@ -60,7 +60,7 @@ MMA_PAIRS = {
     F32: (F32,),
     F64: (F64,),
 }
-# Which inputs each scale can have, and how many elements share one: of f4 inputs; f8 inputs always take 32.
+# The inputs that each scale can have, and how many f4 elements can share a scale; f8 elements always share one by 32.
 SCALED = {F8E4M3FN: (F4E2M1FN,), F8E8M0FNU: (F8E4M3FN, F8E5M2, F4E2M1FN), FNV8E5M3FNU: (F4E2M1FN,)}
 F4_BLOCKS = {F8E4M3FN: (16,), F8E8M0FNU: (16, 32), FNV8E5M3FNU: (16, 32)}
 
@@ -146,7 +146,7 @@ class AddF(Op):
     format="$x `,` $y attr-dict `:` type($result)",
     example="%0 = atan2 %x, %x : tile<f32>")
 class Atan2(Op):
-    """The angle whose tangent is x / y, in the quadrant of the two signs."""
+    """The angle with tangent x / y, in the quadrant that the signs determine."""
 
     x: Value = operand(BaseFloatTile, "The numerators.")
     y: Value = operand(BaseFloatTile, "The denominators.")
@@ -159,7 +159,7 @@ class Ceil(Op):
     """Round up to an integer."""
 
     source: Value = operand(BaseFloatTile, "The floats.")
-    result: Value = out(BaseFloatTile, "The smallest integers that are not less.")
+    result: Value = out(BaseFloatTile, "The smallest integers that are not less than the floats.")
 
 
 @op("cmpf", 0x0E, group=GROUP, traits=TRAITS, rules=[same_type("lhs", "rhs"), is_mask("lhs", "result")],
@@ -170,7 +170,7 @@ class CmpF(Op):
     """Floating-point comparison."""
 
     comparison_predicate: ComparisonPredicate = attr(ComparisonPredicate, "The comparison.")
-    comparison_ordering: ComparisonOrdering = attr(ComparisonOrdering, "What a comparison with NaN gives.")
+    comparison_ordering: ComparisonOrdering = attr(ComparisonOrdering, "The result of a comparison with NaN.")
     lhs: Value = operand(BaseFloatTile, LHS)
     rhs: Value = operand(BaseFloatTile, RHS)
     result: Value = out(BoolTile, "True where the comparison holds.", infer=lambda o: mask_of(o.lhs))
@@ -197,7 +197,7 @@ class CosH(Op):
 @op("divf", 0x14, group=GROUP, traits=TRAITS, rules=[BINARY], format=ROUNDED,
     example="%0 = divf %x, %x rounding<approx> : tile<f32>")
 class DivF(Op):
-    """Floating-point division; `approx` and `full` are faster and less exact (f32 only)."""
+    """Floating-point division; `approx` and `full` are faster and less accurate (f32 only)."""
 
     lhs: Value = operand(BaseFloatTile, "The dividends.")
     rhs: Value = operand(BaseFloatTile, "The divisors.")
@@ -246,7 +246,7 @@ class Floor(Op):
     """Round down to an integer."""
 
     source: Value = operand(BaseFloatTile, "The floats.")
-    result: Value = out(BaseFloatTile, "The largest integers that are not greater.")
+    result: Value = out(BaseFloatTile, "The largest integers that are not greater than the floats.")
 
 
 @op("fma", 0x28, group=GROUP, traits=TRAITS, rules=[same_type("lhs", "rhs", "acc", "result")],
@@ -254,11 +254,11 @@ class Floor(Op):
            "`:` type($result)",
     example="%0 = fma %x, %x, %x : tile<f32>")
 class Fma(Op):
-    """Product plus `acc`, rounded once."""
+    """Fused multiply-add: the product plus `acc`, rounded once."""
 
     lhs: Value = operand(BaseFloatTile, LHS)
     rhs: Value = operand(BaseFloatTile, RHS)
-    acc: Value = operand(BaseFloatTile, "What is added.")
+    acc: Value = operand(BaseFloatTile, "The accumulator.")
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=NEAREST, only=IEEE)
     flush_to_zero: bool = flag(FTZ)
     result: Value = out(BaseFloatTile, "The sums.")
@@ -272,7 +272,7 @@ class Fma(Op):
     format="$source `,` $exponent attr-dict `:` type($result)",
     example="%0 = fpowf %x, %x : tile<f32>")
 class FPowF(Op):
-    """Each element to a floating-point power. Tools before 13.4 call it `pow`."""
+    """Raise each element to a floating-point power. Tools before 13.4 call it `pow`."""
 
     source: Value = operand(BaseFloatTile, "The bases.")
     exponent: Value = operand(BaseFloatTile, "The exponents.")
@@ -284,7 +284,7 @@ class FPowF(Op):
     format="$source `,` $exponent attr-dict `:` type($result) `,` type($exponent)",
     example="%0 = fpowi %x, %n : tile<f32>, tile<i32>")
 class FPowI(Op):
-    """Each element to a signed integer power."""
+    """Raise each element to a signed integer power."""
 
     source: Value = operand(BaseFloatTile, "The bases.")
     exponent: Value = operand(SmallIntTile, "The exponents.")
@@ -355,8 +355,8 @@ class MmaF(Op):
 
     lhs: Value = operand(MMA_IN, "The left matrix.")
     rhs: Value = operand(MMA_IN, "The right matrix.")
-    acc: Value = operand(MMA_OUT, "What is added.")
-    fast_acc: bool = flag("Accumulate f8 products faster and less exactly (Hopper).", since=V13_3)
+    acc: Value = operand(MMA_OUT, "The accumulator.")
+    fast_acc: bool = flag("Accumulate f8 products faster and less accurately (Hopper).", since=V13_3)
     result: Value = out(MMA_OUT, "The product plus `acc`.")
 
     def check(self) -> Answer:
@@ -379,12 +379,12 @@ tile<4x1xf8E8M0FNU>, tile<1x2xf8E8M0FNU>""")
 class MmaFScaled(Op):
     """Matrix product of block-scaled narrow floats plus accumulator.
 
-    Each block of 16 or 32 elements along K has a scale of its own.
+    Each block of 16 or 32 elements along K has its own scale.
     """
 
     lhs: Value = operand(SCALED_IN, "The left matrix.")
     rhs: Value = operand(SCALED_IN, "The right matrix.")
-    acc: Value = operand(SCALED_OUT, "What is added.")
+    acc: Value = operand(SCALED_OUT, "The accumulator.")
     lhs_scale: Value = operand(SCALED_BY, "The scales of the left matrix.")
     rhs_scale: Value = operand(SCALED_BY, "The scales of the right matrix.")
     result: Value = out(SCALED_OUT, "The product plus `acc`.")
@@ -420,7 +420,7 @@ class NegF(Op):
 @op("remf", 0x59, group=GROUP, traits=TRAITS, rules=[BINARY], format=PLAIN_BINARY,
     example="%0 = remf %x, %x : tile<f32>")
 class RemF(Op):
-    """Remainder of the division that rounds towards zero; it has the dividend's sign."""
+    """Remainder of division towards zero; it has the sign of the dividend."""
 
     lhs: Value = operand(BaseFloatTile, "The dividends.")
     rhs: Value = operand(BaseFloatTile, "The divisors.")
@@ -430,7 +430,7 @@ class RemF(Op):
 @op("rsqrt", 0x5D, group=GROUP, traits=TRAITS, rules=[UNARY], format=FLUSHED_UNARY,
     example="%0 = rsqrt %x : tile<f32>")
 class Rsqrt(Op):
-    """One over the square root."""
+    """Reciprocal square root."""
 
     source: Value = operand(BaseFloatTile, "The floats.")
     flush_to_zero: bool = flag(FTZ)
@@ -462,7 +462,7 @@ class SinH(Op):
     format="$source rounding($rounding_mode) (`flush_to_zero` $flush_to_zero^)? attr-dict `:` type($result)",
     example="%0 = sqrt %x rounding<approx> flush_to_zero : tile<f32>")
 class Sqrt(Op):
-    """Square root; `approx` is faster and less exact (f32 only)."""
+    """Square root; `approx` is faster and less accurate (f32 only)."""
 
     source: Value = operand(BaseFloatTile, "The floats.")
     rounding_mode: RoundingMode = attr(RoundingMode, ROUNDING, default=NEAREST, only=[*IEEE, RoundingMode.APPROX])
@@ -500,7 +500,7 @@ class Tan(Op):
 @op("tanh", 0x6A, group=GROUP, traits=TRAITS, rules=[UNARY], format=ROUNDED_UNARY,
     example="%0 = tanh %x : tile<f32>")
 class TanH(Op):
-    """Hyperbolic tangent; `approx` is faster and less exact (f32 only)."""
+    """Hyperbolic tangent; `approx` is faster and less accurate (f32 only)."""
 
     source: Value = operand(BaseFloatTile, "The floats.")
     rounding_mode: RoundingMode = attr(

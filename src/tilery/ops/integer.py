@@ -34,7 +34,7 @@ SIGNED_BINARY = "$lhs `,` $rhs keyword($signedness) attr-dict `:` type($result)"
     format="$source attr-dict `:` type($result)",
     example="%0 = absi %n : tile<i32>")
 class AbsI(Op):
-    """Absolute value of signed integers; the result is to be read as unsigned."""
+    """Absolute value of signed integers; the result is unsigned."""
 
     source: Value = operand(IntTile, "The integers.")
     result: Value = out(IntTile, "Their absolute values.")
@@ -71,20 +71,20 @@ class CmpI(Op):
 class DivI(Op):
     """Integer division.
 
-    Division by zero, and of the smallest signed integer by -1, is undefined.
+    Division by zero and division of the smallest signed integer by -1 are undefined.
     """
 
     lhs: Value = operand(IntTile, "The dividends.")
     rhs: Value = operand(IntTile, "The divisors.")
     signedness: Signedness = attr(Signedness, SIGNED)
     rounding: RoundingMode = attr(
-        RoundingMode, "Towards zero, or to floor or ceiling.", default=RoundingMode.ZERO,
+        RoundingMode, "The rounding mode: towards zero, floor or ceiling.", default=RoundingMode.ZERO,
         only=[RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF],
     )
     result: Value = out(IntTile, "The quotients.")
 
     def check(self) -> Answer:
-        """Rounding other than towards zero is for signed integers, upwards for unsigned ones too."""
+        """Unsigned integers cannot be rounded towards negative infinity."""
         if self.rounding not in self.opdef.field("rounding").only:
             allowed = names(self.opdef.field("rounding").only)
             return Problem(f"invalid rounding mode specified, expect one of [{allowed}]", "rounding")
@@ -132,9 +132,9 @@ class MmaI(Op):
 
     lhs: Value = operand(tile_of("i8", what="mmai operand tile type"), "The left matrix.")
     rhs: Value = operand(tile_of("i8", what="mmai operand tile type"), "The right matrix.")
-    acc: Value = operand(tile_of("i32", what="mmai acc tile type"), "What is added.")
-    signedness_lhs: Signedness = attr(Signedness, "How the left matrix is read.")
-    signedness_rhs: Signedness = attr(Signedness, "How the right matrix is read.")
+    acc: Value = operand(tile_of("i32", what="mmai acc tile type"), "The accumulator.")
+    signedness_lhs: Signedness = attr(Signedness, "The signedness of the left matrix.")
+    signedness_rhs: Signedness = attr(Signedness, "The signedness of the right matrix.")
     result: Value = out(tile_of("i32", what="mmai result tile type"), "The product plus `acc`.")
 
     def check(self) -> Answer:
@@ -149,7 +149,7 @@ class MulhiI(Op):
 
     x: Value = operand(IntTile, LHS)
     y: Value = operand(IntTile, RHS)
-    result: Value = out(IntTile, "The most significant halves of the products.")
+    result: Value = out(IntTile, "The upper halves of the products.")
 
 
 @op("muli", 0x4E, group=GROUP, traits=[PURE, ELEMENTWISE, COMMUTATIVE], rules=[BINARY], format=WRAPPING,
@@ -183,7 +183,7 @@ class NegI(Op):
     rules=[same_type("result", "lhs", "rhs"), same_shape("result", "lhs", "rhs")], format=SIGNED_BINARY,
     example="%0 = remi %n, %n signed : tile<i32>")
 class RemI(Op):
-    """Remainder of the division that rounds towards zero; it has the dividend's sign."""
+    """Remainder of division towards zero; it has the sign of the dividend."""
 
     lhs: Value = operand(IntTile, "The dividends.")
     rhs: Value = operand(IntTile, "The divisors.")
@@ -194,10 +194,10 @@ class RemI(Op):
 @op("shli", 0x60, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[BINARY], format=WRAPPING,
     example="%0 = shli %n, %n : tile<i32>")
 class ShLI(Op):
-    """Shift to the left; the shift is unsigned."""
+    """Shift left; the shift amount is unsigned."""
 
     lhs: Value = operand(IntTile, "The integers.")
-    rhs: Value = operand(IntTile, "By how many bits.")
+    rhs: Value = operand(IntTile, "The shift amounts in bits.")
     overflow: IntegerOverflow = attr(IntegerOverflow, OVERFLOW, default=IntegerOverflow.NONE)
     result: Value = out(IntTile, "The shifted integers.")
 
@@ -205,10 +205,10 @@ class ShLI(Op):
 @op("shri", 0x61, group=GROUP, traits=[PURE, ELEMENTWISE], rules=[BINARY], format=SIGNED_BINARY,
     example="%0 = shri %n, %n signed : tile<i32>")
 class ShRI(Op):
-    """Shift to the right, arithmetic for signed integers; the shift is unsigned."""
+    """Shift right, arithmetically if signed; the shift amount is unsigned."""
 
     lhs: Value = operand(IntTile, "The integers.")
-    rhs: Value = operand(IntTile, "By how many bits.")
+    rhs: Value = operand(IntTile, "The shift amounts in bits.")
     signedness: Signedness = attr(Signedness, SIGNED)
     result: Value = out(IntTile, "The shifted integers.")
 

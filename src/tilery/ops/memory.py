@@ -21,11 +21,11 @@ GROUP = "Memory"
     format="`num_elem` `=` $num_elem `,` `alignment` `=` $alignment (`global` $global^)? attr-dict `:` type($result)",
     example="%0 = alloca num_elem = 16, alignment = 4 : tile<ptr<f32>>")
 class Alloca(Op):
-    """Memory that lives until the enclosing block ends."""
+    """Allocate memory that lives until the enclosing block ends."""
 
     num_elem: int = attr(AttrKind.I64, "The number of elements.", minimum=0)
     alignment: int = attr(AttrKind.I64, "The alignment in bytes, a power of two.", minimum=0)
-    global_: bool = flag("Other tile blocks may use the address.")
+    global_: bool = flag("Whether other tile blocks may use the address.")
     result: Value = out(ScalarPtr, "A pointer to the first element.")
 
     def check(self) -> Answer:
@@ -47,7 +47,7 @@ class Alloca(Op):
     format="(`token` `=` $token^)? attr-dict `->` type($result_token)",
     example="%0 = gdc_launch_dependents_tko -> token")
 class GdcLaunchDependentsTko(Op):
-    """Let the kernels that depend on this one start before it ends."""
+    """Allow dependent kernels to start before this one ends."""
 
     token: Value | None = optional(TokenType, TOKEN_IN)
     result_token: Value = out(TokenType, TOKEN_OUT)
@@ -68,10 +68,10 @@ class GdcWaitTko(Op):
         %a = make_token : token
         %0 = join_tokens %a, %a : token""")
 class JoinTokens(Op):
-    """A token after all of the given ones."""
+    """Join tokens into one."""
 
     tokens: tuple[Value, ...] = variadic(TokenType, "The tokens.")
-    result: Value = out(TokenType, "A token that stands for all of them.")
+    result: Value = out(TokenType, "A token that is ordered after all of them.")
 
     def check(self) -> Answer:
         return "expect two or more tokens" if len(self.tokens) < 2 else None
@@ -92,15 +92,15 @@ class JoinTokens(Op):
            "`->` type($result) `,` type($result_token)",
     example="%0, %1 = load_ptr_tko weak %ptr, %c, %x : tile<ptr<f32>>, tile<i1>, tile<f32> -> tile<f32>, token")
 class LoadPtrTko(Op):
-    """Gather elements from memory, in an order that only tokens define."""
+    """Load elements through pointers. Only tokens order the access."""
 
     memory_ordering_semantics: Ordering = attr(
         Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.ACQUIRE]
     )
     memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
-    source: Value = operand(PtrTile, "Where to load from.")
+    source: Value = operand(PtrTile, "The addresses.")
     mask: Value | None = optional(BoolTile, MASK)
-    paddingValue: Value | None = optional(NumberTile, "What masked elements become; undefined when absent.")
+    paddingValue: Value | None = optional(NumberTile, "The value of masked elements; undefined if absent.")
     token: Value | None = optional(TokenType, TOKEN_IN)
     optimization_hints: OptimizationHints | None = optional_attr(AttrKind.HINTS, HINTS_DOC, hints=["latency"])
     result: Value = out(
@@ -115,7 +115,7 @@ class LoadPtrTko(Op):
 @op("make_token", 0x44, group=GROUP, traits=[PURE], format="attr-dict `:` type($result)",
     example="%0 = make_token : token")
 class MakeToken(Op):
-    """A token that nothing comes before."""
+    """Make a token that is ordered after nothing."""
 
     result: Value = out(TokenType, "The token.")
 
@@ -143,13 +143,13 @@ class MemoryFenceAliasTko(Op):
            "`:` type($destination) `,` type($value) (`,` type($mask)^)? `->` type($result_token)",
     example="%0 = store_ptr_tko weak %ptr, %x, %c : tile<ptr<f32>>, tile<f32>, tile<i1> -> token")
 class StorePtrTko(Op):
-    """Scatter elements to memory, in an order that only tokens define."""
+    """Store elements through pointers. Only tokens order the access."""
 
     memory_ordering_semantics: Ordering = attr(
         Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.RELEASE]
     )
     memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
-    destination: Value = operand(PtrTile, "Where to store.")
+    destination: Value = operand(PtrTile, "The addresses.")
     value: Value = operand(AnyTile, "The elements.")
     mask: Value | None = optional(BoolTile, MASK)
     token: Value | None = optional(TokenType, TOKEN_IN)

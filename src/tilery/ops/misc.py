@@ -83,10 +83,10 @@ def _integer_or_pointer(t: Tile) -> bool:
     format="predicate($predicate) `,` $value attr-dict `:` type($value)",
     example="%0 = assume div_by<16>, %ptr : tile<ptr<f32>>")
 class Assume(Op):
-    """Promise the compiler something about a value; a broken promise is undefined behaviour."""
+    """Promise that a predicate holds for a value. Breaking the promise is undefined behaviour."""
 
     value: Value = operand(AnyType, "The value.")
-    predicate: Predicate = attr(AttrKind.PREDICATE, "What holds for it.")
+    predicate: Predicate = attr(AttrKind.PREDICATE, "The predicate.")
     result: Value = out(AnyType, "The same value.")
 
     def check(self) -> Answer:
@@ -103,7 +103,7 @@ class Assume(Op):
     format="$str (`,` $args^)? (`token` `` `=` `` $token^)? attr-dict (`:` type($args)^)? `->` type($result_token)",
     example='%0 = print_tko "n = %d", %n : tile<i32> -> token')
 class PrintTko(Op):
-    """Print a text with values in it, in an order that only tokens define. Until 13.1 it was `print`."""
+    """Print formatted text. Only tokens order the output. Until 13.1 it was called `print`."""
 
     str_: str = attr(AttrKind.STR, "The text, with a C format such as `%d` for each value.")
     args: tuple[Value, ...] = variadic(AnyTile, "The values.")
@@ -111,7 +111,7 @@ class PrintTko(Op):
     result_token: Value = out(TokenType, TOKEN_OUT, since=V13_2)
 
     def check(self) -> Answer:
-        """The text has a format for each value: `%`, anything, and a letter of C's printf."""
+        """The text must have a conversion for each value: `%`, anything, and a letter of C's printf."""
         conversion = re.compile(CONVERSION)
         wanted, position = 0, 0
         while (position := self.str_.find("%", position)) >= 0:
@@ -119,7 +119,7 @@ class PrintTko(Op):
             if found is None:
                 return Problem("found unterminated format expression", "str")
             wanted += found[0] != "%%"
-            # A format's own characters are looked at again, as NVIDIA's verifier does; only %% is skipped.
+            # Scan the characters of a conversion again, as NVIDIA's verifier does; skip only %%.
             position += 2 if found[0] == "%%" else 1
         if wanted != len(self.args):
             return Problem(f"incorrect number of operands: expected {wanted}, found {len(self.args)}", "args")

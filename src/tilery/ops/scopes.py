@@ -1,4 +1,4 @@
-"""Rules of debug information: which scope a function and what is inside it may have."""
+"""Rules of debug information: the scopes that a function, its body and globals may have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .checks import Answer
 
 
 def located(loc: Attr | None) -> DILoc | None:
-    """The place with a scope that a location stands for: a call site is where it was called."""
+    """Return the position within a scope that a location refers to; for a call site, that of the caller."""
     todo: list[Attr | None] = [loc]
     while todo:
         found = todo.pop()
@@ -29,7 +29,7 @@ def located(loc: Attr | None) -> DILoc | None:
 
 
 def subprogram(loc: Attr | None) -> DISubprogram | None:
-    """The function of the source that a location lies in."""
+    """Return the source function that contains a location."""
     found = located(loc)
     if found is None:
         return None
@@ -39,7 +39,7 @@ def subprogram(loc: Attr | None) -> DISubprogram | None:
 
 
 def function_location(o: Any) -> Answer:
-    """A function's location lies in a subprogram that links to its name."""
+    """Check that a function's location is in a subprogram that links to its name."""
     if isinstance(o.loc, CallSite):
         return Problem(
             ("invalid function debug info location: ", o.loc, ". Function location must not be a CallSiteLoc.")
@@ -57,7 +57,7 @@ def function_location(o: Any) -> Answer:
 
 
 def body_locations(o: Any, inside: set[Attr | None]) -> Answer:
-    """Everything in a function lies in the function's own subprogram; `inside` are the locations there."""
+    """Check that everything in a function is in the function's subprogram; `inside` are the locations there."""
     outer = subprogram(o.loc)
     scopes: dict[Attr, DISubprogram | None] = {}
     known: dict[Attr | None, DISubprogram | None] = {}
@@ -84,7 +84,7 @@ def body_locations(o: Any, inside: set[Attr | None]) -> Answer:
 
 
 def _inner_first(o: Op) -> list[Op]:
-    """What is inside, nested operations before those that hold them, as MLIR walks."""
+    """List the operations inside in MLIR's post-order: nested operations before their parents."""
     out: list[Op] = []
     stack: list[tuple[Op, bool]] = [(x, False) for block in reversed(o.blocks) for x in reversed(block.ops)]
     while stack:
@@ -98,7 +98,7 @@ def _inner_first(o: Op) -> list[Op]:
 
 
 def global_locations(module: Any) -> Answer:
-    """Globals have no scope."""
+    """Check that globals have no scope."""
     for o in module.body.ops:
         if not has_trait(o, FUNCTION) and (found := located(o.loc)) is not None:
             parts = ("invalid operation debug info scope: ", found, ". Global variables must not have scope.")

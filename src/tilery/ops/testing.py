@@ -1,5 +1,4 @@
-"""The test-only function of the dialect. It exists where testing is switched on, because NVIDIA's tests are written
-with it, and no bytecode can hold it."""
+"""The test-only function of the dialect. NVIDIA's tests are written with it; bytecode has no encoding for it."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from .scopes import body_locations, function_location
 class TestFunc(Op):
     """A function with parameters and results of any type."""
 
-    __test__ = False  # the name is no invitation to pytest
+    __test__ = False  # pytest must not collect it because of its name
     sym_name: str = attr(AttrKind.SYM_NAME, "The name.")
     function_type: Function = attr(AttrKind.TYPE, "The types of the parameters and results.")
     arg_attrs: tuple[Attr, ...] | None = optional_attr(AttrKind.ARRAY, "Attributes of the parameters.")

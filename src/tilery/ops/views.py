@@ -27,7 +27,7 @@ from .common import HINTS_DOC, ORDERING, SCOPE, TOKEN_IN, TOKEN_OUT
 
 GROUP = "Views"
 MAKE_VIEW = "$tensor_view attr-dict `:` type($result)"
-INBOUNDS = "Per index, the promise that no element lies outside the tensor along that dimension."
+INBOUNDS = "For each index, whether the program promises that no element is out of bounds along that dimension."
 TENSOR = """
         %tensor = make_tensor_view %ptr, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>"""
 PARTITION = f"""{TENSOR}
@@ -35,7 +35,7 @@ PARTITION = f"""{TENSOR}
 
 
 def _same_tensor(tensor: Value, view: Value) -> Answer:
-    """A view is made of the tensor that its type names."""
+    """Check that a view is made from the tensor that its type names."""
     wanted = view_type(view).tensor_view
     if tensor.type is wanted:
         return None
@@ -46,7 +46,7 @@ def _same_tensor(tensor: Value, view: Value) -> Answer:
 
 
 def _same_kind(base: Ptr, result: TensorView) -> Answer:
-    """A tensor view is of the kind of its base pointer."""
+    """Check that a tensor view has the kind of its base pointer."""
     if base.ptr_attr is result.ptr_attr:
         return None
     if base.ptr_attr is None:
@@ -55,7 +55,7 @@ def _same_kind(base: Ptr, result: TensorView) -> Answer:
 
 
 def _dynamics(o: MakeTensorView, result: TensorView) -> Answer:
-    """As many sizes and strides as the type leaves open, all of one type."""
+    """Check that there is a value for each dynamic size and stride, all of one type."""
     groups = (("shape", result.shape, o.dynamicShape), ("stride", result.strides, o.dynamicStrides))
     for what, dims, values in groups:
         wanted = sum(dim == DYNAMIC for dim in dims)
@@ -76,7 +76,7 @@ def _dynamics(o: MakeTensorView, result: TensorView) -> Answer:
     example=f"""{PARTITION}
         %0 = get_index_space_shape %view : partition_view<tile=(8), tensor_view<64xf32, strides=[1]>> -> tile<i32>""")
 class GetIndexSpaceShape(Op):
-    """How many tiles a view has along each dimension."""
+    """The number of tiles of a view along each dimension."""
 
     src: Value = operand(AnyTileView, "The view.")
     result: tuple[Value, ...] = outs(ScalarInt, "The number of tiles, one result per dimension.")
@@ -112,14 +112,14 @@ class GetTensorShape(Op):
         %0, %1 = load_view_tko weak %view[%n] : partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, \
 tile<i32> -> tile<8xf32>, token""")
 class LoadViewTko(Op):
-    """Load a tile through a view, in an order that only tokens define."""
+    """Load a tile through a view. Only tokens order the access."""
 
     memory_ordering_semantics: Ordering = attr(
         Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.ACQUIRE]
     )
     memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
     view: Value = operand(AnyTileView, "The view.")
-    index: tuple[Value, ...] = variadic(IntTile, "Which tile of the view.")
+    index: tuple[Value, ...] = variadic(IntTile, "The index of the tile.")
     token: Value | None = optional(TokenType, TOKEN_IN)
     optimization_hints: OptimizationHints | None = optional_attr(
         AttrKind.HINTS, HINTS_DOC, hints=["latency", "allow_tma"]
@@ -139,7 +139,7 @@ class LoadViewTko(Op):
         %0 = make_gather_scatter_view %tensor : gather_scatter_view<tile=(8), tensor_view<64xf32, strides=[1]>, \
 sparse_dim=0>""")
 class MakeGatherScatterView(Op):
-    """A view whose sparse dimension is addressed by a tile of positions."""
+    """Make a view whose sparse dimension is addressed by a tile of positions."""
 
     tensor_view: Value = operand(AnyTensorView, "The tensor.")
     result: Value = out(AnyGatherScatterView, "The view.")
@@ -153,7 +153,7 @@ class MakeGatherScatterView(Op):
         %0 = make_partition_view %tensor : partition_view<tile=(8), padding_value = zero, \
 tensor_view<64xf32, strides=[1]>>""")
 class MakePartitionView(Op):
-    """A view of a tensor as a grid of tiles."""
+    """Make a view of a tensor as a grid of tiles."""
 
     tensor_view: Value = operand(AnyTensorView, "The tensor.")
     result: Value = out(AnyPartitionView, "The view.")
@@ -167,7 +167,7 @@ class MakePartitionView(Op):
         %0 = make_strided_view %tensor : strided_view<tile=(8), traversal_strides=[4], \
 tensor_view<64xf32, strides=[1]>>""")
 class MakeStridedView(Op):
-    """A view of a tensor as a grid of tiles that may overlap or leave gaps."""
+    """Make a view of a tensor as a grid of tiles that may overlap or leave gaps."""
 
     tensor_view: Value = operand(AnyTensorView, "The tensor.")
     result: Value = out(AnyStridedView, "The view.")
@@ -181,11 +181,11 @@ class MakeStridedView(Op):
         %0 = make_tensor_view %ptr, shape = [%n, 64], strides = [64, 1] \
 : tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>""")
 class MakeTensorView(Op):
-    """A tensor in memory, from its address, sizes and strides."""
+    """Make a view of a tensor in memory from its address, sizes and strides."""
 
     base: Value = operand(ScalarPtr, "The address of the first element.")
-    dynamicShape: tuple[Value, ...] = variadic(ScalarInt, "The sizes that the type leaves open.")
-    dynamicStrides: tuple[Value, ...] = variadic(ScalarInt, "The strides that the type leaves open.")
+    dynamicShape: tuple[Value, ...] = variadic(ScalarInt, "The dynamic sizes.")
+    dynamicStrides: tuple[Value, ...] = variadic(ScalarInt, "The dynamic strides.")
     result: Value = out(AnyTensorView, "The tensor.")
 
     def check(self) -> Answer:
@@ -206,7 +206,7 @@ class MakeTensorView(Op):
         %0 = store_view_tko weak %a, %view[%n] : tile<8xf32>, \
 partition_view<tile=(8), tensor_view<64xf32, strides=[1]>>, tile<i32> -> token""")
 class StoreViewTko(Op):
-    """Store a tile through a view, in an order that only tokens define."""
+    """Store a tile through a view. Only tokens order the access."""
 
     memory_ordering_semantics: Ordering = attr(
         Ordering, ORDERING, only=[Ordering.WEAK, Ordering.RELAXED, Ordering.RELEASE]
@@ -214,7 +214,7 @@ class StoreViewTko(Op):
     memory_scope: MemoryScope | None = optional_attr(MemoryScope, SCOPE)
     tile: Value = operand(AnyTile, "The tile.")
     view: Value = operand(AnyTileView, "The view.")
-    index: tuple[Value, ...] = variadic(IntTile, "Which tile of the view.")
+    index: tuple[Value, ...] = variadic(IntTile, "The index of the tile.")
     token: Value | None = optional(TokenType, TOKEN_IN)
     optimization_hints: OptimizationHints | None = optional_attr(
         AttrKind.HINTS, HINTS_DOC, hints=["latency", "allow_tma"]

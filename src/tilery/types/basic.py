@@ -1,4 +1,4 @@
-"""The types of Tile IR. They are interned: equal types are the same object, and `.text` is their spelling."""
+"""Interned types: scalars, tokens, pointers, tiles and functions, and how their text is spelled."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def intern(cls: type[T], key: tuple[Any, ...], text: str | None, **fields: Any) 
 
 
 class Scalar(Type):
-    """An element type: an integer, a float, or one of the narrow float formats."""
+    """An element type: an integer or a float, including the narrow float formats."""
 
     __slots__ = ("bits", "cname", "format", "kind", "name", "row", "since", "tag")
     row: Element
-    """Every fact about the type; the ones asked for most are repeated here."""
+    """All facts about the type; the most used ones are copied to the fields below."""
     name: str
     tag: int
     kind: str
@@ -88,7 +88,7 @@ class Scalar(Type):
 
     @property
     def storage_bytes(self) -> int:
-        """Bytes of one element in a dense constant (tiles of i1 are packed in bits instead)."""
+        """The bytes of one element in a dense constant; i1 is an exception, eight of them share a byte."""
         return (self.bits + 7) // 8
 
     @property
@@ -110,7 +110,7 @@ F16, BF16, F32, TF32, F64 = (SCALARS[n] for n in ("f16", "bf16", "f32", "tf32", 
 I1, I4, I8, I16, I32, I64 = (SCALARS[n] for n in ("i1", "i4", "i8", "i16", "i32", "i64"))
 
 FLOATS = tuple(s for s in SCALARS.values() if s.is_float)
-# A tile may also hold pointers and i4.
+# NVIDIA's "number" excludes i4; a tile may hold numbers, pointers and i4.
 NUMBERS = tuple(s for s in SCALARS.values() if s.row.number)
 NUMBER_TEXT = " or ".join(s.text for s in NUMBERS)
 
@@ -136,7 +136,7 @@ class String(Type):
 
 
 class Foreign(Type):
-    """A type that is not Tile IR's, kept as its text. The verifier refuses it where it matters."""
+    """A type of another dialect, kept as text. The verifier refuses it where a Tile IR type is needed."""
 
     __slots__ = ()
     since = V13_1
@@ -234,7 +234,7 @@ class Function(Type):
 
     def __new__(cls, params: Sequence[Type], results: Sequence[Type] = ()) -> Function:
         params, results = tuple(params), tuple(results)
-        # The text is made when asked for: a few bytes of bytecode can name types whose text would be huge.
+        # The text is made on demand: a few bytes of bytecode can name types whose text would be huge.
         return intern(cls, (cls, params, results), None, params=params, results=results)
 
     def __getattr__(self, name: str) -> str:
@@ -245,12 +245,12 @@ class Function(Type):
 
 
 def full_text(t: Type) -> str:
-    """A type outside the dialect's own syntax: `!cuda_tile.tile<4xf32>`."""
+    """Return a type as it is spelled outside the dialect's own syntax, `!cuda_tile.tile<4xf32>`."""
     return t.text if isinstance(t, (Scalar, Foreign, Function)) else f"!cuda_tile.{t.text}"
 
 
 def quoted(t: Type) -> str:
-    """A type as NVIDIA's diagnostics print it."""
+    """Return a type as NVIDIA's diagnostics print it."""
     return f"'{full_text(t)}'"
 
 
@@ -259,7 +259,7 @@ def quoted_list(types: Iterable[Type]) -> str:
 
 
 def _function_text(function: Function) -> str:
-    """`(a, b) -> c`, the types in full as MLIR has it, with an explicit stack because hostile types nest deeply."""
+    """Return `(a, b) -> c` with the types in full. The stack is explicit because hostile types nest deeply."""
     out: list[str] = []
     size = 0
     todo: list[Type | str] = [function]

@@ -10,11 +10,11 @@ from ..version import V13_1, V13_3
 from .basic import NUMBER_TEXT, NUMBERS, POOL, Scalar, Tile, Type, check_tile, commas, intern
 
 DYNAMIC = -(1 << 63)
-"""A tensor view's size or stride that is only known at run time; `?` in text."""
+"""A size or stride of a tensor view that is known only at run time; `?` in text."""
 
 
 class TensorView(Type):
-    """A tensor in memory: element, sizes and strides (in elements), each constant or DYNAMIC.
+    """A tensor in memory: element, sizes, and strides in elements. Each size and stride is constant or DYNAMIC.
 
     >>> from tilery.types import F32
     >>> TensorView(F32, (DYNAMIC, 64), (64, 1))
@@ -56,7 +56,7 @@ class TensorView(Type):
 
 
 class TileView(Type):
-    """Base of the views that loads and stores go through: an index names a tile of a tensor."""
+    """Base of the views that loads and stores use: an index selects a tile of a tensor."""
 
     __slots__ = ("padding_value", "tensor_view", "tile_shape")
     tile_shape: tuple[int, ...]
@@ -65,17 +65,17 @@ class TileView(Type):
 
     @property
     def index_rank(self) -> int:
-        """How many indices name a tile."""
+        """The number of indices that select a tile."""
         return len(self.tile_shape)
 
     @property
     def tile_type(self) -> Tile:
-        """The type of such a tile."""
+        """The type of a selected tile."""
         return Tile(self.tile_shape, self.tensor_view.element)
 
 
 class PartitionView(TileView):
-    """A tensor view cut into a grid of tiles. An index names a tile."""
+    """A tensor view divided into a grid of tiles. An index selects a tile."""
 
     __slots__ = ("dim_map",)
     since = V13_1
@@ -102,7 +102,7 @@ class PartitionView(TileView):
 
 
 class StridedView(TileView):
-    """Like a partition view, but neighbouring tiles lie `traversal_strides` elements apart."""
+    """Like a partition view, but neighbouring tiles are `traversal_strides` elements apart."""
 
     __slots__ = ("dim_map", "traversal_strides")
     since = V13_3

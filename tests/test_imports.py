@@ -43,10 +43,7 @@ LEAVES = {"hooks", "declare.fastclass", "declare.codegen", "declare.gcpause"}
 FREE = {"", "api"}
 """The public API itself: it imports everything inside functions, so that `import tilery` stays fast."""
 
-KNOWN: set[tuple[str, str]] = {
-    ("cutile.modules", "api"),
-    ("cutile.session", "api"),
-}
+KNOWN: set[tuple[str, str]] = set()
 """Imports against the order that still exist. The list only shrinks."""
 
 KNOWN_CYCLES: set[tuple[str, str]] = set()

@@ -96,7 +96,7 @@ def test_a_masked_store_through_a_view_is_answered_with_the_real_form() -> None:
 def test_indices_that_are_defined_later_need_their_types() -> None:
     error = refused(LOAD.replace("%i,", "%later,") + "\n%later = constant <i32: 0> : tile<i32>")
     assert error.message.endswith("index types must be specified when indices are present")
-    assert "%later is defined further on" in error.notes[0]
+    assert "%later is defined later" in error.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -322,7 +322,7 @@ def test_hints_are_architectures_and_references() -> None:
     hints = OptimizationHints(DictAttr((("sm_100", inner),)))
     assert documented.encode_hints(hints, tables) == bytes.fromhex("01 01 01")
     assert documented.decode_hints(bytes.fromhex("01 01 01"), tables) == hints
-    with pytest.raises(TileError, match="are no dictionary"):
+    with pytest.raises(TileError, match="are not a dictionary"):
         documented.decode_hints(bytes.fromhex("01 01 01"), Tables(["sm_100"], ["sm_100"], [inner, StrAttr("")]))  # type: ignore[list-item]
 
 

@@ -14,7 +14,7 @@ from ..diag import TileError
 from ..ops import Module
 from . import versions
 from .arrays import host_argument
-from .session import on
+from .session import load, on
 from .signatures import parse_signature
 
 
@@ -24,8 +24,6 @@ def module(kernel: Any, args: Sequence[Any] | str, *, version: str | None = None
     `args` are arguments, or text such as "f32[64, 128], 16". `version` is a bytecode version, by default the latest
     that this cuTile writes; `gpu` selects whose optimization hints apply.
     """
-    from .. import load
-
     return load(bytecode(kernel, args, version=version, gpu=gpu))
 
 

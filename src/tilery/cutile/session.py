@@ -19,7 +19,10 @@ from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, s
 from ..engines.kernel import Limits
 from ..ir import Refused
 from ..ops import Assert
+from ..source.input import Input
 from ..source.lines import excerpt
+from ..text.print.printer import show
+from ..verifier.explain import require_legal
 from . import driver, versions
 from .arrays import host_argument
 from .signatures import parameters_of
@@ -73,8 +76,6 @@ class Session:
 
     def read(self, launch: driver.Launch) -> Call:
         """Decode the arguments of a launch."""
-        from .. import load
-
         module = MODULES.get(launch.bytecode)
         if module is None:
             module = MODULES[launch.bytecode] = load(launch.bytecode)
@@ -83,6 +84,14 @@ class Session:
         parameters = SIGNATURES.get((launch.bytecode, launch.entry)) or guess_parameters(kinds)
         memory = extents(parameters, values, ctypes.string_at)
         return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
+
+
+def load(bytecode: bytes) -> Module:
+    """Read and verify the module of a kernel."""
+    source = Input(bytecode)
+    module = source.read()
+    require_legal(module, source=source)
+    return module
 
 
 # cuTile keeps compiled kernels for the life of the process, so their modules and signatures are kept too.
@@ -229,8 +238,6 @@ def make_image(file: str, *options: Any, **more: Any) -> Path:
 
 
 def disassemble(bytecode: bytes | bytearray) -> str:
-    from .. import load, show
-
     return show(load(bytes(bytecode)))
 
 

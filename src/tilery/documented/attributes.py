@@ -1,11 +1,11 @@
-"""The thirteen self-contained attributes of the documented layout: one row per tag, with its reader and its words."""
+"""The thirteen self-contained attributes of the documented layout: one row per tag, with the documents' messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from ..attrs import Attr, Bounded, Dense, DenseArray, DivBy, FloatAttr, SameElements, StrAttr, TypeAttr
-from ..bytecode.wire import U64, Cursor, enclose, put_svarint, put_varint
+from ..bytecode.wire import U64, Cursor, enclosing, put_svarint, put_varint
 from ..declare.fastclass import dataclass
 from ..diag import TileError
 from ..types import I1, I64, Scalar, Tile
@@ -27,10 +27,11 @@ from .tables import (
 
 STRING, FLOAT, TYPE, DENSE, STRINGS, DIV_BY, ARRAY, POOLED, SAME, LOWER, UPPER, BOTH, ASSUME = range(1, 14)
 BOUNDS = {LOWER: 1, UPPER: 2, BOTH: 3}
-"""The flags byte that each of the three variants of a bound has: bit 0 for the lower, bit 1 for the upper one."""
+"""The flags byte of each variant of a bound: bit 0 for the lower bound, bit 1 for the upper one."""
 VALUES = "failed to read DenseI64ArrayAttr values."
 NO_ELEMENT = "failed to read valid MLIR Type for self-contained DenseElementsAttr"
 NO_STRING = "failed to read string in DenseElementsAttr"
+END_OF_DATA = "array contains unsupported value <end of data>"
 NO_COUNT = "failed to read number of string attrs in DenseElementsAttr"
 
 
@@ -44,7 +45,7 @@ class StringElements(Attr):
 
 @dataclass(frozen=True, slots=True)
 class CheckedDivBy(Attr):
-    """A `div_by` with the flag verify_with_assume, the first of its two documented ones, which no tool has."""
+    """A `div_by` with `verify_with_assume`, the first of its two documented flags, which no tool has."""
 
     predicate: DivBy
 
@@ -61,12 +62,12 @@ class AssumePredicate(Attr):
 
 
 def reworded(error: TileError, message: str, offset: int) -> TileError:
-    """The document's text in front; what was found becomes a note."""
+    """Make an error with the document's message; the original one becomes a note."""
     return TileError(message, offset=offset, notes=(error.message or str(error.notes[0]),))
 
 
 def decode_attr(data: bytes, tables: Tables) -> Attr:
-    """The attribute that the bytes hold.
+    """Decode an attribute.
 
     >>> decode_attr(b"\\x01\\x04hi", Tables())
     StrAttr(value='hi')
@@ -76,10 +77,7 @@ def decode_attr(data: bytes, tables: Tables) -> Attr:
 
 def read_attr(c: Cursor, tables: Tables) -> Attr:
     start = c.pos
-    try:
-        tag = c.varint()
-    except TileError as error:
-        raise enclose(error, "failed to read AttributeTag for self-contained attribute.") from None
+    tag = c.varint("failed to read AttributeTag for self-contained attribute.")
     read = READERS.get(tag)
     if read is None:
         raise TileError(f"unsupported AttributeTag {tag} for self-contained attribute", offset=start)
@@ -87,10 +85,8 @@ def read_attr(c: Cursor, tables: Tables) -> Attr:
 
 
 def _string(c: Cursor, tables: Tables) -> Attr:
-    try:
+    with enclosing("failed to read StringAttr."):
         return StrAttr(string_at(c, tables))
-    except TileError as error:
-        raise enclose(error, "failed to read StringAttr.") from None
 
 
 def _float(c: Cursor, tables: Tables) -> Attr:
@@ -107,9 +103,9 @@ def _float(c: Cursor, tables: Tables) -> Attr:
         raise reworded(error, "failed to cast parsed attribute to FloatAttr", start) from None
 
 
-def _pattern(c: Cursor, t: Scalar) -> int:
-    """The bits of a float, lowest byte first."""
-    return int.from_bytes(c.take(t.storage_bytes), "little")
+def _pattern(c: Cursor, t: Scalar, failure: str = "") -> int:
+    """Read the bits of a float, lowest byte first."""
+    return int.from_bytes(c.take(t.storage_bytes, failure), "little")
 
 
 def _type(c: Cursor, tables: Tables) -> Attr:
@@ -131,7 +127,7 @@ def _dense(c: Cursor, tables: Tables) -> Attr:
     tile = Tile(shape, element)
     if tile.size > c.remaining:
         raise TileError(
-            "array contains unsupported value <end of data>",
+            END_OF_DATA,
             offset=c.end,
             notes=(f"{tile.size} elements are needed, {c.remaining} bytes are left",),
         )
@@ -140,12 +136,9 @@ def _dense(c: Cursor, tables: Tables) -> Attr:
 
 
 def _integer(c: Cursor, t: Scalar) -> int:
-    """A zig-zag number; signed or unsigned, if only it fits."""
+    """Read a zig-zag number that fits the type, as signed or as unsigned."""
     start = c.pos
-    try:
-        value = c.svarint()
-    except TileError as error:
-        raise enclose(error, "array contains unsupported value <end of data>") from None
+    value = c.svarint(END_OF_DATA)
     if not -(1 << t.bits) // 2 <= value < 1 << t.bits:
         raise TileError(f"array contains unsupported value {value}", offset=start)
     return value & ((1 << t.bits) - 1)
@@ -153,10 +146,7 @@ def _integer(c: Cursor, t: Scalar) -> int:
 
 def _bits(c: Cursor, t: Scalar) -> int:
     start = c.pos
-    try:
-        bits = _pattern(c, t)
-    except TileError as error:
-        raise enclose(error, "array contains unsupported value <end of data>") from None
+    bits = _pattern(c, t, END_OF_DATA)
     if bits >> t.bits:
         raise TileError(f"array contains unsupported value {bits}", offset=start)
     return bits
@@ -173,15 +163,13 @@ def _strings(c: Cursor, tables: Tables) -> Attr:
     values: list[str] = []
     for _ in range(number):
         start = c.pos
-        try:
+        with enclosing(NO_STRING):
             values.append(string_at(c, tables))
-        except TileError as error:
-            raise enclose(error, NO_STRING) from None
     return StringElements(shape, tuple(values))
 
 
 def _product(shape: tuple[int, ...], limit: int) -> int:
-    """The number of elements; above the limit, or with a size that is none, some other number."""
+    """Return the number of elements; -1 if it exceeds `limit` or a size is not positive."""
     total = 1
     for size in shape:
         if size <= 0 or total > limit:
@@ -191,36 +179,26 @@ def _product(shape: tuple[int, ...], limit: int) -> int:
 
 
 def _div_by(c: Cursor, tables: Tables) -> Attr:
-    divisor = _number(c, "failed to read divisor for DivByAttr")
+    divisor = c.varint("failed to read divisor for DivByAttr")
     flags = _flags(c, "DivByAttr", range(4))
     every = along = None
     if flags & 2:
-        every = signed(_number(c, "failed to read value for 'every' in DivByAttr"))
-        along = signed(_number(c, "failed to read value for 'along' in DivByAttr"))
+        every = signed(c.varint("failed to read value for 'every' in DivByAttr"))
+        along = signed(c.varint("failed to read value for 'along' in DivByAttr"))
     predicate = DivBy(divisor, every, along)
     return CheckedDivBy(predicate) if flags & 1 else predicate
 
 
-def _number(c: Cursor, problem: str) -> int:
-    try:
-        return c.varint()
-    except TileError as error:
-        raise enclose(error, problem) from None
-
-
 def _flags(c: Cursor, of: str, allowed: range) -> int:
     start, problem = c.pos, f"failed to read flags byte for {of}"
-    try:
-        flags = c.byte()
-    except TileError as error:
-        raise enclose(error, problem) from None
+    flags = c.byte(problem)
     if flags not in allowed:
         raise TileError(problem, offset=start, notes=(f"got {flags:#04x}",))
     return flags
 
 
 def _i64s(c: Cursor, problem: str = VALUES) -> tuple[int, ...]:
-    """A rank and that many 64-bit integers, lowest byte first."""
+    """Read a rank and that many 64-bit integers, lowest byte first."""
     start = c.pos
     try:
         return tuple(c.fixed(8, count(c, "rank", 8)))
@@ -233,8 +211,8 @@ def _array(c: Cursor, tables: Tables) -> Attr:
 
 
 def _pooled(c: Cursor, tables: Tables) -> Attr:
-    rank, start = _number(c, VALUES), c.pos
-    at = _number(c, VALUES)
+    rank, start = c.varint(VALUES), c.pos
+    at = c.varint(VALUES)
     if at + rank > len(tables.pool):
         found = f"{rank} values from {at} on, the pool has {len(tables.pool)}"
         raise TileError(VALUES, offset=start, notes=(found,))
@@ -254,13 +232,13 @@ def _bounded(variant: int) -> Callable[[Cursor, Tables], Attr]:
 
 def _bounds(c: Cursor, allowed: range) -> Bounded:
     flags = _flags(c, "BoundedAttr", allowed)
-    low = signed(_number(c, "failed to read lower bound for BoundedAttr")) if flags & 1 else None
-    high = signed(_number(c, "failed to read upper bound for BoundedAttr")) if flags & 2 else None
+    low = signed(c.varint("failed to read lower bound for BoundedAttr")) if flags & 1 else None
+    high = signed(c.varint("failed to read upper bound for BoundedAttr")) if flags & 2 else None
     return Bounded(low, high)
 
 
 def _assume(c: Cursor, tables: Tables) -> Attr:
-    """A header of kind and size, the predicate in that many bytes, and the condition word."""
+    """Read a header of kind and size, a predicate of that many bytes, and the condition word."""
     start = c.pos
     header = c.varint()
     kind, size = header & 3, header >> 2
@@ -299,7 +277,7 @@ PREDICATES: tuple[Callable[[Cursor, Tables], Attr], ...] = (
 
 
 def encode_attr(attr: Attr, tables: Tables, *, sidecar: bool = False) -> bytes:
-    """The bytes of an attribute; with `sidecar` an array of integers refers to the shared pool."""
+    """Encode an attribute; with `sidecar`, an array of integers refers to the shared pool."""
     tag, payload = _encoded(attr, tables, sidecar)
     return bytes([tag]) + payload
 
@@ -365,7 +343,7 @@ def _put_i64s(values: tuple[int, ...]) -> bytes:
 
 
 def _find(tables: Tables, values: tuple[int, ...]) -> int:
-    """Where the values stand in the shared pool."""
+    """Find the values in the shared pool."""
     pool, size = tuple(tables.pool), len(values)
     for at in range(len(pool) - size + 1):
         if pool[at : at + size] == values:

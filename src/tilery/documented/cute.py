@@ -16,7 +16,7 @@ _PIECE = re.compile(r"\s*([(),]|[^(),\s][^(),]*)")
 
 @dataclass(frozen=True, slots=True)
 class CuteAttr(OpaqueAttr):
-    """A layout, shape or stride. `pairs` are its numbers with their dimensions, from left to right."""
+    """A layout, shape or stride. `pairs` are its numbers and their dimensions, from left to right."""
 
     text: str
     kind: str
@@ -24,7 +24,7 @@ class CuteAttr(OpaqueAttr):
 
 
 def parse_cute(kind: str, body: str) -> CuteAttr:
-    """The attribute `#cute.kind<body>`; what is malformed is named.
+    """Parse the attribute `#cute.kind<body>`; an error names the malformed parameter.
 
     >>> parse_cute("layout", "( 1@0,16@1 )").text
     '#cute.layout<(1@0, 16@1)>'

@@ -1,4 +1,4 @@
-"""The other payloads that the documented layout names: dictionaries, hints, operand segments, shapes, debug entries."""
+"""The other payloads of the documented layout: dictionaries, hints, operand segments, shapes and debug entries."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from .tables import Tables, attribute_at, attribute_index, count, put_sizes, put
 
 @cache
 def enum_keys() -> dict[str, str]:
-    """The keys of a dictionary whose values one of the six enumerations reads, from the declarations of operations."""
+    """Return the dictionary keys whose values are members of the six enums, from the declarations of operations."""
     kinds = {cls: name for name, cls in ENUMS.items()}
     return {f.name: kinds[f.enum] for d in registered() for f in d.attrs if f.enum in kinds}
 
 
 def enum_attr(member: Member) -> EnumAttr:
-    """A keyword as an attribute."""
+    """Make an attribute of a keyword."""
     name = ENUM_NAMES.get(type(member), type(member).__name__)  # type: ignore[arg-type]  # two have no name there
     return EnumAttr(f"#cuda_tile.{name}<{member.text}>", member)  # type: ignore[arg-type]  # Width is no tool's
 
 
 def decode_dict(data: bytes, tables: Tables) -> DictAttr:
-    """Named attributes: a number of entries, each a key and a reference, or an enumeration's number."""
+    """Decode named attributes: a number of entries, each a key and a reference, or the number of an enum member."""
     return whole(data, "dictionary", lambda c: _dict(c, tables))
 
 
@@ -60,11 +60,11 @@ def encode_dict(attr: DictAttr, tables: Tables) -> bytes:
 
 
 def decode_hints(data: bytes, tables: Tables) -> OptimizationHints:
-    """Optimization hints: a number of entries, each an architecture and a reference to a dictionary."""
+    """Decode optimization hints: a number of entries, each an architecture and a reference to a dictionary."""
     hints = whole(data, "hints", lambda c: _dict(c, tables))
     for key, value in hints.items:
         if not isinstance(value, DictAttr):
-            raise TileError(f"the hints for '{key}' are no dictionary", offset=0)
+            raise TileError(f"the hints for '{key}' are not a dictionary", offset=0)
     return OptimizationHints(hints)
 
 
@@ -73,7 +73,7 @@ def encode_hints(hints: OptimizationHints, tables: Tables) -> bytes:
 
 
 def decode_segments(data: bytes) -> tuple[int, ...]:
-    """How many operands each segment has: a rank and zig-zag numbers."""
+    """Decode the sizes of operand segments: a rank and zig-zag numbers."""
     return whole(data, "segments", lambda c: tuple(c.svarint() for _ in range(count(c, "rank"))))
 
 
@@ -86,7 +86,7 @@ def encode_segments(sizes: Sequence[int]) -> bytes:
 
 
 def decode_shape(data: bytes) -> tuple[int, ...]:
-    """A shape that is an attribute by itself."""
+    """Decode a shape that is an attribute."""
     return whole(data, "shape", sizes_at)
 
 
@@ -97,7 +97,10 @@ def encode_shape(shape: Sequence[int]) -> bytes:
 
 
 def decode_debug(data: bytes, tables: Tables, entries: Sequence[Attr | None] = ()) -> Attr | None:
-    """A debug entry, tags 0 to 6; it refers to strings, and from 1 on to entries before it. None is unknown."""
+    """Decode a debug entry, tags 0 to 6; None is an unknown location.
+
+    It refers to strings from 0 on, and to earlier entries from 1 on.
+    """
     if data[:1] and data[0] > max(row.tag for row in debuginfo.ROWS):
         raise TileError(f"unknown debug tag: {data[0]}", offset=0)
 
@@ -127,7 +130,7 @@ def decode_debug(data: bytes, tables: Tables, entries: Sequence[Attr | None] = (
 
 
 def encode_debug(node: Attr | None, tables: Tables, entries: Sequence[Attr | None] = ()) -> bytes:
-    """The bytes of a debug entry."""
+    """Encode a debug entry."""
     if node is None:
         return b"\x00"
 

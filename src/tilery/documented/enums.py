@@ -1,11 +1,11 @@
-"""The six enumerations that the documented layout has a reader for. A reader is a table; the code is the same."""
+"""The six enums of the documented layout. Each is a table; they share their code."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 from ..attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness, TileEnum
-from ..bytecode.wire import Cursor, enclose, put_varint
+from ..bytecode.wire import Cursor, put_varint
 from ..diag import TileError
 from ..types import PaddingValue
 from ..version import V13_1
@@ -13,7 +13,7 @@ from .tables import whole
 
 
 class Width(Enum):
-    """The width of an integer in bits. No tool has this one, and the document does not say its values."""
+    """The width of an integer in bits. No tool has this enum, and the document does not state its values."""
 
     W1 = 0
     W8 = 1
@@ -41,12 +41,9 @@ TABLES: dict[str, dict[int, Member]] = {
 
 
 def read_enum(c: Cursor, name: str) -> Member:
-    """A member of the enumeration of that name."""
+    """Read a member of the enum of that name."""
     start = c.pos
-    try:
-        number = c.varint()
-    except TileError as error:
-        raise enclose(error, f"failed to read {name}") from None
+    number = c.varint(f"failed to read {name}")
     if number not in TABLES[name]:
         known = ", ".join(f"{n} {m.text}" for n, m in TABLES[name].items())
         raise TileError(f"invalid integer value for enum type: {number}", offset=start, notes=(f"{name} has {known}",))
@@ -54,22 +51,23 @@ def read_enum(c: Cursor, name: str) -> Member:
 
 
 def decode_enum(data: bytes, name: str) -> Member:
-    """
+    """Decode a member of the enum of that name.
+
     >>> decode_enum(b"\\x02", "Comparison").text
     'less_than'
     """
     if name not in ENUMS:
-        raise TileError(f"unknown enumeration '{name}', expected one of {', '.join(ENUMS)}")
+        raise TileError(f"unknown enum '{name}', expected one of {', '.join(ENUMS)}")
     return whole(data, "number", lambda c: read_enum(c, name))
 
 
 def name_of(member: object) -> str | None:
-    """Which of the six a member belongs to, None for none."""
+    """Return the name of the enum that a member belongs to, or None if it is not one of the six."""
     return next((name for name, table in TABLES.items() if member in table.values()), None)
 
 
 def encode_enum(member: Member) -> bytes:
-    """The bytes of a member of one of the six."""
+    """Encode a member of one of the six enums."""
     if name_of(member) is None:
         raise TileError(f"the documented layout has no reader for '{member.text}' of {type(member).__name__}")
     out = bytearray()

@@ -1,4 +1,4 @@
-"""The token-ordered operations as documents write them: formats of their own, for the printer and the parser."""
+"""The formats of token-ordered operations as documents write them, for the printer and the parser."""
 
 from __future__ import annotations
 

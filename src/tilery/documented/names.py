@@ -1,4 +1,4 @@
-"""The names of values as documents describe them: constants by five rules, four other hints, numbers for the rest."""
+"""Value names as documents describe them: five rules for constants, four other hints, numbers for the rest."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HINTS: dict[type[Op], str] = {
 
 
 def constant_name(value: Dense) -> str:
-    """The name of a constant; the order of the rules matters.
+    """Return the name of a constant; the order of the rules matters.
 
     >>> from tilery.types import I32, Tile
     >>> constant_name(Dense.of(Tile((4,), I32), [42]))
@@ -49,7 +49,7 @@ def constant_name(value: Dense) -> str:
 
 
 def dense_log(value: Dense, limit: int | None = None) -> str:
-    """The elements of a constant between commas, for logs: no type, no shape, and no way back.
+    """Format the elements of a constant for logs, without type and shape; it cannot be parsed.
 
     >>> from tilery.types import I32, Tile
     >>> dense_log(Dense.of(Tile((2, 2), I32), [1, 2, 3, 4]), limit=3)
@@ -62,7 +62,7 @@ def dense_log(value: Dense, limit: int | None = None) -> str:
 
 
 def name_values(root: Block, *, limit: int) -> Names:
-    """Names for everything inside a block. An inner region goes on with the numbers and names of the outer one."""
+    """Name everything inside a block. An inner region continues the numbers and names of the outer one."""
     names = Names(limit)
     namer = _Namer(names)
     todo = [(root, 0, 0, 0, 0)]
@@ -80,7 +80,7 @@ def name_values(root: Block, *, limit: int) -> Names:
 
 
 class _Namer:
-    """Hands out names that are not in use."""
+    """Assigns names that are not in use."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -93,7 +93,7 @@ class _Namer:
             self.used.discard(self.log.pop())
 
     def results(self, o: Op) -> None:
-        """Each result has a name of its own, where the text can say so; else all share one, `%5:2`."""
+        """Name each result separately if the text allows it; otherwise all share one name, `%5:2`."""
         results = o.results
         if not results:
             return

@@ -1,4 +1,4 @@
-"""Operations of the documented layout: a record and the tables that it refers to, as an `Op` and back."""
+"""Operations of the documented layout: conversion between an `Op` and a record with its tables."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def decode_op(
     attributes: Sequence[Attr] = (),
     locations: Sequence[Loc | None] = (),
 ) -> Op:
-    """The operation that the bytes describe, with the tables that they refer to.
+    """Decode an operation, with the tables that it refers to.
 
     >>> from tilery.types import I32, Tile
     >>> tile = Tile((8,), I32)
@@ -58,7 +58,7 @@ def encode_op(
     attributes: Sequence[Attr] = (),
     locations: Sequence[Loc | None] = (),
 ) -> bytes:
-    """The bytes of an operation. What it refers to must be in the tables; `dictionary` gives what it needs there."""
+    """Encode an operation. Everything it refers to must be in the tables; see `dictionary` for its attributes."""
     tables = Tables(types, (), attributes, (), locations)
     record: Record = run(_unbuild(o, tables, {value: n for n, value in enumerate(values)}))
     return write_record(record)
@@ -102,7 +102,7 @@ def _build(record: Record, tables: Tables, values: list[Value]) -> Task:
 
 
 def _block(record: BlockRecord, opdef: OpDef, tables: Tables, values: list[Value]) -> Task:
-    """A block; what is defined inside is forgotten behind it."""
+    """Build a block. The values that it defines are dropped at its end."""
     outside = len(values)
     block = Block([Value(_type(tables, n, opdef)) for n in record.arguments])
     values += block.args
@@ -117,7 +117,7 @@ def _dictionary(record: Record, tables: Tables) -> dict[str, Attr]:
         return {}
     found = _pick(tables.attributes, record.attributes, "attribute", record.opdef)
     if not isinstance(found, DictAttr):
-        raise TileError(f"{record.opdef.mnemonic}: attribute {record.attributes} is no dictionary")
+        raise TileError(f"{record.opdef.mnemonic}: attribute {record.attributes} is not a dictionary")
     return dict(found.items)
 
 
@@ -141,7 +141,10 @@ def _set_operands(o: Op, operands: list[Value], given: dict[str, Attr]) -> None:
 
 
 def _sizes(opdef: OpDef, count: int) -> tuple[int, ...]:
-    """The segments where the dictionary has none: what may be absent is, unless only one field can take the rest."""
+    """Guess the operand segments if the dictionary has none.
+
+    Optional and variadic operands are absent, unless there is only one such field, which takes the rest.
+    """
     fixed = sum(f.arity == "one" for f in opdef.operands)
     rest = max(count - fixed, 0) if len(opdef.operands) - fixed == 1 else 0
     return tuple(1 if f.arity == "one" else rest for f in opdef.operands)
@@ -163,7 +166,7 @@ def _set_attributes(o: Op, given: dict[str, Attr]) -> None:
 
 
 def dictionary(o: Op) -> DictAttr:
-    """The attributes of an operation that its record must refer to: those that are not at their default."""
+    """Return the attributes that an operation's record must refer to: those without a default value."""
     items: dict[str, Attr] = dict(o.extra or {})
     for f in o.opdef.attrs:
         value = getattr(o, f.attr)

@@ -1,4 +1,4 @@
-"""Text as documents write it: what is unambiguous is read, the rest is answered with the real form."""
+"""Text as documents write it: unambiguous spellings are read, errors about the others show the real form."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ NO_MASK = (
 
 
 def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
-    """A module from text as documents write it, not verified."""
+    """Parse text as documents write it, without verifying the module."""
     return parse_with_spans(text, file=file, allow_unregistered=allow_unregistered, extensions=_extensions())
 
 
 @cache
 def _extensions() -> Extensions:
-    """What the parser accepts beside real text."""
+    """Return the extensions of the parser for the documents' spellings."""
     return Extensions(forms=_forms(), respell=_respell, attribute=_cute, entry_labels=True)
 
 
 def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
-    """The same, verified."""
+    """Parse text as documents write it."""
     from ..verifier.explain import require_legal
 
     source = Input(text=text, file=file, parse=partial(parse_documented, allow_unregistered=allow_unregistered))
@@ -53,7 +53,7 @@ def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify
 
 
 def _respell(toks: list[str]) -> None:
-    """Put the real word in the place of a document's, where it can be nothing else."""
+    """Replace the documents' words by the real ones where they are unambiguous."""
     for i, token in enumerate(toks):
         if token in SCOPES and toks[i - 1] in ORDERINGS:
             toks[i] = SCOPES[token].text
@@ -62,7 +62,7 @@ def _respell(toks: list[str]) -> None:
 
 
 def _cute(p: Parser) -> CuteAttr | None:
-    """`#cute.layout<...>`; its body is not made of MLIR's tokens."""
+    """Parse `#cute.layout<...>`, whose body does not consist of MLIR's tokens."""
     if not p.tok.startswith(CUTE):
         return None
     at, name = p.mark(), p.tok[len(CUTE) :]
@@ -100,7 +100,7 @@ def _forms() -> dict[str, Syntax]:
 
 
 class _Form:
-    """A format of an operation as steps, and what builds the operation."""
+    """The parsers of a format's pieces, and the builder of its operation."""
 
     def __init__(self, opdef: OpDef, pieces: tuple[Piece, ...]) -> None:
         self.opdef = opdef
@@ -116,12 +116,12 @@ class _Form:
 
 
 def _index_types(p: Parser, s: OperationState) -> None:
-    """The documents leave the types of indices out; those of values that are known by then are taken."""
+    """Infer the types of indices, which the documents omit, from values that are defined earlier."""
     uses = s.uses.get("index")
     if uses and not s.types.get("index"):
         unknown = next((use for use in uses if use[0] not in p.values), None)
         if unknown is not None:
-            note = f"{unknown[0]} is defined further on, so that its type must be written"
+            note = f"{unknown[0]} is defined later, so its type must be written"
             p.fail("index types must be specified when indices are present", (unknown[1], -1), note)
         s.types["index"] = [p.values[name].type for name, _ in uses]
 
@@ -149,8 +149,8 @@ def _either(cls: type[Op], is_documented: Callable[[Parser], bool]) -> Callable[
     return parse
 
 
-def _behind_words(p: Parser) -> int:
-    """The first token that is not a keyword of the memory model."""
+def _after_keywords(p: Parser) -> int:
+    """Return the position after the keywords of the memory model."""
     i = p.i
     while i < len(p.toks) - 1 and i < p.i + 2 and p.toks[i][:1].isalpha():
         i += 1
@@ -158,16 +158,16 @@ def _behind_words(p: Parser) -> int:
 
 
 def _view_first(p: Parser) -> bool:
-    i = _behind_words(p)
+    i = _after_keywords(p)
     return p.toks[i][:1] == "%" and p.toks[i + 1] == "["
 
 
 def _mode_first(p: Parser) -> bool:
-    return p.toks[_behind_words(p)][:1].isalpha()
+    return p.toks[_after_keywords(p)][:1].isalpha()
 
 
 def _compare(p: Parser, at: int) -> Op:
-    """`cmpf olt, %a, %b : type`, where the type of the result follows."""
+    """Parse `cmpf olt, %a, %b : type`; the result type is inferred."""
     if p.tok not in COMPARISONS:
         return _form(CmpF.opdef.mnemonic, False)(p, at)
     s = OperationState(CmpF.opdef, builder(CmpF.opdef), pieces_of(CmpF))

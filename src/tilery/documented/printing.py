@@ -1,4 +1,4 @@
-"""Text as documents promise it: full names and types, `gpu`, labels of blocks, nothing left out, their names."""
+"""Text as documents promise it: full names and types, `gpu`, block labels, nothing omitted, their value names."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _PLACE = re.compile(
 
 
 def show(root: Op, style: str, locs: bool, names: str, limit: int = LIMIT) -> str:
-    """The text of a module, or of a single operation, with the style or the names of the documents."""
+    """Print a module or a single operation in the style or with the names of the documents."""
     styles = {**STYLES, "documented": _style()}
     for what, given, known in (("style", style, tuple(styles)), ("names", names, NAMES)):
         if given not in known:
-            raise TileError(f"unknown {what} {given!r}, one of {', '.join(known)}")
+            raise TileError(f"unknown {what} {given!r}, expected one of {', '.join(known)}")
     return show_styled(root, styles[style], locs, limit, names=_names if names == "documented" else None)
 
 
@@ -49,12 +49,12 @@ def _names(block: Block, limit: int) -> Names:
 
 @cache
 def _style() -> Style:
-    """The documents' style."""
+    """Return the documents' style."""
     return Style(documented_line)
 
 
 def documented_line(cls: type[Op], name: str) -> Line:
-    """The function that makes the text of an op."""
+    """Return the function that prints an operation."""
     plain = make_line(cls, name, read_format(cls.opdef, FORMATS[cls]) if cls in FORMATS else ())
     labels = LABELS.get(cls, ())
 
@@ -69,12 +69,12 @@ def documented_line(cls: type[Op], name: str) -> Line:
 
 
 def _shown(region: Region, label: str) -> Region:
-    """A region with its label and with its last operation; one in MLIR's generic form stays as it is."""
+    """Add the label and the terminator to a region, unless it is in MLIR's generic form."""
     return region if region.header else Region(region.block, header=label, prefix=DIALECT)
 
 
 def _full(text: str) -> str:
-    """The text with `!cuda_tile.` before each type and the document's word for the scope."""
+    """Put `!cuda_tile.` before each type, and use the document's word for the scope."""
     text = _SCOPE.sub(rf"\1 {_GPU}", text, count=1)
     out: list[str] = []
     at = 0
@@ -93,7 +93,7 @@ def _full(text: str) -> str:
 
 
 def _close(text: str, at: int, opening: str, closing: str) -> int:
-    """Behind the bracket that closes the one before `at`."""
+    """Return the position after the bracket that closes the one before `at`."""
     depth = 1
     while depth and at < len(text):
         if text[at] == '"':
@@ -106,7 +106,7 @@ def _close(text: str, at: int, opening: str, closing: str) -> int:
 
 
 def _is_type(text: str, at: int) -> bool:
-    """Whether the word `token` at this place is a type: by what stands before it."""
+    """Whether the word `token` at this position is a type, judged by what precedes it."""
     while at and text[at - 1] in " \n":
         at -= 1
     return at > 0 and text[at - 1] in ":>,("

@@ -1,4 +1,4 @@
-"""Operations of the documented layout as records of numbers: read, written and annotated without any table.
+"""Operations of the documented layout as records of numbers, read, written and annotated without any table.
 
 A record is the opcode, the location, the type of each result (with their number where the operation leaves it open),
 the number of operands and the operands, the attribute dictionary, and the regions. All of these refer to tables by
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..bytecode.dump import MAX_INDENT, Dump
-from ..bytecode.wire import Cursor, Mark, enclose, put_varint
+from ..bytecode.wire import Cursor, Mark, enclosing, put_varint
 from ..declare.fastclass import dataclass, field
 from ..declare.operation import BY_OPCODE, OpDef
 from ..diag import TileError
@@ -34,7 +34,7 @@ class BlockRecord:
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """One operation. A region that is absent is None."""
+    """An operation. An absent region is None."""
 
     opdef: OpDef
     location: int = UNKNOWN
@@ -48,7 +48,7 @@ class Record:
 
     @property
     def text(self) -> str:
-        """One line with symbolic references: `cuda_tile.addi %4, %5 : type 3`."""
+        """The record as one line with symbolic references: `cuda_tile.addi %4, %5 : type 3`."""
         parts = [f"cuda_tile.{self.opdef.mnemonic}"]
         if self.operands:
             parts.append(", ".join(f"%{n}" for n in self.operands))
@@ -62,7 +62,7 @@ class Record:
 
 
 def known_op(opcode: int, offset: int | None = None) -> OpDef:
-    """The operation of an opcode, if the documented dispatcher has a case for it."""
+    """Return the operation of an opcode; raise TileError if the documented dispatcher has no case for it."""
     registered()
     found = BY_OPCODE.get(opcode) if opcode in OPCODES else None
     if found is None or found.since > V13_1:
@@ -71,7 +71,7 @@ def known_op(opcode: int, offset: int | None = None) -> OpDef:
 
 
 def open_results(opdef: OpDef) -> bool:
-    """Whether the number of results must be written, because the operation does not say it."""
+    """Whether the number of results is written, because the operation does not determine it."""
     return any(f.arity == "var" for f in opdef.outs)
 
 
@@ -79,7 +79,7 @@ def open_results(opdef: OpDef) -> bool:
 
 
 def read_record(c: Cursor, heads: dict[int, str] | None = None) -> Record:
-    """The record at the cursor, with everything inside; `heads` is filled with the text of each by its offset."""
+    """Read the record at the cursor and those inside it; `heads` receives the text of each by its offset."""
     found: Record = run(_record(c, {} if heads is None else heads))
     return found
 
@@ -121,18 +121,13 @@ def _region(c: Cursor, name: str, heads: dict[int, str]) -> Task:
 
 
 def _varint(c: Cursor, what: str) -> int:
-    try:
-        return c.varint()
-    except TileError as error:
-        raise enclose(error, f"failed to read {what}") from None
+    return c.varint(f"failed to read {what}")
 
 
 def _count(c: Cursor, what: str) -> int:
     start = c.pos
-    try:
+    with enclosing(f"failed to read {what}"):
         number = count(c, what)
-    except TileError as error:
-        raise enclose(error, f"failed to read {what}") from None
     c.mark(start, f"{what}: {number}")
     return number
 
@@ -146,12 +141,10 @@ def _reference(c: Cursor, what: str, blank: str = " ") -> int:
 
 def _location(c: Cursor) -> int:
     start = c.pos
-    try:
+    with enclosing("failed to read location index"):
         index = sleb_at(c)
-    except TileError as error:
-        raise enclose(error, "failed to read location index") from None
     if index < UNKNOWN:
-        raise TileError(f"location index {index} is negative, and not the -1 of an unknown location", offset=start)
+        raise TileError(f"location index {index} is negative; only -1, an unknown location, is allowed", offset=start)
     c.mark(start, f"location {index}" if index >= 0 else "location -1: unknown")
     return index
 
@@ -160,7 +153,7 @@ def _location(c: Cursor) -> int:
 
 
 def write_record(record: Record) -> bytes:
-    """The bytes of a record."""
+    """Encode a record."""
     out = bytearray()
     run(_put_record(out, record))
     return bytes(out)
@@ -203,7 +196,7 @@ class RecordDump(Dump):
 
 
 def dump_records(data: bytes) -> RecordDump:
-    """What every byte of a row of records means.
+    """Annotate every byte of a sequence of records.
 
     >>> print(dump_records(bytes.fromhex("037f0302040500")).text.splitlines()[1])
     00000000  03                       opcode 3: addi

@@ -1,4 +1,4 @@
-"""What records of the documented layout refer to, and the fields that all its codecs share."""
+"""The tables that records of the documented layout refer to, and the fields that all its codecs share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..types import SCALARS, Type
 T = TypeVar("T")
 
 LEAF = SCALARS["f8E8M0FNU"]
-"""The type of tag 18: an element of tiles and views, and nothing else."""
+"""The type of tag 18, which can only be an element of tiles and views."""
 LEAF_RULE = "f8E8M0FNU, type tag 18, can only be the element of a tile or a view"
 FIRST, LAST = (13, 1, 0), (13, 1, (1 << 32) - 1)
 """The versions that the documented reader accepts, both included."""
@@ -22,25 +22,25 @@ FIRST, LAST = (13, 1, 0), (13, 1, (1 << 32) - 1)
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of a module, by position. Entry 0 of `attributes` is the empty dictionary, whatever stands there."""
+    """The tables of a module. Entry 0 of `attributes` is the empty dictionary, whatever the table contains."""
 
     types: Sequence[Type] = ()
     strings: Sequence[str] = ()
     attributes: Sequence[Attr] = ()
     pool: Sequence[int] = ()
-    """the 64-bit integers that arrays share"""
+    """The 64-bit integers that arrays share."""
     locations: Sequence[Loc | None] = ()
 
 
 def check_version(major: int, minor: int, patch: int = 0) -> None:
-    """Refuse every version outside the window, before anything else is looked at."""
+    """Raise TileError for a version that the documented reader does not accept."""
     if not FIRST <= (major, minor, patch) <= LAST:
         window = "this reader supports versions [13.1, 13.1]"
         raise TileError(f"unsupported Tile version {major}.{minor}.{patch}, {window}", offset=0)
 
 
 def settled(error: TileError, end: int) -> TileError:
-    """An error with a message and a place, to leave the codec with."""
+    """Complete an error that leaves the codec: give it a message and an offset."""
     if not error.message:
         enclose(error, str(error.notes.pop(0)))
     error.offset = end if error.offset is None else error.offset
@@ -48,7 +48,7 @@ def settled(error: TileError, end: int) -> TileError:
 
 
 def whole(data: bytes, what: str, read: Callable[[Cursor], T]) -> T:
-    """The one thing that the bytes hold."""
+    """Read one thing that takes up all the bytes."""
     c = Cursor(data, 0, len(data))
     try:
         found = read(c)
@@ -59,13 +59,13 @@ def whole(data: bytes, what: str, read: Callable[[Cursor], T]) -> T:
 
 
 def ended(c: Cursor, what: str) -> None:
-    """Refuse bytes behind the one thing that was asked for."""
+    """Raise TileError if bytes are left."""
     if c.remaining:
         raise TileError(f"{c.remaining} bytes are left after the {what}", offset=c.pos)
 
 
 def count(c: Cursor, what: str, least: int = 1) -> int:
-    """A number of things of at least so many bytes each, which must fit in what is left."""
+    """Read a number of items of at least `least` bytes each, which must fit in the remaining bytes."""
     start = c.pos
     number = c.varint()
     if number * least > c.remaining:
@@ -74,7 +74,7 @@ def count(c: Cursor, what: str, least: int = 1) -> int:
 
 
 def reference(c: Cursor, table: Sequence[object], what: str) -> int:
-    """An index into a table."""
+    """Read an index into a table."""
     start = c.pos
     index = c.varint()
     if index >= len(table):
@@ -83,7 +83,7 @@ def reference(c: Cursor, table: Sequence[object], what: str) -> int:
 
 
 def type_at(c: Cursor, tables: Tables, leaf: bool = False) -> Type:
-    """The type that an index refers to; the type of tag 18 only where a `leaf` may stand."""
+    """Read a reference to a type; the type of tag 18 is only accepted as a `leaf`."""
     start = c.pos
     found = tables.types[reference(c, tables.types, "type")]
     if found is LEAF and not leaf:
@@ -101,7 +101,7 @@ def put_type(out: bytearray, t: Type, tables: Tables, leaf: bool = False) -> Non
 
 
 def attribute_at(c: Cursor, tables: Tables) -> Attr:
-    """The attribute that an index refers to; 0 is the empty dictionary."""
+    """Read a reference to an attribute; 0 is the empty dictionary."""
     start = c.pos
     index = c.varint()
     if index == 0:
@@ -122,7 +122,7 @@ def attribute_index(attr: Attr, tables: Tables) -> int:
 
 
 def string_at(c: Cursor, tables: Tables) -> str:
-    """Text: an even number is twice the length of what follows, an odd one names an entry of the string table."""
+    """Read a string: an even number is twice the length of the bytes that follow, an odd one refers to the table."""
     start = c.pos
     head = c.varint()
     if not head & 1:
@@ -133,7 +133,7 @@ def string_at(c: Cursor, tables: Tables) -> str:
 
 
 def put_string(out: bytearray, text: str, tables: Tables) -> None:
-    """From the table where it is there, else in place."""
+    """Write a reference to the string table, or the string itself if the table does not have it."""
     if text in tables.strings:
         put_varint(out, tables.strings.index(text) << 1 | 1)
         return
@@ -143,7 +143,7 @@ def put_string(out: bytearray, text: str, tables: Tables) -> None:
 
 
 def sizes_at(c: Cursor) -> tuple[int, ...]:
-    """A rank and that many sizes; the dynamic size is the lowest 64-bit integer."""
+    """Read a rank and that many sizes; the dynamic size is the lowest 64-bit integer."""
     return tuple(signed(c.varint()) for _ in range(count(c, "rank")))
 
 
@@ -154,12 +154,12 @@ def put_sizes(out: bytearray, sizes: Sequence[int]) -> None:
 
 
 def signed(number: int) -> int:
-    """A 64-bit number as two's complement."""
+    """Read a 64-bit number as two's complement."""
     return number - (1 << 64) if number >> 63 else number
 
 
 def sleb_at(c: Cursor) -> int:
-    """A signed LEB128 number of at most ten bytes: `7f` is -1."""
+    """Read a signed LEB128 number of at most ten bytes: `7f` is -1."""
     start, shift, value = c.pos, 0, 0
     while True:
         byte = c.byte()

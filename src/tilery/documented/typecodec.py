@@ -30,7 +30,7 @@ _SCALARS = {s.tag: s for s in SCALARS.values() if s.tag <= LAST_TAG}
 
 
 def decode_type(data: bytes, types: Sequence[Type] = ()) -> Type:
-    """A type; what it refers to are the types before it in the table.
+    """Decode a type; it refers to earlier types in the table.
 
     >>> decode_type(bytes.fromhex("0d 00 02 08 10"), [SCALARS["i32"]])
     tile<8x16xi32>
@@ -62,12 +62,12 @@ def _pointer(c: Cursor, tables: Tables) -> Type:
     pointee = type_at(c, tables)
     start = c.pos
     if (space := c.varint()) != 0:
-        raise TileError(f"address space {space} of a pointer is not 0, which is all that pointers have", offset=start)
+        raise TileError(f"address space {space} of a pointer is not 0, the only one", offset=start)
     return Ptr(pointee)
 
 
 def _partition(c: Cursor, tables: Tables) -> Type:
-    """Over a tensor view, or over an element: then the tensor's sizes and strides are dynamic."""
+    """Read a view of a tensor, or of an element: then the tensor's sizes and strides are dynamic."""
     of = type_at(c, tables, leaf=True)
     shape, dim_map = sizes_at(c), sizes_at(c)
     tensor = of if isinstance(of, TensorView) else TensorView(of, (DYNAMIC,) * len(shape), (DYNAMIC,) * len(shape))
@@ -83,7 +83,7 @@ def _types(c: Cursor, tables: Tables) -> tuple[Type, ...]:
 
 
 def encode_type(t: Type, types: Sequence[Type] = ()) -> bytes:
-    """The bytes of a type whose parts are in the table."""
+    """Encode a type whose parts are in the table."""
     out, tables = bytearray(), Tables(types)
     match t:
         case Ptr(pointee=pointee):

@@ -92,3 +92,25 @@ def test_a_scalar_type(tmp_path: Path) -> None:
         print(error.message)
     """
     assert "Float8E3M4" in run(root, CHECKS + program)
+
+
+def test_a_pass(tmp_path: Path) -> None:
+    root = follow("Add a pass", tmp_path)
+    program = """
+    import sys
+    from tilery.cli.main import main
+    from tilery.passes import parse_pipeline, run_pipeline
+
+    text = 'entry @k(%n: tile<i32>) { %c = constant <i32: 8> : tile<i32> %0 = divi %n, %c unsigned : tile<i32> '
+    text += '%1 = print_tko "%d", %0 : tile<i32> -> token return }'
+    module = tilery.parse(text)
+    report = run_pipeline(module, parse_pipeline("strength-reduce"))
+    assert report.counts["divide_by_power_of_two"] == 1, report
+    assert not tilery.verify(module)
+    assert [o.name for o in module.entries[0].body.ops][-3:] == ["shri", "print_tko", "return"]
+    printed = []
+    tilery.compile(module).launch(1, [100], output=printed.append)
+    assert printed == ["12"], printed
+    sys.exit(main(["opt", "--list"]))
+    """
+    assert "Replace divisions by powers of two by shifts." in run(root, CHECKS + program)

@@ -9,5 +9,6 @@ again after an edit.
     tokens      which memory accesses are ordered by tokens, and which are not
     ranges      the least and greatest value of integers
     alignment   contiguity, divisibility and constancy of integers and pointers, per dimension
-    dataflow    the solver behind ranges and alignment
+    flow        where results and arguments of control flow come from
+    dataflow    the solver that ranges and alignment share
 """

@@ -1,4 +1,4 @@
-"""Intervals of integers, and how they wrap around in a type of so many bits."""
+"""Intervals of integers, and how they wrap around in a type of a given width."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def read(stored: Range, element: Scalar, signedness: Signedness) -> Range:
 
 
 def _modulo(numbers: Range, wanted: Range, bits: int) -> Range:
-    """A range modulo 2 to the power of `bits`, as numbers in the wanted range; all of it where that is no range."""
+    """A range modulo 2 to the power of `bits`, as numbers in the wanted range; all of it if they wrap around."""
     around = (numbers.lo - wanted.lo) >> bits << bits
     moved = Range(numbers.lo - around, numbers.hi - around)
     return moved if moved.hi <= wanted.hi else wanted

@@ -1,4 +1,4 @@
-"""What rules ask of constants, and the constants they make."""
+"""Constants: what rules ask about them, and how rules create them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..rewrite import Place
 from ..types import I1, Scalar, Tile
 
 FOLD_LIMIT = 1 << 20
-"""Folding does not write out tiles with more elements than this."""
+"""The most elements of a constant that folding creates, unless all are equal."""
 
 
 def constant(value: Value) -> Dense | None:
@@ -27,7 +27,7 @@ def splat(value: Value) -> int | None:
 
 
 def boolean(value: Value) -> bool | None:
-    """What a constant of i1 says, if all its elements say the same."""
+    """The truth value of a constant of i1, if all its elements have the same."""
     dense = constant(value)
     if dense is None or dense.element is not I1 or dense.splat is None:
         return None
@@ -35,7 +35,7 @@ def boolean(value: Value) -> bool | None:
 
 
 def is_integer(value: Value, wanted: int) -> bool:
-    """Whether all elements are this integer."""
+    """Whether a value is a constant and all its elements are this integer."""
     dense = constant(value)
     return dense is not None and dense.element.is_int and dense.splat == wanted
 
@@ -46,22 +46,22 @@ def filled(type: Tile, bits: int) -> Constant:
 
 
 def negated(value: Value) -> tuple[Constant, XOrI]:
-    """The operations that compute `not value`."""
+    """Build the operations that compute `not value`."""
     assert isinstance(value.type, Tile)
     ones = filled(Tile(value.type.shape, I1), 1)
     return ones, XOrI(lhs=value, rhs=ones.result)
 
 
 def inverse_of(value: Value) -> Value | None:
-    """The x of a value that is `xori x, true`."""
+    """Return x if a value is `xori x, true`, else None."""
     owner = value.owner
     return owner.lhs if isinstance(owner, XOrI) and boolean(owner.rhs) is True else None
 
 
 def without_not(value: Value, at: Place) -> tuple[Value, bool]:
-    """The value below all negations, and whether they are odd in number.
+    """Strip all negations; return the value below them, and whether their number is odd.
 
-    What was found is remembered for the rest of the sweep, so that long chains of them take linear time.
+    The answer is remembered for the rest of the sweep, so that long chains of negations take linear time.
     """
     passed: list[Value] = []
     while value not in at.memo and (inner := inverse_of(value)) is not None:
@@ -81,8 +81,10 @@ def element_of(value: Value) -> Scalar | None:
 
 
 def fold_elements(result: Value, compute: Callable[..., int | None], *operands: Value) -> Constant | None:
-    """The constant that `compute` gives element by element from bits to bits; None where an operand is no constant
-    or an element has no defined result."""
+    """Fold an operation element by element: `compute` maps the bits of the operands to those of the result.
+
+    Return None if an operand is not a constant, or if an element has no defined result.
+    """
     if not NumberTile.ok(result.type):
         return None  # there are no constants of i4
     columns: list[list[int]] = []

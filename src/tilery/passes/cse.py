@@ -1,4 +1,4 @@
-"""`cse`: common subexpressions."""
+"""`cse`: common subexpression elimination."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Key = tuple[object, ...]
 
 @register("cse")
 def cse(root: Op, report: Report) -> None:
-    """Compute equal things once, where the first computation is always executed before the second."""
+    """Eliminate common subexpressions: an operation is replaced by an equal one that dominates it."""
     for function in isolated(root):
         if removed := _merge(function):
             report.counts["cse"] += removed
@@ -25,7 +25,7 @@ def _merge(function: Op) -> int:
     known: dict[Key, Op] = {}
     same: dict[Value, Value] = {}
     removed = 0
-    # For each open block: what is left to see, what is kept, and which keys end with it.
+    # For each open block: the operations to visit, those that are kept, and the keys that go out of scope with it.
     stack: list[tuple[Block, Iterator[Op], list[Op], list[Key]]] = []
     stack += [(block, iter(block.ops), [], []) for block in function.blocks]
     while stack:
@@ -56,7 +56,7 @@ def _merge(function: Op) -> int:
 
 
 def _key(o: Op) -> Key | None:
-    """What makes two operations compute the same; None for one that must be executed by itself."""
+    """The key that equal operations share; None for an operation that must not be merged."""
     if isinstance(o, UnknownOp) or o.extra:
         return None
     opdef = o.opdef

@@ -1,4 +1,4 @@
-"""`dce`: dead code."""
+"""`dce`: dead-code elimination."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from .registry import register
 
 @register("dce")
 def dce(root: Op, report: Report) -> None:
-    """Remove operations without effect whose results are unused, and results of `if` that nobody uses."""
+    """Eliminate dead code: operations without effect whose results are unused, and unused results of `if`."""
     for function in isolated(root):
         erase_dead(function, branch_rules, report)

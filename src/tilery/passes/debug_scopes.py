@@ -1,4 +1,4 @@
-"""`synthesize-debug-info-scopes`: a subprogram for every function without one, from plain file locations."""
+"""`synthesize-debug-info-scopes`: debug-info scopes for functions that have only file locations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNKNOWN = DIFile("<unknown>", "")
 
 @register("synthesize-debug-info-scopes", on="module")
 def synthesize_debug_info_scopes(root: Op, report: Report) -> None:
-    """Give each function a scope, enough for line tables. Functions that have one keep theirs."""
+    """Add a subprogram to each function without debug info, enough for line tables."""
     place = file_place(root.loc)
     unit = DICompileUnit(UNKNOWN if place is None else source_file(place))
     for function in [o for block in root.blocks for o in block.ops]:
@@ -36,7 +36,7 @@ def _scope(function: Any, unit: DICompileUnit) -> None:
 
 
 def file_place(loc: Attr | None) -> FileLineCol | None:
-    """The place in a file that a location without scope stands for: a call site is where it was called."""
+    """The position in a file that a location without scope refers to; for a call site, that of the caller."""
     while True:
         match loc:
             case FileLineCol():
@@ -73,7 +73,7 @@ def has_scope(loc: Attr | None) -> bool:
 
 
 def source_file(place: FileLineCol) -> DIFile:
-    """The file and its directory, cut as LLVM cuts a path: what ends in a slash names `.`.
+    """Split a path into file and directory as LLVM does: a path that ends in a slash names `.`.
 
     >>> source_file(FileLineCol("src/kernels/add.py", 1, 1)).parts()
     ('add.py', 'src/kernels')

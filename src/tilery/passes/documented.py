@@ -1,9 +1,9 @@
-"""`documented`: the canonicalizer as a public description of the dialect has it, and only what that describes.
+"""`documented`: the canonicalizer that a public description of the dialect describes, and nothing else.
 
-Greedy rules to a fixed point (the fold of `addf`, the rules of `if`, the rules of `select` in their fixed order), then
-the expression simplifier once. One thing differs on purpose: nested ifs are joined only where both ways around the
-inner branch give the same value. The description asks only that the outer `else` yields something undefined and drops
-what the inner `else` yields, which is wrong where the outer condition holds and the inner one does not.
+Greedy rules run to a fixed point (the fold of `addf`, the rules of `if`, the rules of `select` in their fixed order),
+then the expression simplifier runs once. One thing differs on purpose: nested ifs are merged only if both paths around
+the inner branch yield the same value. The description requires only that the outer `else` yields something undefined,
+and drops what the inner `else` yields, which is wrong if the outer condition holds and the inner one does not.
 """
 
 from __future__ import annotations
@@ -53,6 +53,6 @@ rule(Select)(select.select_nested)
 
 @register("documented")
 def documented(root: Op, report: Report) -> None:
-    """Run the described canonicalizer: its rules until none applies, then the expression simplifier."""
+    """Canonicalize as the documents describe it: rules until none applies, then the expression simplifier."""
     apply(root, rule, report)
     simplify(root, report)

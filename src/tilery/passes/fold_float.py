@@ -1,6 +1,6 @@
-"""`fold-float`: float operations on constants, computed exactly as the operation declares its rounding and flushing.
+"""`fold-float`: constant folding of floats, exact, with the rounding and flushing that the operation declares.
 
-What the operation does not define stays: NaN, infinities as inputs of arithmetic, the modes `approx` and `full`.
+What an operation leaves open is not folded: NaN, infinities as inputs of arithmetic, the modes `approx` and `full`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from .constants import constant, element_of, fold_elements
 from .registry import register
 
 MAX_ELEMENTS = 1 << 12
-"""Larger constants are folded only where all elements are equal."""
+"""Larger constants are folded only if all their elements are equal."""
 
 rule = Rules()
 
 
 def fold(result: Value, compute: Callable[..., int | None], *operands: Value) -> Op | None:
-    """The constant that `compute` gives element by element; None where an operand or a result is not known."""
+    """Fold an operation element by element; None if an operand or a result is unknown."""
     for value in operands:
         dense = constant(value)
         if dense is not None and dense.splat is None and dense.type.size > MAX_ELEMENTS:
@@ -104,5 +104,5 @@ def fold_ftoi(o: FToI) -> Op | None:
 
 @register("fold-float")
 def fold_float(root: Op, report: Report) -> None:
-    """Compute float operations on constants, exactly."""
+    """Fold float operations on constants, exactly."""
     apply(root, rule, report)

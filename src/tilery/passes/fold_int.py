@@ -1,7 +1,7 @@
-"""`fold-int`: integer operations on constants.
+"""`fold-int`: constant folding of integers.
 
-What is undefined stays as it is: division by zero, shifts by the width or more, a broken promise about overflow. So
-do signed operations on i1 whose sign would matter.
+Undefined behaviour is not folded: division by zero, shifts by the width or more, a broken promise about overflow. Nor
+are signed operations on i1 if the sign would matter.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Integers:
         return self.signed(bits) if signedness is Signedness.SIGNED else bits
 
     def wrapped(self, promise: IntegerOverflow, signed: int, unsigned: int) -> int | None:
-        """The bits of an exact result, computed from signed and from unsigned operands; None if a promise is broken."""
+        """The bits of an exact result, given for signed and unsigned operands; None if it breaks the promise."""
         if promise in (IntegerOverflow.NSW, IntegerOverflow.NW) and not -self.top <= signed < self.top:
             return None
         if promise in (IntegerOverflow.NUW, IntegerOverflow.NW) and not 0 <= unsigned <= self.mask:
@@ -71,7 +71,7 @@ class Integers:
 
 
 def sign_unclear(value: Value, signedness: Signedness) -> bool:
-    """Whether it would matter what the sign of an i1 is."""
+    """Whether the result depends on the sign of an i1."""
     return signedness is Signedness.SIGNED and isinstance(value.type, Tile) and value.type.element is I1
 
 
@@ -245,5 +245,5 @@ def fold_shape(o: Broadcast | Permute | Reshape) -> Op | None:
 
 @register("fold-int")
 def fold_int(root: Op, report: Report) -> None:
-    """Compute integer operations on constants."""
+    """Fold integer operations on constants."""
     apply(root, rule, report)

@@ -1,4 +1,4 @@
-"""`fuse-fma`: a product that only one sum or difference uses becomes part of it, rounded once instead of twice."""
+"""`fuse-fma`: fuse a product into the only sum or difference that uses it, which then rounds once, not twice."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def _fma(o: AddF | SubF, product: MulF, acc: Value) -> Fma:
 
 @register("fuse-fma", on="function")
 def fuse_fma(root: Op, report: Report) -> None:
-    """Fuse multiplications with the additions that use them. It changes results: products are no longer rounded."""
+    """Fuse multiplications into the additions that use them. This changes results: products are not rounded."""
     apply(root, rule, report)

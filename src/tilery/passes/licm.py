@@ -1,4 +1,4 @@
-"""`licm`: what a loop computes anew each time although it is always the same."""
+"""`licm`: loop-invariant code motion."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .registry import register
 
 @register("licm")
 def licm(root: Op, report: Report) -> None:
-    """Move pure operations whose operands come from outside a loop to before it."""
+    """Hoist loop-invariant operations out of loops."""
     for function in isolated(root):
         if moved := _hoist(function):
             report.counts["licm"] += moved
 
 
 class _Level:
-    """An open block: how far out what is in it may go, what is left to see, and what stands in it in the end."""
+    """An open block: the outermost level its operations may move to, those to visit, and those it ends up with."""
 
     __slots__ = ("block", "kept", "lowest", "todo")
 
@@ -29,8 +29,10 @@ class _Level:
 
 
 def _hoist(function: Op) -> int:
-    """One walk. A value lives on a level, the number of blocks around it; an operation goes to the highest of those
-    of its operands. The loop it leaves is appended to its block only when it is closed, so order takes care of itself.
+    """Hoist in one walk; return the number of operations moved.
+
+    The level of a value is the number of blocks around its definition. An operation moves to the innermost level of
+    its operands. A loop is appended to its block when it is closed, so hoisted operations precede it.
     """
     moved = 0
     for body in function.blocks:
@@ -60,7 +62,7 @@ def _hoist(function: Op) -> int:
 
 
 def _next_block(waiting: list[tuple[Op, list[Block]]], levels: list[_Level], home: dict[Value, int]) -> None:
-    """Open the next block of the innermost operation, or close the operation if there is none."""
+    """Open the next block of the innermost operation, or close the operation after its last block."""
     o, blocks = waiting[-1]
     depth = len(levels) - 1
     if not blocks:

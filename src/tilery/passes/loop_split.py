@@ -1,4 +1,4 @@
-"""`loop-split`: a loop that asks whether its counter has passed an invariant becomes two loops that do not ask."""
+"""`loop-split`: split a loop that compares its counter with an invariant into two loops without the comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .split_point import split_point
 
 HINT = "cuda_tile.loop_split"
 HEAVY = (LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko, MmaF, MmaI, Reduce, If, For)
-"""What makes a branch worth a split, however short it is."""
+"""Operations that make a branch worth a split, however short it is."""
 
 GROWTH = 16
 """How many times as large a module may become: nested loops that all split would double it at every level."""
@@ -35,14 +35,18 @@ class Split:
     predicate: ComparisonPredicate
     bound: Value
     branches: set[Op]
-    """the ifs directly in the loop, of which each new loop keeps one side"""
+    """The ifs directly in the loop, of which each new loop keeps one branch."""
     keep: bool
-    """something else uses the comparison, so each new loop gets its value"""
+    """Whether something else uses the comparison, so that each new loop needs its value."""
 
 
-@register("loop-split", Option("split-threshold", 1, "operations that make a branch worth it; 0: never"), on="function")
+@register(
+    "loop-split",
+    Option("split-threshold", 1, "the size of a branch that is worth a split; 0 disables the pass"),
+    on="function",
+)
 def loop_split(root: Op, report: Report, split_threshold: int = 1) -> None:
-    """Split loops with a branch that depends on the counter having passed an invariant.
+    """Split loops at the iteration where a branch on the counter changes sides.
 
     The hint `cuda_tile.loop_split` of an `if`, its loop or its function, the innermost first, overrides the threshold.
     """
@@ -82,7 +86,7 @@ def _hint(o: Op, default: int) -> int:
 
 
 def find_split(loop: For, threshold: int) -> Split | None:
-    """The first branch inside, innermost first, that the loop can be split for."""
+    """Find the first branch, innermost first, at which the loop can be split."""
     inside: set[Op | Block] = {loop.region}
     uses = Uses(loop.region)
     for o in walk(loop.region):
@@ -101,7 +105,7 @@ def find_split(loop: For, threshold: int) -> Split | None:
 
 
 def _branches(loop: For) -> list[If]:
-    """The ifs inside, nested ones before those that hold them."""
+    """The ifs inside, nested ones before the ones that enclose them."""
     out: list[If] = []
     stack: list[tuple[Op, bool]] = [(o, False) for o in reversed(loop.region.ops)]
     while stack:
@@ -135,7 +139,7 @@ def _signedness(loop: For) -> Signedness:
 
 
 def _worth(branch: If, threshold: int) -> bool:
-    """Whether a branch has enough operations, not counting its end, or a heavy one."""
+    """Whether a branch has enough operations, not counting its terminator, or a heavy one."""
     if threshold == 1:
         return True
     return any(len(block.ops) > threshold or any(isinstance(o, HEAVY) for o in block.ops) for block in branch.blocks)
@@ -145,11 +149,11 @@ def _worth(branch: If, threshold: int) -> bool:
 
 
 def _apply(loop: For, split: Split) -> list[Op]:
-    """The loop as two: up to the point where the comparison changes, and from there on."""
+    """Build the two loops: up to the point where the comparison changes, and from there on."""
     later = split.predicate in LATER
     ops, until, start = split_point(loop, split.predicate, split.bound, _signedness(loop))
     first = _copy(loop, split, loop.lowerBound, until, loop.initValues, truth=not later)
-    # The values of the old loop become those of the second, so that nothing outside has to change.
+    # The results of the old loop become those of the second, so that nothing outside has to change.
     second = _copy(loop, split, start, loop.upperBound, first.resultValues, truth=later, results=loop.resultValues)
     return [*ops, first, second]
 
@@ -163,7 +167,7 @@ def _copy(
     truth: bool,
     results: tuple[Value, ...] | None = None,
 ) -> For:
-    """The loop over another range, in which the comparison is known."""
+    """Copy the loop for a range in which the comparison is known."""
     body = Block([Value(v.type) for v in loop.region.args])
     copies = dict(zip(loop.region.args, body.args))
     _fill(body, loop, split, copies, truth)

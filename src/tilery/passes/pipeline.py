@@ -18,12 +18,12 @@ from .registry import OptionValue, Pass, find_pass
 
 @dataclass(slots=True)
 class Step:
-    """One pass of a pipeline, with its options, and on which operations it runs."""
+    """A pass in a pipeline, its options, and the operations it runs on."""
 
     run: Pass
     options: dict[str, OptionValue]
     anchors: tuple[str, ...]
-    """the operations named around it, the outermost first"""
+    """The names of the operations that it is nested in, the outermost first."""
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _options(found: Pass, tokens: list[str], at: int) -> tuple[dict[str, OptionValue], int]:
-    """The options in braces behind the name of a pass, and where they end."""
+    """Parse the options in braces after the name of a pass; return them and the position after them."""
     known = {option.name: option for option in found.options}
     given = {option.name.replace("-", "_"): option.default for option in found.options}
     if tokens[at : at + 1] != ["{"]:
@@ -103,9 +103,9 @@ def _options(found: Pass, tokens: list[str], at: int) -> tuple[dict[str, OptionV
 
 
 def run_pipeline(module: Module, pipeline: Pipeline, after: Callable[[Step, Report], None] | None = None) -> Report:
-    """Run passes on a module, in place; `after` is called after each one with its own report."""
+    """Run passes on a module, in place. After each one, `after` is called with that pass's own report."""
     total = Report()
-    with paused:  # passes make little garbage that is cyclic: collecting meanwhile costs a third of the time
+    with paused:  # passes create little cyclic garbage, and collecting it takes a third of the time
         for step in pipeline.steps:
             report = Report()
             for root in _roots(module, step):
@@ -119,7 +119,7 @@ def run_pipeline(module: Module, pipeline: Pipeline, after: Callable[[Step, Repo
 
 
 def _roots(module: Module, step: Step) -> list[Op]:
-    """The operations that a step runs on: its innermost anchor chooses, or else what the pass is made for."""
+    """The operations that a step runs on, chosen by its innermost anchor, or else by the kind of pass."""
     anchor = step.anchors[-1].rpartition(".")[2] if step.anchors else "any"
     if (found := BY_NAME.get(anchor)) is not None and found.has(FUNCTION):
         if step.run.on == "module":

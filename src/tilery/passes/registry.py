@@ -24,7 +24,7 @@ HOMES = {
     "strip-debug-info": "strip_debug",
     "synthesize-debug-info-scopes": "debug_scopes",
 }
-"""In which module each pass is; it is imported when the pass is first used."""
+"""The module of each pass, imported when the pass is first used."""
 
 OptionValue = int | bool | str
 PassFunction = Callable[..., None]
@@ -33,14 +33,14 @@ FunctionT = TypeVar("FunctionT", bound=PassFunction)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a pass: `name=value` in braces. Python passes it with underscores for hyphens."""
+    """An option of a pass, `name=value` in braces. The function takes it with underscores for hyphens."""
 
     name: str
     default: OptionValue
     doc: str
 
     def read(self, text: str, where: str) -> OptionValue:
-        """The value of a text, of the type of the default."""
+        """Parse a value, which has the type of the default."""
         try:
             match self.default:
                 case bool():
@@ -55,13 +55,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A pass. `run(root, report, **options)` changes what is inside `root` and writes down what it did."""
+    """A pass: `run(root, report, **options)` changes what is inside `root` and records what it did in the report."""
 
     name: str
     run: PassFunction
     doc: str
     on: str = "any"
-    """`function`: it works on one entry at a time; `module`: on the whole module; `any`: on either."""
+    """What it runs on: `function` for one entry at a time, `module` for the whole module, `any` for either."""
     options: tuple[Option, ...] = ()
 
 
@@ -69,7 +69,7 @@ PASSES: dict[str, Pass] = {}
 
 
 def register(name: str, *options: Option, on: str = "any") -> Callable[[FunctionT], FunctionT]:
-    """Declare a pass; the first line of its docstring says what it does."""
+    """Declare a pass; `tilery opt --list` shows the first line of its docstring."""
 
     def declare(run: FunctionT) -> FunctionT:
         doc = (run.__doc__ or "").strip().partition("\n")[0]
@@ -80,7 +80,7 @@ def register(name: str, *options: Option, on: str = "any") -> Callable[[Function
 
 
 def find_pass(name: str) -> Pass:
-    """A pass by name."""
+    """Find a pass by name."""
     if name not in PASSES and name in HOMES:
         import_module(f".{HOMES[name]}", __package__)
     if name not in PASSES:

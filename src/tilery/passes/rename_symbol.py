@@ -1,4 +1,4 @@
-"""`rename-symbol`: another name for an entry or global, in its uses and in its debug information too."""
+"""`rename-symbol`: rename an entry or global, its uses and its debug information."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .registry import Option, register
 @register(
     "rename-symbol",
     Option("symbol-to-rename", "", "the entry or global, `add` or `kernels::add`"),
-    Option("new-name", "", "what it is called from now on"),
+    Option("new-name", "", "its new name"),
     Option("scope", "", "the symbol inside which debug information changes; default: the module"),
-    Option("update-uses", True, "rename what refers to it, too"),
+    Option("update-uses", True, "rename references to it, too"),
     on="module",
 )
 def rename_symbol(
     root: Op, report: Report, symbol_to_rename: str, new_name: str, scope: str = "", update_uses: bool = True
 ) -> None:
-    """Rename an entry or global, with its uses and the linkage name of its debug information."""
+    """Rename an entry or global, its uses and the linkage name in its debug information."""
     for option, given in (("symbol-to-rename", symbol_to_rename), ("new-name", new_name)):
         if not given:
             raise TileError(f"rename-symbol: option '{option}' is missing")
@@ -37,7 +37,7 @@ def rename_symbol(
         raise TileError(f"rename-symbol: there is already a symbol named '{new_name}'")
     for o in walk(root) if update_uses else ():
         _rename_uses(o, old, new_name)
-    item.sym_name = new_name  # type: ignore[attr-defined]  # what was found by its name has one
+    item.sym_name = new_name  # type: ignore[attr-defined]  # it was found by this name
     if isinstance(item.loc, DILoc) and isinstance(item.loc.scope, DISubprogram):
         _rename_scope(inside, item.loc.scope, new_name)
     report.counts["rename_symbol"] += 1
@@ -53,7 +53,7 @@ def _name(o: Op) -> str:
 
 
 def _find(root: Op, path: str) -> Op:
-    """The symbol that a path names; the module's own name may come first."""
+    """Find the symbol that a path names; the path may start with the name of the module."""
     parts = path.split("::")
     if len(parts) > 1 and parts[0] == _name(root):
         parts = parts[1:]
@@ -73,15 +73,15 @@ def _rename_uses(o: Op, old: str, new: str) -> None:
 
 
 def _rename_scope(inside: Op, scope: DISubprogram, new: str) -> None:
-    """Nodes are shared and immutable: every location that leads to the old subprogram is made again."""
+    """Rebuild every location that leads to the old subprogram: nodes are shared and immutable."""
     made: dict[Attr, Attr] = {scope: replace(scope, linkageName=new)}
     for o in walk(inside):
         if o.loc is not None:
-            o.loc = _renewed(o.loc, made)  # type: ignore[assignment]  # a location is made again as one
+            o.loc = _renewed(o.loc, made)  # type: ignore[assignment]  # a location is rebuilt as a location
 
 
 def _renewed(root: DebugAttr, made: dict[Attr, Attr]) -> Attr:
-    """The node with replaced ones inside; chains of call sites are too deep for recursion."""
+    """Rebuild a node from replaced parts, without recursion: chains of call sites are deep."""
     todo: list[DebugAttr] = [root]
     while todo:
         node = todo[-1]

@@ -1,7 +1,7 @@
-"""Where a loop splits: the first value of its counter for which a comparison changes, computed without wrap-around.
+"""The split point of a loop: the first value of its counter for which a comparison changes, without wrap-around.
 
-The plain computation is NVIDIA's. It wraps around for bounds near the ends of the type, and then runs the wrong
-iterations; so it is used where constants show that it does not, and otherwise the bound is first brought into range.
+NVIDIA's plain computation wraps around for bounds near the limits of the type, and then runs the wrong iterations. It
+is used if constants show that it does not wrap; if not, the bound is clamped first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AFTER = (GT, LE)
 
 
 def known(value: Value, signedness: Signedness) -> int | None:
-    """The number that a constant scalar is."""
+    """The value of a constant scalar; None if it is not a constant."""
     if not isinstance(value.owner, Constant):
         return None
     bits = value.owner.value.splat
@@ -29,7 +29,7 @@ def known(value: Value, signedness: Signedness) -> int | None:
 
 
 class Builder:
-    """Makes operations in order, all with one location."""
+    """Builds operations in order, all with one location."""
 
     def __init__(self, loop: For, signedness: Signedness) -> None:
         self.ops: list[Op] = []
@@ -54,7 +54,7 @@ class Builder:
 def split_point(
     loop: For, predicate: ComparisonPredicate, bound: Value, signedness: Signedness
 ) -> tuple[list[Op], Value, Value]:
-    """The operations that compute it, where the first loop ends and where the second starts."""
+    """Build the split point; return the operations, the end of the first loop and the start of the second."""
     make = Builder(loop, signedness)
     lower, step = known(loop.lowerBound, signedness), known(loop.step, signedness)
     point, number = bound, known(bound, signedness)

@@ -1,4 +1,4 @@
-"""`strip-debug-info`: every location becomes unknown."""
+"""`strip-debug-info`: remove all locations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .registry import register
 
 @register("strip-debug-info")
 def strip_debug_info(root: Op, report: Report) -> None:
-    """Forget all locations, and with them all debug information."""
+    """Remove all locations, and with them all debug info."""
     for o in walk(root):
         if o.loc is not None:
             o.loc = None

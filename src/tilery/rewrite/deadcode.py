@@ -1,4 +1,4 @@
-"""Dead code: operations that have no effect and whose results nobody uses."""
+"""Dead-code elimination: operations without effect whose results are unused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .rules import Dead, Report, Rules
 
 
 class _Shadow:
-    """A block that is searched for dead code, backwards."""
+    """A block that is searched for dead code, back to front."""
 
     __slots__ = ("block", "kept", "no_effect", "parent", "todo")
 
@@ -21,15 +21,15 @@ class _Shadow:
 
 
 def erase_dead(root: Op, rules: Rules | None = None, report: Report | None = None) -> int:
-    """Remove operations inside `root` that have no effect and whose results are unused; returns how many changes.
+    """Remove operations inside `root` that have no effect and whose results are unused; return the number of changes.
 
-    One pass backwards is enough, since uses follow definitions.
+    One pass from back to front is enough, since uses follow definitions.
     """
     rules_of = rules.dead_by_class if rules else {}
     dead = Dead(root)
     fired: list[str] = []
     stack = [_Shadow(block, root) for block in root.blocks]
-    inside: dict[Op, bool] = {}  # whether the blocks of an operation, once searched, have no effect
+    inside: dict[Op, bool] = {}  # operations whose blocks are being searched or done: whether the blocks have no effect
     while stack:
         shadow = stack[-1]
         if not shadow.todo:
@@ -39,7 +39,7 @@ def erase_dead(root: Op, rules: Rules | None = None, report: Report | None = Non
             continue
         o = shadow.todo[-1]
         if o not in inside and (blocks := o.blocks):
-            # Results are dropped before the blocks are searched, so that what they needed is found to be dead.
+            # Drop results before searching the blocks, so that what only they needed is found dead.
             fired += [rule.__name__ for rule in rules_of.get(o.__class__, ()) if rule(o, dead)]
             inside[o] = True
             stack += [_Shadow(block, o) for block in blocks]

@@ -21,64 +21,64 @@ NOTHING: Mapping[Value, Value] = {}
 Prepare = Callable[[Op, Report], None]
 
 BUDGET = 100
-"""Operations that may be visited for each one there is: rules that undo each other must not go on for ever."""
+"""How often an operation may be visited on average, so that rules that undo each other come to an end."""
 
 
 class Place:
-    """Where a rule is called: the neighbours of the operation, what encloses it and how often a value is used."""
+    """The surroundings of the operation that a rule is called with: its neighbours, its parents and use counts."""
 
     __slots__ = ("_frames", "_sweep", "after", "before", "report")
 
     def __init__(self, sweep: _Sweep, frames: list[_Frame], report: Report) -> None:
         self._sweep, self._frames, self.report = sweep, frames, report
         self.before: list[Op] = frames[-1].done
-        """The operations before it in its block, rewritten already."""
+        """The operations before it in its block, already rewritten."""
         self.after: list[Op] = frames[-1].todo
-        """Those behind it, the next one last; their operands are as they were, see `resolve`."""
+        """The operations after it, the next one last. Their operands are not updated yet, see `resolve`."""
 
     @property
     def parents(self) -> list[Op]:
-        """The operations around it, the innermost last."""
+        """The operations that enclose it, the innermost last."""
         return [frame.parent for frame in self._frames]
 
     @property
     def block(self) -> Block:
-        """The block that it is in. While it is rewritten, `before` and `after` hold its operations."""
+        """The block that holds it. During the sweep, the block's operations are in `before` and `after`."""
         return self._frames[-1].block
 
     def uses(self, value: Value) -> int:
-        """How often a value is used; while others are being replaced it may be less often, never more."""
+        """An upper bound of the number of uses of a value, which is exact unless values are being replaced."""
         return self._sweep.uses[value]
 
     def resolve(self, value: Value) -> Value:
-        """The value that a later operation means, when one that it names has been replaced."""
+        """The current replacement of a value that an operation in `after` names."""
         return self._sweep.resolve(value)
 
     @property
     def memo(self) -> dict[Value, tuple[Value, bool]]:
-        """What rules want to remember of values during one sweep."""
+        """A place where rules can remember facts about values for the rest of the sweep."""
         return self._sweep.memo
 
     def swept(self, block: Block) -> bool:
-        """Whether a block of the operation has been swept already: rules are tried before and again after that."""
+        """Whether a block of the operation has been swept. Rules are tried both before and after that."""
         return block in self._sweep.finished
 
     def rename(self, block: Block, values: Mapping[Value, Value]) -> None:
-        """Replace values in a block that has been swept, and in nothing else."""
+        """Replace values in one block that has been swept."""
         self._sweep.rename(block, values)
 
     def resume(self, parent: Op, block: Block, start: int, renamed: Mapping[Value, Value]) -> None:
-        """A block of an operation before this one has grown: sweep over what is there from `start` on.
+        """Sweep over the operations from `start` on that were added to a block of an earlier operation.
 
-        In these operations, and nowhere else, values are replaced as `renamed` says.
+        The values in `renamed` are replaced in these operations only.
         """
         self._sweep.resume(parent, block, start, renamed)
 
 
 def apply(root: Op, rules: Rules, report: Report | None = None, prepare: Prepare | None = None) -> Report:
-    """Apply rules inside `root` until none fires, and remove what is dead.
+    """Apply rules inside `root` until none fires, and remove dead code.
 
-    `prepare` is called before each sweep; it may change what it likes.
+    `prepare` is called before each sweep and may change anything inside.
     """
     report = Report() if report is None else report
     for scope in isolated(root):
@@ -100,7 +100,7 @@ def apply(root: Op, rules: Rules, report: Report | None = None, prepare: Prepare
 
 
 def isolated(root: Op) -> list[Op]:
-    """What can be rewritten by itself: the functions inside a module, or `root` where it is none."""
+    """The operations that can be rewritten on their own: the functions of a module, or `root` if it is not a module."""
     found: list[Op] = []
     todo = [root]
     while todo:
@@ -113,7 +113,7 @@ def isolated(root: Op) -> list[Op]:
 
 
 class _Frame:
-    """A block that is being swept: what is done, and what is to do, the next one last."""
+    """A block that is being swept: the operations that are done, and those to do, the next one last."""
 
     __slots__ = ("block", "done", "opened", "parent", "renamed", "start", "todo")
 
@@ -131,7 +131,7 @@ class _Frame:
 
 
 class _Sweep:
-    """One pass over everything inside an operation."""
+    """One forward sweep over everything inside an operation."""
 
     def __init__(self, rules: Rules, report: Report) -> None:
         self.rules, self.report = rules, report
@@ -180,7 +180,7 @@ class _Sweep:
     # ------------------------------------------------------------ the sweep
 
     def run(self, root: Op, budget: int) -> bool:
-        """Sweep; returns whether anything changed."""
+        """Sweep, and return whether anything changed."""
         changed = False
         frames = [_Frame(root, block) for block in reversed(root.blocks)]
         while frames:
@@ -198,7 +198,7 @@ class _Sweep:
             if self.visits <= budget and self._rewrite(o, frames):
                 changed = True
                 continue
-            # An operation comes back once its blocks are finished: what was inside may have kept a rule from firing.
+            # Rules are tried again once its blocks are finished: something inside may have kept one from firing.
             blocks = o.blocks
             inner = blocks and [b for b in blocks if b not in self.finished]
             if not inner:
@@ -256,7 +256,7 @@ class _Sweep:
                 self._adopt(new, o)
 
     def _adopt(self, new: Op, old: Op) -> None:
-        """Count the uses of an operation that a rule has made, and give it a location."""
+        """Count the operands of an operation that a rule created, and set its location."""
         todo = [new]
         while todo:
             o = todo.pop()

@@ -1,4 +1,4 @@
-"""Editing by hand: uses, replacing, inserting and erasing. The IR has no use lists, so each of these walks."""
+"""Editing by hand: count uses, replace, insert and erase. The IR has no use lists, so each of these is a walk."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def map_operands(o: Op, new: Callable[[Value], Value]) -> None:
 
 
 def replace_uses(root: Op, values: Mapping[Value, Value]) -> None:
-    """Replace values by others wherever `root` or something inside uses them."""
+    """Replace values wherever `root` or an operation inside uses them."""
     for o in walk(root):
         map_operands(o, lambda value: values.get(value, value))
 
 
 def insert(block: Block, before: Op, *ops: Op) -> None:
-    """Put operations into a block before one of its operations."""
+    """Insert operations before an operation of a block."""
     at = _index(block, before)
     block.ops[at:at] = ops
 
 
 def replace(root: Op, block: Block, old: Op, new: Iterable[Op], values: Sequence[Value] | None = None) -> None:
-    """Put operations in the place of one. `values` replace its results inside `root`; default: those of the last."""
+    """Replace an operation by others. `values`, or else the results of the last one, replace its results in `root`."""
     ops = list(new)
     at = _index(block, old)
     block.ops[at : at + 1] = ops
@@ -56,7 +56,7 @@ def replace(root: Op, block: Block, old: Op, new: Iterable[Op], values: Sequence
 
 
 def erase(block: Block, o: Op) -> None:
-    """Take an operation out of its block; its results must be unused."""
+    """Remove an operation from its block; its results must be unused."""
     del block.ops[_index(block, o)]
 
 

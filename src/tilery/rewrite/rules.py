@@ -22,14 +22,14 @@ from ..ir import Op, Value, walk
 
 @dataclass(slots=True)
 class Rewrite:
-    """An edit of a block at the operation that a rule was called for."""
+    """An edit of a block at the operation that a rule was called with."""
 
     ops: Sequence[Op] = ()
-    """What stands there now, in order. The operation itself may be among them; otherwise it is gone."""
+    """The operations that take its place, in order. It may be among them; if it is not, it is erased."""
     values: Sequence[Value] | None = None
-    """What replaces its results, one for each; None where nothing does, because they are kept or unused."""
+    """The replacements of its results, one for each; None if the results are kept or unused."""
     takes: int = 0
-    """How many of the operations that follow are gone too."""
+    """How many of the operations that follow are erased too."""
     ends: bool = False
     """`ops` end with a terminator: the rest of the block is dropped."""
     swept: bool = False
@@ -37,18 +37,18 @@ class Rewrite:
 
 
 Answer = Value | Op | Rewrite | None
-"""What a rule returns: a value or an operation in place of the old one, the old one itself if it was changed in
-place, an edit, or None where the rule does not apply."""
+"""What a rule returns: the value or operation that replaces the old one, the old one itself if it was changed in
+place, an edit, or None if the rule does not apply."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What passes did."""
+    """A record of what passes did."""
 
     counts: Counter[str] = field(default_factory=Counter)
     """How often each rule fired; `dead` counts removed operations."""
     remarks: list[tuple[Op, str]] = field(default_factory=list)
-    """What was done, or was not and why, and at which operation."""
+    """Messages for the user about what was done, or why it was not, each with the operation it is about."""
     complete: bool = True
     """False if the budget ran out before a fixed point was reached. The module is legal all the same."""
 
@@ -56,7 +56,7 @@ class Report:
         self.remarks.append((o, text))
 
     def add(self, other: Report) -> None:
-        """Take over what another report says."""
+        """Add the contents of another report."""
         self.counts += other.counts
         self.remarks += other.remarks
         self.complete &= other.complete
@@ -67,7 +67,7 @@ class Report:
 
 
 class Dead:
-    """Exact counts of uses, kept while dead code is removed from the end to the beginning."""
+    """Exact use counts, kept up to date while dead code is removed from back to front."""
 
     __slots__ = ("counts",)
 
@@ -78,7 +78,7 @@ class Dead:
         return self.counts[value]
 
     def release(self, *values: Value) -> None:
-        """Say that a use of each of these values is gone."""
+        """Remove one use of each of these values."""
         for value in values:
             self.counts[value] -= 1
 
@@ -103,7 +103,7 @@ DeadT = TypeVar("DeadT", bound=DeadRule)
 
 
 class Rules:
-    """A set of rules. Those of one operation are tried in the order in which they were declared."""
+    """A set of rules. The rules for an operation are tried in the order of their declaration."""
 
     def __init__(self, *others: Rules) -> None:
         self.by_class: dict[type[Op], list[NamedRule]] = {}
@@ -125,7 +125,7 @@ class Rules:
         return declare
 
     def dead(self, *classes: type[Op]) -> Callable[[DeadT], DeadT]:
-        """Declare what to do about unused results: `(o, dead: Dead) -> bool` changes `o` and says whether it did."""
+        """Declare how to drop unused results: `(o, dead: Dead) -> bool` changes `o` and returns whether it did."""
 
         def declare(run: DeadT) -> DeadT:
             for cls in classes:

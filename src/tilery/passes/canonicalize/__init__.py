@@ -1,7 +1,8 @@
-"""`canonicalize`: NVIDIA's rules, and what MLIR's canonicalizer does around them with constants and dead code.
+"""`canonicalize`: NVIDIA's rules, and what MLIR's canonicalizer adds for constants and dead code.
 
-It differs where NVIDIA's makes illegal modules: a branch that yields tiles of i1 is not replaced by its scalar
-condition, and no `select` of f4E2M1FN is made. Selects of constants with more than FOLD_LIMIT elements stay.
+It differs where NVIDIA's produces illegal modules: an `if` that yields tiles of i1 is not replaced by its scalar
+condition, and no `select` of f4E2M1FN is created. Selects of constants with more than FOLD_LIMIT elements are not
+folded.
 """
 
 from __future__ import annotations
@@ -35,5 +36,5 @@ def assume_twice(o: Assume) -> Value | None:
 
 @register("canonicalize")
 def canonicalize(root: Op, report: Report) -> None:
-    """Bring control flow, selects and constants into the form that NVIDIA's canonicalizer gives them."""
+    """Canonicalize control flow, selects and constants as NVIDIA's tools do."""
     apply(root, rule, report, prepare=gather_constants)

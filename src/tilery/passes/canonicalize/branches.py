@@ -1,6 +1,6 @@
-"""The rules of `canonicalize` on `if`: the fold of a negated condition and the eight patterns, in NVIDIA's order.
+"""The rules of `canonicalize` for `if`: the fold of a negated condition and the eight patterns, in NVIDIA's order.
 
-A branch that ends with `return`, `break` or `continue` leaves: what follows the `if` is not executed after it.
+A branch that ends with `return`, `break` or `continue` leaves: the operations after the `if` are not executed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..constants import boolean, inverse_of, negated, without_not
 rule = Rules()
 
 FEW = 16
-"""Results that an `if` may have to be merged with its neighbour at once."""
+"""The most results that two neighbouring ifs may have together to be merged at once."""
 
 
 # ---------------------------------------------------------------- questions
@@ -25,18 +25,18 @@ def last(block: Block | None) -> Op | None:
 
 
 def yielded(block: Block | None) -> tuple[Value, ...] | None:
-    """What a block that ends with `yield` yields."""
+    """The operands of the `yield` that ends a block; None if something else ends it."""
     end = last(block)
     return end.operands_ if isinstance(end, Yield) else None
 
 
 def leaves(block: Block | None) -> bool:
-    """Whether what follows the operation that this block belongs to is not executed after it."""
+    """Whether a block ends such that the operations after its parent are not executed."""
     return isinstance(last(block), Return | Break | Continue)
 
 
 def defined_in(block: Block | None) -> set[Value]:
-    """The values that a block defines, other than in blocks within it."""
+    """The values that a block defines, not counting nested blocks."""
     return set() if block is None else {v for o in block.ops for v in o.results}
 
 
@@ -46,7 +46,7 @@ def selectable(value: Value) -> bool:
 
 
 def chosen(condition: Value, yes: Value, no: Value) -> list[Op]:
-    """The operations that choose between two tiles by a single condition; the last one is the `select`."""
+    """Build the operations that choose between two tiles by one condition; the last one is the `select`."""
     t = yes.type
     assert isinstance(t, Tile)
     if t.rank == 0:
@@ -72,7 +72,7 @@ def if_inverted(o: If, at: Place) -> Op | None:
 
 @rule.dead(If)
 def if_unused_results(o: If, dead: Dead) -> bool:
-    """A result that nobody uses is dropped, and so is what the branches yield for it."""
+    """an unused result is dropped, and so is what the branches yield for it"""
     kept = [bool(dead.uses(v)) for v in o.results_]
     if all(kept) or (yielded(o.thenRegion) is None and yielded(o.elseRegion) is None):
         return False
@@ -171,7 +171,7 @@ def if_after_if(o: If, at: Place) -> Op | Rewrite | None:
     """if (c) A else B; if (c) C else D is if (c) {A; C} else {B; D}; also where one condition is the other's inverse"""
     size = 0
     if at.after and isinstance(at.after[-1], If) and at.before and isinstance(first := at.before[-1], If):
-        # With many results it is for the last one of a row to merge them all, so that long rows take linear time.
+        # With many results, the last `if` of a row merges them all, so that long rows take linear time.
         size = int(len(first.results_) + len(o.results_) <= FEW)
     else:
         while size < len(at.before) and isinstance(at.before[-1 - size], If):
@@ -194,19 +194,19 @@ def if_after_if(o: If, at: Place) -> Op | Rewrite | None:
 
 
 class Branch:
-    """A branch of an `if` that grows by those of the ones behind it."""
+    """A branch of an `if` to which branches of later ifs are appended."""
 
     __slots__ = ("block", "known", "start", "values")
 
     def __init__(self, block: Block) -> None:
         self.block = block
         self.start: int | None = None
-        """where operations begin that have not been swept"""
+        """The index of the first operation that has not been swept."""
         values = yielded(block)
         self.values = None if values is None else list(values)
-        """what it yields; None where it leaves"""
+        """The values that it yields; None if it leaves."""
         self.known: dict[Value, Value] = {}
-        """what results of the `if` are in what was added"""
+        """The values that results of the `if` have inside the branch, used to rename what is appended."""
 
     def append(self, more: Block, results: list[Value], at: Place) -> None:
         assert self.values is not None
@@ -232,7 +232,7 @@ class Branch:
 
 
 class Merged:
-    """An `if`, and those behind it that have become part of it."""
+    """An `if`, and the later ones that have been merged into it."""
 
     __slots__ = ("first", "other", "results", "then")
 
@@ -243,7 +243,7 @@ class Merged:
         self.other = None if first.elseRegion is None else Branch(first.elseRegion)
 
     def absorb(self, o: If, at: Place) -> bool:
-        """Take over the branches of the `if` that follows, if it asks for the same condition."""
+        """Merge the `if` that follows, if it has the same condition or its inverse; return whether it did."""
         condition = self.first.condition
         then: Block | None = o.thenRegion
         other = o.elseRegion
@@ -267,7 +267,7 @@ class Merged:
         return True
 
     def finish(self, at: Place) -> None:
-        """Write down what was taken over."""
+        """Update the `if` once everything is merged."""
         first = self.first
         for branch in (self.then, self.other):
             if branch is not None:
@@ -299,7 +299,7 @@ def if_in_if(o: If) -> Rewrite | None:
                 return None
             selects.append(index)
             continue
-        # Both ways not to reach the inner branch must give the same value.
+        # Both paths around the inner branch must yield the same value.
         number = inner.results_.index(value)
         if inner_yes is None or inner_no is None or inner_no[number] is not outer_no[index]:
             return None

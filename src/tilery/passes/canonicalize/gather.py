@@ -1,4 +1,4 @@
-"""Constants: move them to the front of their function and merge equal ones, as MLIR's folder does."""
+"""Hoist constants to the front of their function and merge equal ones, as MLIR's folder does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...types import Type
 
 
 def gather_constants(root: Op, report: Report) -> None:
-    """Move constants to the front of the function, each once, in the order in which MLIR's folder puts them."""
+    """Hoist constants to the front of the function and merge equal ones, in the order of MLIR's folder."""
     for function in [o for o in walk(root) if _holds_constants(o)]:
         for block in function.blocks:
             _gather(block, report)
@@ -24,7 +24,7 @@ Known = dict[tuple[Type, int | bytes], Constant]
 
 
 def _gather(block: Block, report: Report) -> None:
-    """A constant goes to the very front, unless it is there or behind another one that stayed or went there."""
+    """Move each constant to the very front, unless it is there or follows one that is or was moved there."""
     first: Known = {}
     same: dict[Value, Value] = {}
     front: list[Constant] = []
@@ -33,7 +33,7 @@ def _gather(block: Block, report: Report) -> None:
         if not isinstance(o, Constant):
             body.append(o)
             for inner in _take_constants(o):
-                inner.loc = None  # it no longer stands where its location says
+                inner.loc = None  # it is no longer where its location says
                 if _is_new(inner, first, same):
                     front.append(inner)
         elif _is_new(o, first, same):
@@ -56,7 +56,7 @@ def _is_new(o: Constant, first: Known, same: dict[Value, Value]) -> bool:
 
 
 def _take_constants(root: Op) -> list[Constant]:
-    """Take the constants out of the blocks of an operation, but not out of functions inside; in textual order."""
+    """Remove the constants from the blocks of an operation, but not from functions inside, in textual order."""
     found: list[Constant] = []
     blocks: list[Block] = []
     stack = [iter([root])]

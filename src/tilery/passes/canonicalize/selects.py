@@ -1,4 +1,4 @@
-"""The rules of `canonicalize` on `select`: six folds in their order, then three that make operations."""
+"""The rules of `canonicalize` for `select`: six folds in their order, then three that create operations."""
 
 from __future__ import annotations
 

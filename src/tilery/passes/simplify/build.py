@@ -1,4 +1,4 @@
-"""From the simplifier's expressions back to operations, using values that are already there."""
+"""Build operations from the simplifier's expressions, reusing values that exist."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .tree import Node, Tree
 
 
 class Builder:
-    """Makes the operations of one expression."""
+    """Builds the operations of one expression."""
 
     def __init__(self, tree: Tree, available: Callable[[Node], Value | None], loc: Loc | None) -> None:
         self.tree, self.available, self.loc = tree, available, loc
         self.ops: list[Op] = []
         self.values: dict[Node, Value] = {}
-        """What was made for which expression."""
+        """The value built for each expression."""
         self.reused: set[Value] = set()
-        """The values that were already there and are used."""
+        """Existing values that are used."""
         self.cost = 0
-        """How many operations were made, constants not counted."""
+        """The number of operations built, not counting constants."""
 
     def build(self, root: Node, limit: int) -> Value | None:
-        """The value of an expression, None where it would take more than `limit` operations."""
+        """Build an expression; None if it takes more than `limit` operations."""
         todo = [root]
         while todo:
             node = todo[-1]
@@ -60,7 +60,7 @@ class Builder:
         return made.result
 
     def _known(self, node: Node, bits: int) -> Value:
-        """A constant of an expression's type that the expression does not name, such as the ones of a negation."""
+        """A constant of an expression's type that is not one of its arguments, such as the ones of a negation."""
         value = self._value(self.tree.const(node.type, bits))
         assert value is not None
         return value
@@ -91,7 +91,7 @@ class Builder:
         return self._chain(node, args)
 
     def _chain(self, node: Node, args: list[Value]) -> Value:
-        """A variadic operation as a chain; constants go to the right end, where rules look for them."""
+        """Build a variadic operation as a chain; constants go to the right, where rules look for them."""
         known = [v for a, v in zip(node.args, args) if a.kind == "const"]
         rest = [v for a, v in zip(node.args, args) if a.kind != "const"]
         value, *others = rest + known
@@ -113,7 +113,7 @@ class Builder:
         return value
 
     def _sum(self, node: Node, args: list[Value]) -> Value:
-        """First what is added, then what is subtracted, then the constant."""
+        """Build a sum: first what is added, then what is subtracted, then the constant."""
         coefficients, plus = node.data
         half = 1 << (node.width - 1)
         terms = [(v, c if c <= half else c - node.ones - 1) for v, c in zip(args, coefficients)]

@@ -29,7 +29,7 @@ def extremes(node: Node, signedness: Signedness) -> tuple[int, int]:
 
 
 def neutral(node: Node, kind: str | None = None) -> int:
-    """The bits that change nothing in a variadic operation, or in one of another kind on the same numbers."""
+    """The bits of the neutral element of a variadic operation, or of another kind on the same numbers."""
     match kind or node.kind:
         case "and":
             return node.ones
@@ -41,7 +41,7 @@ def neutral(node: Node, kind: str | None = None) -> int:
 
 
 def absorbing(node: Node) -> int:
-    """The bits that decide an `and`, `or`, `min` or `max` alone: those that change nothing in its dual."""
+    """The bits of the absorbing element of `and`, `or`, `min` or `max`: the neutral element of its dual."""
     return neutral(node, DUAL[node.kind])
 
 
@@ -406,7 +406,7 @@ def select_nested(t: Tree, n: Node) -> Node | None:
 
 
 def _arm(t: Tree, cond: Node, arm: Node, truth: bool) -> Node:
-    """What an arm is where the condition has that value."""
+    """The value of an arm if the condition is known to hold, or not to."""
     if arm.kind == "select" and arm.args[0] is cond:
         return arm.args[1 if truth else 2]
     return arm

@@ -1,8 +1,8 @@
-"""`simplify`: integer and mask expressions as trees, simplified, and rebuilt where that is better.
+"""`simplify`: lower integer and mask expressions to trees, simplify them, and rebuild those that became cheaper.
 
-The trees reach through pure operations only, never into or out of a region operation. Every value is looked at once
-per round, and a round that changes something is followed by another. Each change removes an operation or shortens
-what one waits for, so it ends.
+A tree reaches through pure operations only, and never into or out of a region. Each round visits every value once, and
+a round that changes something is followed by another. Each change removes an operation or shortens the chain of
+operations that one depends on, so the pass terminates.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ assert laws  # importing them declares them
 
 ROUNDS = 16
 LOWERED = (AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI)
-"""The operations that trees are made of; everything else is a leaf."""
+"""The operations that become nodes of trees; all others are leaves."""
 EQUALITY = (EQ, NE)
 CONE = 64
-"""How many operations are looked at to find out what a rewrite makes superfluous."""
+"""The most operations to visit when counting what a rewrite makes dead."""
 
 
 @register("simplify")
 def simplify(root: Op, report: Report) -> None:
-    """Simplify integer and mask expressions as a whole: negation, and/or, comparison, arithmetic, select."""
+    """Simplify integer and mask expressions algebraically: logic, comparison, arithmetic, select."""
     for scope in isolated(root):
         for _ in range(ROUNDS):
             changed = _Round(scope).run(report)
@@ -44,7 +44,7 @@ def simplify(root: Op, report: Report) -> None:
 
 
 class _Round:
-    """One sweep over everything inside an operation, in the order of the text."""
+    """One sweep over everything inside an operation, in textual order."""
 
     def __init__(self, scope: Op) -> None:
         self.scope = scope
@@ -54,7 +54,7 @@ class _Round:
         self.levels: dict[Value, int] = {}
         self.swapped: dict[Value, Value] = {}
         self.known: dict[Node, Value] = {}
-        """Which value has which expression, of those that can be used where the sweep is."""
+        """The value of each expression that is available at the current position."""
 
     def run(self, report: Report) -> bool:
         before = report.counts.total()
@@ -93,21 +93,21 @@ class _Round:
         self._learn(node, result, frame)
 
     def _better(self, o: Op, value: Value, made: Builder) -> bool:
-        """Whether there are fewer operations, or as many but one that waits for less."""
+        """Whether the new operations are fewer, or as many but with a shorter chain of dependences."""
         freed = self._freed(o, made.reused)
         for new in made.ops:
             self._measure(new)
         return made.cost < freed or (made.cost == freed == 1 and self.levels.get(value, 0) < self._level(o))
 
     def _level(self, o: Op) -> int:
-        """How many of these operations a value waits for."""
+        """The length of the longest chain of these operations that a value depends on."""
         return 1 + max((self.levels.get(v, 0) for v in o.operands), default=-1)
 
     def _measure(self, o: Op) -> None:
         self.levels[o.results[0]] = self._level(o)
 
     def available(self, node: Node) -> Value | None:
-        """A value that already is this expression."""
+        """A value that already holds this expression."""
         if node.kind == "leaf":
             leaf: Value = node.data
             return leaf
@@ -177,7 +177,7 @@ class _Round:
     # ------------------------------------------------------------ from trees to operations
 
     def _freed(self, o: Op, reused: set[Value]) -> int:
-        """How many operations are superfluous once this one is replaced by something that uses those values."""
+        """How many operations are dead once this one is replaced by something that uses these values."""
         count, todo, seen = 1, list(o.operands), 0
         while todo and seen < CONE:
             value = todo.pop()
@@ -199,7 +199,7 @@ class _Round:
         self._release(o)
 
     def _release(self, o: Op) -> None:
-        """An operation is gone, and so are those that only it used."""
+        """Remove the uses of an operation that is erased, and of those that only it used."""
         todo = [o]
         while todo:
             for value in todo.pop().operands:
@@ -209,14 +209,14 @@ class _Round:
 
 
 def _reads_signed_bit(o: Op) -> bool:
-    """Whether an operation reads an i1 as signed; that is not defined well enough to compute with it."""
+    """Whether an operation reads an i1 as signed, which is not defined well enough to fold."""
     if element_of(o.operands[0]) is not I1 or getattr(o, "signedness", None) is not Signedness.SIGNED:
         return False
     return not isinstance(o, CmpI) or o.comparison_predicate not in EQUALITY
 
 
 class _Frame:
-    """A block that is being swept: what is done, and what is to do, the next one last."""
+    """A block that is being swept: the operations that are done, and those to do, the next one last."""
 
     __slots__ = ("added", "block", "done", "todo")
 

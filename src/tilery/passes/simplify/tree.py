@@ -1,4 +1,4 @@
-"""The simplifier's expressions: compact interned trees over integers and masks, simplified as they are made."""
+"""The simplifier's expressions: interned trees of integers and masks, simplified as they are built."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...ir import Value
 from ...types import Scalar, Tile
 
 MAX_DEPTH = 32
-"""Deeper expressions are cut: what is below becomes a leaf."""
+"""The depth at which an expression becomes a leaf of a new one."""
 MAX_ARGS = 32
-"""Longer sums and conjunctions are not joined further."""
+"""The most arguments that flattening a sum or conjunction may give it."""
 
 COMMUTATIVE = frozenset(("and", "or", "xor", "mul", "min", "max"))
 
@@ -62,11 +62,11 @@ class Node:
 
 Law = Callable[["Tree", Node], "Node | None"]
 LAWS: dict[str, list[Law]] = {}
-"""The laws of each kind of expression, in the order in which they are tried."""
+"""The laws for each kind of expression, in the order in which they are tried."""
 
 
 def law(*kinds: str) -> Callable[[Law], Law]:
-    """Declare a law; its docstring states it. It returns the simpler expression, or None where it does not apply."""
+    """Declare a law, which its docstring states. It returns a simpler expression, or None if it does not apply."""
 
     def declare(run: Law) -> Law:
         assert run.__doc__, f"law {run.__name__} must be stated"
@@ -78,7 +78,7 @@ def law(*kinds: str) -> Callable[[Law], Law]:
 
 
 class Tree:
-    """Makes expressions, each once, and counts the laws that simplified them."""
+    """Builds and interns expressions, and counts the laws that simplified them."""
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[Any, ...], Node] = {}
@@ -94,7 +94,7 @@ class Tree:
         return self._intern("const", type, (), bits & ((1 << type.element.bits) - 1))
 
     def make(self, kind: str, type: Tile, args: Iterable[Node], data: Any = None) -> Node:
-        """An expression in its simplest form."""
+        """Build an expression and simplify it."""
         args = tuple(args)
         if kind in COMMUTATIVE:
             args = tuple(sorted(args, key=lambda a: a.serial))
@@ -120,20 +120,20 @@ class Tree:
             node = self.nodes[key] = Node(kind, type, args, data, len(self.nodes))
         return node
 
-    # ------------------------------------------------------------ what laws often make
+    # ------------------------------------------------------------ shorthand for laws
 
     def invert(self, x: Node) -> Node:
         return self.make("not", x.type, [x])
 
     def sum(self, type: Tile, terms: Iterable[tuple[Node, int]], plus: int = 0) -> Node:
-        """Terms with their coefficients, and a constant."""
+        """Build a sum of terms with their coefficients, plus a constant."""
         pairs = list(terms)
         ones = self.const(type, -1).data
         coefficients = tuple(c & ones for _, c in pairs)
         return self.make("sum", type, [x for x, _ in pairs], (coefficients, plus & ones))
 
     def group(self, node: Node, args: list[Node], empty: int) -> Node:
-        """The same variadic operation on other arguments; of none it is the constant `empty`."""
+        """Build the same variadic operation on other arguments; without any, the constant `empty`."""
         if not args:
             return self.const(node.type, empty)
         return args[0] if len(args) == 1 else self.make(node.kind, node.type, args, node.data)

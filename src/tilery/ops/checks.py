@@ -66,37 +66,6 @@ def approx(o: Any) -> Answer:
     return only_f32(o, "approx", o.rounding_mode is RoundingMode.APPROX)
 
 
-# ---------------------------------------------------------------- matrix products
-
-
-def mma_shapes(o: Any) -> Answer:
-    rank = tile_rank(o.lhs)
-    if rank not in (2, 3):
-        return "operands must be 2D or 3D tiles"
-    batch = rank - 2
-    if batch:
-        problem = same_dim(o, "lhs", 0, "rhs", 0) or same_dim(o, "lhs", 0, "acc", 0)
-        if problem is not None:
-            return problem
-    row, column = batch, batch + 1
-    # NVIDIA's messages about these do start with a second space.
-    for a, i, b, j in (("lhs", column, "rhs", row), ("lhs", row, "acc", row), ("rhs", column, "acc", column)):
-        if (why := same_dim(o, a, i, b, j)) is not None:
-            return " " + why
-    return None
-
-
-def same_dim(o: Any, a: str, i: int, b: str, j: int) -> str | None:
-    """Check that dimension i of one operand equals dimension j of another."""
-    x, y = getattr(o, a).type.shape, getattr(o, b).type.shape
-    if x[i] == y[j]:
-        return None
-    return (
-        f"shape error: dim {i} of {a} ({x[i]}) and dim {j} of {b} ({y[j]}) must match, "
-        f"but got {a} shape ({commas(x)}) and {b} shape ({commas(y)})"
-    )
-
-
 # ---------------------------------------------------------------- memory
 
 
@@ -390,6 +359,27 @@ def grid_position(large: Value, small: Value, indices: Sequence[Value], big: str
             )
     if len(indices) != outer.rank:
         return f"expected {outer.rank} indices, but got {len(indices)}"
+    return None
+
+
+def permuted(source: Value, result: Value, order: tuple[int, ...]) -> Answer:
+    """Check a reordering of dimensions."""
+    before, after = tile_shape(source), tile_shape(result)
+    rank = len(before)
+    if rank < 2:
+        return f"expects at least rank 2, but got: {rank}"
+    if len(order) != rank:
+        message = f"expect permutation size ({len(order)}) to equal the rank of the source ({rank})"
+        return Problem(message, "permutation")
+    if len(set(order)) != rank:
+        return Problem("expect permutation elements to be unique", "permutation")
+    for index, dim in enumerate(order):
+        if not 0 <= dim < rank:
+            message = f"permutation element at index {index} ({dim}) is out of bound [0, {rank})"
+            return Problem(message, "permutation")
+    for index, dim in enumerate(order):
+        if after[index] != before[dim]:
+            return f"result shape invalid at index {index}, expected: {before[dim]}, but got: {after[index]}"
     return None
 
 

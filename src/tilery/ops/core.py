@@ -50,6 +50,7 @@ from .checks import (
     grid_position,
     inferred,
     packing,
+    permuted,
     tile_element,
     tile_shape,
     tile_type,
@@ -366,23 +367,7 @@ class Permute(Op):
     )
 
     def check(self) -> Answer:
-        source, result, order = tile_shape(self.source), tile_shape(self.result), self.permutation
-        rank = len(source)
-        if rank < 2:
-            return f"expects at least rank 2, but got: {rank}"
-        if len(order) != rank:
-            message = f"expect permutation size ({len(order)}) to equal the rank of the source ({rank})"
-            return Problem(message, "permutation")
-        if len(set(order)) != rank:
-            return Problem("expect permutation elements to be unique", "permutation")
-        for index, dim in enumerate(order):
-            if not 0 <= dim < rank:
-                message = f"permutation element at index {index} ({dim}) is out of bound [0, {rank})"
-                return Problem(message, "permutation")
-        for index, dim in enumerate(order):
-            if result[index] != source[dim]:
-                return f"result shape invalid at index {index}, expected: {source[dim]}, but got: {result[index]}"
-        return None
+        return permuted(self.source, self.result, self.permutation)
 
 
 def _reduced(o: Reduce) -> list[Type]:

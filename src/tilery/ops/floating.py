@@ -8,27 +8,12 @@ from ..declare.fields import attr, flag, operand, out
 from ..declare.operation import op
 from ..declare.relations import COMMUTATIVE, ELEMENTWISE, PURE, same_element, same_rank, same_shape, same_type, uniform
 from ..ir import Op, Value
-from ..types import BF16, F16, F32, F64, SCALARS, TF32, quoted, quoted_list
 from ..version import V13_2, V13_3, V13_4
-from .checks import (
-    Answer,
-    approx,
-    commas,
-    flush_to_zero,
-    mma_shapes,
-    only_f32,
-    rounding,
-    same_dim,
-    tile_element,
-    tile_rank,
-    tile_shape,
-)
+from .checks import Answer, approx, flush_to_zero, only_f32, rounding
 from .common import FTZ, LHS, RHS, ROUNDING, is_mask, mask_of
+from .matrix import mma_elements, mma_shapes, scale_blocks, scale_elements, scale_shapes
 
 GROUP = "Floating Point"
-F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU = (
-    SCALARS[name] for name in ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
-)
 TRAITS = (PURE, ELEMENTWISE)
 BINARY = same_type("lhs", "rhs", "result")
 UNARY = same_type("source", "result")
@@ -48,74 +33,6 @@ MMA_OUT = tile_of("f16", "f32", "f64", what="mmaf acc/result tile type")
 SCALED_IN = tile_of("f8E4M3FN", "f8E5M2", "f4E2M1FN", what="mmaf_scaled operand tile type")
 SCALED_BY = tile_of("f8E4M3FN", "f8E8M0FNU", "fnv8E5M3FNU", what="mmaf_scaled scale tile type")
 SCALED_OUT = tile_of("f32", what="mmaf_scaled result tile type")
-
-
-# The accumulators that each input element can have.
-MMA_PAIRS = {
-    F8E4M3FN: (F16, F32),
-    F8E5M2: (F16, F32),
-    F16: (F16, F32),
-    BF16: (F32,),
-    TF32: (F32,),
-    F32: (F32,),
-    F64: (F64,),
-}
-# The inputs that each scale can have, and how many f4 elements can share a scale; f8 elements always share one by 32.
-SCALED = {F8E4M3FN: (F4E2M1FN,), F8E8M0FNU: (F8E4M3FN, F8E5M2, F4E2M1FN), FNV8E5M3FNU: (F4E2M1FN,)}
-F4_BLOCKS = {F8E4M3FN: (16,), F8E8M0FNU: (16, 32), FNV8E5M3FNU: (16, 32)}
-
-
-def _mma_elements(o: MmaF) -> Answer:
-    element, acc = tile_element(o.lhs), tile_element(o.acc)
-    allowed = MMA_PAIRS[element]
-    if acc in allowed:
-        return None
-    return (
-        f"unsupported combination of element types. Input type {quoted(element)} expects accumulator/result type "
-        f"to be one of {{{quoted_list(allowed)}}}, but got {quoted(acc)}"
-    )
-
-
-def _scale_shapes(o: MmaFScaled) -> Answer:
-    batch = int(tile_rank(o.lhs) == 3)
-    row, column = batch, batch + 1
-    pairs = [("lhs", row, "lhs_scale", row), ("rhs", column, "rhs_scale", column)]
-    if batch:
-        pairs[:0] = [("lhs", 0, "lhs_scale", 0), ("rhs", 0, "rhs_scale", 0)]
-    pairs.append(("lhs_scale", column, "rhs_scale", row))
-    return next(filter(None, (same_dim(o, *pair) for pair in pairs)), None)
-
-
-def _scale_elements(o: MmaFScaled) -> Answer:
-    element, scale = tile_element(o.lhs), tile_element(o.lhs_scale)
-    allowed = SCALED[scale]
-    if element in allowed:
-        return None
-    wanted = quoted(allowed[0]) if len(allowed) == 1 else f"one of {{{quoted_list(allowed)}}}"
-    return (
-        f"unsupported combination of element types. Scale type {quoted(scale)} expects lhs and rhs element types "
-        f"to be {wanted}, but got {quoted(element)}"
-    )
-
-
-def _scale_blocks(o: MmaFScaled) -> Answer:
-    shape, scales = tile_shape(o.lhs), tile_shape(o.lhs_scale)
-    element, scale = tile_element(o.lhs), tile_element(o.lhs_scale)
-    if shape[-1] % scales[-1]:
-        column = len(shape) - 1
-        return (
-            f"shape error: dim {column} of lhs_scale ({scales[-1]}) must be a divisor of dim {column} of lhs "
-            f"({shape[-1]}), but got lhs_scale shape ({commas(scales)}) and lhs shape ({commas(shape)})"
-        )
-    found = shape[-1] // scales[-1]
-    allowed = F4_BLOCKS[scale] if element is F4E2M1FN else (32,)
-    if found in allowed:
-        return None
-    what = f"f4E2M1FN element type with {scale} scales" if element is F4E2M1FN else "f8 element type"
-    wanted = " or ".join(map(str, allowed))
-    return (
-        f"shape error: {what} requires block scale factor of lhs_scale and rhs_scale to be {wanted}, but got {found}"
-    )
 
 
 @op("absf", 0x00, group=GROUP, traits=TRAITS, rules=[UNARY, uniform("shape", "source", "result")], format=PLAIN_UNARY,
@@ -360,7 +277,7 @@ class MmaF(Op):
     result: Value = out(MMA_OUT, "The product plus `acc`.")
 
     def check(self) -> Answer:
-        return mma_shapes(self) or _mma_elements(self)
+        return mma_shapes(self) or mma_elements(self)
 
 
 @op("mmaf_scaled", 0x72, since=V13_3, group=GROUP, traits=[PURE],
@@ -390,7 +307,7 @@ class MmaFScaled(Op):
     result: Value = out(SCALED_OUT, "The product plus `acc`.")
 
     def check(self) -> Answer:
-        return mma_shapes(self) or _scale_shapes(self) or _scale_elements(self) or _scale_blocks(self)
+        return mma_shapes(self) or scale_shapes(self) or scale_elements(self) or scale_blocks(self)
 
 
 @op("mulf", 0x4C, group=GROUP, traits=[*TRAITS, COMMUTATIVE], rules=[BINARY], format=ROUNDED,

@@ -20,8 +20,9 @@ from ..declare.relations import (
 )
 from ..ir import Op, Value
 from ..version import V13_2
-from .checks import Answer, mma_shapes, names
+from .checks import Answer, names
 from .common import LHS, OVERFLOW, RHS, SIGNED, is_mask, mask_of
+from .matrix import mma_shapes
 
 GROUP = "Integer"
 BINARY = same_type("lhs", "rhs", "result")

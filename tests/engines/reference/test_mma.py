@@ -18,7 +18,7 @@ from tilery.engines.semantics import SMALL_PRODUCT, uses_tensor_cores
 from tilery.floats.arithmetic import rounded, value
 from tilery.ir import Value
 from tilery.ops import MmaF, MmaFScaled, MmaI
-from tilery.ops.floating import MMA_PAIRS
+from tilery.ops.matrix import MMA_PAIRS
 from tilery.types import F16, F32, F64, I8, I32, SCALARS, TF32, Scalar, Tile
 
 LANE_MIXES = list(itertools.product((1, 3), repeat=3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 
 import tilery
 from support.oracle import ROOT
@@ -42,12 +42,6 @@ LEAVES = {"hooks", "declare.fastclass", "declare.codegen", "declare.gcpause"}
 
 FREE = {"", "api"}
 """The public API itself: it imports everything inside functions, so that `import tilery` stays fast."""
-
-KNOWN: set[tuple[str, str]] = set()
-"""Imports against the order that still exist. The list only shrinks."""
-
-KNOWN_CYCLES: set[tuple[str, str]] = set()
-"""Imports that close a cycle of modules and still exist. The list only shrinks."""
 
 
 @cache
@@ -135,34 +129,16 @@ def test_every_module_has_a_row() -> None:
 
 
 def test_imports_point_one_way() -> None:
-    assert back_edges() - KNOWN == set()
+    assert back_edges() == set()
 
 
 def test_leaves_import_nothing_of_tilery() -> None:
     assert [edge for edge in edges() if edge[0] in LEAVES] == []
 
 
-def cycle(known: set[tuple[str, str]]) -> list[str]:
-    """The modules of one cycle, without the known edges, or nothing."""
+def test_modules_form_no_cycles() -> None:
     graph: dict[str, set[str]] = {}
-    for a, b in edges() - known:
+    for a, b in edges():
         if a not in FREE:
             graph.setdefault(a, set()).add(b)
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
-
-
-def test_modules_form_no_cycles() -> None:
-    assert cycle(KNOWN | KNOWN_CYCLES) == []
-
-
-def test_known_back_edges_still_exist() -> None:
-    assert KNOWN - back_edges() == set(), "remove them from the list"
-
-
-def test_known_cycles_still_exist() -> None:
-    gone = {edge for edge in KNOWN_CYCLES if edge not in edges() or not cycle((KNOWN | KNOWN_CYCLES) - {edge})}
-    assert gone == set(), "remove them from the list"
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle

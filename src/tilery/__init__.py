@@ -59,7 +59,7 @@ __all__ = [
     "walk",
 ]
 
-# Where each name lives. They are imported when first used, so that a command starts fast.
+# Where each name is defined. Names are imported when first used, so that a command starts fast.
 _HOMES = {
     **dict.fromkeys(["compile", "dump", "dumps", "load", "optimize", "parse", "show", "verify"], "api"),
     **dict.fromkeys(["Block", "Op", "Value", "clone", "difference", "equal", "walk"], "ir"),

@@ -22,13 +22,15 @@ def load(source: Source, *, reader: str | None = None, verify: bool = True) -> M
     `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does; the default is 13.4.
     Raise TileError if anything is wrong with the input. `verify=False` accepts an illegal module, for inspection.
     """
-    opened = Input.open(source, reader=reader)
-    module = opened.read()
-    if verify:
-        from .verifier.explain import require_legal
+    return _read(Input.open(source, reader=reader), verify)
 
-        require_legal(module, source=opened)
-    return module
+
+def _read(source: Input, verify: bool) -> Module:
+    if not verify:
+        return source.read()
+    from .verifier.explain import read_legal
+
+    return read_legal(source)
 
 
 def dumps(module: Module, version: Version | str | None = None) -> bytes:
@@ -59,12 +61,7 @@ def parse(
 
     parser = partial(parse_with_spans, allow_unregistered=allow_unregistered, testing=testing)
     source = Input(text=text, file=file, parse=parser)
-    module = source.read()
-    if verify:
-        from .verifier.explain import require_legal
-
-        require_legal(module, source=source)
-    return module
+    return _read(source, verify)
 
 
 def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) -> list[Finding]:

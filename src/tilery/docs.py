@@ -1,4 +1,4 @@
-"""`python -m tilery.docs` rewrites the pages of the reference; the code is in `tilery.manual`."""
+"""`python -m tilery.docs` rewrites the reference pages; the code is in `tilery.manual`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ..diag import TileError
 
 if TYPE_CHECKING:
-    from ..ops import Module
     from ..source.input import Input
     from ..version import Version
 
@@ -69,15 +68,6 @@ def open_documented(name: str) -> Input:
     return Input(text=text, file=opened.file, parse=parse_documented)
 
 
-def read_legal(source: Input) -> Module:
-    """Read a module; raise its first violation if it is illegal."""
-    from ..verifier.explain import require_legal
-
-    module = source.read()
-    require_legal(module, source=source)
-    return module
-
-
 @contextmanager
 def in_file(name: str) -> Iterator[None]:
     """Add the name of the file to errors that have none."""
@@ -91,6 +81,7 @@ def in_file(name: str) -> Iterator[None]:
 def write_bytecode(source: Input, name: str, version: Version | None) -> None:
     """Write the legal module of an input as bytecode."""
     from ..bytecode.writer import write
+    from ..verifier.explain import read_legal
 
     module = read_legal(source)
     with in_file(source.file):

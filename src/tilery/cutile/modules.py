@@ -12,9 +12,11 @@ from typing import Any
 
 from ..diag import TileError
 from ..ops import Module
+from ..source.input import Input
+from ..verifier.explain import read_legal
 from . import versions
 from .arrays import host_argument
-from .session import load, on
+from .session import on
 from .signatures import parse_signature
 
 
@@ -24,7 +26,7 @@ def module(kernel: Any, args: Sequence[Any] | str, *, version: str | None = None
     `args` are arguments, or text such as "f32[64, 128], 16". `version` is a bytecode version, by default the latest
     that this cuTile writes; `gpu` selects whose optimization hints apply.
     """
-    return load(bytecode(kernel, args, version=version, gpu=gpu))
+    return read_legal(Input(bytecode(kernel, args, version=version, gpu=gpu)))
 
 
 def bytecode(

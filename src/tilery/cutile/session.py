@@ -22,7 +22,7 @@ from ..ops import Assert
 from ..source.input import Input
 from ..source.lines import excerpt
 from ..text.print.printer import show
-from ..verifier.explain import require_legal
+from ..verifier.explain import read_legal
 from . import driver, versions
 from .arrays import host_argument
 from .signatures import parameters_of
@@ -78,20 +78,12 @@ class Session:
         """Decode the arguments of a launch."""
         module = MODULES.get(launch.bytecode)
         if module is None:
-            module = MODULES[launch.bytecode] = load(launch.bytecode)
+            module = MODULES[launch.bytecode] = read_legal(Input(launch.bytecode))
         kinds = module.entry(launch.entry).function_type.params
         values = [value_of(kind, launch.word(at, slot_size(kind))) for at, kind in enumerate(kinds)]
         parameters = SIGNATURES.get((launch.bytecode, launch.entry)) or guess_parameters(kinds)
         memory = extents(parameters, values, ctypes.string_at)
         return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
-
-
-def load(bytecode: bytes) -> Module:
-    """Read and verify the module of a kernel."""
-    source = Input(bytecode)
-    module = source.read()
-    require_legal(module, source=source)
-    return module
 
 
 # cuTile keeps compiled kernels for the life of the process, so their modules and signatures are kept too.
@@ -238,7 +230,7 @@ def make_image(file: str, *options: Any, **more: Any) -> Path:
 
 
 def disassemble(bytecode: bytes | bytearray) -> str:
-    return show(load(bytes(bytecode)))
+    return show(read_legal(Input(bytes(bytecode))))
 
 
 def make_timed(session: Session, launch: Callable[..., Any], timeout: type[Exception]) -> Callable[..., Any]:

@@ -43,13 +43,10 @@ def _extensions() -> Extensions:
 
 def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
     """Parse text as documents write it."""
-    from ..verifier.explain import require_legal
+    from ..verifier.explain import read_legal
 
     source = Input(text=text, file=file, parse=partial(parse_documented, allow_unregistered=allow_unregistered))
-    module = source.read()
-    if verify:
-        require_legal(module, source=source)
-    return module
+    return read_legal(source) if verify else source.read()
 
 
 def _respell(toks: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`Loaded` and `Kernel` at their former place; new code imports them from `tilery.engines.reference.launch`."""
+"""`Loaded` and `Kernel` under their former name; new code imports them from `tilery.engines.reference.launch`."""
 
 from __future__ import annotations
 

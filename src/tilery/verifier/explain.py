@@ -49,6 +49,13 @@ def check_input(
     return report
 
 
+def read_legal(source: Input) -> Module:
+    """Read a module from an input; raise its first violation if it is illegal."""
+    module = source.read()
+    require_legal(module, source=source)
+    return module
+
+
 def require_legal(module: Module, why: str = "", *, source: Input | None = None, after: str = "") -> None:
     """Raise the first violation of a module as a TileError.
 

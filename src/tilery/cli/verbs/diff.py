@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..files import open_input, read_legal, write_output
+from ..files import open_input, write_output
 from ..options import Verbs, add_input, add_locs
 from ..output import as_json, show_text
 
@@ -22,6 +22,8 @@ def add(verbs: Verbs) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare the structure of two files, each bytecode or text. Names and layout are ignored."""
+    from ...verifier.explain import read_legal
+
     a, b = (read_legal(open_input(name)) for name in (args.a, args.b))
     why = first_difference(a, b, args.locs)
     if args.json:

@@ -7,7 +7,7 @@ import re
 import sys
 
 from ...diag import TileError
-from ..files import Stop, open_input, read_legal, write_output
+from ..files import Stop, open_input, write_output
 from ..options import Verbs, add_locs
 from ..output import show_text
 
@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
 def formatted(name: str, args: argparse.Namespace) -> tuple[bytes, bytes]:
     """Return the content of a file and its formatted content."""
     from ...source.input import Kind
+    from ...verifier.explain import read_legal
 
     source = open_input(name)
     if source.kind is Kind.BYTECODE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..files import open_input, read_legal, write_output
+from ..files import open_input, write_output
 from ..options import Verbs, add_input
 from ..output import as_json, printable
 
@@ -20,6 +20,8 @@ def add(verbs: Verbs) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Summarise a file: version, producer, kernels, globals, operations."""
+    from ...verifier.explain import read_legal
+
     source = open_input(args.file)
     facts = info_data(read_legal(source), args.file, len(source.data), source.kind.value)
     write_output("-", as_json(facts) if args.json else info_text(facts))

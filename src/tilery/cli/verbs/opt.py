@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ..files import Stop, in_file, open_input, read_legal, write_output
+from ..files import Stop, in_file, open_input, write_output
 from ..options import Verbs, add_output
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def add(verbs: Verbs) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run passes on a file and write the result, as bytecode if OUT ends in .tileirbc, else as text."""
+    from ...verifier.explain import read_legal
+
     if args.list:
         write_output("-", list_passes())
         return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
 from ...engines.registry import DEFAULT, ENGINES
-from ..files import Stop, in_file, open_input, read_legal, reason, write_output
+from ..files import Stop, in_file, open_input, reason, write_output
 from ..options import Verbs
 from ..output import as_json
 
@@ -77,6 +77,8 @@ def at_least(kind: type[int] | type[float], least: int) -> Callable[[str], int |
 
 def run(args: argparse.Namespace) -> int:
     """Run a kernel on the CPU and show its arguments afterwards."""
+    from ...verifier.explain import read_legal
+
     if (args.file is None) == (args.recorded is None):
         raise Stop("run needs a FILE or --recorded")
     if args.recorded is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import IntFlag
+from enum import IntEnum
 from functools import cache
 
 from ..declare.fastclass import dataclass
@@ -10,8 +10,8 @@ from ..ops import Global
 from ..version import V13_1, V13_3, V13_4, Version
 
 
-class FunctionFlag(IntFlag):
-    """The flags of a function."""
+class FunctionFlag(IntEnum):
+    """The bits of a function's flags. They are plain integers when combined, because `IntFlag` is slow."""
 
     PRIVATE = 1
     KERNEL = 2

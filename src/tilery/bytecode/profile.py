@@ -14,7 +14,7 @@ from .wire import Section
 class Profile:
     """A reader. The defaults are those of the newest one.
 
-    `texts` maps its messages to the ones of this reader; `prefixes` does so for messages that start alike.
+    `texts` maps its messages to those of this reader, `prefixes` does so by how a message starts.
     """
 
     name: str
@@ -49,10 +49,11 @@ class Profile:
 
     def say(self, message: str) -> str:
         """Return this reader's wording of a message."""
-        for prefix, text in self.prefixes.items():
-            if message.startswith(prefix):
-                return text
         return self.texts.get(message, message)
+
+    def say_prefixed(self, message: str) -> str:
+        """Return this reader's wording of a message that is known by how it starts."""
+        return next((text for prefix, text in self.prefixes.items() if message.startswith(prefix)), message)
 
 
 READERS = {

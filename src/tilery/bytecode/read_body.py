@@ -267,7 +267,8 @@ class BodyReader:
     def _result_type(self, opdef: OpDef, index: int) -> Type:
         start = self.c.pos
         t = self.tables.read_type(self.c, f"failed to get result type {index} for {self._cname(opdef)}")
-        self.c.mark(start, f"%{len(self.values) + index}: {t}")
+        if self.c.marks is not None:
+            self.c.mark(start, f"%{len(self.values) + index}: {t}")
         return t
 
     # ------------------------------------------------------------ operands
@@ -305,12 +306,13 @@ class BodyReader:
 
     def _operand(self, f: Field, opdef: OpDef, index: int) -> Value:
         c, start, size = self.c, self.c.pos, len(self.values)
-        where = f"for {f.name} segment, element {index}" if opdef.segmented else str(index)
-        number = c.varint(f"failed to read operand index {where}")
+        segment = f"for {f.name} segment, element " if opdef.segmented else ""
+        number = c.varint(f"failed to read operand index {segment}{index}")
         if number >= size:
-            where = where if opdef.segmented else f"for operand {index}"
+            where = f"{segment or 'for operand '}{index}"
             raise TileError(f"operand index {number} out of bounds (size={size}) {where}", offset=start, field=f.name)
-        c.mark(start, f"{f.name} %{number}")
+        if c.marks is not None:
+            c.mark(start, f"{f.name} %{number}")
         return self.values[number]
 
     # ------------------------------------------------------------ attributes and regions

@@ -148,8 +148,9 @@ class FileReader:
         self.version = Version(major, minor)
 
     def _find_sections(self, c: Cursor) -> None:
+        header = enclosing("failed to parse section header")
         while True:
-            with enclosing("failed to parse section header"):
+            with header:
                 section, found = self._section_header(c)
             if found is None:
                 if c.remaining:

@@ -209,7 +209,7 @@ class Tables:
         start = c.pos
         data = c.take(length, "failed to read the raw byte data")
         if (why := dense_problem(t, data)) is not None:
-            raise TileError(self.profile.say(why), offset=start)
+            raise TileError(self.profile.say_prefixed(why), offset=start)
         c.mark(start, f"elements of {t}")
         return Dense(t, data)
 
@@ -249,20 +249,18 @@ class Tables:
         """Return the k-th location of list `index`; list 0 means that nothing has a location."""
         if index == 0:
             return None
-        try:
-            return self._location(index, k, offset)
-        except TileError as e:
-            raise enclose(e, failure) from None
-
-    def _location(self, index: int, k: int, offset: int) -> Loc | None:
         if index > len(self.location_starts):
-            raise silent(f"location list {index} does not exist, there are {len(self.location_starts)}", offset)
+            why = f"location list {index} does not exist, there are {len(self.location_starts)}"
+            raise silent(why, offset, failure)
         position = self.location_starts[index - 1] + k
         if position >= len(self.locations):
-            raise silent(f"location list {index} has no entry {k}", offset)
-        found = self.debug_entry(self.locations[position], offset)
+            raise silent(f"location list {index} has no entry {k}", offset, failure)
+        try:
+            found = self.debug_entry(self.locations[position], offset)
+        except TileError as e:
+            raise enclose(e, failure) from None
         if found is not None and not isinstance(found, Loc):
-            raise silent(f"debug entry {self.locations[position]} is no location", offset)
+            raise silent(f"debug entry {self.locations[position]} is not a location", offset, failure)
         return found
 
     def debug_entry(self, index: int, offset: int) -> Attr | None:

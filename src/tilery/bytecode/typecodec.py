@@ -57,6 +57,17 @@ class Param:
     since: Version = V13_1
     enum: type[TileEnum] | None = None
     must_be: type[Type] | None = None
+    failure: str = ""
+    """The message of the newest reader if it cannot be read; filled in."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "failure", self.failure_of(self.name))
+
+    def failure_of(self, name: str) -> str:
+        """Return what a reader says that calls the parameter by this name."""
+        if self.form == "type":
+            return f"failed to get {name} type"
+        return f"failed to read {name}" + (" data" if self.form == "i32s data" else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,16 +197,16 @@ def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: 
 
 def _read_param(c: Cursor, row: TypeRow, p: Param, profile: Profile, ref: ReadRef) -> Any:
     start = c.pos
-    where = f"{row.cname}.{p.name}" if profile.qualifies_parameters else p.name
+    failure = p.failure
+    if profile.qualifies_parameters:
+        failure = profile.say(p.failure_of(f"{row.cname}.{p.name}"))
     if p.form == "type":
-        t = ref(c, profile.say(f"failed to get {where} type"))
+        t = ref(c, failure)
         c.mark(start, f"{p.name} {t}")
         if p.must_be is not None and not isinstance(t, p.must_be):
             problem = f"expected ::mlir::cuda_tile::{p.must_be.__name__}Type but got {quoted(t)}"
-            raise TileError(profile.say(problem), offset=start)
+            raise TileError(profile.say_prefixed(problem), offset=start)
         return t
-    suffix = " data" if p.form == "i32s data" else ""
-    failure = profile.say(f"failed to read {where}{suffix}")
     if p.form == "u32":
         number = c.varint(failure)
         c.mark(start, f"{p.name} {number}")
@@ -204,7 +215,7 @@ def _read_param(c: Cursor, row: TypeRow, p: Param, profile: Profile, ref: ReadRe
         return number
     values = c.sized(8 if p.form == "i64s" else 4, failure)
     c.mark(start, f"{p.name} {values}")
-    if suffix and profile.refuses_extreme_tile_shapes:
+    if p.form == "i32s data" and profile.refuses_extreme_tile_shapes:
         refuse_extremes(values, 32, start, "tile shape")
     return values
 

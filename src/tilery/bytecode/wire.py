@@ -177,6 +177,10 @@ class Cursor:
 
     def varint(self, failure: str = "") -> int:
         """Read an unsigned LEB128 number of at most ten bytes, modulo 2**64 as NVIDIA's reader does."""
+        pos = self.pos
+        if pos < self.end and (byte := self.data[pos]) < 128:
+            self.pos = pos + 1
+            return byte
         return self.untruncated_varint(failure) & U64
 
     def untruncated_varint(self, failure: str = "") -> int:

@@ -172,7 +172,7 @@ def test_depth_is_no_recursion() -> None:
 
 @pytest.mark.parametrize("opcode", range(130))
 def test_opcodes(opcode: int) -> None:
-    """Those below 110 that exist have a case; 110 and what follows has none."""
+    """Opcodes below 110 that exist have a case; 110 and above have none."""
     exists = opcode in OPCODES and opcode in BY_OPCODE
     out = bytearray()
     tilery.bytecode.wire.put_varint(out, opcode)

@@ -16,7 +16,7 @@ EVERY = [claim for document in DOCUMENTS for claim in document.claims]
 
 
 def missing(test: str) -> str:
-    """What there is not of a test's name: its file, its function, its case; empty when it is all there."""
+    """Return the part of a test's name that does not exist: file, function or case; empty if all exist."""
     file, _, name = test.partition("::")
     if not (ROOT / "tests" / file).is_file():
         return file

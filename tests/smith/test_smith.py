@@ -36,7 +36,7 @@ def of_version(version: Version) -> list[OpDef]:
 
 
 def test_a_seed_gives_the_same_module_in_every_process() -> None:
-    """Neither the addresses of objects nor the hashes of strings decide anything."""
+    """Modules depend neither on the addresses of objects nor on the hashes of strings."""
     code = "import tilery, hashlib, sys; from tilery.smith import smith; " + (
         "sys.stdout.write(hashlib.sha256(b''.join(tilery.dumps(smith(s)) for s in range(30))).hexdigest())"
     )
@@ -118,7 +118,7 @@ def test_every_operation_can_be_asked_for(opdef: OpDef) -> None:
 
 
 def test_a_mix_gives_shares() -> None:
-    """Of a chapter and an operation with the same weight, the chapter's operations together occur as often."""
+    """A chapter and an operation of the same weight occur equally often."""
     counts = Counter(
         "mmaf" if o.name == "mmaf" else o.opdef.group
         for seed in range(100)
@@ -172,7 +172,7 @@ def test_most_values_are_used() -> None:
 
 
 def test_every_divisor_that_is_promised_is_legal() -> None:
-    """The smallest integers are divisible by more than `div_by` may say."""
+    """The smallest integers are divisible by more than `div_by` allows."""
     for seed in range(400):
         module = smith(seed, size=60, mix={"assume": 4, "constant": 1, "reshape": 1, "broadcast": 1})
         assert tilery.verify(module) == [], seed
@@ -213,7 +213,7 @@ def test_an_operation_that_is_not_wanted_is_not_made(version: Version) -> None:
 
 
 def test_nothing_reads_memory_that_was_not_written() -> None:
-    """Also where what would have been written is not wanted."""
+    """This also holds if the store that would have written it is not wanted."""
     abandoned = 0
     for seed in range(150):
         wanted = lambda o: o.name not in ("itof", "ftof", "constant")  # noqa: E731

@@ -114,3 +114,27 @@ def test_a_pass(tmp_path: Path) -> None:
     sys.exit(main(["opt", "--list"]))
     """
     assert "Replace divisions by powers of two by shifts." in run(root, CHECKS + program)
+
+
+def test_an_engine(tmp_path: Path) -> None:
+    root = follow("Add an engine", tmp_path)
+    program = """
+    body = '''
+      %x, %t = load_ptr_tko weak %in : tile<ptr<f32>> -> tile<f32>, token
+      %u = store_ptr_tko weak %out, %x : tile<ptr<f32>>, tile<f32> -> token
+    '''
+    module = survives(body, "13.4")
+    kernel = tilery.compile(module, engine="counting", on="reference")
+    y = np.zeros(1, np.float32)
+    for n in range(3):
+        stats = kernel.launch(1, [np.float32([n]), y], names=["in", "out"], threads=2)
+        assert stats.blocks == 1 and y[0] == n
+    from tilery.engines.counting import LAUNCHES
+    assert LAUNCHES == {"k": 3}
+    from tilery.cli.main import main
+    open("k.mlir", "w").write(tilery.show(module))
+    arguments = ["--arg", "x=ones:f32:1", "--arg", "y=zeros:f32:1", "--print", "y"]
+    assert main(["run", "k.mlir", "--engine", "counting", *arguments]) == 0
+    assert LAUNCHES == {"k": 4}
+    """
+    assert run(root, CHECKS + program) == "y = [1.]\n"

@@ -35,9 +35,9 @@ def test_an_engine_has_what_the_protocol_asks_for(name: str) -> None:
     for protocol, made in ((Loaded, loaded), (Kernel, kernel)):
         members = [member for member in vars(protocol) if not member.startswith("_")]
         assert all(hasattr(made, member) for member in members)
-    wanted = inspect.signature(Kernel.launch).parameters
-    found = inspect.signature(type(kernel).launch).parameters
-    assert {n: p.default for n, p in wanted.items()} == {n: found[n].default for n in wanted}
+    wanted = list(inspect.signature(Kernel.launch).parameters.values())
+    options = {p.name: p.default for p in wanted if p.kind is p.KEYWORD_ONLY}
+    inspect.signature(kernel.launch).bind(1, [], **options)
 
 
 @pytest.mark.parametrize("name", ENGINES)

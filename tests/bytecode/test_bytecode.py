@@ -43,7 +43,7 @@ def test_dump_accounts_for_every_byte(corpus: list[Path]) -> None:
 @pytest.mark.corpus
 @pytest.mark.oracle
 def test_conversion_keeps_the_meaning_or_refuses(corpus: list[Path]) -> None:
-    """What is written at another version disassembles to the same text; what is refused really needs a newer one."""
+    """A module written at another version disassembles to the same text; a refused one really needs a newer version."""
     for path in corpus if oracle.FULL else corpus[:40]:
         module = tilery.load(path)
         expected = oracle.disassemble(path.read_bytes(), "-g").stdout
@@ -60,7 +60,7 @@ def test_conversion_keeps_the_meaning_or_refuses(corpus: list[Path]) -> None:
             assert answer.returncode == 0, answer.stderr
             assert answer.stdout == expected, path.name
             assert tilery.equal(tilery.load(data), module)
-        # Newer versions can say all that older ones can.
+        # Newer versions can express everything that older ones can.
         assert works == list(SUPPORTED[len(SUPPORTED) - len(works) :]), path.name
 
 
@@ -75,7 +75,7 @@ def test_mutated_files_give_nothing_but_errors_with_a_place(corpus: list[Path]) 
             except TileError as e:
                 assert e.message and e.offset is not None
             else:
-                # What is read can be written, and then is what it was.
+                # A module that was read can be written and read again unchanged.
                 assert tilery.equal(tilery.load(tilery.dumps(tilery.clone(module)), verify=False), module)
         assert tilery.dump(data).marks[-1].end == len(data) if data else True
 
@@ -83,14 +83,14 @@ def test_mutated_files_give_nothing_but_errors_with_a_place(corpus: list[Path]) 
 @pytest.mark.corpus
 @pytest.mark.oracle
 def test_errors_are_those_of_tileirdisasm(corpus: list[Path]) -> None:
-    """What NVIDIA's reader and verifier accept we accept; what they refuse we refuse, nearly always in their words."""
+    """We accept and refuse the same files as NVIDIA's reader and verifier, nearly always in the same words."""
     rng = random.Random(oracle.SEED + 1)
     refused = same = 0
     for _ in range(5_000 if oracle.FULL else 300):
         data = mutate_bytes(rng.choice(corpus).read_bytes(), rng)
         answer = oracle.disassemble(data)
         if answer.returncode < 0 or not data.startswith(b"\x7fTileIR\0"):
-            continue  # NVIDIA's tool crashed, or says of anything else only that it is no bytecode
+            continue  # NVIDIA's tool crashed, or only says that the file is not bytecode
         said = [re.sub(r"^.*?error: (error at offset \d+: )?", "", line) for line in answer.stderr.splitlines()]
         try:
             tilery.load(data)
@@ -118,7 +118,7 @@ def test_a_producer_survives_as_the_first_string() -> None:
 
 
 def test_functions_that_share_a_list_of_locations_keep_their_own() -> None:
-    """Files may do that; when one of the functions changes, it gets a list of its own."""
+    """Files may share lists; a function that changes gets a list of its own."""
     module = tilery.load(tilery.dumps(tilery.parse("entry @a() { return } entry @b() { return }")))
     file = DIFile("k.py", "/src")
     scope = DISubprogram(file, 1, "k", "k", DICompileUnit(file))

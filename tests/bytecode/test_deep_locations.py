@@ -1,4 +1,4 @@
-"""Locations of code that was inlined many times over: bytecode holds them as chains of entries."""
+"""Locations of code that was inlined many times: bytecode holds them as chains of entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilery.types import Function
 
 
 def chain(length: int) -> tilery.Module:
-    """A module whose `return` stands at the end of a chain of calls."""
+    """Return a module whose `return` is at the end of a chain of calls."""
     file = DIFile("kernel.py", "/src")
     scope = DISubprogram(file, 1, "f", "f", DICompileUnit(file))
     loc: Loc = DILoc(FileLineCol("/src/kernel.py", 1, 0), scope)

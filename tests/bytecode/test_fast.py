@@ -41,14 +41,14 @@ HEAD = "entry @example(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: t
 
 
 def example(opdef: OpDef) -> Module:
-    """A module with an operation's example."""
+    """Return a module with an operation's example."""
     text = textwrap.dedent(opdef.example).strip()
     alone = text.split()[0] in ("entry", "global")
     return tilery.parse(text if alone else f"{HEAD}{textwrap.indent(text, '  ')}\n}}")
 
 
 def read_twice(data: bytes) -> Module:
-    """The module, by the generated decoders, after comparing it with what the walk gives."""
+    """Read with the generated decoders, after comparing the module with that of the slow path."""
     slow = FileReader(data, find_profile(None), None).module()
     fast = FileReader(data, find_profile(None), None, fast=True).module()
     assert tilery.difference(fast, slow) is None
@@ -57,7 +57,7 @@ def read_twice(data: bytes) -> Module:
 
 
 def outcome(run: Callable[[], object]) -> object:
-    """What a function gives, or the error that it raises as data."""
+    """Return the result of a function, or the error that it raises as data."""
     try:
         return run()
     except TileError as e:
@@ -165,7 +165,7 @@ def rough(loc: Attr | None) -> object:
 
 
 def same_but_positions(data: bytes) -> int:
-    """How many operations have another place in the same scope, after comparing all else, errors included."""
+    """Return how many operations have a different location, after comparing everything else, errors included."""
     exact, other = outcome(lambda: reader.read(data)), outcome(lambda: reader.read(data, exact_locs=False))
     if not isinstance(exact, Module):
         assert other == exact

@@ -1,4 +1,4 @@
-"""Examples of what the reader accepts, refuses and says, assembled byte by byte."""
+"""Files assembled byte by byte that the reader accepts or refuses, and its messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilery.types import I32, Tile
 
 
 def load(data: bytes, reader: str | None = None) -> tilery.Module:
-    """What the reader makes of a file, legal or not."""
+    """Read a file, legal or not."""
     return tilery.load(data, reader=reader, verify=False)
 
 
@@ -23,7 +23,7 @@ def error(data: bytes, reader: str | None = None) -> TileError:
 
 
 def assume(predicate: bytes, *, rank: int = 1) -> bytes:
-    """A body that makes a tile and assumes something of it; types are i32, tile<..>, function."""
+    """Return a body that makes a tile and assumes something about it; types are i32, tile<..>, function."""
     return b"\x3a\x01" + b"\x06\x01" + predicate + b"\x00" + RETURN
 
 
@@ -66,7 +66,7 @@ def test_opcode_110() -> None:
     assert error(File(body=b"\x19").data()).message == "unknown or unimplemented opcode: 25"
 
 
-# The texts of NVIDIA's 13.1 attribute reader, and what the newest one says instead.
+# The messages of NVIDIA's 13.1 attribute reader, and those of the newest one.
 @pytest.mark.parametrize(
     ("payload", "old", "new"),
     [
@@ -172,7 +172,7 @@ def test_huge_counts_are_refused_at_once() -> None:
 
 
 def test_debug_entries_that_share_everything() -> None:
-    """Sixty call sites, each of the one before and itself again: a tree of 2**60 places, a table of sixty."""
+    """Sixty call sites, each of which refers twice to the one before: a tree of 2**60 locations in a table of sixty."""
     entries = [b"\x06\x00\x00"] + [b"\x06" + vi(i) + vi(i) for i in range(1, 61)]
     offsets = b"".join((3 * i).to_bytes(4, "little") for i in range(61))
     payload = b"\x01\xcb\xcb\xcb" + bytes(4) + b"\x02" + b"\xcb" * 7

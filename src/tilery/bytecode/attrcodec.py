@@ -30,7 +30,7 @@ from .wire import U64, Cursor, enclosing, put_fixed, put_svarint, put_varint
 
 
 class AttrTag(IntEnum):
-    """The first byte of an attribute that says what it is."""
+    """The first number of a tagged attribute."""
 
     INTEGER = 1
     FLOAT = 2

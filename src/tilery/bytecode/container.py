@@ -1,4 +1,4 @@
-"""What the container of each version holds: the columns of globals, the flags of functions, the producer."""
+"""The container of each version: the columns of globals, the flags of functions, the producer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FUNCTION_FLAGS_CHECKED_SINCE = V13_4
 
 @dataclass(frozen=True, slots=True)
 class GlobalColumn:
-    """A number in the row of a global: a name for it, its label in a hexdump, NVIDIA's words, and its first version."""
+    """A number in the row of a global: its name, its label in a hexdump, NVIDIA's name, and its first version."""
 
     name: str
     label: str
@@ -61,7 +61,7 @@ class Container:
 
 @cache
 def container(version: Version) -> Container:
-    """Return what the container of `version` holds."""
+    """Return the container of `version`."""
     return Container(
         tuple(column for column in GLOBAL_COLUMNS if column.since <= version),
         tuple(column for column in GLOBAL_COLUMNS if column.since > version),

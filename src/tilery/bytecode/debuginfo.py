@@ -29,7 +29,7 @@ class DebugTag(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DebugField:
-    """A field of an entry: our name, its form (a class, `str` or `int`), and what NVIDIA's reader says without it."""
+    """A field of an entry: our name, its form (a class, `str` or `int`), and NVIDIA's message if it cannot be read."""
 
     attr: str
     form: Any

@@ -1,7 +1,7 @@
-"""The fast reader's half of `layout`: a straight-line decoder for each operation and version, made when first met.
+"""The fast reader's half of `layout`: a straight-line decoder per operation and version, generated on first use.
 
-A decoder is optimistic. On whatever it does not expect it gives up with an exception of `TRIPS`, and the walk in `body`
-says what is wrong, or reads the unusual but legal encoding.
+A decoder is optimistic. On anything unexpected it gives up with one of `GIVING_UP`, and the walk in `read_body` either
+says what is wrong or reads the unusual but legal encoding.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from ..version import Version
 from .layout import OpLayout, WireKind, WireStep, layout
 from .wire import decode_varint
 
-TRIPS = (GiveUp, TileError, IndexError, KeyError, StopIteration)
-"""What giving up looks like: bytes, values, list entries or table entries that are not there."""
+GIVING_UP = (GiveUp, TileError, IndexError, KeyError, StopIteration)
+"""The exceptions that mean giving up: missing bytes, values, list entries or table entries among them."""
 
 
 class DecoderBinding:
-    """What the decoders of one function body share.
+    """The state that the decoders of one function body share.
 
-    `types`, `strings` and `constants` look like tables that hold everything; `loc` gives the next operation's location;
-    `attr` reads an attribute of a rare kind as the walk does, at the place of `cursor`; operations whose regions follow
-    go to `opened`.
+    `types`, `strings` and `constants` decode entries on first use, and `loc` returns the next operation's location.
+    `attr` reads an attribute of a rare kind at `cursor`, as the slow path does. `opened` receives an operation whose
+    regions follow.
     """
 
     __slots__ = ("attr", "constants", "cursor", "data", "loc", "opened", "strings", "types", "values")
@@ -44,12 +44,12 @@ class DecoderBinding:
 
 
 Decoder = Callable[[int, Callable[[Any], None]], int]
-"""Takes the place behind the opcode and what to do with the operation; gives the place behind the operation."""
+"""Takes the offset after the opcode and a function to pass the operation to; returns the offset after the operation."""
 
 
 @cache
 def decoder(opdef: OpDef, version: Version) -> Callable[[DecoderBinding], Decoder]:
-    """The decoder of an operation, to be bound to a function body."""
+    """Return the decoder of an operation, to be bound to a function body."""
     plan = layout(opdef, version)
     bound: Callable[[DecoderBinding], Decoder] = build(
         f"decoder of {opdef.mnemonic} {version}", decoder_source(opdef, version), _names(plan)
@@ -58,7 +58,7 @@ def decoder(opdef: OpDef, version: Version) -> Callable[[DecoderBinding], Decode
 
 
 def decoder_source(opdef: OpDef, version: Version) -> str:
-    """The source of a decoder."""
+    """Return the source of a decoder."""
     return "\n".join([*_HEAD, *indent(_Decoder(layout(opdef, version)).lines(), 2), "    return decode", ""])
 
 
@@ -88,7 +88,7 @@ def _names(plan: OpLayout) -> dict[str, Any]:
 
 
 class _Decoder:
-    """Writes down the steps of one plan."""
+    """Generates the decoder of one layout."""
 
     def __init__(self, plan: OpLayout) -> None:
         self.plan = plan
@@ -104,7 +104,7 @@ class _Decoder:
             self._absent(f)
         self.out.append("push(o)")
         if plan.opdef.regions:
-            # What a region defines is numbered before the results.
+            # The values of a region are numbered before the results.
             self.out.append("opened.append((o, plan))")
         else:
             self.out += [f"values.{'extend' if f.arity == 'var' else 'append'}(o_{f.attr})" for f in plan.results]
@@ -115,8 +115,10 @@ class _Decoder:
         self.out += [f"{name} = data[at]", "at += 1", f"if {name} > 127: {name}, at = decode_varint(data, at - 1)"]
 
     def _value(self) -> None:
-        """Read the number of a value or constant, up to two million without a call; a byte's top bit goes with the
-        next one."""
+        """Read the number of a value or constant, without a call below two million.
+
+        The top bit of a byte is subtracted together with adding the next one.
+        """
         self.out += [
             "n = data[at]",
             "at += 1",
@@ -204,7 +206,7 @@ class _Decoder:
         self.out.append(f"o.{f.attr} = values[n]")
 
     def _operands(self, f: Field) -> None:
-        """As many operands as `count` says."""
+        """Read `count` operands."""
         self.out += ["many = []", "while count:", "    count -= 1"]
         outer, self.out = self.out, []
         self._value()
@@ -248,7 +250,7 @@ class _Decoder:
                 self.out += ["cursor.pos = at", f"o.{f.attr} = attr(field_{f.attr}, ())", "at = cursor.pos"]
 
     def _absent(self, f: Field) -> None:
-        """What this version does not have."""
+        """Set a field that this version does not have."""
         if f.role == "out":
             self.out += [f"o.{f.attr} = r = new(Value)", f"r.type = field_{f.attr}.kind.only", "r.owner = o"]
         else:

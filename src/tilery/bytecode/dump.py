@@ -1,4 +1,4 @@
-"""An annotated hexdump that accounts for every byte: the reader's own walk, with what it read written down."""
+"""An annotated hexdump that accounts for every byte: a recording of the reader's own walk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_INDENT = 24
 
 @dataclass(frozen=True)
 class Dump:
-    """What the bytes of a file mean. `error` is what stopped the reader, if something did."""
+    """The meaning of every byte of a file. `error` is what stopped the reader, or None."""
 
     data: bytes
     marks: list[Mark]
@@ -29,7 +29,7 @@ class Dump:
         return "".join(line + "\n" for line in self.lines())
 
     def lines(self) -> Iterator[str]:
-        """Offset, bytes and meaning; a range of many bytes takes several lines."""
+        """Yield offset, bytes and meaning; a long range takes several lines."""
         for mark in self.marks:
             meaning = "  " * min(mark.depth, MAX_INDENT) + mark.text
             for start in range(mark.start, mark.end, WIDTH):
@@ -39,7 +39,7 @@ class Dump:
 
 
 def dump(data: bytes, *, file: str = "", reader: str | None = None) -> Dump:
-    """Annotate a file, broken ones too, up to the break.
+    """Annotate a file; a broken one is annotated up to the error.
 
     >>> from tilery import ops, dumps, Block
     >>> from tilery.types import Function
@@ -60,7 +60,7 @@ def dump(data: bytes, *, file: str = "", reader: str | None = None) -> Dump:
 
 
 def _mark_tables(tables: Tables) -> None:
-    """Annotate the entries that nothing referred to."""
+    """Annotate the entries that are unused."""
     assert tables.marks is not None
     marks = tables.marks
     for index in range(len(tables.types)):
@@ -99,10 +99,10 @@ def _entry(ranges: Ranges, index: int, text: str) -> Mark:
 
 
 def _complete(data: bytes, marks: list[Mark], file_reader: FileReader) -> list[Mark]:
-    """Marks in order without overlaps, and a mark for every gap between them."""
+    """Sort the marks, remove overlaps, and fill every gap with a mark."""
     out: list[Mark] = []
     at = 0
-    # Of marks that overlap the shortest at a place wins; a table entry yields to what was read inside it.
+    # Of marks with the same start the shortest wins; a table entry yields to what was read inside it.
     for mark in sorted(marks, key=lambda m: (m.start, m.end)):
         start = max(mark.start, at)
         if mark.end <= start:
@@ -117,7 +117,7 @@ def _complete(data: bytes, marks: list[Mark], file_reader: FileReader) -> list[M
 
 
 def _gap(data: bytes, start: int, end: int, file_reader: FileReader) -> list[Mark]:
-    """Bytes that the reader never looked at, cut where sections end."""
+    """Mark bytes that the reader never read, split where sections end."""
     edges = {found.start for found in file_reader.sections.values()} | {f.end for f in file_reader.sections.values()}
     cuts = [start, *sorted(edge for edge in edges if start < edge < end), end]
     out: list[Mark] = []

@@ -1,7 +1,7 @@
-"""The fast writer's half of `layout`: a straight-line encoder for each operation and version, made when first met.
+"""The fast writer's half of `layout`: a straight-line encoder per operation and version, generated on first use.
 
-Like a decoder, an encoder is optimistic: it gives up with an exception of `TRIPS`, and the walk in `bodywriter` names
-what the version cannot say. An operation becomes a few short byte strings, each looked up by what it stands for.
+Like a decoder, an encoder is optimistic: it gives up with one of `GIVING_UP`, and the walk in `write_body` names what
+the version cannot express. An operation becomes a few short byte strings, which are looked up in tables.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from .wire import ONE_BYTE, encode_varint
 
 
 class EncoderBinding:
-    """What the encoders of one function body share.
+    """The state that the encoders of one function body share.
 
-    `numbers` holds the number of each visible value as bytes; `types`, `strings`, `constants` give an index as bytes;
-    `attr` writes an attribute of a rare kind as the walk does; operations whose regions follow go to `opened`.
+    `numbers` holds the number of each visible value as bytes; `types`, `strings` and `constants` return an index as
+    bytes. `attr` writes an attribute of a rare kind, as the slow path does. `opened` receives an operation whose
+    regions follow.
     """
 
     __slots__ = ("attr", "constants", "numbers", "opened", "put", "strings", "types")
@@ -41,7 +42,7 @@ Encoder = Callable[[Any], None]
 
 @cache
 def encoder(opdef: OpDef, version: Version) -> Callable[[EncoderBinding], Encoder]:
-    """The encoder of an operation, to be bound to a function body."""
+    """Return the encoder of an operation, to be bound to a function body."""
     plan = layout(opdef, version)
     bound: Callable[[EncoderBinding], Encoder] = build(
         f"encoder of {opdef.mnemonic} {version}", encoder_source(opdef, version), _names(plan)
@@ -50,7 +51,7 @@ def encoder(opdef: OpDef, version: Version) -> Callable[[EncoderBinding], Encode
 
 
 def encoder_source(opdef: OpDef, version: Version) -> str:
-    """The source of an encoder."""
+    """Return the source of an encoder."""
     return "\n".join([*_HEAD, *indent(_Encoder(layout(opdef, version)).lines(), 2), "    return encode", ""])
 
 
@@ -73,7 +74,7 @@ def _names(plan: OpLayout) -> dict[str, Any]:
 
 
 class _Encoder:
-    """Writes down the steps of one plan: statements, and pieces that the next `put` takes together."""
+    """Generates the encoder of one layout: statements, and pieces that one `put` writes together."""
 
     def __init__(self, plan: OpLayout) -> None:
         self.plan = plan
@@ -89,7 +90,7 @@ class _Encoder:
             self._step(step)
         self._put()
         if plan.opdef.regions:
-            # What a region defines is numbered before the results.
+            # The values of a region are numbered before the results.
             self.out.append("opened.append((o, plan))")
         else:
             for f in plan.results:
@@ -105,7 +106,7 @@ class _Encoder:
         self.pieces.append(f"(ONE_BYTE[n] if (n := {expression}) < 128 else encode_varint(n))")
 
     def _define(self, f: Field) -> None:
-        """Give a result the next number."""
+        """Assign the next number to a result."""
         if f.arity == "var":
             self.out.append(f"for v in o.{f.attr}: numbers[v] = encode_varint(len(numbers))")
             return
@@ -148,7 +149,7 @@ class _Encoder:
                 self._number(str(len(self.plan.opdef.regions)))
 
     def _when(self, f: Field, write: Callable[[Field], None]) -> None:
-        """Write a field if it is there."""
+        """Write a field if it is present."""
         self._put()
         outer, self.out = self.out, []
         write(f)
@@ -189,7 +190,7 @@ class _Encoder:
                 self.pieces.append(f"attr(o, field_{f.attr}, o.{f.attr})")
 
     def _absent(self, f: Field) -> None:
-        """What this version does not have must not be there. A result has no number, so that using it trips."""
+        """Give up if a field that this version lacks is present. Using such a result fails: it has no number."""
         if f.role == "operand":
             self.out.append(f"if o.{f.attr} is not None: raise GiveUp")
         elif f.role == "attr":

@@ -1,4 +1,4 @@
-"""`layout(op, version)`: the only statement of how an operation is laid out in bytecode."""
+"""The layout of operations in bytecode; `layout(op, version)` is the only place that defines it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..version import Version
 
 
 class WireKind(Enum):
-    """What comes next on the wire."""
+    """The kinds of items in the encoding of an operation."""
 
     RESULT_COUNT = "the number of results"
     RESULT = "the type of a result"
@@ -30,7 +30,7 @@ class WireKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WireStep:
-    """One step: what, of which field, and under which bit of the flags (-1: always there)."""
+    """One item: its kind, its field, and the bit of the flags that says it is present (-1: always)."""
 
     kind: WireKind
     field: Field | None = None
@@ -39,23 +39,23 @@ class WireStep:
 
 @dataclass(frozen=True, slots=True)
 class OpLayout:
-    """The steps of an operation at a version, and the fields that this version does not have."""
+    """The encoding of an operation at a version, and the fields that this version does not have."""
 
     opdef: OpDef
     version: Version
     steps: tuple[WireStep, ...]
     absent: tuple[Field, ...]
     results: tuple[Field, ...]
-    """The results that are numbered: newer ones are not, which would shift every later operand."""
+    """The numbered results. Newer ones have no number, because it would shift every later operand."""
     flags: tuple[tuple[Field, int], ...]
-    """The attributes that are nothing but a bit of the flags."""
+    """The attributes that are only a bit of the flags."""
 
 
 _CACHE: dict[tuple[int, Version], OpLayout] = {}
 
 
 def layout(opdef: OpDef, version: Version) -> OpLayout:
-    """How `opdef` is written at `version`."""
+    """Return the encoding of `opdef` at `version`."""
     key = (opdef.opcode, version)
     if key not in _CACHE:
         _CACHE[key] = _make(opdef, version)
@@ -64,12 +64,12 @@ def layout(opdef: OpDef, version: Version) -> OpLayout:
 
 @cache
 def last_opcode(version: Version) -> int:
-    """The highest opcode that a version assigns; there are holes below it."""
+    """Return the highest opcode that a version assigns; some below it are not assigned."""
     return max(d.opcode for d in BY_OPCODE.values() if d.since <= version)
 
 
 def flag_bits(opdef: OpDef) -> dict[str, int]:
-    """The bit of each optional field: older ones first; of one version attributes before operands."""
+    """Return the bit of each optional field: older fields first, and within a version attributes before operands."""
     optional = [f for f in opdef.attrs if f.arity == "opt"]
     if opdef.segmented:
         optional += [f for f in opdef.operands if f.arity == "opt"]
@@ -81,7 +81,7 @@ def _make(opdef: OpDef, version: Version) -> OpLayout:
     steps = _results(opdef, version)
     if bits:
         first = min(opdef.field(name).since for name in bits)
-        # Where an op had no optional field at first, older files have no flags.
+        # If an op had no optional field at first, older files have no flags.
         if first == opdef.since or version >= first:
             steps.append(WireStep(WireKind.FLAGS))
     for f in opdef.attrs:
@@ -105,7 +105,7 @@ def _make(opdef: OpDef, version: Version) -> OpLayout:
 
 def _results(opdef: OpDef, version: Version) -> list[WireStep]:
     steps: list[WireStep] = []
-    # A variadic operand is enough for a result count, even where the number of results is fixed.
+    # Any variadic operand or result makes the count explicit, even if the number of results is fixed.
     if any(f.arity == "var" for f in opdef.operands + opdef.outs):
         steps.append(WireStep(WireKind.RESULT_COUNT))
     present = (f for f in opdef.outs if f.since <= version)

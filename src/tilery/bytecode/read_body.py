@@ -78,7 +78,7 @@ class BodyReader:
     # ------------------------------------------------------------ regions
 
     def _begin_region(self, o: Op, plan: OpLayout, index: int) -> None:
-        """Start reading region `index` of `o`, or finish `o` when there is none."""
+        """Start reading region `index` of `o`, or finish `o` if there is none."""
         c = self.c
         regions = plan.opdef.regions
         while index < len(regions):
@@ -251,7 +251,7 @@ class BodyReader:
         variadic = any(f.arity == "var" for f in plan.results)
         if count == fixed or (variadic and count > fixed):
             return count
-        # NVIDIA's reader takes what the file says and complains when the operation is complete; so do we.
+        # NVIDIA's reader accepts any count here and reports the error after the operation. So do we.
         if any(f.since > opdef.since for f in opdef.outs):
             expected = f"expected {fixed} compatible results but got {count}"
             raise TileError(f"result count mismatch for {self._cname(opdef)}: {expected}", offset=start)

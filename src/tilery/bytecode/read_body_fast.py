@@ -1,4 +1,4 @@
-"""Operations of a function body by generated decoders: the fast twin of `body`, with the same explicit stack."""
+"""Read the operations of a function body with generated decoders: the fast twin of `read_body`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .wire import Cursor, decode_varint
 
 
 class _Filled(dict[int, Any]):
-    """A table that decodes an entry when it is first asked for it."""
+    """A table that decodes an entry on first use."""
 
     def __init__(self, known: dict[int, Any], decode: Callable[[int, int], Any]) -> None:
         super().__init__(known)
@@ -31,7 +31,7 @@ class _Filled(dict[int, Any]):
 
 
 class _Decoders(dict[int, Decoder]):
-    """The decoders of one function body by the first byte of an operation, bound when first needed."""
+    """The decoders of one function body by the first byte of an operation, bound on first use."""
 
     def __init__(self, binding: DecoderBinding, tables: Tables) -> None:
         self.binding, self.tables = binding, tables
@@ -47,13 +47,13 @@ class _Decoders(dict[int, Decoder]):
         return decoder(opdef, self.tables.version)(self.binding)
 
     def _multibyte(self, at: int, push: Callable[[Any], None]) -> int:
-        """An opcode of several bytes."""
+        """Decode an operation whose opcode takes several bytes."""
         opcode, at = decode_varint(self.binding.data, at - 1)
         return self._bind(opcode)(at, push)
 
 
 def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, exact_locs: bool = True) -> None:
-    """Fill `block`, whose arguments are set, with the operations up to the cursor's end, or raise one of `TRIPS`."""
+    """Fill `block`, whose arguments are set, up to the cursor's end, or raise one of `GIVING_UP`."""
     b = DecoderBinding()
     b.data, b.values, b.opened, b.cursor = c.data, list(block.args), [], c
     b.types = _Filled(tables.known_types, tables.type)
@@ -62,14 +62,14 @@ def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, exact
     b.attr = BodyReader(c, tables, block, location_list, None).attr_value
     b.loc = _locations(tables, location_list, exact_locs)
     at = _run(_Decoders(b, tables), b, c.pos, c.end, block)
-    # A decoder may have read beyond the function: then the file is broken.
+    # A decoder that reads past the end of the function means that the file is broken.
     if at != c.end:
         raise GiveUp
     c.pos = at
 
 
 def _locations(tables: Tables, index: int, exact_locs: bool) -> Callable[[], Any]:
-    """What gives the location of each operation in turn; entry 0 of the list is the function itself."""
+    """Return a function that returns the location of each operation in turn; entry 0 of the list is the function's."""
     if index == 0:
         return repeat(None).__next__
     first = tables.location_starts[index - 1] + 1
@@ -86,8 +86,8 @@ def _locations(tables: Tables, index: int, exact_locs: bool) -> Callable[[], Any
 
 
 OpenRegion = tuple[Any, OpLayout, int, Block, int, int]
-"""A block being read: the op it belongs to, its plan, which region of it, the block, how many operations are still to
-come, and how many values were visible outside."""
+"""A block being read: its operation with layout and region index, the block, how many operations are left, and how many
+values are visible outside."""
 
 
 def _run(decoders: _Decoders, b: DecoderBinding, at: int, end: int, top: Block) -> int:
@@ -120,7 +120,7 @@ def _run(decoders: _Decoders, b: DecoderBinding, at: int, end: int, top: Block) 
 
 
 def _begin(b: DecoderBinding, at: int, frames: list[OpenRegion], o: Any, plan: OpLayout, index: int) -> int:
-    """Start region `index` of `o`, or finish `o` when there is none; gives the place behind what was read."""
+    """Start region `index` of `o`, or finish `o` if there is none. Return the offset after what was read."""
     data, values, regions = b.data, b.values, plan.opdef.regions
     while index < len(regions):
         f = regions[index]

@@ -12,7 +12,7 @@ from ..types import Function, quoted
 from ..version import SUPPORTED, Version
 from .attrcodec import read_tagged
 from .container import FunctionFlag, container
-from .decoders import TRIPS
+from .decoders import GIVING_UP
 from .profile import Profile, find_profile
 from .read_body import read_body
 from .read_body_fast import read_fast
@@ -47,7 +47,7 @@ def read(
         if fast and marks is None:
             try:
                 return FileReader(data, profile, None, fast=True, exact_locs=exact_locs).module()
-            except TRIPS:
+            except GIVING_UP:
                 pass  # the slow path finds out why
         try:
             return FileReader(data, profile, marks).module()
@@ -64,7 +64,7 @@ def read_with_offsets(data: bytes, *, reader: str | None = None) -> tuple[Module
 
 
 def settle(e: TileError, file: str) -> TileError:
-    """Complete an error that leaves the reader."""
+    """Complete an error before it leaves the reader."""
     e.file = e.file or file
     if not e.message and e.notes:
         e.message = e.notes.pop(0)
@@ -81,7 +81,7 @@ class _Found:
 
 
 class FileReader:
-    """One file being read. If it is `fast`, generated decoders raise one of `TRIPS` where the slow path takes over."""
+    """One file being read. If it is `fast`, decoders raise one of `GIVING_UP` where the slow path must take over."""
 
     def __init__(
         self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False, exact_locs: bool = True
@@ -164,7 +164,7 @@ class FileReader:
                 )
             c.pos = found.end
             if section in self.sections:
-                self.order.remove(section)  # the last of several counts, as in NVIDIA's reader
+                self.order.remove(section)  # the last of several wins, as in NVIDIA's reader
             self.sections[section] = found
             self.order.append(section)
 
@@ -393,7 +393,7 @@ class FileReader:
         found = self.sections[section]
         used = self.used.get(section, found.end)
         needed = ALIGNMENT[section]
-        # Only the section of functions and empty tables end before their payload does.
+        # Only the function section and empty tables can end before their payload does.
         empty = section in (Section.CONSTANT, Section.TYPE, Section.STRING) and used == found.start + 1
         padded = needed if (empty or section is Section.FUNC) and (found.end - found.start) % needed == 0 else 1
         return SectionHint(section, max(1, found.alignment), padded)
@@ -411,7 +411,7 @@ class FileReader:
         starts, locations = self.tables.location_starts, self.tables.locations
         ends = [*starts[1:], len(locations)]
         if any(a > b for a, b in zip(starts, ends)):
-            return ()  # lists that overlap: nobody writes them, and copies of them could be huge
+            return ()  # overlapping lists: no writer makes them, and copies of them could be huge
         return tuple(tuple(locations[a:b]) for a, b in zip(starts, ends))
 
 

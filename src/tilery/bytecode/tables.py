@@ -1,4 +1,4 @@
-"""The tables of a file. Entries are decoded when something refers to them: a broken one that is unused is no error."""
+"""The tables of a file. Entries are decoded on first use, so a broken entry that is unused is not an error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .typecodec import read_type
 from .wire import Cursor, Mark, decode_text, enclose, silent
 
 MAX_NESTING = 100
-"""How deeply types, attributes and debug entries may refer to one another."""
+"""The deepest nesting of types, attributes and debug entries."""
 
 
 _NUMBER = rb"[\x80-\xff]{0,4}[\0-\x7f]"
@@ -26,7 +26,7 @@ LOCATION_ENTRY = re.compile(rb"%c((?:%b){2})(?:%b){2}" % (DebugTag.LOCATION, _NU
 
 
 class Ranges:
-    """The entries of a table: where each one lies in the file."""
+    """The byte ranges of a table's entries."""
 
     __slots__ = ("end", "start", "starts")
 
@@ -38,13 +38,13 @@ class Ranges:
         return len(self.starts)
 
     def at(self, index: int) -> tuple[int, int]:
-        """First byte and end of an entry; the end may lie before the start in a broken file."""
+        """Return the start and the end of an entry; in a broken file the end may be before the start."""
         last = index + 1 == len(self.starts)
         return self.start + self.starts[index], self.end if last else self.start + self.starts[index + 1]
 
 
 class _TooDeep(Exception):
-    """The debug entry that a chain of references cannot be followed to."""
+    """A debug entry is too deep in a chain of references to be read now."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -128,7 +128,7 @@ class Tables:
             self._busy.pop()
 
     def _entry(self, ranges: Ranges, kind: str, index: int, offset: int) -> Cursor:
-        """A cursor over one entry, refusing what NVIDIA's reader refuses without a word."""
+        """Return a cursor over one entry. NVIDIA's reader has no messages for what is refused here."""
         if index >= len(ranges):
             raise silent(f"{kind} {index} does not exist, there are {len(ranges)}", offset)
         if (kind, index) in self._busy:
@@ -137,7 +137,7 @@ class Tables:
             raise TileError(f"{kind}s refer to one another more than {MAX_NESTING} deep", offset=offset)
         start, end = ranges.at(index)
         if end < start or end > ranges.end:
-            raise silent(f"{kind} {index} lies outside its section", offset)
+            raise silent(f"{kind} {index} is outside its section", offset)
         return Cursor(self.data, start, end, self.marks, 1)
 
     # ------------------------------------------------------------ constants
@@ -188,7 +188,7 @@ class Tables:
         return found[0]
 
     def constant(self, index: int, t: Type | None, offset: int) -> Dense:
-        """The constant as a value of type `t`."""
+        """Return a constant as a value of type `t`."""
         if not isinstance(t, Tile):
             got = "expect Cuda Tile integer or float type but got: '<<NULL TYPE>>'"
             raise TileError("provided type is null" if t is None else got, offset=offset)
@@ -264,10 +264,10 @@ class Tables:
         return found
 
     def debug_entry(self, index: int, offset: int) -> Attr | None:
-        """Entry `index`, counted from one; 0 is the unknown location."""
+        """Return entry `index`, counted from one; 0 is the unknown location."""
         if self._busy:
             return self._debug_entry(index, offset)
-        # Calls that were inlined make long chains. One that is too long to follow is read from its middle first.
+        # Inlined calls make long chains. If one is too deep for recursion, its inner part is read first.
         wanted = [index]
         while True:
             try:
@@ -298,9 +298,9 @@ class Tables:
         return self.known_debug[index]
 
     def quick_debug_entry(self, index: int) -> Attr | None:
-        """Like `debug_entry`, for the fast reader: an entry that refers to nothing new is read without a cursor."""
+        """Like `debug_entry`, for the fast reader: read an entry without a cursor if all that it refers to is known."""
         data, known, base, starts = self.data, self.known_debug, self.debug.start, self.debug.starts
-        if not index or index in known or index >= len(starts):  # the end of the last one takes more thought
+        if not index or index in known or index >= len(starts):  # the last one ends with the section
             return self.debug_entry(index, 0)
         try:
             start = base + starts[index - 1]
@@ -310,11 +310,11 @@ class Tables:
                 known[index] = found
                 return found
         except (GiveUp, IndexError, KeyError):
-            pass  # something new or something wrong
+            pass  # it refers to a new entry, or is broken
         return self.debug_entry(index, 0)
 
     def scoped_entry(self, index: int) -> Attr | None:
-        """Like `quick_debug_entry`, but for a place any other in the same scope and file will do."""
+        """Like `quick_debug_entry`, but return any location in the same scope and file."""
         base, starts = self.debug.start, self.debug.starts
         if 0 < index < len(starts) and (end := base + starts[index]) <= self.debug.end:
             entry = LOCATION_ENTRY.match(self.data, base + starts[index - 1], end)
@@ -335,7 +335,7 @@ class Tables:
             return None
         if isinstance(found, Attr) and isinstance(found, form):
             return found
-        raise silent(f"debug entry {index} is of another kind", start, failure)
+        raise silent(f"debug entry {index} is of a different kind", start, failure)
 
     # ------------------------------------------------------------ shared
 

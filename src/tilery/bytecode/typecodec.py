@@ -64,7 +64,7 @@ class Param:
         object.__setattr__(self, "failure", self.failure_of(self.name))
 
     def failure_of(self, name: str) -> str:
-        """Return what a reader says that calls the parameter by this name."""
+        """Return the message of a reader that calls the parameter by this name."""
         if self.form == "type":
             return f"failed to get {name} type"
         return f"failed to read {name}" + (" data" if self.form == "i32s data" else "")

@@ -1,4 +1,4 @@
-"""The primitives of the container: variable-length integers, sections, tables, and how a file was laid out."""
+"""The primitives of the container: variable-length integers, sections, the layout of a file, and the cursor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Section(IntEnum):
     PRODUCER = 7
 
 
-# Fixed-width tables inside a section force its alignment.
+# A section is aligned for the fixed-width tables inside it.
 ALIGNMENT = {
     Section.STRING: 4,
     Section.FUNC: 8,
@@ -42,7 +42,7 @@ ALIGNMENT = {
     Section.PRODUCER: 1,
 }
 
-# The order of NVIDIA's C++ writer, used for a module that no file was read for.
+# The order of NVIDIA's C++ writer, used for a module that was not read from a file.
 DEFAULT_ORDER = (
     Section.GLOBAL,
     Section.FUNC,
@@ -56,7 +56,7 @@ DEFAULT_ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class SectionHint:
-    """How one section was laid out: its alignment, and to what its length was padded at the end."""
+    """The layout of one section: its alignment, and what its length is padded to."""
 
     id: Section
     alignment: int
@@ -65,10 +65,10 @@ class SectionHint:
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
-    """What the reader saw beside the module's content, so that an unchanged module is written back byte for byte.
+    """The layout of a file that was read, so that an unchanged module is written back byte for byte.
 
-    Tables keep their order; entries that nothing uses stay, as raw bytes where they were never decoded. New entries
-    are appended. `unused=False` drops what nothing uses, which is right after a pass has changed the module.
+    Tables keep their order. Unused entries stay, as raw bytes if they were never decoded, and new ones are appended.
+    `unused=False` drops unused entries, which is right after a pass has changed the module.
     """
 
     version: Version
@@ -78,16 +78,16 @@ class FileLayout:
     types: tuple[Type | bytes, ...] = ()
     constants: tuple[bytes, ...] = ()
     constant_uses: dict[tuple[Type, bytes], tuple[int, ...]] = field(default_factory=dict)
-    """For each constant the indices its uses had, in order: some writers store equal constants once, some do not."""
+    """The indices of each constant's uses, in order: some writers store equal constants once, some do not."""
     debug: tuple[Attr | bytes, ...] = ()
     locations: tuple[tuple[int, ...], ...] = ()
     """The lists of indices into `debug`, one per function that has locations."""
     location_list: dict[str, int] = field(default_factory=dict)
-    """Which of these lists belongs to which function."""
+    """The list of each function, by name."""
     unused: bool = True
 
     def changed(self) -> FileLayout:
-        """The layout for a module that a pass has changed."""
+        """Return the layout for a module that a pass has changed."""
         return replace(self, unused=False)
 
 
@@ -95,7 +95,7 @@ class FileLayout:
 
 
 def silent(detail: str, offset: int, message: str = "") -> TileError:
-    """Make an error for which NVIDIA's reader has no text of its own; `message` or an enclosing reader names it."""
+    """Make an error that has no message in NVIDIA's reader. Without `message`, an enclosing reader adds one."""
     return TileError(message, offset=offset, notes=(detail,))
 
 
@@ -109,7 +109,7 @@ def enclose(error: TileError, message: str) -> TileError:
     return error
 
 
-class enclosing:  # reads as a keyword: `with enclosing("...")`
+class enclosing:
     """Add a message to every `TileError` that leaves the block."""
 
     __slots__ = ("message",)
@@ -140,7 +140,7 @@ class Mark(NamedTuple):
 class Cursor:
     """A position in a range of bytes.
 
-    The readers take a `failure`: NVIDIA's message for a number that cannot be read. With `marks`, every range of bytes
+    The readers take a `failure`: NVIDIA's message for something that cannot be read. With `marks`, every range of bytes
     passed to `mark` is recorded for the hexdump.
     """
 
@@ -278,7 +278,7 @@ def put_varint(out: bytearray, value: int) -> None:
 
 
 def put_svarint(out: bytearray, value: int) -> None:
-    """Zig-zag of a signed 64-bit integer."""
+    """Write a signed 64-bit integer as a zig-zag number."""
     put_varint(out, (value << 1 ^ value >> 63) & U64)
 
 
@@ -293,7 +293,7 @@ def pad(out: bytearray, alignment: int) -> None:
 
 
 def encode_text(text: str) -> bytes:
-    """Strings are bytes; those that are not UTF-8 travel as surrogate escapes."""
+    """Return the bytes of a string; surrogate escapes stand for bytes that are not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 

@@ -1,4 +1,4 @@
-"""Operations to bytes: a walk over each operation's layout, with an explicit stack for regions."""
+"""Write the operations of a function body: a walk over each operation's layout, with an explicit stack for regions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REGION = object()
 
 
 def write_body(entry: Entry, version: Version, indices: Indices) -> bytearray:
-    """The operations of an entry."""
+    """Return the operations of an entry as bytes."""
     return BodyWriter(entry, version, indices).run()
 
 
@@ -33,9 +33,9 @@ class BodyWriter:
     def run(self) -> bytearray:
         for value in self.entry.body.args:
             self.numbers[value] = len(self.numbers)
-        # A frame is an iterator over what is still to be written in a block or of an op.
+        # Each list holds, in reverse, what remains to be written of a block or an operation.
         stack: list[list[Any]] = [list(reversed(self.entry.body.ops))]
-        marks: list[int] = []
+        outer: list[int] = []
         while stack:
             if not stack[-1]:
                 stack.pop()
@@ -49,13 +49,13 @@ class BodyWriter:
                 else:
                     self._number(item, plan)
             elif isinstance(item, Block):
-                marks.append(len(self.numbers))
+                outer.append(len(self.numbers))
                 self._block_head(item)
                 stack.append(["end of block", *reversed(item.ops)])
             elif item is None:
                 self.out.append(0)
             elif item == "end of block":
-                keep = marks.pop()
+                keep = outer.pop()
                 while len(self.numbers) > keep:
                     self.numbers.popitem()
             else:
@@ -80,7 +80,7 @@ class BodyWriter:
     # ------------------------------------------------------------ one operation
 
     def _head(self, o: Any) -> OpLayout:
-        """Everything of an operation but its regions."""
+        """Write an operation without its regions."""
         if o.opdef.testing:
             self._refuse(o, "operation not supported in bytecode")
         opdef = o.opdef
@@ -187,12 +187,12 @@ class BodyWriter:
                 write_array(out, value, self.indices)
 
     def attr_bytes(self, o: Op, f: Field, value: Any) -> bytes:
-        """An attribute by itself."""
+        """Return an attribute as bytes."""
         self.out = bytearray()
         self._attr(o, f, value)
         return bytes(self.out)
 
-    # ------------------------------------------------------------ what this version cannot say
+    # ------------------------------------------------------------ what this version cannot express
 
     def _check_absent(self, o: Op, plan: OpLayout) -> None:
         for f in plan.absent:
@@ -214,7 +214,7 @@ class BodyWriter:
                 self._refuse(o, problem, field=f.name)
 
     def _used_values(self) -> set[Value]:
-        """All values that something in the entry uses, computed when a result must be dropped."""
+        """Return all values that the entry uses. They are needed only if a result must be dropped."""
         if self.used is None:
             self.used = {value for o in walk(self.entry.body) for value in o.operands}
         return self.used

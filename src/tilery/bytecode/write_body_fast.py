@@ -1,4 +1,4 @@
-"""Operations to bytes by generated encoders: the fast twin of `bodywriter`, with an explicit stack too."""
+"""Write the operations of a function body with generated encoders: the fast twin of `write_body`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .wire import ONE_BYTE, encode_varint
 from .write_body import BodyWriter
 
 OpenRegion = tuple[Iterator[Op], Op, OpLayout, int, int]
-"""What is still to be written around a region: further operations, the one the region belongs to, its plan, which
-region it is, and how many values were visible outside."""
+"""What remains around a region: further operations, the region's own operation with layout and region index, and how
+many values are visible outside."""
 
 
 class _Indices(dict[Any, bytes]):
-    """The index of each thing of a kind as bytes, asked for once."""
+    """The index of each item as bytes, looked up once."""
 
     def __init__(self, number: Callable[[Any], int]) -> None:
         self.number = number
@@ -33,7 +33,7 @@ class _Indices(dict[Any, bytes]):
 
 
 class _Encoders(dict[type[Op], Encoder]):
-    """The encoders of one function body, bound when first needed."""
+    """The encoders of one function body, bound on first use."""
 
     def __init__(self, binding: EncoderBinding, version: Version) -> None:
         self.binding, self.version = binding, version
@@ -46,7 +46,7 @@ class _Encoders(dict[type[Op], Encoder]):
 
 
 def write_fast(entry: Entry, version: Version, indices: Indices) -> bytes:
-    """The operations of an entry, or one of `TRIPS`."""
+    """Return the operations of an entry as bytes, or raise one of `GIVING_UP`."""
     parts: list[bytes] = []
     b = EncoderBinding()
     b.put, b.numbers, b.opened = parts.extend, {}, []
@@ -85,7 +85,7 @@ def _run(encoders: _Encoders, b: EncoderBinding, ops: Iterator[Op]) -> None:
 def _begin(
     b: EncoderBinding, frames: list[OpenRegion], ops: Iterator[Op], o: Op, plan: OpLayout, index: int
 ) -> Iterator[Op]:
-    """Start region `index` of `o`, or finish `o` when there is none; gives the operations that come next."""
+    """Start region `index` of `o`, or finish `o` if there is none. Return the operations that come next."""
     regions, numbers = plan.opdef.regions, b.numbers
     while index < len(regions):
         block: Block | None = getattr(o, regions[index].attr)

@@ -1,4 +1,4 @@
-"""Module to bytes, at any version; what a version cannot say is refused by name."""
+"""Write a module as bytecode of any version; what a version cannot express is refused by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..version import SUPPORTED, Version
 from .attrcodec import Indices, write_tagged
 from .container import FunctionFlag, container
 from .debuginfo import entry_parts, write_entry
-from .decoders import TRIPS
+from .decoders import GIVING_UP
 from .typecodec import parts, require, write_type
 from .wire import ALIGNMENT, DEFAULT_ORDER, MAGIC, U64, FileLayout, Section, SectionHint, encode_text, pad, put_varint
 from .write_body import write_body
@@ -44,13 +44,13 @@ def write(module: Module, version: Version | None = None, *, fast: bool | None =
 def _write(module: Module, version: Version | None, fast: bool) -> bytes:
     if version is not None:
         return _write_at(module, version, fast)
-    # Only a version that was asked for leaves the producer out.
+    # The producer is dropped only at a version that the caller asked for.
     candidates = [v for v in SUPPORTED if module.producer is None or container(v).has_producer]
     for candidate in candidates[:-1]:
         try:
             return _write_at(module, candidate, fast)
         except TileError:
-            continue  # a newer version may do; if none does, the newest says why
+            continue  # try a newer version; if none works, the newest raises the error
     return _write_at(module, candidates[-1], fast)
 
 
@@ -58,17 +58,17 @@ def _write_at(module: Module, version: Version, fast: bool) -> bytes:
     if fast:
         try:
             return write_with(module, version, write_fast)
-        except TRIPS:
-            pass  # the slow path says what the version cannot hold
+        except GIVING_UP:
+            pass  # the slow path says what the version cannot express
     return write_with(module, version, write_body)
 
 
 def write_with(module: Module, version: Version, body: WriteBody) -> bytes:
-    """The bytes of a module, with the fast or the slow writer of function bodies."""
+    """Return a module as bytecode; `body` is the fast or the slow writer of function bodies."""
     seen = module.layout
     if seen is None or (seen.unused and seen.version == version):
         return _File(module, version, seen, body).encode()
-    # Once to learn what is used, once more with only that: indices change.
+    # Write once to learn what is used, then again with only that, because indices change.
     first = _File(module, version, replace(seen, locations=(), location_list={}), body, learning=True)
     first.sections()
     return _File(module, version, first.used_layout(), body).encode()
@@ -87,7 +87,7 @@ _REFUSED_COLUMNS = {
 
 
 class _Table:
-    """Keys in the order of their indices; a key may stand at several, of which the first counts."""
+    """Keys in the order of their indices. If a key has several, the first one is used."""
 
     def __init__(self, items: tuple[Any, ...]) -> None:
         self.items: list[Any] = list(items)
@@ -97,7 +97,7 @@ class _Table:
         self.used: set[int] = set()
 
     def number(self, key: Any, parts: Callable[[Any], list[Any]], check: Callable[[Any], None]) -> int:
-        """The index of a key; it and what it refers to are used from now on, new ones after their parts."""
+        """Return the index of a key and mark it as used, after everything it refers to."""
         found = self.index.get(key)
         if found in self.used:
             assert found is not None
@@ -118,7 +118,7 @@ class _Table:
 
 
 class _File:
-    """One file being written; it hands out the indices of strings, types, constants and debug entries."""
+    """One file being written. It assigns the indices of strings, types, constants and debug entries."""
 
     def __init__(
         self, module: Module, version: Version, seen: FileLayout | None, body: WriteBody, learning: bool = False
@@ -130,11 +130,11 @@ class _File:
         self.constants: list[bytes] = list(seen.constants if seen else ())
         self.constant_used: set[int] = set()
         self.new_constants: dict[Dense, int] = {}
-        # Backwards, so that the next one is the last.
+        # Reversed, so that the next one can be popped.
         self.constant_uses = {key: list(uses[::-1]) for key, uses in (seen.constant_uses if seen else {}).items()}
         self.locations: list[tuple[int, ...]] = list(seen.locations if seen else ())
         self.taken: set[int] = set()
-        """the lists that functions have been given"""
+        """The location lists that are assigned to functions."""
 
     # ------------------------------------------------------------ indices
 
@@ -162,7 +162,7 @@ class _File:
         return number
 
     def debug_entry(self, node: Attr | None) -> int:
-        """The index of a debug entry, counted from one; unknown locations and bare exact_locs are 0."""
+        """Return the index of a debug entry, counted from one; unknown locations and those without a scope are 0."""
         if node is None or isinstance(node, FileLineCol):
             return 0
         return self.debug.number(node, _references, lambda _: None) + 1
@@ -195,7 +195,7 @@ class _File:
         return known + [SectionHint(s, ALIGNMENT[s], 1) for s in missing]
 
     def sections(self) -> dict[Section, bytearray]:
-        """The payload of every section, made in an order in which indices come out as NVIDIA's writer has them."""
+        """Return the payload of every section. The order of writing yields the same indices as NVIDIA's writer."""
         entries = self._entries()
         for o in entries:
             self.string(o.sym_name)
@@ -207,15 +207,15 @@ class _File:
         out[Section.CONSTANT] = self._table(self.constants, 8)
         out[Section.DEBUG] = self._debug()
         out[Section.TYPE] = self._types()
-        stood = {hint.id for hint in self.seen.sections} if self.seen else set()
-        # NVIDIA's reader takes a producer in files of any version, so one that stood there is written back.
-        if self.module.producer is not None and (container(self.version).has_producer or Section.PRODUCER in stood):
+        present = {hint.id for hint in self.seen.sections} if self.seen else set()
+        # NVIDIA's reader accepts a producer in files of any version, so one that was read is written back.
+        if self.module.producer is not None and (container(self.version).has_producer or Section.PRODUCER in present):
             out[Section.PRODUCER] = bytearray()
             put_varint(out[Section.PRODUCER], self.string(self.module.producer))
         out[Section.STRING] = self._table([encode_text(s) for s in self.strings.items], 4)
-        # The string and function sections are mandatory; others stand when they hold something or stood before.
-        # A producer holds something even as string 0.
-        keep = stood | {Section.STRING, Section.FUNC, Section.PRODUCER}
+        # The string and function sections are mandatory; others are kept if they are not empty or were read.
+        # A producer is not empty even if it is string 0.
+        keep = present | {Section.STRING, Section.FUNC, Section.PRODUCER}
         return {s: payload for s, payload in out.items() if s in keep or bytes(payload) not in (b"", b"\0")}
 
     def _entries(self) -> list[Entry]:
@@ -232,7 +232,7 @@ class _File:
 
     @staticmethod
     def _table(items: list[bytes], width: int, before: bytearray | None = None) -> bytearray:
-        """Count, offsets, entries; `before` is what already stands in the section."""
+        """Return count, offsets and entries; `before` is the start of the section."""
         out = bytearray() if before is None else before
         put_varint(out, len(items))
         if items or before is not None:
@@ -247,7 +247,7 @@ class _File:
         return self._table(self._written(self.types, lambda t: write_type(t, self.version, self.type)), 4)
 
     def _written(self, table: _Table, write: Callable[[Any], bytes]) -> list[bytes]:
-        """The entries of a table. While learning, those that nothing used are left out: writing one would use more."""
+        """Return the entries of a table. While learning, omit unused ones: writing one would mark more as used."""
         items = [(n, item) for n, item in enumerate(table.items) if not self.learning or n in table.used]
         return [item if isinstance(item, bytes) else write(item) for _, item in items]
 
@@ -274,7 +274,7 @@ class _File:
         return out
 
     def _refuse_absent(self, o: Global) -> None:
-        """Refuse a global that uses a column which this version does not have."""
+        """Refuse a global that needs a column which this version does not have."""
         for column in container(self.version).absent_columns:
             f = o.opdef.field(column.name)
             if getattr(o, f.attr) != f.default_of(o):
@@ -311,7 +311,7 @@ class _File:
             raise
 
     def _location_list(self, o: Entry, ops: list[Op]) -> int:
-        """The number of the function's list of locations, or 0 where nothing has one."""
+        """Return the number of the function's location list, or 0 if nothing has a location."""
         known: dict[Loc | None, int] = {None: 0}
         for inner in (o, *ops):
             if inner.loc not in known:
@@ -319,14 +319,14 @@ class _File:
         wanted = tuple([known[inner.loc] for inner in (o, *ops)])
         number = self.seen.location_list.get(o.sym_name) if self.seen else None
         if number is not None and number in self.taken and self.locations[number][: len(wanted)] != wanted:
-            number = None  # another function has it
+            number = None  # another function uses it
         if number is None:
             if not any(wanted):
                 return 0
             number = len(self.locations)
             self.locations.append(())
         self.taken.add(number)
-        # What stands behind the function's own locations belongs to nobody, but may stay.
+        # Entries after the function's own locations are unused, but may stay.
         self.locations[number] = wanted + self.locations[number][len(wanted) :]
         return number + 1
 
@@ -351,13 +351,13 @@ class _File:
     # ------------------------------------------------------------ layout of what is used
 
     def used_layout(self) -> FileLayout:
-        """The layout that was seen, without what this pass did not use."""
+        """Return the layout of the file that was read, without what is unused."""
         assert self.seen is not None
         seen = self.seen
         constants = [n for n in range(len(seen.constants)) if n in self.constant_used]
         moved = {old: new for new, old in enumerate(constants)}
         uses = {key: tuple(moved[n] for n in numbers if n in moved) for key, numbers in seen.constant_uses.items()}
-        # NVIDIA's reader refuses a debug section without anything in it.
+        # NVIDIA's reader refuses an empty debug section.
         has_debug = bool(self.locations or self.debug.used)
         return replace(
             seen,
@@ -375,7 +375,7 @@ def _kept(items: tuple[Any, ...], table: _Table) -> tuple[Any, ...]:
 
 
 def _references(node: Attr) -> list[Attr]:
-    """The debug entries that a node refers to, without unknown and bare exact_locs."""
+    """Return the debug entries that a node refers to, without unknown locations and those without a scope."""
     if isinstance(node, Loc) and not isinstance(node, (DILoc, CallSite)):
         raise TileError(f"unsupported location, got {type(node).__name__}, expected DILocAttr or CallSiteLoc")
     return [

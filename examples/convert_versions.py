@@ -1,8 +1,8 @@
-"""Write a file in every bytecode version, and say why where a version cannot express it.
+"""Write a file in every bytecode version, or print why a version cannot express it.
 
     python examples/convert_versions.py kernel.tileirbc
 
-Without a file, a kernel that needs 13.2 is used.
+Without a file, the example uses a kernel that needs 13.2.
 """
 
 import sys
@@ -15,7 +15,7 @@ from tilery.types import F32, Function, Tile
 
 
 def angle() -> Module:
-    """A kernel with an operation that 13.1 does not have."""
+    """Return a kernel with an operation that 13.1 does not have."""
     x = Value(Tile((), F32))
     body = Block([x], [Atan2(x=x, y=x), Return()])
     return Module(body=Block(ops=[Entry(sym_name="angle", function_type=Function([x.type]), body=body)]))

@@ -1,8 +1,8 @@
-"""List the operations of a file with the types of their results, indented as they are nested.
+"""List the operations of a file with their result types, indented by nesting.
 
     python examples/list_ops.py kernel.tileirbc
 
-Without a file, the kernel of make_kernel.py is listed.
+Without a file, the example lists the kernel of make_kernel.py.
 """
 
 import sys
@@ -14,7 +14,7 @@ from tilery.ops import LoadPtrTko, LoadViewTko
 
 
 def show(block: Block, depth: int = 0) -> None:
-    """Print the operations of a block, and those inside them."""
+    """Print the operations of a block, and the operations inside them."""
     for op in block.ops:
         results = ", ".join(value.type.text for value in op.results)
         print("  " * depth + op.name + (f" -> {results}" if results else ""))
@@ -23,7 +23,7 @@ def show(block: Block, depth: int = 0) -> None:
 
 
 def loads(block: Op | Block) -> int:
-    """The number of loads, at any depth: `walk` visits every operation, and `match` tells them apart."""
+    """Count the loads at any depth: `walk` visits every operation, and `match` tells them apart."""
     count = 0
     for op in walk(block):
         match op:

@@ -2,7 +2,7 @@
 
     python examples/make_kernel.py vector_add.tileirbc
 
-The file can then be inspected (`tilery info`, `tilery dis`, `tilery dump`) or given to NVIDIA's `tileiras`.
+Inspect the file with `tilery info`, `tilery dis` or `tilery dump`, or compile it with NVIDIA's `tileiras`.
 """
 
 import sys
@@ -31,7 +31,7 @@ TILE = 128
 
 
 def vector_add() -> Module:
-    """A module with one kernel, `vector_add(a, b, c, n)`: c = a + b, one tile of 128 elements per tile block."""
+    """Return a module with one kernel, `vector_add(a, b, c, n)`: c = a + b, 128 elements per tile block."""
     pointer, scalar = Tile((), Ptr(F32)), Tile((), I32)
     a, b, c, n = Value(pointer), Value(pointer), Value(pointer), Value(scalar)
     body = Block([a, b, c, n])
@@ -40,7 +40,7 @@ def vector_add() -> Module:
         body.ops.append(op)
         return op
 
-    # How each vector lies in memory, and that it is accessed in tiles. The length is known at run time only.
+    # The layout of each vector in memory, and its partition into tiles. The length is known only at run time.
     vector = TensorView(F32, (DYNAMIC,), (1,))
 
     def tiles(base: Value) -> Value:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build the wheel and the sdist, install the wheel where the checkout cannot be seen, and try it there.
+# Build the wheel and the sdist, install the wheel out of sight of the checkout, and try it there.
 set -eu
 python=$1
 checkout=$(pwd)
@@ -18,6 +18,6 @@ python -c 'import tilery, sys; sys.exit(not tilery.__file__.startswith(sys.prefi
 sh tour.sh >tour.log || { cat tour.log; exit 1; }
 tar -tzf dist/*.tar.gz >sdist.txt
 for file in LICENSE README.md src/tilery/py.typed tests/conftest.py docs/index.md examples/make_kernel.py; do
-    grep -q "/$file\$" sdist.txt || { echo "the sdist lacks $file"; exit 1; }
+    grep -q "/$file\$" sdist.txt || { echo "the sdist does not contain $file"; exit 1; }
 done
-echo "package: wheel and sdist built; the wheel works on its own ($(ls dist | tr '\n' ' '))"
+echo "package: wheel and sdist built; the wheel works by itself ($(ls dist | tr '\n' ' '))"

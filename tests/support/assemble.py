@@ -1,4 +1,4 @@
-"""A byte-level assembler that knows nothing of tilery's writer, to build broken and unusual files."""
+"""A byte-level assembler, independent of tilery's writer, for broken and unusual files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RETURN = b"\x5c\x00\x00"
 
 
 def vi(value: int) -> bytes:
-    """An unsigned LEB128 number."""
+    """Encode an unsigned LEB128 number."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -20,7 +20,7 @@ def vi(value: int) -> bytes:
 
 
 def zz(value: int) -> bytes:
-    """A zig-zag number."""
+    """Encode a zig-zag number."""
     return vi(value * 2 if value >= 0 else -value * 2 - 1)
 
 
@@ -53,7 +53,7 @@ def table(items: list[bytes], width: int) -> bytes:
 
 
 def section(number: int, payload: bytes, alignment: int, position: int) -> bytes:
-    """A section that starts at `position` of the file."""
+    """Return a section that starts at `position` in the file."""
     out = bytearray([number | 128 if alignment > 1 else number]) + vi(len(payload))
     if alignment > 1:
         out += vi(alignment)
@@ -63,7 +63,7 @@ def section(number: int, payload: bytes, alignment: int, position: int) -> bytes
 
 @dataclass
 class File:
-    """One entry `k` without parameters; change the parts, then ask for the bytes."""
+    """A file with one entry `k` without parameters. Change its parts, then ask for the bytes."""
 
     version: tuple[int, int] = (13, 1)
     tag: int = 0
@@ -77,7 +77,7 @@ class File:
     body: bytes = RETURN
     order: tuple[int, ...] = (2, 4, 3, 5, 1)
     sections: dict[int, tuple[bytes, int]] = field(default_factory=dict)
-    """Sections by number that replace the made ones: payload and alignment."""
+    """Sections by id that replace the default ones: payload and alignment."""
     tail: bytes = b"\0"
 
     def data(self) -> bytes:

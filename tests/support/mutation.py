@@ -1,4 +1,4 @@
-"""Structure-aware mutation: a legal module with one or two things changed that bytecode can still hold."""
+"""Structure-aware mutation: one or two changes to a legal module that bytecode can still express."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Mutation = Callable[["_Scene"], bool]
 
 
 class _Scene:
-    """A module to change, with what is needed to choose a place."""
+    """A module to change, with the lists from which mutations choose."""
 
     def __init__(self, module: Module, rng: random.Random) -> None:
         self.module, self.rng = module, rng
@@ -29,7 +29,7 @@ class _Scene:
         return self.rng.choice(self.ops)
 
     def type_like(self, t: Type) -> Type:
-        """Another type: sometimes any of the module, mostly a neighbour."""
+        """Return another type: any type of the module, or a similar one."""
         rng = self.rng
         if rng.random() < 0.4 and self.types:
             return rng.choice(self.types)
@@ -60,7 +60,7 @@ def _other_tile(t: Tile, rng: random.Random) -> Type:
 
 
 def mutate(module: Module, rng: random.Random) -> Module:
-    """A clone with one or two changes; the original stays as it is."""
+    """Return a clone with one or two changes."""
     made: Module = clone(module)
     scene = _Scene(made, rng)
     wanted = rng.choice((1, 1, 1, 2))
@@ -72,7 +72,7 @@ def mutate(module: Module, rng: random.Random) -> Module:
     return made
 
 
-# ---------------------------------------------------------------- the changes
+# ---------------------------------------------------------------- mutations
 
 
 def change_type(s: _Scene) -> bool:
@@ -178,12 +178,12 @@ def _other_identities(old: Any, rng: random.Random) -> Any:
 
 
 def move_op(s: _Scene) -> bool:
-    """Put an operation somewhere else; where that breaks dominance, writing refuses and the module is skipped."""
+    """Move an operation. If that breaks dominance, the writer rejects the module and it is skipped."""
     source, target = s.rng.choice(s.blocks), s.rng.choice(s.blocks)
     if len(source.ops) < 2:
         return False
     o = source.ops.pop(s.rng.randrange(len(source.ops)))
-    if any(target in _blocks_of(x) for x in (o,)):
+    if target in _blocks_of(o):
         source.ops.append(o)
         return False
     target.ops.insert(s.rng.randrange(len(target.ops) + 1), o)
@@ -306,7 +306,7 @@ def change_location(s: _Scene) -> bool:
 
 
 def _visible(s: _Scene, o: Op) -> list[Value]:
-    """Values that the writer can name at an operation: those before it and around it."""
+    """Return the values that the writer can refer to at an operation: those defined before and around it."""
     found: list[Value] = []
     stack: list[tuple[Block, list[Value]]] = [(s.entry.body, list(s.entry.body.args))]
     while stack:

@@ -1,0 +1,109 @@
+"""What the lowering gives to the runtime: LLVM IR with one function, and the layout of the memory that it is passed.
+
+The function is `i64 @run(ptr slots, ptr grid, i64 first, i64 last, ptr arena, ptr control)`. It executes the tile blocks
+`first` to `last - 1`, numbered in the order of the grid (x varies fastest), and returns DONE, STOPPED or FAULT. Several
+threads may run it at once, each with an arena of its own. After FAULT the results are worthless: the caller runs the
+launch again on the reference engine, from the arrays as they were, which finds the words.
+
+`slots` are 8-byte words:
+
+* one word per parameter: an address, or the bytes of a scalar as memory has them, followed by zeros;
+* three words per parameter, then three per global in the order of `Lowered.globals`: the bounds `low` and `high` of the
+  segment that the address lies in, and 1 if it may be written. All are 0 if there is none, and for scalars;
+* one word per global: its address;
+* the number of segments, and for each its `low`, `high` and 1 if it may be written, in ascending order. Segments do
+  not overlap: memory of arguments that overlap is one segment, writable if one of them is.
+
+`grid` is three 8-byte extents. `arena` is memory of `Lowered.arena` bytes, aligned to 64. `control` is 8-byte words at the
+indices below; all threads of a launch share it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...ir import Op
+
+DONE, STOPPED, FAULT = 0, 1, 2
+
+STOP = 0
+"""Set to anything but 0 by the caller to end a launch early. Read for every tile block and every iteration of a loop."""
+FAULT_CELL = 1
+"""-1, or the least of `fault_code` of the faults so far. The launch sets it to -1; threads stop when it changes."""
+STREAM = 2
+"""1 if results are large, so that stores should bypass the caches."""
+CALLBACK = 3
+"""The address of a C function `i64 f(i64 context, i64 op number, i64 block, ptr arguments)`, which executes an operation
+that has no code of its own (see `callbacks`); it returns 0, or anything else for a fault. Unused if `callbacks` is empty."""
+CONTEXT = 4
+"""Passed to the callback."""
+CONTROL_WORDS = 8
+
+ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove"})
+"""What an object may need besides what it defines. Anything else must not be loaded: it would be a jump to address 0."""
+
+
+def fault_code(block: int, op: int) -> int:
+    """Return what the fault cell holds for a tile block and the number of an operation."""
+    return block << 20 | op
+
+
+def fault_place(code: int) -> tuple[int, int]:
+    """Return the tile block and the number of the operation of a fault.
+
+    >>> fault_place(fault_code(5, 7))
+    (5, 7)
+    """
+    return code >> 20, code & 0xFFFFF
+
+
+class NotLowered(Exception):
+    """The kernel cannot be compiled for this engine: the reference engine has to run it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the code is made for. `features` are LLVM's names, without a sign."""
+
+    triple: str
+    cpu: str = ""
+    features: frozenset[str] = frozenset()
+
+    @property
+    def x86(self) -> bool:
+        return self.triple.startswith("x86_64")
+
+    @property
+    def vector_bytes(self) -> int:
+        """The size of a vector register."""
+        return 64 if "avx512f" in self.features else 32 if "avx2" in self.features else 16
+
+
+@dataclass(frozen=True, slots=True)
+class Specialisation:
+    """What the code may rely on beyond the module. `exact` asks for the reference engine's bits of all functions."""
+
+    exact: bool = False
+
+
+@dataclass(slots=True)
+class Lowered:
+    """A kernel as LLVM IR, and what the runtime must know about it."""
+
+    text: str
+    ops: list[Op] = field(default_factory=list)
+    """The operations by their numbers in fault codes and callbacks."""
+    arena: int = 0
+    """Bytes of scratch memory that each thread needs, aligned to 64."""
+    globals: list[str] = field(default_factory=list)
+    """The globals whose addresses are in the slots, in order."""
+    symbols: frozenset[str] = ALLOWED_SYMBOLS
+    """The symbols that the object may leave undefined."""
+    callbacks: list[Op] = field(default_factory=list)
+    """Operations that are executed by a call of the reference engine."""
+    waits: bool = False
+    """Whether tile blocks may wait for each other: then the reference engine, which schedules them fairly, has to run it."""
+    ordered: bool = False
+    """Whether tile blocks must run one after the other, because the kernel prints."""

@@ -1,9 +1,9 @@
 """What the lowering gives to the runtime: LLVM IR with one function, and the layout of the memory that it is passed.
 
-The function is `i64 @run(ptr slots, ptr grid, i64 first, i64 last, ptr arena, ptr control)`. It executes the tile blocks
-`first` to `last - 1`, numbered in the order of the grid (x varies fastest), and returns DONE, STOPPED or FAULT. Several
-threads may run it at once, each with an arena of its own. After FAULT the results are worthless: the caller runs the
-launch again on the reference engine, from the arrays as they were, which finds the words.
+The function is `i64 @run(ptr slots, ptr grid, i64 first, i64 last, ptr arena, ptr control)`. It executes the tile
+blocks `first` to `last - 1`, numbered in the order of the grid (x varies fastest), and returns DONE, STOPPED or FAULT.
+Several threads may run it at once, each with an arena of its own. After FAULT the results are worthless: the caller
+runs the launch again on the reference engine, from the arrays as they were, which finds the words.
 
 `slots` are 8-byte words:
 
@@ -14,8 +14,8 @@ launch again on the reference engine, from the arrays as they were, which finds 
 * the number of segments, and for each its `low`, `high` and 1 if it may be written, in ascending order. Segments do
   not overlap: memory of arguments that overlap is one segment, writable if one of them is.
 
-`grid` is three 8-byte extents. `arena` is memory of `Lowered.arena` bytes, aligned to 64. `control` is 8-byte words at the
-indices below; all threads of a launch share it.
+`grid` is three 8-byte extents. `arena` is memory of `Lowered.arena` bytes, aligned to 64. `control` is 8-byte words at
+the indices below; all threads of a launch share it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 DONE, STOPPED, FAULT = 0, 1, 2
 
 STOP = 0
-"""Set to anything but 0 by the caller to end a launch early. Read for every tile block and every iteration of a loop."""
+"""Set by the caller to anything but 0 to end a launch early. Read for every tile block and iteration of a loop."""
 FAULT_CELL = 1
 """-1, or the least of `fault_code` of the faults so far. The launch sets it to -1; threads stop when it changes."""
 STREAM = 2
 """1 if results are large, so that stores should bypass the caches."""
 CALLBACK = 3
 """The address of a C function `i64 f(i64 context, i64 op number, i64 block, ptr arguments)`, which executes an operation
-that has no code of its own (see `callbacks`); it returns 0, or anything else for a fault. Unused if `callbacks` is empty."""
+that has no code of its own; it returns 0, or anything else for a fault. Unused if `Lowered.callbacks` is empty."""
 CONTEXT = 4
 """Passed to the callback."""
 CONTROL_WORDS = 8
@@ -104,6 +104,6 @@ class Lowered:
     callbacks: list[Op] = field(default_factory=list)
     """Operations that are executed by a call of the reference engine."""
     waits: bool = False
-    """Whether tile blocks may wait for each other: then the reference engine, which schedules them fairly, has to run it."""
+    """Whether tile blocks may wait for each other: then the reference engine, which is fair to them, has to run it."""
     ordered: bool = False
     """Whether tile blocks must run one after the other, because the kernel prints."""

@@ -35,14 +35,14 @@ FAULT_CELL = 1
 STREAM = 2
 """1 if results are large, so that stores should bypass the caches."""
 CALLBACK = 3
-"""The address of a C function `i64 f(i64 context, i64 op number, i64 block, ptr arguments)`, which executes an operation
+"""The address of a C function `i64 f(i64 context, i64 op number, i64 block, ptr arguments)`: it executes an operation
 that has no code of its own; it returns 0, or anything else for a fault. Unused if `Lowered.callbacks` is empty."""
 CONTEXT = 4
 """Passed to the callback."""
 CONTROL_WORDS = 8
 
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove"})
-"""What an object may need besides what it defines. Anything else must not be loaded: it would be a jump to address 0."""
+"""What an object may need besides what it defines. Anything else must not be loaded: it would jump to address 0."""
 
 
 def fault_code(block: int, op: int) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
 from ..declare.fastclass import dataclass
 from ..declare.gcpause import paused
@@ -19,6 +22,7 @@ from .read_body_fast import read_fast
 from .tables import Tables
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclosing
 
+T = TypeVar("T")
 KNOWN_FLAGS = sum(FunctionFlag)
 _GlobalRow = dict[str, tuple[int, int]]
 """The offset and the number in each column of a global."""
@@ -208,7 +212,7 @@ class FileReader:
             offset=c.pos,
         )
 
-    def _parse(self, section: Section, parse, mandatory: bool = False):  # type: ignore[no-untyped-def]
+    def _parse(self, section: Section, parse: Callable[[Cursor], T], mandatory: bool = False) -> T | None:
         name = "function" if section is Section.FUNC else section.name.lower()
         found = self.sections.get(section)
         if found is None:
@@ -231,8 +235,7 @@ class FileReader:
             c.mark(start, f"producer {text!a}")
             return text
 
-        found: str | None = self._parse(Section.PRODUCER, parse)
-        return found
+        return self._parse(Section.PRODUCER, parse)
 
     def _globals(self, c: Cursor) -> list[_GlobalRow]:
         start = c.pos

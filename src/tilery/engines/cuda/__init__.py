@@ -1,0 +1,1 @@
+"""Launching compiled kernels through the CUDA driver."""

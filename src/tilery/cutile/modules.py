@@ -9,6 +9,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from ..diag import TileError
 from ..ops import Module
@@ -69,13 +70,13 @@ def find_kernel(place: str) -> Any:
     path = Path(file)
     if not path.is_file():
         raise TileError(f"there is no file '{file}'", notes=("write a kernel as FILE.py::kernel",))
-    sys.path.insert(0, str(path.parent.resolve()))
     loader = SourceFileLoader(path.stem, str(path))  # the file may have any extension
     spec = spec_from_loader(path.stem, loader)
     assert spec is not None, "a loader has a spec"
     loaded = module_from_spec(spec)
     sys.modules[path.stem] = loaded
-    loader.exec_module(loaded)
+    with patch.object(sys, "path", [str(path.parent.resolve()), *sys.path]):  # as for a script
+        loader.exec_module(loaded)
     kinds = import_module("cuda.tile").kernel
     kernels = {key: value for key, value in vars(loaded).items() if isinstance(value, kinds)}
     if not name and len(kernels) == 1:

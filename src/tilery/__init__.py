@@ -71,7 +71,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("attrs", "cutile", "ops", "types"):
+    if name in ("attrs", "cutile", "ops", "sanitize", "types"):
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
@@ -98,7 +98,13 @@ def _to_html(text: str) -> str:
     return to_html(text)
 
 
-hooks.attr_text, hooks.show, hooks.to_html = _attr_text, _show, _to_html
+def _sanitizer(option: Any) -> Any:
+    from .sanitize import sanitizer
+
+    return sanitizer(option)
+
+
+hooks.attr_text, hooks.show, hooks.to_html, hooks.sanitizer = _attr_text, _show, _to_html, _sanitizer
 
 
 def __dir__() -> list[str]:

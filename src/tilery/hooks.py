@@ -11,3 +11,5 @@ show: Callable[[Any], str]
 """Return the text of a module."""
 to_html: Callable[[str], str]
 """Return text with colours, for a notebook."""
+sanitizer: Callable[[Any], Any]
+"""Return the sanitizer that an option of a launch asks for."""

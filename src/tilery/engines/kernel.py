@@ -97,6 +97,7 @@ class Kernel(Protocol):
         buffers: Buffers = (),
         output: Callable[[str], None] | None = None,
         progress: Callable[[int], None] | None = None,
+        sanitize: Any = None,
     ) -> Stats:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
@@ -107,6 +108,9 @@ class Kernel(Protocol):
         `batch` (tile blocks to run at once) and `threads` affect speed, not results, unless tile blocks race; an engine
         may ignore them. `output` receives printed text instead of stdout; `progress` is called with the number of tile
         blocks that have finished since the last call.
+
+        `sanitize` looks for faults while the kernel runs, on the reference engine: "all" or names of checks, whose
+        faults are raised as one error at the end, or a `tilery.sanitize.Sanitizer`, which collects them.
         """
 
 

@@ -7,11 +7,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
 
+from ... import hooks
 from ...diag import TileError
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
@@ -116,11 +117,12 @@ class Kernel:
         buffers: Buffers = (),
         output: Callable[[str], None] | None = None,
         progress: Callable[[int], None] | None = None,
+        sanitize: Any = None,
     ) -> Stats:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
         See `tilery.engines.kernel.Kernel.launch` for the arguments. More than one of `threads` is used only if tile
-        blocks cannot observe each other and do not print.
+        blocks cannot observe each other and do not print. With `sanitize`, there is one thread.
         """
         shape = check_grid(grid)
         memory = Memory(self.loaded.memory)
@@ -136,11 +138,14 @@ class Kernel:
         chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
         if threads < 1:
             raise TileError(f"a launch needs at least one thread, got {threads}")
-        workers = min(threads, chunks) if self._parallel else 1
+        sanitizer = None if sanitize is None else hooks.sanitizer(sanitize)
+        workers = min(threads, chunks) if self._parallel and sanitizer is None else 1
         say = _print if output is None else lambda text: output(_readable(text))
         facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
-        machines = [Machine(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
-        self._run(machines, env, lanes)
+        make = Machine if sanitizer is None else sanitizer.machine
+        machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
+        with nullcontext() if sanitizer is None else sanitizer.launch(self.entry):
+            self._run(machines, env, lanes)
         return total(machines)
 
     def _lanes(self, batch: int | None, limits: Limits) -> int:

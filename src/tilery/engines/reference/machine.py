@@ -117,7 +117,11 @@ class Machine:
         together = [b for b in active if b.pc == first.pc]
         active[:] = [b for b in active if b.pc != first.pc]
         self.stats.merges += len(together) - 1
-        return merge(together)
+        return self._merge(together)
+
+    def _merge(self, batches: list[Batch]) -> Batch:
+        """One batch from several at the same position."""
+        return merge(batches)
 
     def _has_room(self, active: list[Batch], others: bool) -> bool:
         """Tell whether more tile blocks fit in memory. Raise if they do not and there is nothing else to run."""
@@ -209,7 +213,7 @@ class Machine:
         """Add a batch; if there are many, merge it with those at its position that are not larger."""
         while len(active) > MANY and (other := next((b for b in active if _can_join(b, batch)), None)) is not None:
             active.remove(other)
-            batch = merge([other, batch])
+            batch = self._merge([other, batch])
             self.stats.merges += 1
         active.append(batch)
 
@@ -236,7 +240,7 @@ class Machine:
     # ------------------------------------------------------------ steps
 
     def _compute(self, instruction: Compute, batch: Batch) -> None:
-        env, run = batch.env, instruction.run
+        env = batch.env
         args = [
             env[a] if a.__class__ is int else None if a is None else tuple([env[slot] for slot in a])  # type: ignore[union-attr]  # a class test is quicker than isinstance
             for a in instruction.args
@@ -244,12 +248,7 @@ class Machine:
         self._count(instruction.op, batch)
         self.stats.flops += instruction.flops * batch.lanes
         try:
-            if run.batch:
-                result = run.function(instruction.op, batch, *args)
-            elif instruction.reusable and (out := _spare(instruction.reusable, batch)) is not None:
-                result = run.function(instruction.op, *args, out=out)
-            else:
-                result = run.function(instruction.op, *args)
+            result = self._execute(instruction, batch, args)
         except Fault as fault:
             message = f"{instruction.op.name}: address {fault.address:#x} {fault.reason}"
             raise self.error(batch, instruction.op, message, fault.where, fault.address) from None
@@ -268,6 +267,23 @@ class Machine:
                 env.update(zip(slots, value))
         for slot in instruction.frees:
             del env[slot]
+
+    def _execute(self, instruction: Compute, batch: Batch, args: list[Any]) -> Any:
+        """Run the function of an operation and return its results. A subclass may look at both."""
+        run = instruction.run
+        if run.batch:
+            return run.function(instruction.op, batch, *args)
+        if instruction.reusable and (out := self._spare(instruction.reusable, batch)) is not None:
+            return run.function(instruction.op, *args, out=out)
+        return run.function(instruction.op, *args)
+
+    def _spare(self, slots: Slots, batch: Batch) -> Array | None:
+        """Return a dead array to overwrite. A value with one lane for all blocks may be shared with other batches."""
+        for slot in slots:
+            array: Array = batch.env[slot]
+            if len(array) == batch.lanes > 1:
+                return array
+        return None
 
     def _count(self, o: Op, batch: Batch) -> None:
         stats = self.stats
@@ -362,15 +378,6 @@ def _forget(env: dict[int, Any], frees: Slots, inner: range) -> None:
     # Iterate over whichever is smaller: many values may be live around a small loop, or few around a large one.
     for slot in inner if len(inner) < len(env) else [slot for slot in env if slot in inner]:
         env.pop(slot, None)
-
-
-def _spare(slots: Slots, batch: Batch) -> Array | None:
-    """Return a dead array to overwrite. A value with one lane for all blocks may be shared with other batches."""
-    for slot in slots:
-        array: Array = batch.env[slot]
-        if len(array) == batch.lanes > 1:
-            return array
-    return None
 
 
 def _below(o: Any, a: Array, b: Array) -> Array:

@@ -178,7 +178,7 @@ class Memory(HoldsAddresses):
         """Return the bytes from an address up to the first zero. Raises Fault."""
         segment = self.at(address)
         if segment is None:
-            raise Fault("is outside every buffer" + self._nearby(address), (), address)
+            raise Fault("is outside every buffer" + self.nearby(address), (), address)
         start, content = segment.typed(np.dtype(np.uint8))
         text = b""
         for at in range(address - start, len(content), PIECE):
@@ -248,10 +248,10 @@ class Memory(HoldsAddresses):
         where = tuple(int(i) for i in np.argwhere(bad)[0])
         address = int(addresses[where]) & (1 << 64) - 1
         if reason.startswith("is outside"):
-            reason += self._nearby(address)
+            reason += self.nearby(address)
         return Fault(reason, where, address)
 
-    def _nearby(self, address: int) -> str:
+    def nearby(self, address: int) -> str:
         """Describe the segment nearest to an address."""
         ranked = sorted(self.segments, key=lambda b: max(b.address - address, address - b.end + 1))
         if not ranked:

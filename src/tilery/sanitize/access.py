@@ -1,0 +1,197 @@
+"""Every access to memory as one event, whatever its form: by pointers, through views, atomic, of four-bit elements.
+
+Elements are as the kernel asks for them, one per element of the tile and per tile block, before the engine merges or
+collapses anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from ..attrs import MemoryOrderingSemantics, MemoryScope
+from ..engines.reference.batch import Batch
+from ..engines.reference.boxes import box_addresses
+from ..engines.reference.nibbles import paired_axis
+from ..engines.reference.ops.memory import pointee, stored
+from ..engines.reference.tiles import Array
+from ..engines.reference.view_access import TensorRef, ViewAccess, locate_tiles, split_by_strides
+from ..ir import Op
+from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko
+from ..types import Scalar, TileView
+
+
+class Kind(Enum):
+    """What an access does: read, write, or both as one atomic transaction per element."""
+
+    READ = "read"
+    WRITE = "write"
+    UPDATE = "update"
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """One execution of a load, a store or an atomic operation by a batch of tile blocks.
+
+    Arrays that have an element per element of the tile have the shape `(lanes, *tile)`; lane `i` is the tile block
+    `blocks[i]`, and `ranks[i]` its number in the grid, x varying fastest. All of them are read-only.
+    """
+
+    op: Op
+    ranks: Array
+    blocks: Array
+    """The position of each tile block in the grid: (lanes, 3)."""
+    addresses: Array
+    """The address of each element; meaningless where `mask` is false."""
+    mask: Array
+    """Which elements access memory: not those that a mask leaves out or that lie outside the tensor of a view."""
+    bytes: int
+    """The bytes that an element covers. A four-bit element covers the byte that it shares with a neighbour."""
+    half: Array | None
+    """For four-bit elements, which half of the byte: 0 for the lower one."""
+    kind: Kind
+    ordering: MemoryOrderingSemantics
+    scope: MemoryScope | None
+    """None for a weak access."""
+    tokens: Array | None
+    """The token that each lane waits for, an id; None without a token operand: it waits for nothing."""
+    result_token: Array
+    """The token that each lane makes: new ids, never 0, that grow with every execution."""
+    element: Scalar
+    value: Array | None = None
+    """What is stored or combined with memory; lanes may be 1."""
+    partial: bool = False
+    """Whether a check refused some elements: `mask` then selects the others."""
+    wrote: Array | None = None
+    """After a compare-and-swap: which elements replaced memory. None otherwise: all that `mask` selects."""
+
+    @property
+    def reads(self) -> bool:
+        return self.kind is not Kind.WRITE
+
+    @property
+    def writes(self) -> bool:
+        return self.kind is not Kind.READ
+
+    @property
+    def elements(self) -> tuple[Array, Array]:
+        """The indices of the accessed elements in the flat tile of all lanes, and their addresses."""
+        chosen = np.flatnonzero(self.mask)
+        return chosen, self.addresses.reshape(-1)[chosen]
+
+    @property
+    def lane_size(self) -> int:
+        """Elements of one lane: the lane of a flat index is the index divided by this."""
+        return self.addresses.size // len(self.ranks)
+
+
+@dataclass(slots=True, eq=False)
+class Link:
+    """One execution of an operation that makes a token without accessing memory."""
+
+    op: Op
+    ranks: Array
+    tokens: tuple[Array, ...]
+    """The tokens that it waits for, each an id per lane; none for `make_token`."""
+    result_token: Array
+
+
+KINDS: dict[type[Op], Kind] = {
+    LoadPtrTko: Kind.READ,
+    LoadViewTko: Kind.READ,
+    StorePtrTko: Kind.WRITE,
+    StoreViewTko: Kind.WRITE,
+    AtomicRMWTko: Kind.UPDATE,
+    AtomicCASTko: Kind.UPDATE,
+    AtomicRedViewTko: Kind.UPDATE,
+}
+"""What the operations that access memory do; any other operation with a memory ordering would be an error here."""
+
+STORED = {
+    StorePtrTko: "value",
+    StoreViewTko: "tile",
+    AtomicRMWTko: "arg",
+    AtomicCASTko: "val",
+    AtomicRedViewTko: "value",
+}
+"""The operand that is written or combined with memory."""
+POINTERS = ("source", "destination", "pointers")
+
+
+def make_access(o: Any, batch: Batch, args: dict[str, Any], tokens: Array | None, result: Array) -> Access:
+    """Return the event of an operation; `args` are its operands by name."""
+    mask: Array | None
+    if "view" in args:
+        promised = getattr(o, "inbounds", (False,) * len(args["index"]))
+        element = o.view.type.tensor_view.element
+        addresses, mask, half = view_elements(o.view.type, args["view"], args["index"], promised, batch.lanes)
+    else:
+        name = next(name for name in POINTERS if name in args)
+        element = pointee(getattr(o, name).type)
+        addresses = _each(batch.lanes, args[name])
+        mask = args["mask"]
+        mask = np.broadcast_to(True, addresses.shape) if mask is None else _each(batch.lanes, mask)
+        half = _halves(addresses) if element.bits == 4 else None
+    return Access(
+        op=o,
+        ranks=batch.ranks,
+        blocks=batch.blocks,
+        addresses=addresses,
+        mask=mask,
+        bytes=stored(element).itemsize,
+        half=half,
+        kind=KINDS[type(o)],
+        ordering=o.memory_ordering_semantics,
+        scope=o.memory_scope,
+        tokens=tokens,
+        result_token=result,
+        element=element,
+        value=args.get(STORED.get(type(o), "")),
+    )
+
+
+def _each(lanes: int, array: Array) -> Array:
+    return np.broadcast_to(array, (lanes, *array.shape[1:]))
+
+
+def _halves(addresses: Array) -> Array:
+    """Which half of its byte each four-bit element of a tile of pointers is: pairs of neighbours share an address."""
+    axis = paired_axis(addresses)
+    if axis is None:
+        return np.broadcast_to(np.uint8(0), addresses.shape)  # the engine refuses to execute it
+    parity = (np.arange(addresses.shape[axis]) & 1).astype(np.uint8)
+    return np.broadcast_to(parity.reshape(-1, *(1,) * (addresses.ndim - axis - 1)), addresses.shape)
+
+
+def view_elements(
+    view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised: tuple[bool, ...], lanes: int
+) -> tuple[Array, Array, Array | None]:
+    """Return the addresses of the elements of tiles of a view, which of them are accessed, and halves of bytes.
+
+    Elements outside the tensor are not accessed, except along a dimension whose index is `promised` to be inside.
+    """
+    shape = (lanes, *view.tile_shape)
+    addresses, mask = np.empty(shape, np.int64), np.empty(shape, bool)
+    for chosen, some, part in split_by_strides(tensor, index):
+        where = locate_tiles(view, some, part, promised)
+        key = slice(None) if chosen is None else chosen
+        addresses[key] = where.tile(box_addresses(where.starts, where.shape, where.strides))
+        mask[key] = where.tile(_inside(where))
+    if view.tensor_view.element.bits != 4:
+        return addresses, mask, None
+    return addresses >> 1, mask, (addresses & 1).astype(np.uint8)
+
+
+def _inside(where: ViewAccess) -> Array:
+    """Which elements of the boxes of an access lie in the tensor."""
+    inside = np.ones((1,) * (1 + len(where.shape)), bool)
+    if where.present is not None:
+        inside = inside & where.present.reshape(-1, *(1,) * len(where.shape))
+    for axis, (size, skip, extent) in enumerate(zip(where.shape, where.skips, where.extents)):
+        numbers = np.arange(size).reshape(-1, *(1,) * (len(where.shape) - axis - 1))
+        low, count = (np.reshape(n, (-1, *(1,) * len(where.shape))) for n in (skip, extent))
+        inside = inside & (numbers >= low) & (numbers < low + count)
+    return np.broadcast_to(inside, where.full_shape)

@@ -1,0 +1,85 @@
+"""What a check is: a class that is told what a launch does, and reports what is wrong with it.
+
+A check overrides the methods it needs; a method that no check overrides costs nothing, and its events are not made.
+Everything happens on one thread, in the order in which the reference engine executes: a batch of tile blocks executes
+an operation as a whole, lane after lane, each row by row.
+
+Tokens are ids. Each execution of an operation with a token result makes one new id per lane (`Access.result_token`,
+`Link.result_token`); ids grow and are never reused, and 0 is none. An id reaches its uses as a value does: through
+branches, loop-carried values, and merged batches. So a check that orders accesses keeps its own table from ids to what
+they mean, adds to it in `link` and `after`, and looks up `Access.tokens` there.
+
+For each load, store or atomic operation the calls are `before` (nothing has been accessed yet) and `after` (it has, and
+`wrote` of a compare-and-swap is set). `after` is not called for elements that `bounds` refused, as they access nothing:
+the access then has a smaller `mask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..engines.reference.batch import Batch
+from ..engines.reference.tiles import Array
+from ..ir import Op
+from ..ops import Entry
+
+if TYPE_CHECKING:
+    from .access import Access, Link
+    from .machine import CheckedMachine
+    from .reports import Reports
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One execution of an operation: its operands by name, as the reference engine holds them (see `tiles`)."""
+
+    op: Any
+    batch: Batch
+    args: dict[str, Any]
+
+    @property
+    def blocks(self) -> Array:
+        """The position of each tile block in the grid: (lanes, 3)."""
+        return self.batch.blocks
+
+
+Rule = Callable[["Check", Step], None]
+
+
+class Check:
+    """Base of all checks; one object per launch."""
+
+    name: ClassVar[str]
+    hint: ClassVar[bool] = False
+    """Whether what it finds is not a fault: it is shown, but does not fail the launch."""
+
+    def __init__(self, reports: Reports, machine: CheckedMachine) -> None:
+        self.reports, self.machine = reports, machine
+
+    def begin(self, entry: Entry) -> None:
+        """The launch starts; `self.machine` has its memory and grid."""
+
+    def rules(self, cls: type[Op]) -> Rule | None:
+        """Return a function to call before each execution of operations of this class, if any."""
+
+    def before(self, access: Access) -> None:
+        """Memory is about to be accessed."""
+
+    def after(self, access: Access) -> None:
+        """Memory has been accessed."""
+
+    def link(self, link: Link) -> None:
+        """A token was made without an access."""
+
+    def result(self, step: Step, result: Any) -> None:
+        """An operation has been executed; a tuple of results if it has several result fields."""
+
+    def finish(self) -> None:
+        """The launch has ended, or failed."""
+
+
+def overrides(check: Check, name: str) -> bool:
+    """Tell whether a check does something in a method."""
+    return getattr(type(check), name) is not getattr(Check, name)

@@ -1,0 +1,187 @@
+"""What checks found: one report per operation and rule, with counts and the first occurrence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..diag import TileError
+from ..engines.reference.tiles import Array
+from ..ir import Op
+from ..source.lines import excerpt, innermost
+
+MOST = 1000
+"""Reports that are kept; more are only counted."""
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """Where something happened first: operation, tile block, and element of the tile."""
+
+    op: Op
+    block: tuple[int, ...] = ()
+    element: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" in tile block ({', '.join(map(str, self.block))})" if self.block else ""
+        if self.element:
+            where += f", element [{', '.join(map(str, self.element))}]"
+        return f"{self.op.name}{where}"
+
+
+@dataclass(slots=True, eq=False)
+class Report:
+    """A fault, or a hint: everywhere that one operation broke one rule."""
+
+    check: str
+    rule: str
+    """What is wrong, in words that are the same for every occurrence."""
+    places: list[Place]
+    """The first occurrence: where it is reported, then the other operation that takes part, if any."""
+    values: dict[str, Any] = field(default_factory=dict)
+    """The values of the first occurrence, by name."""
+    count: int = 0
+    """How often it occurred: elements, over all tile blocks."""
+    blocks: set[tuple[int, ...]] = field(default_factory=set)
+    """The tile blocks in which it occurred."""
+    hint: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def op(self) -> Op:
+        return self.places[0].op
+
+    @property
+    def message(self) -> str:
+        """The rule and the values of the first occurrence."""
+        values = ", ".join(f"{name} is {value}" for name, value in self.values.items())
+        return f"{self.op.name}: {self.rule}" + (f" ({values})" if values else "")
+
+    @property
+    def details(self) -> list[str]:
+        """The lines after the message: where it was first, how often, and the other operation."""
+        first, *others = self.places
+        lines = [str(first)[len(first.op.name) + 1 :]] if first.block else []
+        if self.count > 1:
+            times = f"{self.count} elements" if first.element else f"{self.count} times"
+            lines.append(f"{times} in {len(self.blocks)} tile block{'s' * (len(self.blocks) != 1)}")
+        for other in others:
+            line = f"the other access is {other}"
+            if (place := innermost(other.op.loc)) is not None:
+                line += f", from {place}"
+            lines.append(line)
+        return lines + self.notes
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the report as plain data."""
+        return {
+            "check": self.check,
+            "hint": self.hint,
+            "rule": self.rule,
+            "message": self.message,
+            "count": self.count,
+            "blocks": len(self.blocks),
+            "values": {name: str(value) for name, value in self.values.items()},
+            "places": [_place(place) for place in self.places],
+            "notes": list(self.notes),
+        }
+
+
+def _place(place: Place) -> dict[str, object]:
+    source = innermost(place.op.loc)
+    at = {} if source is None else {"file": source.file, "line": source.line, "column": source.column}
+    return {"operation": place.op.name, "block": place.block, "element": place.element, **at}
+
+
+class Reports:
+    """The reports of a launch, or of several, in the order of their first occurrence."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], Report] = {}
+        self.dropped = 0
+        """Reports that were not kept, because there were too many."""
+
+    def __iter__(self) -> Iterator[Report]:
+        return iter(self._found.values())
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def faults(self) -> list[Report]:
+        """The reports that are not hints."""
+        return [report for report in self if not report.hint]
+
+    @property
+    def hints(self) -> list[Report]:
+        return [report for report in self if report.hint]
+
+    def add(
+        self, check: str, rule: str, places: list[Place], *, hint: bool = False, key: object = None
+    ) -> Report | None:
+        """Return the report for a rule and operations, made if it is new; None if there are too many already.
+
+        The caller adds to its count, and fills in the rest if the count is still 0. `key` keeps reports apart that have
+        the same rule and operations.
+        """
+        wanted = (check, rule, *(place.op for place in places), key)
+        found = self._found.get(wanted)
+        if found is None:
+            if len(self._found) >= MOST:
+                self.dropped += 1
+                return None
+            found = self._found[wanted] = Report(check, rule, places, hint=hint)
+        return found
+
+    def elements(
+        self,
+        check: str,
+        o: Op,
+        rule: str,
+        blocks: Array,
+        bad: Array,
+        values: Callable[[tuple[int, ...]], dict[str, Any]] | None = None,
+        *,
+        hint: bool = False,
+        note: str = "",
+    ) -> None:
+        """Report the elements for which `bad`, an array with its lanes first, is true; do nothing if there are none.
+
+        `values` returns what to show for the element with an index, lane first.
+        """
+        if not bad.any():
+            return
+        lanes = np.flatnonzero(bad.reshape(len(bad), -1).any(axis=1))
+        first = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        shared = len(blocks) // len(bad)  # one lane of a value may stand for all tile blocks
+        report = self.add(check, rule, [Place(o, _block(blocks[first[0]]), first[1:])], hint=hint)
+        if report is None:
+            return
+        if not report.count:
+            report.values = values(first) if values is not None else {}
+            report.notes = [note] if note else []
+        report.count += int(np.count_nonzero(bad)) * shared
+        report.blocks.update(_block(blocks[lane]) for lane in (range(len(blocks)) if shared > 1 else lanes))
+
+
+def _block(block: Array) -> tuple[int, ...]:
+    return tuple(int(i) for i in block)
+
+
+class Faults(TileError):
+    """A launch had faults. The error shows the first one; `reports` has them all."""
+
+    def __init__(self, reports: Reports) -> None:
+        first, *others = reports.faults
+        self.reports = reports
+        self.op = first.op
+        super().__init__(f"{first.check}: {first.message}")
+        self.notes = first.details
+        self.excerpt = excerpt(first.op.loc)
+        self.notes += [f"also {other.check}: {other.message}" for other in others[:10]]
+        if len(others) > 10:
+            self.notes.append(f"and {len(others) - 10} more")
+        self.facts = {"reports": [report.as_dict() for report in reports]}

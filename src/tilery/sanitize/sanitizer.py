@@ -1,0 +1,121 @@
+"""`Sanitizer`: which checks a launch is watched by, and what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from ..diag import TileError
+from ..engines.kernel import ExecutionError
+from ..ops import Entry
+from .checks import Check
+from .machine import CheckedMachine
+from .reports import Faults, Reports
+
+
+class CheckRow(NamedTuple):
+    """A check: its name, where its class is, and what it finds."""
+
+    name: str
+    module: str
+    attribute: str
+    summary: str
+    hint: bool = False
+
+
+CHECKS = {
+    row.name: row
+    for row in (
+        CheckRow("bounds", "bounds", "Bounds", "accesses outside every buffer, and writes to read-only memory"),
+        CheckRow("alignment", "bounds", "Alignment", "addresses that are not a multiple of the element's size"),
+    )
+}  # fmt: skip
+"""Every check by name. Those that are not hints are together `all`."""
+
+ALL = "all"
+
+
+def parse_checks(text: str) -> list[CheckRow]:
+    """Return the checks with these names, separated by commas; `all` is every check but the hints."""
+    chosen: dict[str, CheckRow] = {}
+    for name in (part.strip() for part in text.split(",")):
+        if name == ALL:
+            chosen.update((row.name, row) for row in CHECKS.values() if not row.hint)
+        elif name in CHECKS:
+            chosen[name] = CHECKS[name]
+        else:
+            known = ", ".join([ALL, *CHECKS])
+            raise TileError(f"unknown check '{name}', expected names separated by commas: {known}")
+    return [row for row in CHECKS.values() if row.name in chosen]
+
+
+class Sanitizer:
+    """Checks for launches, and what they found: `checks` are names separated by commas, `more` classes of your own.
+
+    Pass it as `launch(sanitize=...)`; it may watch several launches, one after the other, and collects the `reports` of
+    all of them.
+
+    >>> Sanitizer("bounds,alignment").names
+    ['bounds', 'alignment']
+    """
+
+    def __init__(
+        self, checks: str = ALL, *, uninit: Iterable[Any] = (), raises: bool = False, more: Sequence[type[Check]] = ()
+    ) -> None:
+        self.rows = parse_checks(checks)
+        self.uninit = list(uninit)
+        """Arrays among the arguments whose memory counts as never written."""
+        self.raises = raises
+        """Whether a launch with faults raises `Faults` at its end."""
+        self.more = more
+        """Checks of your own."""
+        self.reports = Reports()
+        self._machine: CheckedMachine | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the checks."""
+        return [row.name for row in self.rows]
+
+    def machine(self, *args: Any, **options: Any) -> CheckedMachine:
+        """Make the machine of a launch."""
+        self._machine = CheckedMachine(*args, **options)
+        return self._machine
+
+    @contextmanager
+    def launch(self, entry: Entry) -> Iterator[None]:
+        """Watch a launch on the machine that was made last."""
+        machine, before = self._machine, len(self.reports.faults)
+        assert machine is not None
+        machine.watch([make(self.reports, machine) for make in (*map(_load, self.rows), *self.more)], entry)
+        try:
+            yield
+        except ExecutionError as error:
+            self._finish(machine)
+            found = self.reports.faults[before:]
+            error.notes += [f"before that, {report.check}: {report.message}" for report in found[:10]]
+            raise
+        self._finish(machine)
+        if self.raises and len(self.reports.faults) > before:
+            raise Faults(self.reports)
+
+    def _finish(self, machine: CheckedMachine) -> None:
+        self._machine = None
+        for check in machine.checks:
+            check.finish()
+
+
+def _load(row: CheckRow) -> type[Check]:
+    found: type[Check] = getattr(import_module(f".{row.module}", __package__), row.attribute)
+    return found
+
+
+def sanitizer(option: Any) -> Sanitizer:
+    """Return the sanitizer for an option of a launch: names of checks, whose faults it raises, or a `Sanitizer`."""
+    if isinstance(option, Sanitizer):
+        return option
+    if not isinstance(option, str):
+        raise TileError(f"sanitize: expected names of checks or a Sanitizer, got a {type(option).__name__}")
+    return Sanitizer(option, raises=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 BLANKS = " \t\r\n\0"
-SPACE = rf"(?:[{BLANKS}]++|//[^\n\r]*+)*+"
+SPACE = rf"[{BLANKS}]*+(?://[^\n\r]*+[{BLANKS}]*+)*+"
 SUFFIX = r"(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)"
 _STRING = r'"(?:[^"\\\n\v\f]|\\(?:["\\nt]|[0-9A-Fa-f]{2}))*+"'
-_DIALECT = r"(?:!cuda_tile\.)?"
+_DIALECT = r"(?:!cuda_tile\.)?+"
 _INNER = r"""[^<>"/\n!#]*+"""
 # The usual spellings of types are one token, so that a type that was seen before costs one dictionary lookup.
 _TYPE = (
-    rf"{_DIALECT}tile<(?:[0-9]++x)*+(?:[a-z]++[0-9][A-Za-z0-9]*+|{_DIALECT}ptr<[A-Za-z0-9]++>)>"
-    rf"|{_DIALECT}tensor_view<{_INNER}>"
-    rf"|{_DIALECT}[a-z]++(?:_[a-z]++)?_view<{_INNER}(?:!cuda_tile\.tensor_view)?<{_INNER}>{_INNER}>"
+    rf"{_DIALECT}(?:tile<(?:[0-9]++x)*+(?:[a-z]++[0-9][A-Za-z0-9]*+|{_DIALECT}ptr<[A-Za-z0-9]++>)>"
+    rf"|tensor_view<{_INNER}>"
+    rf"|[a-z]++(?:_[a-z]++)?_view<{_INNER}(?:!cuda_tile\.tensor_view)?<{_INNER}>{_INNER}>)"
 )
 _PLAIN = (
     r"[A-Za-z_][A-Za-z0-9_$.]*+"

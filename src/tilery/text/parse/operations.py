@@ -27,9 +27,12 @@ MAX_ERRORS = 100
 
 def parse_operations(p: Parser) -> Block:
     """Parse the whole text; return a block of the top-level operations."""
-    last = len(p.toks) - 1
+    toks, last = p.toks, len(p.toks) - 1
     while p.i != last or len(p.scopes) > 1:
-        parse_item(p)
+        if toks[p.i][:1] == "%":
+            _operation(p)
+        else:
+            parse_item(p)
     finish(p)
     return p.scopes[0].block
 
@@ -106,6 +109,10 @@ def _results(p: Parser) -> list[tuple[str, int, int]]:
     """Read `%a, %b:2 =`: the names, the number of values each binds, and their tokens."""
     out: list[tuple[str, int, int]] = []
     toks = p.toks
+    at = p.i
+    if toks[at + 1] == "=":  # the usual case
+        p.i = at + 2
+        return [(toks[at], 1, at)]
     while True:
         at = p.i
         name = toks[at]

@@ -70,25 +70,28 @@ class _Printer:
 
     def _ops(self, frame: _Ops) -> _Parts | None:
         """Print operations up to one with regions; return its frame."""
-        put, context, texts, indent = self._put, self.context, self.context.texts, frame.indent
-        lines, locs = self.style.lines[frame.prefix], context.locs
+        context, texts, indent, out, size = self.context, self.context.texts, frame.indent, self.out, self.size
+        lines, add = self.style.lines[frame.prefix], context.aliases.add if context.locs else None
         context.indent = indent
         for o in frame.rest:
             if self.recording:
-                self.starts[o] = len(self.out)
-            end = context.aliases.add(o.loc) if locs else None
+                self.starts[o] = len(out)
+            end = "\n" if add is None else add(o.loc)
             made = (lines.get(o.__class__) or self.style.line(o.__class__, frame.prefix))(o, texts, context)
             if made.__class__ is list:
-                put(indent)
-                return _Parts(iter(made), indent, end or "\n")
-            if end is None:
-                put(f"{indent}{made}\n")
-            else:
-                put(f"{indent}{made}")
-                self.out.append(end)
+                self.size = size
+                self._put(indent)
+                return _Parts(iter(made), indent, end)
+            out.append(line := f"{indent}{made}\n" if add is None else f"{indent}{made}")
+            if add is not None:
+                out.append(end)
+            size += len(line)
+            if size > self.limit:
+                raise too_long(self.limit)
+        self.size = size
         if frame.close is not None:
-            put(frame.close)
-            put("}")
+            self._put(frame.close)
+            self._put("}")
         return None
 
     def _parts(self, frame: _Parts) -> _Ops | None:
@@ -156,7 +159,7 @@ def _has_ops(root: Block, count: int) -> bool:
         block = todo.pop()
         count -= len(block.ops)
         if count > 0:
-            todo += [inner for o in block.ops for inner in o.blocks]
+            todo += [inner for o in block.ops if o.nested for inner in o.blocks]
     return count <= 0
 
 

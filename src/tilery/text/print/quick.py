@@ -15,14 +15,11 @@ from .aliases import Aliases, Node, Shown
 from .attributes import too_long
 from .names import START, Counters, Namer
 from .parts import Context
-from .quick_lines import Bind, Nested, QuickContext, QuickLine, SureNames, make_bind
+from .quick_lines import Nested, QuickContext, QuickLine, SureNames, make_bind
 from .styles import Style
 
 CHUNK = 64
 """How many lines are made before their length is checked."""
-
-_BINDS: dict[tuple[type[Op], str], Bind] = {}
-"""The functions made so far, by class and by the name they print."""
 
 Printed = tuple[list[str], list[Nested], str]
 """A block's lines, the operations with regions among them, and the indentation."""
@@ -32,16 +29,15 @@ class _QuickLines(dict[type[Op], QuickLine]):
     """The functions of one run by class, bound on first use."""
 
     def __init__(self, shared: QuickContext, style: Style, prefix: str) -> None:
-        super().__init__()
         self.shared, self.style, self.prefix = shared, style, prefix
 
     def __missing__(self, cls: type[Op]) -> QuickLine:
         if issubclass(cls, UnknownOp):
             raise GiveUp
-        name = self.style.name_of(cls, self.prefix)
-        bind = _BINDS.get((cls, name))
+        binds = self.style.binds[self.prefix]
+        bind = binds.get(cls)
         if bind is None:
-            bind = _BINDS[cls, name] = make_bind(cls, name)
+            bind = binds[cls] = make_bind(cls, self.style.name_of(cls, self.prefix))
         line = self[cls] = bind(self.shared)
         return line
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ...declare.fastclass import dataclass, field
 from ...ir import Op, UnknownOp
@@ -35,6 +36,8 @@ class Style:
     """whether the fast path may print it: it ignores `make_line`"""
     lines: dict[str, dict[type[Op], Line]] = field(default_factory=lambda: {"": {}, DIALECT: {}})
     """the functions made so far, by prefix and class"""
+    binds: dict[str, dict[type[Op], Any]] = field(default_factory=lambda: {"": {}, DIALECT: {}})
+    """the same for the fast path"""
 
     def line(self, cls: type[Op], prefix: str) -> Line:
         """Make the function that prints a class of operations, and remember it."""

@@ -73,7 +73,8 @@ def test_mutated_files_give_nothing_but_errors_with_a_place(corpus: list[Path]) 
             try:
                 module = tilery.load(data, reader=reader, verify=False)
             except TileError as e:
-                assert e.message and e.offset is not None
+                # Without its first bytes a short file can look like text.
+                assert e.message and (e.offset is not None or e.line is not None)
             else:
                 # A module that was read can be written and read again unchanged.
                 again = tilery.load(tilery.dumps(tilery.clone(module)), reader=reader, verify=False)

@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
-# With HEAVY=1 the tests also get torch and Triton: about 500 MB, which a newcomer should not have to download.
+# With HEAVY=1 the tests also get torch and Triton, which take more than a gigabyte: a newcomer does not need them.
 HEAVY ?=
 TORCH ?= torch==2.13.0+cpu
 TRITON ?= triton==3.9.0

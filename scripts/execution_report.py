@@ -158,7 +158,7 @@ def fma_text(totals: Totals) -> str:
     return checkout.fill(
         f"This pass rounds `a * b + c` once instead of twice, so it may change results and is not in the table above. "
         f"It changed {changed:,} modules and fused {fused:,} times; its other changes remove "
-        f"dead code. Memory was different after it in {counts[DIFFERS]:,} modules."
+        f"dead code. Memory differed afterwards in {counts[DIFFERS]:,} of them."
     )
 
 

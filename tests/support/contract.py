@@ -1,4 +1,4 @@
-"""Executing random modules by their contract: buffers with random bits, and everything a launch leaves behind."""
+"""Execute random modules by their contract, on buffers with random bits, and collect everything they leave behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tilery.types import I4, I32, TF32, Function, Ptr, Scalar, Tile
 from tilery.version import SUPPORTED
 
 MOST = 1 << 16
-"""Elements of a value, over all tile blocks, above which it is not stored only to be seen."""
+"""Larger values, in elements over all tile blocks, are not stored just to be compared."""
 
 
 def run_contract(
@@ -35,7 +35,7 @@ def run_contract(
     batch: int | None = None,
     limits: Limits | None = None,
 ) -> list[bytes]:
-    """What all launches leave in buffers and globals, and what they print; with the given arguments, or random ones.
+    """Return what all launches leave in buffers and globals, and what they print; arguments are given, or random.
 
     >>> from tilery.smith import smith_with_contract
     >>> module, contract = smith_with_contract(7)
@@ -56,7 +56,7 @@ def run_contract(
 
 
 def arguments(launch: Launch, seed: int) -> list[Any]:
-    """Buffers with random bits, and the scalars of the contract."""
+    """Return the arguments of a launch: buffers with random bits, and the scalars of the contract."""
     rng = np.random.default_rng(seed)
     args: list[Any] = []
     for argument in launch.args:
@@ -67,14 +67,14 @@ def arguments(launch: Launch, seed: int) -> list[Any]:
         elif isinstance(argument, IntAttr):
             args.append(argument.bits)
         else:
-            # An array of tf32 has them in the upper bits of f32.
+            # An array holds a tf32 in the upper bits of an f32.
             bits = np.array([argument.bits << (13 if argument.type is TF32 else 0)], f"u{dtype.itemsize}")
             with np.errstate(invalid="ignore"):
                 args.append(float(to_f64(bits.view(dtype), argument.type)[0]))
     return args
 
 
-# ---------------------------------------------------------------- letting every value be seen
+# ---------------------------------------------------------------- making values observable
 
 BRANCHING = {
     "for": 3,
@@ -86,21 +86,20 @@ BRANCHING = {
     "Views": 1,
     "Conversions": 1,
 }
-"""A mix in which loops and branches nest, so that passes on them have something to do."""
+"""A mix with nested loops and branches, for passes on control flow."""
 
 
 def random_case(seed: int) -> tuple[Module, Contract]:
-    """A random module to execute, with all its values seen: versions take turns, every other module branches a lot."""
+    """Return a random module that stores all its values: versions take turns, every other module branches a lot."""
     version = SUPPORTED[seed % len(SUPPORTED)]
     mix = BRANCHING if seed // len(SUPPORTED) % 2 else None
     return store_all_values(*smith_with_contract(seed, version=version, size=40, mix=mix))
 
 
 def store_all_values(module: Module, contract: Contract, every: bool = False) -> tuple[Module, Contract]:
-    """A copy of a random module that also stores every value that it computes and does not use, and its contract.
+    """Return a copy of a random module that stores every value that it computes and does not use, and its contract.
 
-    With `every`, it stores those that it uses, too, if they are defined: where results first differ is the operation to
-    look at.
+    With `every`, it also stores used values, if they are defined: the first difference then names the operation.
     """
     copy: Module = clone(module)
     launches = []
@@ -113,7 +112,7 @@ def store_all_values(module: Module, contract: Contract, every: bool = False) ->
 
 
 def _store_values(entry: Entry, blocks: int, every: bool) -> list[Buffer]:
-    """Add a parameter and a store for each tile of an entry's own block that is not used, or for each one."""
+    """Add a parameter and a store for each unused tile in an entry's own block, or for every one."""
     body = entry.body
     used = {v for o in walk(body) for v in o.operands}
     values = [v for o in body.ops for v in o.results if v not in used or (every and _defined(o))]
@@ -133,7 +132,7 @@ def _store_values(entry: Entry, blocks: int, every: bool) -> list[Buffer]:
 
 
 def _defined(o: Op) -> bool:
-    """Whether the results are the same everywhere: addresses are not, nor is what a mask leaves out."""
+    """Tell whether results are the same everywhere: addresses and masked elements are not."""
     if isinstance(o, ops.LoadPtrTko):
         return o.mask is None or o.paddingValue is not None
     masked = isinstance(o, (ops.AtomicCASTko, ops.AtomicRMWTko)) and o.mask is not None
@@ -147,7 +146,7 @@ def _add(body: Block, o: Any) -> Value:
 
 
 def _linear_index(body: Block) -> Value:
-    """The number of the tile block, x running fastest."""
+    """Compute the linear index of the tile block, x varying fastest."""
     here, size = ops.GetTileBlockId(), ops.GetNumTileBlocks()
     body.ops += [here, size]
     row = _add(body, ops.MulI(lhs=here.blockId_z, rhs=size.gridSize_y))
@@ -157,14 +156,14 @@ def _linear_index(body: Block) -> Value:
 
 
 def _places(body: Block, base: Value, size: int) -> Value:
-    """Pointers to so many elements."""
+    """Compute pointers to `size` elements."""
     one = _add(body, ops.Reshape(source=base, result=Value(Tile((1,), base.type.element))))  # type: ignore[attr-defined]  # a pointer
     row = _add(body, ops.Broadcast(source=one, result=Value(Tile((size,), base.type.element))))  # type: ignore[attr-defined]  # as above
     return _add(body, ops.Offset(ptr=row, offset=_add(body, ops.Iota(result=Value(Tile((size,), I32))))))
 
 
 def _store(body: Block, base: Value, index: Value, value: Value, t: Tile) -> None:
-    """Store a tile at the place of the tile block in a buffer."""
+    """Store a tile at the tile block's position in a buffer."""
     count = _add(body, ops.Constant(value=Dense.of(Tile((), I32), [t.size])))
     start = _add(body, ops.Offset(ptr=base, offset=_add(body, ops.MulI(lhs=index, rhs=count))))
     places = _places(body, start, t.size)
@@ -172,15 +171,15 @@ def _store(body: Block, base: Value, index: Value, value: Value, t: Tile) -> Non
     _add(body, ops.StorePtrTko(memory_ordering_semantics=Ordering.WEAK, destination=places, value=flat))
 
 
-# ---------------------------------------------------------------- keeping values from a compiler
+# ---------------------------------------------------------------- hiding constants from a compiler
 
 
 def constants_as_arguments(
     module: Module, contract: Contract, integers: bool = False
 ) -> tuple[Module, Contract, list[list[Array]]]:
-    """A copy that loads its constants from memory, so that no compiler knows them: floats, or with `integers` all.
+    """Return a copy that loads its constants from memory, so that no compiler can fold them, and its contract.
 
-    The last result is for each launch what its added buffers hold.
+    Only floats are loaded, or with `integers` all. The last result is the content of each launch's added buffers.
     """
     copy: Module = clone(module)
     launches, contents = [], []
@@ -195,12 +194,12 @@ def constants_as_arguments(
 
 
 def _load_constants(entry: Entry, integers: bool) -> list[tuple[Scalar, Array]]:
-    """Replace constants by loads from new parameters; their types, and what they point to."""
+    """Replace constants by loads from new parameters; return the types and contents of the parameters."""
     found, front, values = [], Block([], []), {}
     for block in [b for o in walk(entry) for b in o.blocks]:
         kept = []
         for o in block.ops:
-            # Elements of four bits have no address of their own.
+            # Four-bit elements have no address of their own.
             if isinstance(o, ops.Constant) and o.value.element.bits != 4 and (integers or o.value.element.is_float):
                 base = Value(Tile((), Ptr(o.value.element)), entry.body)
                 entry.body.args.append(base)
@@ -215,7 +214,7 @@ def _load_constants(entry: Entry, integers: bool) -> list[tuple[Scalar, Array]]:
 
 
 def _load_constant(body: Block, base: Value, value: Dense) -> tuple[Value, Array]:
-    """The constant as a load, and what the memory holds: one element where all are equal."""
+    """Load a constant; return the value and the content of memory, a single element for a splat."""
     t, content = value.type, dense_array(value).reshape(-1)
     if len(value.stored()) == 1:
         loaded = _add(body, ops.LoadPtrTko(memory_ordering_semantics=Ordering.WEAK, source=base))

@@ -1,4 +1,4 @@
-"""Small random programs of scalars and control flow, and what they print: by the engine, and by a tiny interpreter."""
+"""Small random programs of scalars and control flow, executed by the engine and by a tiny interpreter."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tilery.engines.reference.launch import Loaded
 from tilery.types import I1, I32, Function, Ptr, Tile
 
 Row = Sequence[int]
-"""What a program is given: two conditions and two integers."""
+"""The input of a program: two conditions and two integers."""
 INT, BOOL, PAIR = Tile((), I32), Tile((), I1), Tile((2,), I32)
 MASK = (1 << 32) - 1
 
 
 def printed(module: ops.Module, rows: Sequence[Row], steps: int = 3000, **options: Any) -> str | None:
-    """What the tile blocks of a program print, each given one row; None if it does not end in so many steps."""
+    """Return what the tile blocks of a program print, each given one row; None if it exceeds the steps."""
     text: list[str] = []
     table = np.array([n & MASK for row in rows for n in row], np.uint32)
     kernel = Loaded(module).kernel()
@@ -37,14 +37,14 @@ def printed(module: ops.Module, rows: Sequence[Row], steps: int = 3000, **option
 
 
 class Left(Exception):
-    """Control leaves a block other than by `yield`."""
+    """Control leaves a block by something other than `yield`."""
 
     def __init__(self, how: str, values: list[int]) -> None:
         self.how, self.values = how, values
 
 
 class Run:
-    """Executes a program in one tile block. A tile of equal elements is one Python integer, which is all it needs."""
+    """Executes a program in one tile block. A tile of equal elements is one Python integer."""
 
     def __init__(self, row: Row, fuel: int = 3000) -> None:
         self.row, self.fuel = row, fuel
@@ -52,11 +52,11 @@ class Run:
         self.env: dict[Value, int] = {}
 
     def entry(self, module: ops.Module) -> str:
-        """What the program prints, up to where the fuel is used up."""
+        """Return what the program prints until it runs out of fuel."""
         body = module.entries[0].body
         rows = iter(self.row)
         try:
-            # The prelude loads one integer after the other, whatever the address.
+            # The prelude loads the integers in order, whatever the address.
             self.env.update({o.results[0]: next(rows) & MASK for o in body.ops if isinstance(o, ops.LoadPtrTko)})
             self.block(Block([], [o for o in body.ops if not o.operands or not _is_prelude(o)]))
         except Left as left:
@@ -135,13 +135,13 @@ def _shown(value: int, type: Any) -> str:
 
 
 class Draw:
-    """Draws a program whose branches share conditions and yield values from inside, from outside and constants."""
+    """Generates programs whose branches share conditions and yield values from inside, from outside, and constants."""
 
     def __init__(self, seed: int) -> None:
         self.pick = random.Random(seed)
 
     def module(self, size: int = 30) -> ops.Module:
-        """A program whose tile blocks go different ways: each takes a row from the table that is its argument."""
+        """Generate a program whose tile blocks diverge: each reads a row of the table that is the argument."""
         table = Value(Tile((), Ptr(I32)))
         body = Block([table])
         seen = [*self.prelude(body, table)]
@@ -174,11 +174,11 @@ class Draw:
 
     def of(self, seen: list[Value], t: Tile) -> Value:
         found = [v for v in seen if v.type is t]
-        # Recent values are taken more often, so that programs hang together.
+        # Prefer recent values, so that operations depend on each other.
         return found[max(self.pick.randrange(len(found)), self.pick.randrange(len(found)))]
 
     def fill(self, block: Block, seen: list[Value], depth: int, loops: list[Op]) -> None:
-        """Put operations into a block, all but its terminator."""
+        """Fill a block with operations, except its terminator."""
         for _ in range(self.pick.randrange(1, 5)):
             self.left -= 1
             made = self.control(seen, depth, loops) if self.left > 0 and self.pick.random() < 0.5 else None

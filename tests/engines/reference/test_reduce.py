@@ -412,5 +412,5 @@ def test_a_yielded_tile_of_several_elements_is_refused() -> None:
 
     o = operation("reduce", (8,), 0, SUB, ["f64"])
     o.body.ops[0:1] = []  # what it yields now comes from outside, so that the batch is asked
-    with pytest.raises(Refused, match="yields a tile of several elements"):
+    with pytest.raises(Refused, match="must yield tiles of one element"):
         reduce(o, Wide(lambda x, y: [x]), (numbers(1, (8,), np.float64),))

@@ -1,4 +1,4 @@
-"""One conversion of C's printf, as CUDA takes it and as the C library of Linux shows numbers."""
+"""One conversion of C's printf, with CUDA's syntax and the output of glibc."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 SPEC = re.compile(rb"%([-+ #0]*)(\*|\d*)(?:\.(\*|\d*))?(hh|h|ll|l)?([diouxXcsSfFeEgGaAp])")
 FLOATS = "fFeEgGaA"
 LONGEST = 1 << 12
-"""Widths and precisions are cut to this, so that a short text cannot ask for gigabytes."""
+"""Widths and precisions are limited to this, so that a short format cannot ask for gigabytes."""
 BITS = {b"hh": 8, b"h": 16, b"": 32, b"l": 64, b"ll": 64}
 
 
@@ -28,7 +28,7 @@ class Format:
     letter: str = ""
 
     def show(self, arguments: bytes, position: int, string: Callable[[int], bytes]) -> tuple[bytes, int]:
-        """The next argument in laid-out memory as text, and where the one after it is. Beyond the end all is 0.
+        """Format the argument at an offset; return the text and the next offset. Bytes past the end are 0.
 
         `string` gives the text at an address.
         """
@@ -65,7 +65,7 @@ class Format:
 
 
 def parse_format(text: bytes) -> Format:
-    """A conversion from its text; what CUDA does not know is shown as it is and takes no argument.
+    """Parse a conversion; one that CUDA does not know is printed as is and takes no argument.
 
     >>> parse_format(b"%+5.1f").show(struct.pack("<d", 2.25), 0, lambda address: b"")
     (b' +2.2', 8)
@@ -132,7 +132,7 @@ def _float(value: float, letter: str, flags: bytes, precision: int | None) -> by
 
 
 def _hexadecimal(size: float, precision: int | None, point: bool) -> bytes:
-    """`%a` of a number that is not negative.
+    """Format a number that is not negative as `%a`.
 
     >>> _hexadecimal(2.25, None, False), _hexadecimal(1.96875, 1, False)
     (b'0x1.2p+1', b'0x2.0p+0')

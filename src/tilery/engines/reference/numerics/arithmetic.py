@@ -1,9 +1,9 @@
-"""Sums, products, quotients, roots and fused products, rounded once in every mode, for f16, bf16, f32 and f64.
+"""Add, subtract, multiply, divide, square root and fma, rounded once in every mode, for f16, bf16, f32 and f64.
 
 Nearest-even is the fast case: NumPy's f32 and f64 arithmetic is IEEE's, and f16 and bf16 go through f32, whose 24 bits
 are enough that rounding twice is the same as rounding once (24 >= 2p + 2, and subnormals of bf16 are no worse). Other
 modes of the narrow types go through f64, where products are exact, sums are rounded to odd, and quotients and roots
-cannot come so near to a number of 25 bits or fewer that they would round to it.
+cannot come so close to a number of 25 bits or fewer that they would round to it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .rounding import (
     NEAREST,
     SMALLEST_NORMAL,
     doubled,
+    fix_nans,
     flushed,
     has_nan,
     in_chunks,
     least_size,
-    mended,
     narrowed,
     shortened,
     widened,
@@ -45,7 +45,7 @@ def add(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.add, a, b, out) if ftz else _plain(np.add, a, b, out)
     if a.dtype == F64:
-        return in_chunks(lambda x, y: mended(double.add(x, y, mode), y, x), F64, None, a, b)
+        return in_chunks(lambda x, y: fix_nans(double.add(x, y, mode), y, x), F64, None, a, b)
     return _careful(lambda x, y: _sum(x, y, mode), mode, ftz, out, a, b)
 
 
@@ -54,7 +54,7 @@ def sub(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.subtract, a, b, out) if ftz else _plain(np.subtract, a, b, out)
     if a.dtype == F64:
-        return in_chunks(lambda x, y: mended(double.add(x, -y, mode), y, x), F64, None, a, b)
+        return in_chunks(lambda x, y: fix_nans(double.add(x, -y, mode), y, x), F64, None, a, b)
     return _careful(lambda x, y: _sum(x, -y, mode), mode, ftz, out, a, b)
 
 
@@ -63,7 +63,7 @@ def mul(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.multiply, a, b, out) if ftz else _plain(np.multiply, a, b, out)
     if a.dtype == F64:
-        return in_chunks(lambda x, y: mended(double.mul(x, y, mode), y, x), F64, None, a, b)
+        return in_chunks(lambda x, y: fix_nans(double.mul(x, y, mode), y, x), F64, None, a, b)
     return _careful(np.multiply, mode, ftz, out, a, b)
 
 
@@ -72,12 +72,12 @@ def div(a: Array, b: Array, mode: RoundingMode = NEAREST, ftz: bool = False, out
     if mode is NEAREST:
         return _flushing(np.divide, a, b, out) if ftz else _plain(np.divide, a, b, out, first=True)
     if a.dtype == F64:
-        return in_chunks(lambda x, y: mended(double.div(x, y, mode), x, y), F64, None, a, b)
+        return in_chunks(lambda x, y: fix_nans(double.div(x, y, mode), x, y), F64, None, a, b)
     return _careful(np.divide, mode, ftz, out, a, b)
 
 
 def div_approx(a: Array, b: Array, ftz: bool = False, out: Array | None = None) -> Array:
-    """f32: the quotient as a product with the reciprocal, which is zero for divisors above 2**126."""
+    """Divide f32 by multiplying with the reciprocal, which is zero for divisors above 2**126."""
     large = np.abs(b) > 2.0**126
     if not large.any():
         return div(a, b, NEAREST, ftz, out)
@@ -88,10 +88,10 @@ def div_approx(a: Array, b: Array, ftz: bool = False, out: Array | None = None) 
 def sqrt(a: Array, mode: RoundingMode = NEAREST, ftz: bool = False) -> Array:
     """The square root."""
     if a.dtype == F64:
-        return in_chunks(lambda x: mended(np.sqrt(x) if mode is NEAREST else double.sqrt(x, mode), x), F64, None, a)
+        return in_chunks(lambda x: fix_nans(np.sqrt(x) if mode is NEAREST else double.sqrt(x, mode), x), F64, None, a)
     if mode is NEAREST and not ftz:
         if a.dtype == F32:
-            return mended(np.sqrt(a))
+            return fix_nans(np.sqrt(a))
         return in_chunks(lambda x: shortened(np.sqrt(widened(x)), a.dtype), a.dtype, None, a)
     return _careful(np.sqrt, mode, ftz, None, a)
 
@@ -101,7 +101,7 @@ def fma(
 ) -> Array:
     """The product plus `c`, rounded once."""
     if a.dtype == F64:
-        return in_chunks(lambda x, y, z: mended(double.fma(x, y, z, mode), y, z, x), F64, None, a, b, c)
+        return in_chunks(lambda x, y, z: fix_nans(double.fma(x, y, z, mode), y, z, x), F64, None, a, b, c)
     if mode is NEAREST:
         compute = _fma_short if a.dtype in SHORT else _fma_flushed if ftz else _fma
         return in_chunks(compute, a.dtype, out, a, b, c)
@@ -112,20 +112,20 @@ def fma(
 
 
 def _plain(ufunc: np.ufunc, a: Array, b: Array, out: Array | None, first: bool = False) -> Array:
-    """NumPy's own operation; `first`: where both operands of f64 are NaN, the first one is passed on."""
+    """Apply NumPy's own operation. With `first`, if both f64 operands are NaN, the first one propagates."""
     dtype = a.dtype
     if dtype in SHORT:
         return in_chunks(lambda x, y: shortened(ufunc(widened(x), widened(y)), dtype), dtype, out, a, b)
     if dtype == F32 or out is None:
-        return mended(ufunc(a, b, out=out), *((a, b) if first else (b, a)))
-    # The result may overwrite an operand, whose NaNs are then no longer there to be passed on.
+        return fix_nans(ufunc(a, b, out=out), *((a, b) if first else (b, a)))
+    # The result may overwrite an operand, whose NaNs must propagate.
     if has_nan(a) or has_nan(b):
         return _plain(ufunc, a, b, None, first)
-    return mended(ufunc(a, b, out=out))
+    return fix_nans(ufunc(a, b, out=out))
 
 
 def _flushing(ufunc: np.ufunc, a: Array, b: Array, out: Array | None) -> Array:
-    """f32, with subnormals flushed."""
+    """Apply an operation to f32 with subnormals flushed."""
 
     def chunk(x: Array, y: Array) -> Array:
         x, y = flushed(x), flushed(y)
@@ -136,13 +136,13 @@ def _flushing(ufunc: np.ufunc, a: Array, b: Array, out: Array | None) -> Array:
         if doubtful.any():
             exact = ufunc(*_chosen(doubtful, x, y))
             result[doubtful] = _finished(exact, F32, NEAREST, True)
-        return mended(result)
+        return fix_nans(result)
 
     return in_chunks(chunk, F32, out, a, b)
 
 
 def _fma(a: Array, b: Array, c: Array) -> Array:
-    """f32: the product is exact in f64, and rounding the sum twice only matters where it looks like a midpoint."""
+    """Fma of f32: the product is exact in f64, and rounding the sum twice only matters near a midpoint."""
     total: Array = np.multiply(a, b, dtype=F64)
     total = np.add(total, c, out=total if total.shape[0] >= c.shape[0] else None)
     result = total.astype(F32)
@@ -150,12 +150,12 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
     ends = total.view(np.int64) << 35
     if np.minimum.reduce(ends, axis=None, initial=0) != LEAST and least_size(result) > SMALLEST_NORMAL:
         return result
-    # Among subnormals the midpoints are elsewhere.
+    # Subnormals have other midpoints.
     doubtful = (ends == LEAST) | ((np.abs(result) <= SMALLEST_NORMAL) & (total != 0))
     if doubtful.any():
         x, y, z = _chosen(doubtful, a, b, c)
         result[doubtful] = _sum(x * y, z, NEAREST).astype(F32)
-    return mended(result)
+    return fix_nans(result)
 
 
 def _fma_flushed(a: Array, b: Array, c: Array) -> Array:
@@ -169,7 +169,7 @@ def _fma_flushed(a: Array, b: Array, c: Array) -> Array:
 
 
 def _fma_short(a: Array, b: Array, c: Array) -> Array:
-    """f16 and bf16. f64 tells a sum of f16 from a midpoint, however near they are, but not one of bf16."""
+    """Fma of f16 and bf16. f64 can tell a sum of f16 from a nearby midpoint, but not always a sum of bf16."""
     x, y, z = doubled(a), doubled(b), doubled(c)
     product = x * y
     total = product + z
@@ -183,7 +183,7 @@ def _fma_short(a: Array, b: Array, c: Array) -> Array:
 
 
 def _chosen(where: Array, *operands: Array) -> list[Array]:
-    """The elements of the operands that are chosen, as f64."""
+    """Return the chosen elements of the operands as f64."""
     return [np.broadcast_to(x, where.shape)[where].astype(F64) for x in operands]
 
 
@@ -193,7 +193,7 @@ def _chosen(where: Array, *operands: Array) -> list[Array]:
 def _careful(
     compute: Callable[..., Array], mode: RoundingMode, ftz: bool, out: Array | None, *operands: Array
 ) -> Array:
-    """Exactly, or rounded to odd, in f64, then rounded once."""
+    """Compute in f64, exactly or rounded to odd, then round once."""
     dtype = operands[0].dtype
 
     def chunk(*parts: Array) -> Array:
@@ -206,14 +206,14 @@ def _careful(
 def _finished(exact: Array, dtype: np.dtype[Any], mode: RoundingMode, ftz: bool) -> Array:
     result = narrowed(exact, dtype, mode)
     if ftz:
-        # A number is flushed if it is below the normal ones when rounded to 24 bits, whatever its exponent.
+        # A number is flushed if it is subnormal after rounding to 24 bits with unbounded exponent.
         small = np.abs(narrowed(exact * 2.0**64, F32, mode)) < SMALLEST_NORMAL * 2.0**64
         np.copyto(result, np.copysign(np.float32(0), result), where=small)
-    return mended(result)
+    return fix_nans(result)
 
 
 def _sum(a: Array, b: Array, mode: RoundingMode) -> Array:
-    """The sum rounded to odd; a zero has the sign that the mode gives it."""
+    """Return the sum rounded to odd; the mode decides the sign of zero."""
     total = odd(*two_sum(a, b))
     if mode is DOWN:
         total = np.where((total == 0) & (np.signbit(a) | np.signbit(b)), -0.0, total)

@@ -1,8 +1,8 @@
 """Conversions between element types, each rounded once, on arrays as `tiles` holds them.
 
-Every float but f64 is exact in f32, and an f64 rounded to odd there keeps all that matters, so that a conversion is to
-f32 and from there. What does not fit becomes what NVIDIA's conversions give: an infinity in types of 16 bits and more,
-else the largest number. A type without a sign gets the absolute value.
+Every float type but f64 is exact in f32, and an f64 rounded to odd in f32 still rounds correctly, so conversions go
+through f32. Overflow gives what NVIDIA's conversions give: an infinity in types of 16 bits and more, otherwise the
+largest number. Unsigned types get the absolute value.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ WIDE = (F16, BF16, TF32, F32, F64)
 
 NANS = {s.name: (1 << s.bits - s.format.signed) - 1 << s.row.memory_bits - s.bits for s in FLOATS}
 NANS["f64"] = 0x7FFFFC0000000000
-"""What becomes of a NaN whose payload is not kept, in the array that holds the type; f4 has only its largest number."""
+"""The NaN whose payload is not kept, in the carrier of the type; f4 has its largest number instead."""
 
 TF32_BITS = np.uint32(0xFFFFE000)
-"""The bits of an f32 that a tf32 has."""
+"""The bits of an f32 that are part of a tf32."""
 
 STICKY = np.uint64(0x7FF)
 
@@ -39,7 +39,7 @@ STICKY = np.uint64(0x7FF)
 
 
 def to_f32(x: Array, source: Scalar) -> Array:
-    """Every float type but f64 as f32, exactly. NaNs of bf16 and tf32 keep their bits, others are made canonical."""
+    """Convert floats other than f64 to f32, exactly. NaNs of bf16 and tf32 keep their bits, others become canonical."""
     if source is F32 or source is TF32:
         return x
     if source is BF16 or source is F16:
@@ -49,7 +49,7 @@ def to_f32(x: Array, source: Scalar) -> Array:
 
 @cache
 def _table(source: Scalar) -> Array:
-    """The numbers of a type of at most 8 bits, as f32."""
+    """Return all numbers of a type of at most 8 bits, as f32."""
     values = np.empty(1 << source.bits, np.float32)
     for bits in range(len(values)):
         parts = scaled(source, bits)
@@ -65,7 +65,7 @@ def _table(source: Scalar) -> Array:
 
 
 def to_f64(x: Array, source: Scalar) -> Array:
-    """Every float type as f64, exactly. NaNs of 16 bits and more keep sign and payload and are made quiet."""
+    """Convert every float type to f64, exactly. NaNs of 16 bits and more keep sign and payload and become quiet."""
     if source is F64:
         return x
     wide = to_f32(x, source)
@@ -80,7 +80,7 @@ def to_f64(x: Array, source: Scalar) -> Array:
 
 
 def _keep_payload(result: Array, x: Array, nan: Array, source: Scalar, target: Scalar) -> None:
-    """Give NaNs the sign and the first bits of the mantissa that they had, and make them quiet."""
+    """Restore the sign and the leading payload bits of NaNs, and make them quiet."""
     bits = unsigned(x)[nan].astype(np.uint64)
     one = np.uint64(1)
     before, after = (np.uint64(t.format.mantissa) for t in (source, target))
@@ -95,7 +95,7 @@ def _keep_payload(result: Array, x: Array, nan: Array, source: Scalar, target: S
 
 
 def float_to_float(x: Array, source: Scalar, target: Scalar, mode: RoundingMode = NEAREST) -> Array:
-    """The numbers in another float type, for the modes that `ftof` allows with these types.
+    """Convert to another float type, in the modes that `ftof` allows for these types.
 
     >>> [hex(n) for n in float_to_float(np.float32([1.0, 3.14159, np.nan]), F32, BF16)]
     ['0x3f80', '0x4049', '0x7fff']
@@ -114,14 +114,14 @@ def _float_to_float(x: Array, source: Scalar, target: Scalar, mode: RoundingMode
         result = narrowed(x, np.dtype(np.float32), mode)
     else:
         result = _from_f32(odd32(x), target, mode)
-    # An H200 has instructions for these, which keep payloads, and does the others in two steps.
+    # An H200 has instructions for these, which keep payloads; others take two steps.
     if (target is F32 or (target in (F16, BF16) and mode is NEAREST)) and has_nan(x):
         _keep_payload(result, x, np.isnan(x), F64, target)
     return result
 
 
 def _from_f32(x: Array, target: Scalar, mode: RoundingMode) -> Array:
-    """f32, exact or rounded to odd, in a type of no more bits."""
+    """Convert f32, exact or rounded to odd, to a type of at most 32 bits."""
     if target is F32:
         return x
     if target is BF16:
@@ -146,13 +146,13 @@ def _to_tf32(x: Array, mode: RoundingMode) -> Array:
     result = (rounded & TF32_BITS).view(np.float32)
     if has_nan(x):
         nan = np.isnan(x)
-        # As compiled for an H200, AWAY cuts the payload off, whereby some NaNs become infinities.
+        # As compiled for an H200, AWAY truncates the payload, and some NaNs become infinities.
         unsigned(result)[nan] = bits[nan] & TF32_BITS if mode is AWAY else NANS["tf32"]
     return result
 
 
 def _narrow(x: Array, target: Scalar, mode: RoundingMode) -> Array:
-    """f32 as the bits of f16 or of a type of at most 8 bits with subnormals."""
+    """Convert f32 to the bits of f16 or of a type of at most 8 bits with subnormals."""
     form = target.format
     bits = narrow_sizes(x, form.mantissa, form.bias, towards_zero=mode is ZERO)
     if mode is ZERO and target in WIDE:
@@ -165,11 +165,11 @@ def _narrow(x: Array, target: Scalar, mode: RoundingMode) -> Array:
 
 
 def _powers_of_two(x: Array, mode: RoundingMode) -> Array:
-    """f32 as the bits of f8E8M0FNU: the exponent of the power of two below or above the absolute value."""
+    """Convert f32 to the bits of f8E8M0FNU: the exponent of the power of two below or above the absolute value."""
     size = x.view(np.uint32) & np.uint32(0x7FFFFFFF)
     power: Array = size >> np.uint32(23)
     if mode is UP:
-        # The smallest number, 2**-127, is a subnormal f32; what is less becomes that.
+        # The smallest number, 2**-127, is a subnormal f32; smaller ones become that.
         power += ((size & np.uint32(0x7FFFFF)) != 0) & (size > 0x400000)
     np.minimum(power, np.uint32(E8M0.format.top), out=power)
     return power.astype(np.uint8)
@@ -179,7 +179,7 @@ def _powers_of_two(x: Array, mode: RoundingMode) -> Array:
 
 
 def int_to_float(x: Array, target: Scalar) -> Array:
-    """Integers, signed or not as the array's type is, as the nearest floats.
+    """Convert integers, signed or not by the array's type, to the nearest floats.
 
     >>> int_to_float(np.int32([2049, -2051]), F16).tolist()
     [2048.0, -2052.0]
@@ -197,19 +197,19 @@ def _int_to_float(x: Array, target: Scalar) -> Array:
 
 
 def _odd64(x: Array) -> Array:
-    """Integers as f64; where that is not exact, with enough of the number to be rounded to a narrower type."""
+    """Convert integers to f64, exactly or with a sticky bit, so that they round correctly to a narrower type."""
     if x.dtype.itemsize < 8:
         return x.astype(np.float64)
     negative = x < 0
     size = np.where(negative, -x, x).view(np.uint64)
-    # The last 11 bits, for which f64 may have no room, become one that says whether there are any.
+    # f64 may have no room for the last 11 bits: one sticky bit replaces them.
     merged = (size | np.where(size & STICKY, STICKY + np.uint64(1), np.uint64(0))) & ~STICKY
     wide = np.where(size >> np.uint64(53), merged, size).astype(np.float64)
     return np.where(negative, -wide, wide)
 
 
 def float_to_int(x: Array, source: Scalar, target: np.dtype[Any], saturating: bool) -> Array:
-    """Floats, towards zero, as integers of that array type; what does not fit becomes the nearest that does.
+    """Convert floats to integers of that array type, towards zero; numbers that do not fit saturate.
 
     NaN becomes 0. That is the case without `saturating` too, but as on an H200 NaN then becomes the sign bit if the
     integer has 64 bits or the float is f64, and i8 is the lower half of an i16.

@@ -1,7 +1,7 @@
-"""f64 in the modes that NumPy does not have: directed rounding, and products that are added before rounding.
+"""f64 arithmetic that NumPy lacks: directed rounding, and fused multiply-add.
 
-Ordinary numbers go through error-free transformations; the few whose exponents could overflow or underflow on the way
-are computed one by one with fractions. NaNs are left to the caller.
+Most numbers use error-free transformations; the few whose intermediate results could overflow or underflow are computed
+one by one with fractions. NaNs are left to the caller.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def fma(a: Array, b: Array, c: Array, mode: RoundingMode) -> Array:
     result, error = two_sum(total, odd(*two_sum(rest, error)))
     easy = _ordinary(a) & _ordinary(b) & _ordinary(high) & (np.abs(c) < LARGE)
     result = _signed_zero(_stepped(result, error, mode), high, c, mode)
-    # With a zero factor or an infinity, or NaN, the plain formula is right; not if the product alone overflows.
+    # With a zero factor, an infinity or NaN, the plain formula is right; not if only the product overflows.
     finite = np.isfinite(a) & np.isfinite(b)
     plain = np.where(finite & np.isinf(c), c, _signed_zero(plain, high, c, mode))
     result = np.where(easy, result, plain)
@@ -80,20 +80,20 @@ def _ordinary(x: Array) -> Array:
 
 
 def _nonzero(x: Array) -> Array:
-    """Neither zero nor infinite nor NaN."""
+    """Tell which numbers are neither zero nor infinite nor NaN."""
     size = np.abs(x)
     return (size > 0) & (size < inf)
 
 
 def _signed_zero(result: Array, a: Array, b: Array, mode: RoundingMode) -> Array:
-    """A sum that is exactly zero is -0 in the mode `negative_inf`, unless both terms are +0."""
+    """Fix the sign of zero: in the mode `negative_inf`, an exact zero is -0 unless both terms are +0."""
     if mode is not DOWN:
         return result
     return np.where((result == 0) & (np.signbit(a) | np.signbit(b)), -0.0, result)
 
 
 def _stepped(near: Array, error: Array, mode: RoundingMode) -> Array:
-    """The rounding of `near + error`, where `near` is that sum rounded to nearest."""
+    """Round `near + error`, where `near` is that sum rounded to nearest."""
     if mode is NEAREST:
         return near
     if mode is ZERO:
@@ -109,7 +109,7 @@ def _stepped(near: Array, error: Array, mode: RoundingMode) -> Array:
 def _exactly(
     formula: Callable[..., Fraction], result: Array, hard: Array, mode: RoundingMode, *operands: Array
 ) -> Array:
-    """The result with the hard elements replaced by the formula over fractions."""
+    """Replace the hard elements of a result by the formula over fractions."""
     if not hard.any():
         return result
     chosen = [np.broadcast_to(x, result.shape)[hard].tolist() for x in operands]
@@ -118,7 +118,7 @@ def _exactly(
 
 
 def _rounded(number: Fraction, mode: RoundingMode) -> float:
-    """A fraction as f64. Zero is a sum of opposite terms here."""
+    """Round a fraction to f64. Zero is a sum of opposite terms here."""
     if not number:
         return -0.0 if mode is DOWN else 0.0
     try:

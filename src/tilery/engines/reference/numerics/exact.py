@@ -1,6 +1,6 @@
-"""Error-free transformations of f64: what a rounded sum or product leaves over, itself a float.
+"""Error-free transformations of f64: the error of a rounded sum or product is itself a float.
 
-All need round-to-nearest and no overflow; products also need that nothing underflows.
+All require rounding to nearest and no overflow; products also require no underflow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
-    """Two floats of 26 bits whose sum is `a` (Veltkamp)."""
+    """Split `a` into two floats of 26 bits (Veltkamp)."""
     scaled = SPLITTER * a
     high = scaled - (scaled - a)
     return high, a - high
@@ -42,7 +42,7 @@ def odd(rounded: Array, error: Array) -> Array:
     keeps all that a second rounding needs.
     """
     word = rounded.view(np.int64)
-    # An even one moves one step towards the error: away from zero where both have the same sign.
+    # An even number moves one step towards the error: away from zero if both have the same sign.
     step = np.where((error > 0) == (rounded > 0), 1, -1)
     word += step * ((word & 1 == 0) & (error != 0) & np.isfinite(rounded))
     return rounded

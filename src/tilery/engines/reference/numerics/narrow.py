@@ -1,7 +1,7 @@
 """f32 to and from floats of fewer bits, by f32 arithmetic that is exact or rounds at the right bit.
 
-NumPy's own f16 conversions take longer: five times as long from f16, a fifth more to f16, and eight times as long where
-numbers become subnormal or overflow.
+NumPy's own f16 conversions are slower: five times from f16, by a fifth to f16, and eight times for numbers that become
+subnormal or overflow.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from ..tiles import Array
 SCALE = np.float32(2.0**112)
 EXPONENT = np.int32(0x7F800000)
 BEYOND = np.int32((127 + 31) << 23)
-"""The exponent of 2**31, which is out of the range of every narrower format."""
+"""The exponent of 2**31, which is out of range for every narrower format."""
 INFINITY16 = np.int32(0x7C00)
 NAN16, NAN32 = 0x7FFF, 0x7FFFFFFF
 
 
 def narrow_sizes(x: Array, mantissa: int, bias: int, towards_zero: bool = False) -> Array:
-    """The bits without sign of f32 numbers in a format with subnormals, rounded to nearest even or towards zero.
+    """Return the unsigned bits of f32 numbers in a format with subnormals, rounded to nearest even or towards zero.
 
     Overflow gives more than the format's largest number; so does NaN. For bias <= 15 and mantissa <= 10.
     """
@@ -40,7 +40,7 @@ def narrow_sizes(x: Array, mantissa: int, bias: int, towards_zero: bool = False)
 
 
 def to_half(x: Array) -> Array:
-    """f32 as f16, rounded to nearest even; every NaN is 0x7fff."""
+    """Convert f32 to f16, rounded to nearest even; every NaN becomes 0x7fff."""
     half = narrow_sizes(x, 10, 15)
     large = half.max(initial=0) > INFINITY16
     if large:
@@ -55,11 +55,11 @@ def to_half(x: Array) -> Array:
 
 
 def from_half(x: Array) -> Array:
-    """f16 as f32; every NaN is 0x7fffffff."""
+    """Convert f16 to f32; every NaN becomes 0x7fffffff."""
     bits = x.view(np.int16).astype(np.int32)
     bits <<= np.int32(13)
     bits &= np.int32(-0x70002000)
-    # The sign and the other bits at their places in an f32: the number, but for the difference of the biases.
+    # With the sign and the other bits in position, this is the number up to the difference of the biases.
     wide: Array = bits.view(np.float32)
     wide *= SCALE
     if wide.max(initial=0) >= 65536 or wide.min(initial=0) <= -65536:

@@ -1,4 +1,4 @@
-"""Comparison, extremes, signs, rounding to integers and remainders: what is exact in every type."""
+"""Comparison, extremes, signs, rounding to integers and remainders, which are exact in every type."""
 
 from __future__ import annotations
 
@@ -9,19 +9,32 @@ import numpy as np
 from ....attrs import ComparisonOrdering, ComparisonPredicate
 from ....floats.comparison import HOLDS, INVERSE
 from ..tiles import Array, unsigned
-from .rounding import BF16, CANONICAL, F16, F32, F64, flushed, in_chunks, is_nan, least_size, mended, shortened, widened
+from .rounding import (
+    BF16,
+    CANONICAL,
+    F16,
+    F32,
+    F64,
+    fix_nans,
+    flushed,
+    in_chunks,
+    is_nan,
+    least_size,
+    shortened,
+    widened,
+)
 
 SIGNS = {F16: 0x8000, BF16: 0x8000, F32: 0x8000_0000, F64: 0x8000_0000_0000_0000}
 PROPAGATED64 = 0x7FF8_0000_0000_0000
-"""The NaN that f64 extremes with `propagate_nan` give, whatever the payload."""
+"""The result of f64 extremes with `propagate_nan` for any NaN."""
 
 
 def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, a: Array, b: Array) -> Array:
-    """Where the comparison holds; with NaN, whether the comparison is unordered."""
+    """Tell where the comparison holds; with NaN, unordered comparisons do."""
     a, b = widened(a), widened(b)
     result: Array
     ordered = ordering is ComparisonOrdering.ORDERED
-    # NumPy's comparisons with NaN are false but for not_equal, which is true.
+    # NumPy's comparisons with NaN are false, except not_equal.
     match predicate:
         case ComparisonPredicate.EQUAL if not ordered:
             result = (a == b) | (a != a) | (b != b)
@@ -40,18 +53,20 @@ def compare(predicate: ComparisonPredicate, ordering: ComparisonOrdering, a: Arr
 
 
 def maximum(a: Array, b: Array, propagate_nan: bool = False, ftz: bool = False, out: Array | None = None) -> Array:
-    """The larger one; +0 is larger than -0. A lone NaN gives way to the other unless it propagates."""
+    """The larger one; +0 is larger than -0. A single NaN is ignored unless it propagates."""
     return _extreme(np.maximum, a, b, propagate_nan, ftz, out)
 
 
 def minimum(a: Array, b: Array, propagate_nan: bool = False, ftz: bool = False, out: Array | None = None) -> Array:
-    """The smaller one; -0 is smaller than +0. A lone NaN gives way to the other unless it propagates."""
+    """The smaller one; -0 is smaller than +0. A single NaN is ignored unless it propagates."""
     return _extreme(np.minimum, a, b, propagate_nan, ftz, out)
 
 
 def _extreme(ufunc: np.ufunc, a: Array, b: Array, propagate: bool, ftz: bool, out: Array | None) -> Array:
-    """NumPy's maximum or minimum but for NaNs and zeros: what it gives for zeros of opposite signs, and what `fmax`
-    gives for a signalling NaN, depends on the place in the array."""
+    """Fix NumPy's maximum or minimum for NaNs and zeros.
+
+    Its result for zeros of opposite signs, and `fmax` of a signalling NaN, depend on the position in the array.
+    """
     dtype = a.dtype
 
     def chunk(a: Array, b: Array) -> Array:
@@ -66,7 +81,7 @@ def _extreme(ufunc: np.ufunc, a: Array, b: Array, propagate: bool, ftz: bool, ou
             np.copyto(result, np.where(np.isnan(a), b, a), where=np.isnan(result))
         if dtype in (F16, BF16):
             return shortened(result, dtype)
-        result = mended(result, b, a)
+        result = fix_nans(result, b, a)
         if propagate and dtype == F64:
             unsigned(result)[np.isnan(result)] = PROPAGATED64
         return result
@@ -75,7 +90,7 @@ def _extreme(ufunc: np.ufunc, a: Array, b: Array, propagate: bool, ftz: bool, ou
 
 
 def _sign_zeros(result: Array, a: Array, b: Array, largest: bool) -> None:
-    """Of two zeros the larger is -0 if both are, the smaller if one is."""
+    """Of two zeros, the larger is -0 if both are, the smaller if either is."""
     both = (a == 0) & (b == 0)
     if both.any():
         x, y = unsigned(a), unsigned(b)
@@ -86,24 +101,24 @@ def _sign_zeros(result: Array, a: Array, b: Array, largest: bool) -> None:
 
 
 def absolute(a: Array) -> Array:
-    """Without the sign. A NaN is treated as by arithmetic."""
+    """Clear the sign. NaNs come out as from arithmetic."""
     if a.dtype == F64:
-        return mended(np.abs(a), a)
+        return fix_nans(np.abs(a), a)
     return _canonical(unsigned(a) & (SIGNS[a.dtype] - 1), a)
 
 
 def negative(a: Array) -> Array:
-    """With the other sign. A NaN is treated as by arithmetic."""
+    """Flip the sign. NaNs come out as from arithmetic."""
     if a.dtype == F64:
-        return mended(-a, a)
+        return fix_nans(-a, a)
     return _canonical(unsigned(a) ^ SIGNS[a.dtype], a)
 
 
 def _canonical(word: Array, a: Array) -> Array:
-    """The bits as `a`'s type, with canonical NaNs."""
+    """View bits as `a`'s type, with canonical NaNs."""
     result: Array = word.view(a.dtype)
     if a.dtype == F32:
-        return mended(result)
+        return fix_nans(result)
     word[is_nan(a)] = CANONICAL[a.dtype]
     return result
 
@@ -121,11 +136,11 @@ def ceil(a: Array) -> Array:
 def _integral(ufunc: np.ufunc, a: Array) -> Array:
     if a.dtype in (F16, BF16):
         return in_chunks(lambda x: shortened(ufunc(widened(x)), a.dtype), a.dtype, None, a)
-    return mended(ufunc(a), a)
+    return fix_nans(ufunc(a), a)
 
 
 def remainder(a: Array, b: Array) -> Array:
     """The remainder of the division towards zero: exact, with the sign of `a`."""
     if a.dtype in (F16, BF16):
         return in_chunks(lambda x, y: shortened(np.fmod(widened(x), widened(y)), a.dtype), a.dtype, None, a, b)
-    return mended(np.fmod(a, b), b, a)
+    return fix_nans(np.fmod(a, b), b, a)

@@ -1,6 +1,6 @@
-"""Functions of single numbers to a hundred digits, for the rare results that f64 cannot round.
+"""Functions of single numbers to a hundred digits, for the rare cases where f64 cannot decide the rounding.
 
-Arguments are finite, and where the function is defined.
+Arguments are finite and inside the domain of the function.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from decimal import Context, Decimal, localcontext
 from functools import cache
 
 DIGITS = 160
-"""The precision to set: 100 digits are left of the sine of the largest f32."""
+"""The working precision: it leaves 100 digits for the sine of the largest f32."""
 
 TINY = Decimal(10) ** -DIGITS
 ONE, TWO = Decimal(1), Decimal(2)
@@ -101,7 +101,7 @@ def arctan(x: Decimal) -> Decimal:
 
 @cache
 def pi() -> Decimal:
-    """By Machin's formula."""
+    """Compute pi by Machin's formula."""
     with localcontext(Context(prec=DIGITS)):
         return 16 * _arctan(ONE / 5) - 4 * _arctan(ONE / 239)
 
@@ -116,13 +116,13 @@ def _arctan(x: Decimal) -> Decimal:
 
 
 def _quarter(x: Decimal) -> tuple[int, Decimal]:
-    """The nearest multiple of pi / 2, and what remains."""
+    """Return the nearest multiple of pi / 2, and the remainder."""
     turns = (x * 2 / pi()).to_integral_value()
     return int(turns), x - turns * pi() / 2
 
 
 def _series(x: Decimal, square: Decimal) -> Decimal:
-    """x + x * square / 3! + x * square**2 / 5! + ..."""
+    """Sum x + x * square / 3! + x * square**2 / 5! + ..."""
     term, total, n = x, x, 1
     while abs(term) > abs(x) * TINY:
         term *= square / ((n + 1) * (n + 2))

@@ -1,4 +1,4 @@
-"""Rounding once: from an exact result, held in f64 rounded to odd, to an element type in every mode.
+"""Rounding once: from an exact result, kept in f64 rounded to odd, to an element type in every mode.
 
 Arrays of f16, f32 and f64 are NumPy's; an array of uint16 holds bf16.
 """
@@ -21,16 +21,16 @@ NEAREST, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
 DOWN, UP = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF
 SMALLEST_NORMAL = np.float32(2.0**-126)
 
-# What the hardware makes of every NaN, by carrier; f64 passes payloads on, see `quieted`.
+# The NaN that hardware produces, by carrier; f64 keeps payloads, see `quieted`.
 CANONICAL = {F16: 0x7FFF, BF16: 0x7FFF, F32: 0x7FFFFFFF}
 INVALID64 = np.uint64(0xFFF8_0000_0000_0000)
 QUIET64 = np.uint64(0x0008_0000_0000_0000)
 CHUNK = 32768
-"""Elements worked on at once where there are temporary arrays, so that these stay in the cache."""
+"""Elements to process at a time, so that temporary arrays stay in the cache."""
 
 
 def in_chunks(compute: Callable[..., Array], dtype: np.dtype[Any], out: Array | None, *operands: Array) -> Array:
-    """`compute(*operands)` over some lanes at a time, or parts of one; operands have the same number of lanes, or one.
+    """Apply `compute(*operands)` to some lanes at a time, or parts of one; operands have equally many lanes, or one.
 
     The result may be in `out`, which may be one of the operands.
     """
@@ -54,7 +54,7 @@ def in_chunks(compute: Callable[..., Array], dtype: np.dtype[Any], out: Array | 
 
 
 def widened(x: Array) -> Array:
-    """f16 and bf16 as f32, exactly; f32 and f64 as they are."""
+    """Convert f16 and bf16 to f32, exactly; leave f32 and f64."""
     if x.dtype == BF16:
         wide = x.astype(np.uint32)
         wide <<= 16
@@ -63,7 +63,7 @@ def widened(x: Array) -> Array:
 
 
 def doubled(x: Array) -> Array:
-    """Any of the four types as f64, exactly."""
+    """Convert any of the four types to f64, exactly."""
     return widened(x).astype(F64, copy=False)
 
 
@@ -71,7 +71,7 @@ def doubled(x: Array) -> Array:
 
 
 def odd32(x: Array) -> Array:
-    """f64 as f32, rounded to odd. The largest finite number is odd, so overflow stops there."""
+    """Convert f64 to f32, rounded to odd. The largest finite number is odd, so overflow stops there."""
     near = x.astype(F32)
     word = near.view(np.uint32)
     wide = near.astype(F64)
@@ -81,7 +81,7 @@ def odd32(x: Array) -> Array:
 
 
 def narrowed(x: Array, dtype: np.dtype[Any], mode: RoundingMode = NEAREST) -> Array:
-    """f64 (exact, or rounded to odd) in another type. NaN gives some NaN: see `mended`."""
+    """Convert f64 (exact, or rounded to odd) to another type. A NaN becomes some NaN: see `fix_nans`."""
     if dtype == BF16:
         return narrowed_bf16(odd32(x), mode)
     if dtype == F16 and mode is NEAREST:
@@ -98,7 +98,7 @@ def narrowed(x: Array, dtype: np.dtype[Any], mode: RoundingMode = NEAREST) -> Ar
 
 
 def stepped(near: Array, wrong: Array, mode: RoundingMode) -> Array:
-    """One step in the direction of the mode where rounding to nearest went the wrong way. Overwrites `near`."""
+    """Step in the direction of the mode where rounding to nearest went the wrong way. Overwrites `near`."""
     word = unsigned(near)
     if mode is ZERO:
         word -= wrong
@@ -110,7 +110,7 @@ def stepped(near: Array, wrong: Array, mode: RoundingMode) -> Array:
 
 
 def narrowed_bf16(x: Array, mode: RoundingMode = NEAREST) -> Array:
-    """f32 (exact, or rounded to odd) as bf16. NaN gives the canonical one."""
+    """Convert f32 (exact, or rounded to odd) to bf16. NaN becomes canonical."""
     word = x.view(np.uint32)
     result: Array
     if mode is NEAREST:
@@ -131,7 +131,7 @@ def narrowed_bf16(x: Array, mode: RoundingMode = NEAREST) -> Array:
 
 
 def shortened(x: Array, dtype: np.dtype[Any]) -> Array:
-    """f32 rounded to nearest in f16 or bf16, with canonical NaNs."""
+    """Round f32 to the nearest f16 or bf16, with canonical NaNs."""
     return narrowed_bf16(x) if dtype == BF16 else to_half(x)
 
 
@@ -139,12 +139,12 @@ def shortened(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def has_nan(x: Array) -> bool:
-    """Whether there is any NaN in an array of f32 or f64: one pass without a temporary."""
+    """Tell whether an array of f32 or f64 contains NaN, in one pass without a temporary."""
     return bool(np.isnan(np.maximum.reduce(x, axis=None, initial=-np.inf)))
 
 
 def is_nan(x: Array) -> Array:
-    """Which elements are NaN, bf16 included."""
+    """Tell which elements are NaN, bf16 included."""
     if x.dtype == BF16:
         return (x & 0x7FFF) > 0x7F80
     if x.dtype == F16:
@@ -153,12 +153,12 @@ def is_nan(x: Array) -> Array:
 
 
 def quieted(x: Array) -> Array:
-    """The bits of f64 NaNs with the quiet bit set, as they come out of arithmetic."""
+    """Return the bits of f64 NaNs with the quiet bit set, as arithmetic returns them."""
     return x.view(np.uint64) | QUIET64
 
 
-def mended(result: Array, *operands: Array) -> Array:
-    """The result with the NaNs that hardware gives; `operands` in the order in which their NaNs are passed on.
+def fix_nans(result: Array, *operands: Array) -> Array:
+    """Replace NaNs in a result by those of hardware; `operands` are in the order in which their NaNs propagate.
 
     f16, bf16 and f32 have one NaN. f64 gives the payload of an operand, made quiet, or a fixed NaN where none is NaN.
     Overwrites the result, which must not share memory with the operands of f64.
@@ -183,12 +183,12 @@ def mended(result: Array, *operands: Array) -> Array:
 
 
 def least_size(x: Array) -> float:
-    """The smallest absolute value of f32 or f64; NaN if there is any."""
+    """Return the smallest absolute value of f32 or f64; NaN if there is any."""
     return float(np.minimum.reduce(np.abs(x), axis=None, initial=np.inf))
 
 
 def flushed(x: Array) -> Array:
-    """f32 with zeros of the same sign for subnormals; the array itself if there is nothing to do."""
+    """Flush subnormal f32 to zeros of the same sign; return the array itself if there are none."""
     if least_size(x) >= SMALLEST_NORMAL:
         return x
     return np.where(np.abs(x) < SMALLEST_NORMAL, np.copysign(np.float32(0), x), x)

@@ -1,6 +1,6 @@
-"""Sums in memory, as an H200 adds to it: rounded to nearest even, one term after the other.
+"""Sums in memory, as atomics of an H200 compute them: rounded to nearest even, one term after the other.
 
-f32 takes and gives no subnormal numbers: they are zeros of the same sign. In f64 a NaN keeps all its bits.
+f32 flushes subnormal numbers to zeros of the same sign. In f64 a NaN keeps all its bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .rounding import BF16, CANONICAL, F32, F64, SMALLEST_NORMAL, widened
 
 LEAST = float(SMALLEST_NORMAL)
 OFTEN = 1 << 12
-"""So many terms are added between two looks at the clock."""
+"""Terms to add between two checks of the time limit."""
 _F32, _WORD = struct.Struct("<f"), struct.Struct("<I")
 
 
@@ -31,7 +31,7 @@ def add_floats(old: Array, arg: Array) -> Array:
 
 
 def running_sums(terms: Array) -> Array:
-    """The first term, and each later one added to the sum of all before it: as many steps of `add_floats`.
+    """Return the running sums, as repeated `add_floats` would.
 
     NumPy accumulates in order, too, but knows neither bf16 nor f32 without subnormals, and makes other NaNs.
     """
@@ -46,7 +46,7 @@ def running_sums(terms: Array) -> Array:
     if terms.dtype != F64:
         unsigned(totals)[1:][nan] = CANONICAL[terms.dtype]
         return totals
-    # Where a term is NaN it stays until the next one; before the first, infinities have met.
+    # A NaN term stays until the next one; a NaN before the first comes from opposite infinities.
     last = np.maximum.accumulate(np.where(np.isnan(terms), np.arange(len(terms)), -1))[1:]
     made = add_floats(np.array([inf]), np.array([-inf]))
     totals[1:][nan] = np.where(last[nan] >= 0, unsigned(terms)[last[nan]], unsigned(made)).view(F64)
@@ -59,7 +59,7 @@ def _has_subnormals(x: Array) -> bool:
 
 
 def _one_by_one(terms: Array) -> Array:
-    """With Python's floats, which are wide enough that rounding their sums again is rounding once."""
+    """Add with Python's floats, which are so wide that rounding their sums again is rounding once."""
     out = terms.copy()
     total, *rest = widened(terms).tolist()
     flushes, sums = terms.dtype == F32, []
@@ -68,7 +68,7 @@ def _one_by_one(terms: Array) -> Array:
             check()
         total = _rounded(_flushed(total) + _flushed(term) if flushes else total + term, terms.dtype == BF16)
         if total != total:
-            break  # and it stays NaN
+            break  # it stays NaN
         total = _flushed(total) if flushes else total
         sums.append(total)
     made = np.array(sums, F32)
@@ -82,7 +82,7 @@ def _flushed(x: float) -> float:
 
 
 def _rounded(x: float, short: bool) -> float:
-    """To f32, or on to bf16."""
+    """Round to f32, or further to bf16."""
     try:
         raw = _F32.pack(x)
     except OverflowError:

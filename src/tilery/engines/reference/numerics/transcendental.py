@@ -1,8 +1,8 @@
-"""Functions that no finite arithmetic gives exactly.
+"""Transcendental functions and powers.
 
 f16, bf16 and f32 results are the nearest number, on every host: computed in f64, and again with a hundred digits in the
-one case in ten million where the error of f64 could decide. f64 results are NumPy's, within an ULP or two, and their
-last bit depends on the host. NaNs are those of arithmetic.
+one case in ten million where the error of f64 matters. f64 results are NumPy's, within an ULP or two, and their last
+bit depends on the host. NaNs are those of arithmetic.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import numpy as np
 from ..tiles import Array, unsigned
 from ..watch import check
 from . import precise
-from .rounding import BF16, F16, F32, F64, doubled, in_chunks, mended, narrowed, shortened, widened
+from .rounding import BF16, F16, F32, F64, doubled, fix_nans, in_chunks, narrowed, shortened, widened
 
 DOUBT = 2.0**-49
-"""More than the relative error of any f64 function: 16 ULP."""
+"""An upper bound on the relative error of every f64 function: 16 ULP."""
 
 LIMITS = {F16: 2.0**16, BF16: 2.0**128, F32: 2.0**128}
-"""What infinity stands for when a number is rounded: one step after the largest one."""
+"""The number that infinity represents in rounding: one step after the largest one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function over arrays of f64, and the same for one number with many digits."""
+    """A function of f64 arrays, and the same function of one number with many digits."""
 
     fast: Callable[..., Array]
     precise: Callable[..., Decimal]
 
 
 def _power(x: Array, y: Array) -> Array:
-    """NumPy's power; some hosts make NaN of a signalling NaN to the power of zero."""
+    """NumPy's power, fixed for hosts that return NaN for a signalling NaN to the power of zero."""
     result: Array = np.power(x, y)
     np.copyto(result, 1.0, where=(x == 1) | (y == 0))
     return result
@@ -53,7 +53,7 @@ ATAN2, POW = Function(np.arctan2, precise.arctan2), Function(_power, precise.pow
 
 
 def apply(function: Function, *operands: Array) -> Array:
-    """The function of elements of any of the four types."""
+    """Apply a function to elements of any of the four types."""
     dtype = operands[0].dtype
     if dtype in (F16, BF16) and len(operands) == 1:
         table = _table(function, dtype)
@@ -63,21 +63,21 @@ def apply(function: Function, *operands: Array) -> Array:
 
 @cache
 def _table(function: Function, dtype: np.dtype[Any]) -> Array:
-    """All values of a function of 16 bits. Looking them up takes a fifth of the time."""
+    """Return all values of a function of 16 bits. A lookup takes a fifth of the time."""
     return _apply(function, dtype, np.arange(1 << 16, dtype=np.uint16).view(dtype))
 
 
 def _apply(function: Function, dtype: np.dtype[Any], *operands: Array) -> Array:
-    # Contiguous operands, since NumPy has other code for the others, with other last bits.
+    # Contiguous operands: for others NumPy has different code, with different last bits.
     wide = [np.ascontiguousarray(doubled(x)) for x in operands]
     result = function.fast(*wide)
     if dtype == F64:
-        return mended(result, *reversed(operands))
-    return mended(_nearest(function, result, dtype, wide))
+        return fix_nans(result, *reversed(operands))
+    return fix_nans(_nearest(function, result, dtype, wide))
 
 
 def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: list[Array]) -> Array:
-    """The type's nearest number to the function's exact value, of which `rough` is an approximation."""
+    """Return the number nearest to the function's exact value, of which `rough` is an approximation."""
     low, high = narrowed(rough * (1 - DOUBT), dtype), narrowed(rough * (1 + DOUBT), dtype)
     doubtful = unsigned(low) != unsigned(high)
     if doubtful.any():
@@ -95,7 +95,7 @@ def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: l
 
 @lru_cache(maxsize=1 << 16)
 def _is_above(function: Function, numbers: tuple[float, ...], low: float, high: float, odd: int) -> bool:
-    """Whether the exact value is nearer to the larger of two neighbours; for their middle, if the smaller is odd."""
+    """Tell whether the exact value rounds to the larger of two neighbours; the midpoint does if the smaller is odd."""
     middle = (Fraction(low) + Fraction(high)) / 2
     with localcontext(Context(prec=precise.DIGITS)):
         exact = Fraction(function.precise(*map(Decimal, numbers)))
@@ -105,7 +105,7 @@ def _is_above(function: Function, numbers: tuple[float, ...], low: float, high: 
 
 
 def powi(a: Array, n: Array) -> Array:
-    """The power with an integer exponent, by squaring and multiplying in f32 or f64, as hardware does it.
+    """Return the power with an integer exponent, by squaring and multiplying in f32 or f64, as hardware does.
 
     A negative power is the reciprocal of the positive one, so it is zero where that overflows. A set i1 is -1.
     """
@@ -124,6 +124,6 @@ def _powi(a: Array, n: Array) -> Array:
     np.divide(1, result, out=result, where=n < 0)
     if a.dtype in (F16, BF16):
         return shortened(result, a.dtype)
-    result = mended(result, a)
+    result = fix_nans(result, a)
     np.copyto(result, a, where=n == 1)
-    return result if a.dtype == F64 else mended(result)
+    return result if a.dtype == F64 else fix_nans(result)

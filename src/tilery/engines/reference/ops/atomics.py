@@ -1,7 +1,7 @@
 """Atomic operations: one element after the other, tile block by tile block and row by row.
 
-Where no address occurs twice all elements are independent. Otherwise they are sorted by address, and what came before
-an element at its address is found with a scan; sums of floats, which depend on the order, are made in just that order.
+If no address occurs twice, all elements are independent. Otherwise they are sorted by address, and a scan computes what
+each element finds at its address. Sums of floats, which depend on the order, are computed in exactly that order.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ INTEGER: dict[AtomicRMWMode, Combine] = {
 
 
 class _Turns:
-    """Elements sorted by address, those of one address in their order."""
+    """Elements sorted by address; those at one address keep their order."""
 
     def __init__(self, addresses: Array) -> None:
         self.order = np.argsort(addresses, kind="stable")
         ordered = addresses[self.order]
         self.first = np.ones(len(ordered), bool)
-        """Where an address is seen for the first time."""
+        """Which elements are the first at their address."""
         self.first[1:] = ordered[1:] != ordered[:-1]
         self.starts = np.flatnonzero(self.first)
         self.counts = np.diff(np.append(self.starts, len(ordered)))
@@ -67,15 +67,15 @@ class _Turns:
 
 
 def _turns(addresses: Array) -> _Turns | None:
-    """None if no address occurs twice."""
+    """Sort elements by address; return None if no address occurs twice."""
     if (addresses[1:] > addresses[:-1]).all():
-        return None  # without sorting: most tiles of addresses ascend
+        return None  # fast path: most tiles of addresses are ascending
     turns = _Turns(addresses)
     return None if len(turns.starts) == len(addresses) else turns
 
 
 def _scan(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[Array, Array]:
-    """What each element finds, and what stays at each address, for a function that is associative."""
+    """Return what each element finds and what each address holds afterwards, for an associative function."""
     position = np.arange(len(args)) - np.repeat(turns.starts, turns.counts)
     total = args.copy()
     reach = 1
@@ -90,7 +90,7 @@ def _scan(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[
 
 
 def _steps(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[Array, Array]:
-    """The same for any function: the first elements at all addresses, then the second ones, and so on."""
+    """Do the same for any function: the first elements at all addresses, then the second ones, and so on."""
     old = np.empty_like(args)
     current = memory.copy()
     active = np.argsort(-turns.counts, kind="stable")
@@ -105,7 +105,7 @@ def _steps(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple
 
 
 def _sums(turns: _Turns, memory: Array, args: Array) -> tuple[Array, Array]:
-    """The same for sums of floats: long ones at few addresses are made address by address, many times as fast."""
+    """Do the same for sums of floats: long sums at few addresses go address by address, many times as fast."""
     longest = int(turns.counts.max())
     if longest < 64 or len(turns.starts) > longest:
         return _steps(turns, memory, args, add_floats)
@@ -118,7 +118,7 @@ def _sums(turns: _Turns, memory: Array, args: Array) -> tuple[Array, Array]:
 
 
 def _replace(turns: _Turns, memory: Array, args: Array, wanted: Array) -> tuple[Array, Array]:
-    """The same for compare and swap, element by element."""
+    """Do the same for compare and swap, element by element."""
     old, new, values, expected = [], [], args.tolist(), wanted.tolist()
     contents, starts, ends = memory.tolist(), turns.starts.tolist(), (turns.starts + turns.counts).tolist()
     for current, start, end in zip(contents, starts, ends):
@@ -131,7 +131,7 @@ def _replace(turns: _Turns, memory: Array, args: Array, wanted: Array) -> tuple[
 
 
 def _update(memory: Memory, addresses: Array, before: Array, after: Array) -> None:
-    """Write what has changed: the scheduler takes a write for a sign of progress."""
+    """Write only what has changed: the scheduler takes every write for progress."""
     changed = unsigned(before) != unsigned(after)
     if changed.any():
         memory.store(addresses[changed], after[changed])
@@ -143,7 +143,7 @@ def _count(memory: Memory, args: Array) -> None:
 
 
 def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addresses: Array, args: Array) -> Array:
-    """Combine flat arrays with memory in their order; what was there before. Raises Fault."""
+    """Combine flat arrays with memory, in order, and return the old elements. Raises Fault."""
     _count(memory, args)
     before = memory.load(addresses, stored(element))
     memory.check_writable(addresses)
@@ -162,7 +162,7 @@ def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addr
 
 
 def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: Array, args: Array) -> Array:
-    """Replace, in order, what has the wanted bits; what was there before. Raises Fault."""
+    """Replace elements that have the wanted bits, in order, and return the old elements. Raises Fault."""
     _count(memory, args)
     before = unsigned(memory.load(addresses, stored(element)))
     memory.check_writable(addresses)
@@ -181,14 +181,14 @@ def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: 
 
 
 def _each(lanes: int, *arrays: Array) -> list[Array]:
-    """The arrays for every tile block: each of them takes part, even where all do the same."""
+    """Broadcast arrays to all tile blocks: each of them takes part, even if all do the same."""
     return [np.broadcast_to(a, (lanes, *a.shape[1:])) for a in arrays]
 
 
 def _apply(
     batch: Batch, pointers: Array, mask: Array | None, args: tuple[Array, ...], run: Callable[..., Array], masked: Array
 ) -> Array:
-    """Run a function on the flat elements that a mask leaves; its result as a tile, `masked` elsewhere."""
+    """Apply a function to the flat elements that a mask selects; return a tile, with `masked` elsewhere."""
     pointers, *args_ = _each(batch.lanes, pointers, *args)
     if mask is None:
         try:
@@ -210,7 +210,7 @@ def _apply(
 def atomic_rmw_tko(
     o: AtomicRMWTko, batch: Batch, pointers: Array, arg: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
-    """Combine elements with memory; what was there before."""
+    """Combine elements with memory and return the old elements."""
     element, memory = pointee(o.pointers.type), batch.memory
 
     def run(addresses: Array, args: Array) -> Array:
@@ -223,7 +223,7 @@ def atomic_rmw_tko(
 def atomic_cas_tko(
     o: AtomicCASTko, batch: Batch, pointers: Array, cmp: Array, val: Array, mask: Array | None, token: None
 ) -> tuple[Array, None]:
-    """Replace elements in memory that have the bits of `cmp`; what was there before."""
+    """Replace elements in memory that have the bits of `cmp` and return the old elements."""
     element, memory = pointee(o.pointers.type), batch.memory
 
     def run(addresses: Array, wanted: Array, args: Array) -> Array:

@@ -16,7 +16,7 @@ SIGNED = Signedness.SIGNED
 
 
 def integers(x: Array, element: Scalar, signedness: Signedness) -> Array:
-    """The integers in a NumPy type that has their values."""
+    """Return integers in a NumPy type with the same values."""
     if element is not I4:
         return read(x, signedness)
     return (x ^ np.uint8(8)).view(np.int8) - np.int8(8) if signedness is SIGNED else x
@@ -64,7 +64,7 @@ def itof(o: IToF, from_: Array) -> Array:
 
 @executes(FToI)
 def ftoi(o: FToI, from_: Array) -> Array:
-    """The integer towards zero."""
+    """The integer, rounded towards zero."""
     source, target = element_of(o.from_.type), element_of(o.to.type)
     if target is I1:
         nonzero: Array = to_f64(from_, source) != 0
@@ -104,7 +104,7 @@ def ptr_to_ptr(o: PtrToPtr, source: Array) -> Array:
 
 @executes(Pack)
 def pack(o: Pack, source: Array) -> Array:
-    """The bits of the elements in bytes, the first ones in the lower bits."""
+    """The bits of the elements as bytes, the first element in the lowest bits."""
     element = element_of(o.source.type)
     source = np.ascontiguousarray(source)
     if element is I1:
@@ -117,7 +117,7 @@ def pack(o: Pack, source: Array) -> Array:
 
 @executes(Unpack)
 def unpack(o: Unpack, source: Array) -> Array:
-    """The elements whose bits the bytes hold."""
+    """The elements whose bits are in the bytes."""
     element = element_of(o.result.type)
     source = np.ascontiguousarray(source)
     data = source.view(np.uint8)

@@ -1,8 +1,7 @@
 """Floating-point arithmetic.
 
-What IEEE 754 defines is exact in every mode: bit for bit what an H200 gives, NaNs included. Other functions give the
-nearest number in f16, bf16 and f32, and f64 within an ULP or two; their notes say how far an H200 was from that, over
-hundreds of millions of f32 arguments of the functions of one operand and millions of others.
+Operations that IEEE 754 defines are exact in every mode, to the bits of an H200, NaNs included. Other functions return
+the nearest number in f16, bf16 and f32, and are within an ULP or two in f64.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ from ..tiles import Array
 
 
 def ieee(mode: RoundingMode) -> RoundingMode:
-    """The mode to compute in: what is only approximate on hardware is rounded to nearest here."""
+    """Return the mode to compute in: approximate modes round to nearest."""
     return NEAREST if mode in APPROXIMATE else mode
 
 
@@ -118,7 +117,7 @@ def absf(o: AbsF, source: Array) -> Array:
 
 @executes(NegF)
 def negf(o: NegF, source: Array) -> Array:
-    """The number with the other sign."""
+    """The number with the opposite sign."""
     return order.negative(source)
 
 
@@ -158,7 +157,7 @@ FUNCTIONS: dict[type[Op], functions.Function] = {
 
 
 def applied(function: functions.Function) -> Callable[..., Array]:
-    """What executes an operation that is this function, of one operand or two."""
+    """Return a function that executes an operation of one or two operands."""
 
     def run(o: Op, *operands: Array) -> Array:
         if getattr(o, "flush_to_zero", False):  # few of them have it

@@ -1,4 +1,4 @@
-"""Where a tile block is in the grid."""
+"""The position of a tile block in the grid, and the size of the grid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def get_tile_block_id(o: GetTileBlockId, batch: Batch) -> tuple[Array, ...]:
 
 
 def _uniform(ids: Array) -> Array:
-    """One lane where all tile blocks of the batch are at the same place, so that what follows is computed once."""
+    """Return one lane if all tile blocks of the batch agree, so that dependent values are computed once."""
     return ids[:1] if (ids == ids[0]).all() else ids
 
 

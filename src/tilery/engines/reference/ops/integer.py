@@ -1,6 +1,6 @@
-"""Integer arithmetic and bitwise logic. Arrays wrap around as the operations do; overflow promises change nothing.
+"""Integer arithmetic and bitwise logic. NumPy wraps around as the operations do; overflow flags have no effect.
 
-An i1 is held as a boolean: 1 where it is read as unsigned, -1 where it is read as signed.
+An i1 is held as a boolean: true is 1 if unsigned, -1 if signed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HALF = np.uint64(32)
 
 
 def read(array: Array, signedness: Signedness) -> Array:
-    """The integers in a NumPy type that orders, divides and shifts them as that signedness says."""
+    """View integers as a NumPy type that orders, divides and shifts them with that signedness."""
     if array.dtype == bool:
         bits = array.view(np.int8)
         return -bits if signedness is SIGNED else bits
@@ -28,12 +28,12 @@ def read(array: Array, signedness: Signedness) -> Array:
 
 
 def written(numbers: Array, like: Array) -> Array:
-    """The opposite of `read`: the lower bits as the carrier that the operand had."""
+    """Undo `read`: return the lower bits in the type of the operand."""
     return (numbers & 1).view(bool) if like.dtype == bool else numbers.view(like.dtype)
 
 
 def _binary(function: np.ufunc, signedness: Signedness, lhs: Array, rhs: Array, out: Array | None) -> Array:
-    """A NumPy function on the integers as that signedness reads them."""
+    """Apply a NumPy function to integers of that signedness."""
     a, b = read(lhs, signedness), read(rhs, signedness)
     if lhs.dtype == bool:
         return written(function(a, b), lhs)
@@ -90,13 +90,13 @@ def _upper_half(a: Array, b: Array) -> Array:
 
 @executes(AbsI, reuses=True)
 def absi(o: AbsI, source: Array, out: Array | None = None) -> Array:
-    """The absolute value, to be read as unsigned."""
+    """The absolute value, as an unsigned integer."""
     return np.array(source) if source.dtype == bool else np.absolute(source, out=out)
 
 
 @executes(NegI, reuses=True)
 def negi(o: NegI, source: Array, out: Array | None = None) -> Array:
-    """The negative; of the smallest integer it is itself."""
+    """The negation; the smallest integer stays the same."""
     return np.array(source) if source.dtype == bool else np.negative(source, out=out)
 
 
@@ -112,7 +112,7 @@ def divi(o: DivI, lhs: Array, rhs: Array) -> Array:
 
 
 def _quotient(a: Array, b: Array, signed: bool, rounding: RoundingMode) -> Array:
-    # Unsigned: five times as fast as NumPy's signed division, and the same for all roundings.
+    # Unsigned division is five times as fast as NumPy's signed one, and serves all rounding modes.
     above, below = (unsigned(np.absolute(x)) if signed else x for x in (a, b))
     zero = below == 0
     undefined = bool(zero.any())
@@ -143,7 +143,7 @@ def remi(o: RemI, lhs: Array, rhs: Array) -> Array:
 
 
 def _by_zero(a: Array) -> Array:
-    """What an H200 gives for `a` divided by zero. Its 64-bit division tries one of 32 bits first."""
+    """Return what an H200 returns for `a` divided by zero. Its 64-bit division tries 32 bits first."""
     ones = ~np.zeros_like(a)
     if a.dtype.itemsize < 8:
         return ones
@@ -178,30 +178,30 @@ def mini(o: MinI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
 
 @executes(ShLI, reuses=True)
 def shli(o: ShLI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
-    """The bits moved to the left."""
+    """The bits shifted to the left."""
     return _binary(np.left_shift, Signedness.UNSIGNED, lhs, rhs, out)
 
 
 @executes(ShRI, reuses=True)
 def shri(o: ShRI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
-    """The bits moved to the right; a signed integer keeps its sign."""
-    # For NumPy, too, an amount that looks negative is a large one.
+    """The bits shifted to the right; a signed integer keeps its sign."""
+    # NumPy treats a negative amount as a large one too.
     return _binary(np.right_shift, o.signedness, lhs, rhs, out)
 
 
 @executes(AndI, reuses=True)
 def andi(o: AndI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
-    """The bits that both have."""
+    """Bitwise and."""
     return np.bitwise_and(lhs, rhs, out=out)
 
 
 @executes(OrI, reuses=True)
 def ori(o: OrI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
-    """The bits that one of them has."""
+    """Bitwise or."""
     return np.bitwise_or(lhs, rhs, out=out)
 
 
 @executes(XOrI, reuses=True)
 def xori(o: XOrI, lhs: Array, rhs: Array, out: Array | None = None) -> Array:
-    """The bits that just one of them has."""
+    """Bitwise exclusive or."""
     return np.bitwise_xor(lhs, rhs, out=out)

@@ -1,7 +1,7 @@
-"""Loads and stores by address, memory of a tile block, and what only orders accesses.
+"""Loads and stores by address, private memory of tile blocks, and fences.
 
-An i1 in memory is a byte: any but 0 is true, and true is written as 1. All accesses of one operation happen at once, in
-the order of the tile blocks and, within a tile, row by row; orderings and scopes ask for nothing more.
+An i1 in memory is a byte: any value but 0 is true, and true is written as 1. All accesses of one operation happen at
+once, in the order of the tile blocks and, within a tile, row by row. That satisfies every ordering and scope.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ..tiles import Array, carrier, pointee_bits, spread
 
 
 def stored(element: Type) -> np.dtype[Any]:
-    """The NumPy type of an element in memory: a byte for an i1, the carrier for all others."""
+    """Return the NumPy type of an element in memory: a byte for an i1, the carrier for all others."""
     return UINT8 if element is I1 else carrier(element)
 
 
 def loaded(raw: Array, element: Type) -> Array:
-    """Elements as memory has them, in their carrier."""
+    """Convert elements from their form in memory to their carrier."""
     return raw != 0 if element is I1 else raw
 
 
@@ -37,18 +37,18 @@ def pointee(type: Type) -> Scalar:
 
 
 def _pairs(o: LoadPtrTko | StorePtrTko, pointers: Type, addresses: Array) -> int | None:
-    """None for elements of whole bytes; otherwise the dimension along which two neighbours share one."""
+    """Return the dimension along which two neighbours share a byte; None for elements of whole bytes."""
     element = pointee(pointers)
     if element.bits != 4:
         return None
     axis = paired_axis(addresses)
     if axis is None:
-        raise Refused(o, f"{o.name}: pointers to {element} must come in pairs that share a byte, along some dimension")
+        raise Refused(o, f"{o.name}: pointers to {element} must come in pairs that share a byte, along a dimension")
     return axis
 
 
 def unmasked_bytes(batch: Batch, type: Type, mask: Array | None) -> int:
-    """The bytes in memory of the elements that all tile blocks access through tiles of pointers."""
+    """Return the bytes that all tile blocks access through a tile of pointers."""
     assert isinstance(type, Tile)
     if mask is None:
         count = type.size * batch.lanes
@@ -80,7 +80,7 @@ def load_ptr_tko(
         load_masked(memory, source, mask, found)
     else:
         load_nibbles(memory, source, mask, axis, found)
-    if found is not out:  # one place for all tile blocks, but other padding
+    if found is not out:  # all tile blocks load from the same addresses, with different padding
         np.copyto(out, found, where=mask)
     return loaded(out, element), None
 
@@ -89,14 +89,14 @@ def load_ptr_tko(
 def store_ptr_tko(
     o: StorePtrTko, batch: Batch, destination: Array, value: Array, mask: Array | None, token: None
 ) -> None:
-    """Write elements at a tile of addresses; of several to one address the last in order stays."""
+    """Write elements at a tile of addresses; if an address occurs several times, the last one wins."""
     axis = _pairs(o, o.destination.type, destination)
     raw = value.view(UINT8) if value.dtype == np.bool_ else value
     memory = batch.memory
     memory.bytes_written += unmasked_bytes(batch, o.destination.type, mask)
     if mask is None or mask.all():
         if destination.shape[0] == 1:
-            raw = raw[-1:]  # all tile blocks write to the same place
+            raw = raw[-1:]  # all tile blocks write to the same addresses: the last one wins
         mask = None
     elif not mask.any():
         return
@@ -116,13 +116,13 @@ def store_ptr_tko(
 
 @executes(Alloca, batch=True)
 def alloca(o: Alloca, batch: Batch) -> Array:
-    """The address of memory that each tile block has for itself."""
+    """The address of each tile block's private memory."""
     return batch.arena(o, alloca_bytes(o), o.alignment)
 
 
 @executes(GetGlobal, batch=True)
 def get_global(o: GetGlobal, batch: Batch) -> Array:
-    """The address of a variable of the module."""
+    """The address of a global."""
     return np.array([batch.globals[o.name_]], np.int64)
 
 
@@ -131,4 +131,4 @@ def get_global(o: GetGlobal, batch: Batch) -> Array:
 
 @executes(GdcLaunchDependentsTko, GdcWaitTko, MemoryFenceAliasTko, batch=True)
 def pass_on(o: Any, batch: Batch, token: None = None) -> None:
-    """A token: nothing at run time."""
+    """Return a token, which is nothing at run time."""

@@ -1,9 +1,9 @@
 """Printing and assertions.
 
-`print_tko` prints as C's printf does: the elements of a tile are laid out one after the other, integers widened to 32
-bits (i1 and i4 without a sign) and floats to f64, and a conversion takes as many bytes as its letter says, whatever the
-type of the values, but none beyond the row (or beyond 32 elements of a long row). It is repeated for every element,
-within brackets. Any text ends at its first zero byte.
+`print_tko` prints like C's printf. The elements of a tile are laid out one after the other, integers widened to 32 bits
+(i1 and i4 unsigned) and floats to f64. A conversion consumes as many bytes as its letter says, whatever the type of the
+values, but none past the row (or past 32 elements of a long row). It is repeated for every element, in brackets. Text
+ends at its first zero byte.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from ..tiles import Array
 from ..watch import check
 
 MOST_AT_ONCE = 32
-"""As many elements of a row are printed by one call."""
+"""How many elements of a row one call of printf gets."""
 
 SHOWN = 4
-"""As many elements are named where an assertion fails."""
+"""How many elements the error of a failed assertion lists."""
 
 
 def _laid_out(values: Array, type: Type) -> list[bytes]:
-    """For each lane the elements as C passes them to a function of any number of arguments."""
+    """Return for each lane the elements as C passes them to a variadic function."""
     assert isinstance(type, Tile)
     element = type.element
     if isinstance(element, Ptr) or element is F64:
         wide = values
     elif element.is_float:
-        # Through f32, as on a GPU, which shows in NaNs of f16: they lose their sign.
+        # Through f32, as on a GPU: NaNs of f16 lose their sign.
         wide = to_f64(to_f32(values, element), F32)
     elif element in (I1, I4):
         wide = values.astype(np.int32)
@@ -56,11 +56,11 @@ class Repeated(NamedTuple):
     shape: tuple[int, ...]
 
     def show(self, value: bytes, memory: Memory) -> Iterator[bytes]:
-        """`[[x, x], [x, x]]` for a tile of 2x2."""
-        # After so many elements a bracket closes and the next one opens, from the outer dimension to the inner one.
+        """Yield the text of a tile, such as `[[x, x], [x, x]]` for 2x2."""
+        # How many elements a pair of brackets encloses, from the outer dimension to the inner one.
         spans = [prod(self.shape[dim:]) for dim in range(len(self.shape))]
         at, part, count = 0, value, prod(self.shape)
-        # A row is given to printf as a whole, if it is not too long.
+        # printf gets a whole row, unless it is too long.
         row = self.shape[-1] if self.shape else 1
         once, size = min(row, MOST_AT_ONCE), len(value) // count
         for number in range(count):
@@ -75,14 +75,14 @@ class Repeated(NamedTuple):
 
 
 def _pieces(text: str, types: list[Type]) -> list[bytes | Repeated]:
-    """The text: what stands between values, and for each value its conversion."""
+    """Split the format into the texts between values and the conversion of each value."""
     out: list[bytes | Repeated] = []
     position, waiting = 0, iter(types)
     while (found := text.find("%", position)) >= 0:
         out.append(_raw(text[position:found]))
         match = re.compile(CONVERSION).match(text, found)
         if match is None:
-            # As in `%z%%3`: what the verifier takes for `%%` is partly of an earlier conversion.
+            # As in `%z%%3`: part of what the verifier takes for `%%` belongs to an earlier conversion.
             return [*out, _raw(text[found:])]
         position = match.end()
         type = None if match[0] == "%%" else next(waiting, None)
@@ -103,7 +103,7 @@ def _raw(text: str) -> bytes:
     batch=True,
 )
 def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = None) -> None:
-    """Print the text with the values, once for every tile block."""
+    """Print the text with the values, once per tile block."""
     types = [value.type for value in o.args]
     pieces = _pieces(o.str_, types)
     values = list(map(_laid_out, args, types))
@@ -132,7 +132,7 @@ def _printed(pieces: list[bytes | Repeated], values: list[bytes], batch: Batch) 
 
 @executes(Assert, batch=True)
 def assert_(o: Assert, batch: Batch, condition: Array) -> None:
-    """Stop the launch where the condition does not hold."""
+    """Stop the launch if the condition does not hold."""
     if condition.all():
         return
     failed = np.argwhere(~condition)

@@ -1,4 +1,4 @@
-"""Matrix products: small ones as an H200 computes them, large ones at least as exactly as any hardware."""
+"""Matrix products: small ones to the bits of an H200, large ones at least as exact as on any hardware."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ....ops import MmaF, MmaFScaled, MmaI
 from ....types import F64, TF32, Scalar
 from ...semantics import SMALL_PRODUCT, rounds_once, uses_tensor_cores
 from ..numerics.convert import TF32_BITS, to_f32, to_f64
-from ..numerics.rounding import has_nan, mended
+from ..numerics.rounding import fix_nans, has_nan
 from ..registry import executes
 from ..tiles import Array, element_of
 from ..watch import check
 
 CHUNK = 1 << 17
-"""Elements of a product in f64 that are worked on at once, so that they stay in the cache. A third faster."""
+"""Elements of an f64 product to compute at a time, so that they stay in the cache. A third faster."""
 
 SATURATING = 32
-"""How many steps of K tensor cores add up before integers saturate."""
+"""How many steps of K tensor cores add up before they saturate integers."""
 
 LARGEST = (1 << 31) - 1
 
@@ -51,7 +51,7 @@ def mmaf_scaled(
 def mmai(o: MmaI, lhs: Array, rhs: Array, acc: Array) -> Array:
     """The matrix product plus the accumulator."""
     steps = lhs.shape[-1]
-    # Floats multiply many times faster, and are exact as long as sums stay below 2**24 or 2**53.
+    # Float products are many times faster, and exact as long as sums stay below 2**24 or 2**53.
     wide = np.float32 if steps <= 256 else np.float64
     a = _read(lhs, o.signedness_lhs).astype(wide, order="C")
     b = _read(rhs, o.signedness_rhs).astype(wide, order="C")
@@ -76,12 +76,12 @@ def _read(x: Array, signedness: Signedness) -> Array:
 
 
 def _widened(x: Array, element: Scalar) -> Array:
-    """As f32, which holds all narrower types; tf32 without the bits that it does not have."""
+    """Convert to f32, which contains all narrower types; clear the bits that a tf32 does not have."""
     return (x.view(np.uint32) & TF32_BITS).view(np.float32) if element is TF32 else to_f32(x, element)
 
 
 class _Factor:
-    """One side of a product, as f64 in row-major order: the same call of BLAS whatever the layout and the lanes."""
+    """One side of a product, as f64 in row-major order: the same BLAS call for any layout and any lanes."""
 
     __slots__ = ("data", "element", "lanes")
 
@@ -98,7 +98,7 @@ class _Factor:
 
 
 def _rounded(lhs: _Factor, rhs: _Factor, acc: Array, out: Array | None) -> Array:
-    """The product plus the accumulator, rounded to its type; some lanes at a time."""
+    """Compute the product plus the accumulator, rounded to its type, some lanes at a time."""
     lanes = max(lhs.lanes, rhs.lanes, acc.shape[0])
     shape = acc.shape[1:]
     result = np.empty((lanes, *shape), acc.dtype) if out is None else out
@@ -113,11 +113,11 @@ def _rounded(lhs: _Factor, rhs: _Factor, acc: Array, out: Array | None) -> Array
             np.matmul(lhs.part(start, stop), rhs.part(start, stop), out=part)
         np.add(part if product is None else product, acc if acc.shape[0] == 1 else acc[start:stop], out=part)
         result[start:stop] = part
-    return mended(result)
+    return fix_nans(result)
 
 
 def _step_by_step(lhs: Array, rhs: Array, acc: Array) -> Array:
-    """The product plus the accumulator, one step of K after the other, in the type of the factors.
+    """Compute the product plus the accumulator, one step of K after the other, in the type of the factors.
 
     It has the same bits on every CPU, which BLAS does not promise, but takes many times as long for large products.
     """
@@ -134,22 +134,22 @@ def _step_by_step(lhs: Array, rhs: Array, acc: Array) -> Array:
             part += term
     result = np.add(total, acc).astype(acc.dtype, copy=False)
     if result.dtype == np.float64 and has_nan(result):
-        return mended(result, _passed_on(lhs, rhs, total), np.broadcast_to(acc, result.shape))
-    return mended(result)
+        return fix_nans(result, _passed_on(lhs, rhs, total), np.broadcast_to(acc, result.shape))
+    return fix_nans(result)
 
 
 def _passed_on(lhs: Array, rhs: Array, total: Array) -> Array:
-    """The sums of f64 with the NaNs that hardware gives: that of the first step which makes one."""
+    """Recompute f64 sums with the NaNs of hardware: each sum keeps its first NaN."""
     found: Array = np.zeros_like(total)
     for k in range(lhs.shape[-1]):
         check()
         a, b = lhs[..., :, k : k + 1], rhs[..., k : k + 1, :]
-        term = mended(a * b, *(np.broadcast_to(x, total.shape) for x in (b, a)))
-        found = mended(found + term, found, term)
+        term = fix_nans(a * b, *(np.broadcast_to(x, total.shape) for x in (b, a)))
+        found = fix_nans(found + term, found, term)
     return found
 
 
 def _scaled(x: Array, scale: Array, axis: int) -> Array:
-    """The elements times the scales of their blocks along an axis; exact in f64."""
+    """Multiply elements by the scales of their blocks along an axis; exact in f64."""
     scaled: Array = x * np.repeat(scale, x.shape[axis] // scale.shape[axis], axis=axis)
     return scaled

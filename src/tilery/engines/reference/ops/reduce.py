@@ -1,8 +1,8 @@
 """Reductions and scans, with any body.
 
-The IR leaves the order of combination open. Here it is the one that NVIDIA's compiler gives a tile that was loaded
-through pointers on an H200, so that results are equal to the bit. It spreads a tile over 128 threads, 4 warps of 32
-lanes. The order depends on the shape, the dimension and the number of operations in the body, and on nothing else.
+The IR leaves the order of combination open. Here it is the order of NVIDIA's compiler for a tile that was loaded
+through pointers on an H200, so that results have the same bits. A tile is distributed over 128 threads: 4 warps of 32
+lanes. The order depends only on the shape, the dimension and the number of operations in the body.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ....declare.relations import ELEMENTWISE
 from ....ir import Block, Op, Refused, walk
 from ....ops import AddF, AddI, AndI, Constant, MaxF, MaxI, MinF, MinI, MulF, MulI, OrI, Reduce, Scan, XOrI
 from ....types import F32, Tile
-from ..numerics.rounding import mended
+from ..numerics.rounding import fix_nans
 from ..registry import RUNS, executes
 from ..tiles import Array, element_of, spread, unsigned
 from ..watch import check
@@ -27,7 +27,7 @@ LANES, THREADS = 32, 128
 
 
 class Caller(Protocol):
-    """What a batch of tile blocks offers here: to execute a body on flat arrays of elements."""
+    """The part of a batch that is needed here: executing a body on flat arrays of elements."""
 
     lanes: int
 
@@ -38,18 +38,18 @@ class Caller(Protocol):
 
 
 class Combine:
-    """The body, as a function of elements: arrays of one shape but for the lanes, one for each operand."""
+    """The body as a function of arrays, one per operand, with the same shape except for the lanes."""
 
     def __init__(self, o: Reduce | Scan, batch: Caller) -> None:
         self.o, self.batch = o, batch
         self.plain = _plain_sum(o)
         self.calls = _calls(o.body)
-        # The body may give each tile block something of its own, whatever it is given.
+        # The body may return something different for each tile block, whatever its arguments.
         own = any(i.__class__ in RUNS and RUNS[i.__class__].batch for i in walk(o.body))
         self.lanes = batch.lanes if own else 1
 
     def __call__(self, earlier: Sequence[Array], later: Sequence[Array], spare: bool = False) -> list[Array]:
-        """With `spare`, the earlier elements may be overwritten."""
+        """Combine elements; with `spare`, `earlier` may be overwritten."""
         check()
         if self.plain is not None:
             out = earlier[0] if spare and len(earlier[0]) >= len(later[0]) else None
@@ -63,12 +63,12 @@ class Combine:
         return [self._shaped(a, shape) for a in self.batch.call(self.o.body, args, prod(shape))]
 
     def finished(self, values: list[Array]) -> list[Array]:
-        """The results; plain sums have left NaNs as the CPU makes them."""
-        return values if self.plain is None else [mended(np.array(values[0]))]
+        """Return the results, with the NaNs of hardware: plain sums leave those of the CPU."""
+        return values if self.plain is None else [fix_nans(np.array(values[0]))]
 
     def _shaped(self, flat: Array, shape: tuple[int, ...]) -> Array:
         if flat.size != len(flat):
-            raise Refused(self.o, f"{self.o.name}: the body yields a tile of several elements")
+            raise Refused(self.o, f"{self.o.name}: the body must yield tiles of one element")
         return np.broadcast_to(flat[0], (1, *shape)) if flat.size == 1 else flat.reshape(-1, *shape)
 
     def _directly(self, earlier: Sequence[Array], later: Sequence[Array]) -> list[Array]:
@@ -87,10 +87,10 @@ Call = tuple[Op, Callable[..., Array], list[int]]
 
 
 def _calls(body: Block) -> tuple[list[Call], list[int]] | None:
-    """The operations of a body that only works on its arguments, element by element; what it yields.
+    """Return the operations of an element-wise body that captures nothing, and the numbers of the yielded values.
 
-    They then take arrays of any shape, which saves the detour through the machine and copies of elements: seven times
-    as fast for the sum of a row. Values are numbered, the arguments first.
+    Such operations take arrays of any shape, without the machine and without copies: seven times as fast for the sum of
+    a row. Values are numbered, the arguments first. Return None for other bodies.
     """
     known = {v: i for i, v in enumerate(body.args)}
     calls: list[Call] = []
@@ -107,14 +107,14 @@ def _calls(body: Block) -> tuple[list[Call], list[int]] | None:
 
 
 def _only_operation(body: Block) -> Op | None:
-    """The operation of a body that has just one, of both its arguments."""
+    """Return the operation of a body that has only one, on both its arguments."""
     if len(body.ops) != 2 or len(body.args) != 2 or body.ops[1].operands != body.ops[0].results:
         return None
     return body.ops[0] if set(body.ops[0].operands) == set(body.args) else None
 
 
 def _plain_sum(o: Reduce | Scan) -> np.ufunc | None:
-    """NumPy's function for sums and products of f32, whose NaNs can be mended at the end. Twice as fast."""
+    """Return NumPy's function for sums and products of f32, whose NaNs can be fixed at the end. Twice as fast."""
     match _only_operation(o.body):
         case AddF(rounding_mode=RoundingMode.NEAREST_EVEN, flush_to_zero=False) as only:
             return np.add if element_of(only.result.type) is F32 else None
@@ -124,7 +124,7 @@ def _plain_sum(o: Reduce | Scan) -> np.ufunc | None:
 
 
 def _in_any_order(o: Reduce | Scan, x: Array) -> tuple[np.ufunc, Array] | None:
-    """NumPy's function for a body whose order does not matter, and the elements as it takes them. Ten times as fast."""
+    """Return NumPy's function for a body whose order does not matter, and its operand. Ten times as fast."""
     only = _only_operation(o.body)
     match only:
         case AndI() | OrI() | XOrI():
@@ -143,7 +143,7 @@ LOGIC = {AndI: np.bitwise_and, OrI: np.bitwise_or, XOrI: np.bitwise_xor}
 
 
 def _at_once(o: Reduce | Scan, x: Array) -> Array | None:
-    """The result by one function of NumPy, where that gives the same bits."""
+    """Return the result of one NumPy call if that has the same bits, else None."""
     found = _in_any_order(o, x)
     if found is None:
         return None
@@ -154,7 +154,7 @@ def _at_once(o: Reduce | Scan, x: Array) -> Array | None:
         made = np.flip(ufunc.accumulate(np.flip(elements, o.dim + 1), axis=o.dim + 1, dtype=elements.dtype), o.dim + 1)
     else:
         made = ufunc.accumulate(elements, axis=o.dim + 1, dtype=elements.dtype)
-    # Of floats, NaN and zeros of both signs have rules of their own.
+    # Floats have rules of their own for NaN and for zeros of both signs.
     if x.dtype.kind == "f" and (np.isnan(made) | (made == 0)).any():
         return None
     return made.view(x.dtype)
@@ -170,13 +170,13 @@ def _dims(o: Reduce | Scan) -> tuple[tuple[int, ...], int]:
 
 
 def spread_over_threads(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
-    """Over how many elements of a thread, warps and lanes a reduced dimension is spread.
+    """Return over how many elements per thread, warps and lanes a reduced dimension is distributed.
 
     >>> spread_over_threads((1024,), 0), spread_over_threads((32, 64), 0), spread_over_threads((4, 8, 16), 1)
     ((8, 4, 32), (16, 2, 1), (4, 2, 1))
     """
     size = shape[dim]
-    # The other elements come before it in the order of threads, unless it is the dimension that varies fastest.
+    # The other dimensions come first in the order of threads, unless this one varies fastest.
     others = 1 if dim == len(shape) - 1 else prod(shape) // size
     lanes = min(size, max(1, LANES // others))
     warps = min(size // lanes, max(1, THREADS // max(others, LANES)))
@@ -206,7 +206,7 @@ def reduce(o: Reduce, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array
 
 
 def _fold(combine: Combine, values: list[Array]) -> list[Array]:
-    """What a thread holds, from first to last."""
+    """Combine the elements of a thread from first to last."""
     total = [a[:, :, 0] for a in values]
     for k in range(1, values[0].shape[2]):
         total = combine(total, [a[:, :, k] for a in values], spare=k > 1)
@@ -214,14 +214,14 @@ def _fold(combine: Combine, values: list[Array]) -> list[Array]:
 
 
 def _pairs(combine: Combine, values: list[Array]) -> list[Array]:
-    """What a thread holds, by a balanced tree."""
+    """Combine the elements of a thread in a balanced tree."""
     while values[0].shape[2] > 1:
         values = combine([a[:, :, 0::2] for a in values], [a[:, :, 1::2] for a in values])
     return [a[:, :, 0] for a in values]
 
 
 def _halves(combine: Combine, values: list[Array], axis: int, half: int) -> list[Array]:
-    """The first half along an axis with the second."""
+    """Combine the first half along an axis with the second."""
     first = (slice(None),) * axis
     lower, upper = (*first, slice(half)), (*first, slice(half, None))
     return combine([a[lower] for a in values], [a[upper] for a in values])
@@ -231,7 +231,7 @@ def _halves(combine: Combine, values: list[Array], axis: int, half: int) -> list
 
 
 def group_size(shape: tuple[int, ...], dim: int) -> int:
-    """How many neighbouring elements along the scanned dimension the lanes of a warp combine.
+    """Return how many neighbours along the scanned dimension the lanes of a warp combine.
 
     >>> group_size((1024,), 0), group_size((16, 32), 1), group_size((32, 64), 1)
     (32, 2, 1)
@@ -260,7 +260,7 @@ def scan(o: Scan, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array, ..
         values = [_joined(a[:, :, :1], b, 2) for a, b in zip(values, combine(earlier, later))]
     values = [a.reshape(a.shape[0], outer, size, inner) for a in values]
     if combine.plain is not None:
-        # The first elements are combined with nothing, and keep their bits.
+        # The first elements are not combined with anything, and keep their bits.
         values = [_joined(a[:, :, :1], b[:, :, 1:], 2) for a, b in zip(values, combine.finished(values))]
     if o.reverse:
         values = [a[:, :, ::-1] for a in values]
@@ -268,7 +268,7 @@ def scan(o: Scan, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array, ..
 
 
 def _scan_groups(combine: Combine, values: list[Array]) -> list[Array]:
-    """Each group by itself: elements combine with those 1, 2, 4 and so on before."""
+    """Scan each group: elements combine with those 1, 2, 4, ... before."""
     distance = 1
     while distance < values[0].shape[3]:
         after = combine([a[:, :, :, :-distance] for a in values], [a[:, :, :, distance:] for a in values])
@@ -278,7 +278,7 @@ def _scan_groups(combine: Combine, values: list[Array]) -> list[Array]:
 
 
 def _scan_totals(combine: Combine, totals: list[Array]) -> list[Array]:
-    """The last elements of the groups, one after the other."""
+    """Scan the last elements of the groups, one after the other."""
     running = [[a[:, :, 0] for a in totals]]
     for k in range(1, totals[0].shape[2]):
         running.append(combine(running[-1], [a[:, :, k] for a in totals]))

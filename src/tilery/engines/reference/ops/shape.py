@@ -1,4 +1,4 @@
-"""Constants, operations on the shape of tiles, and what only passes values on: assumptions and tokens."""
+"""Constants, operations on the shape of tiles, and operations without effect: assumptions and tokens."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ def broadcast(o: Broadcast, source: Array) -> Array:
 
 @executes(Reshape)
 def reshape(o: Reshape, source: Array) -> Array:
-    """The same elements in another shape; a view where strides allow it."""
+    """The same elements in another shape; a view if the strides allow it."""
     return source.reshape((source.shape[0], *_shape(o)))
 
 
 @executes(Permute)
 def permute(o: Permute, source: Array) -> Array:
-    """The dimensions in another order; a view."""
+    """Permute the dimensions; a view."""
     return source.transpose((0, *(dim + 1 for dim in o.permutation)))
 
 
 @executes(Cat)
 def cat(o: Cat, lhs: Array, rhs: Array) -> Array:
-    """One tile after the other along a dimension."""
+    """Concatenate tiles along a dimension."""
     return np.concatenate(spread(lhs, rhs), axis=o.dim + 1)
 
 
@@ -87,7 +87,7 @@ def cat(o: Cat, lhs: Array, rhs: Array) -> Array:
 
 
 def _grid(tile: Array, part: tuple[int, ...]) -> Array:
-    """The tile as a grid of parts: each dimension becomes two, which part and where in it."""
+    """View a tile as a grid of parts: each dimension becomes two, the part and the position in it."""
     shape = [tile.shape[0]]
     for size, inner in zip(tile.shape[1:], part):
         shape += [size // inner, inner]
@@ -95,7 +95,7 @@ def _grid(tile: Array, part: tuple[int, ...]) -> Array:
 
 
 def _place(grid: Array, indices: tuple[Array, ...]) -> tuple[Any, ...]:
-    """The key of one part in such a grid, or of one for each lane.
+    """Return the key of one part in such a grid, or of one part per lane.
 
     With an index array per lane, NumPy puts the lanes first and the dimensions of the part after them.
     """
@@ -113,7 +113,7 @@ def _place(grid: Array, indices: tuple[Array, ...]) -> tuple[Any, ...]:
 
 @executes(Extract)
 def extract(o: Extract, source: Array, indices: tuple[Array, ...]) -> Array:
-    """The part of a tile that the indices name."""
+    """The part of a tile at the indices."""
     lanes = max((source.shape[0], *(index.shape[0] for index in indices)))
     grid = _grid(source, _shape(o))
     if any(index.shape[0] > 1 for index in indices):
@@ -124,7 +124,7 @@ def extract(o: Extract, source: Array, indices: tuple[Array, ...]) -> Array:
 
 @executes(Insert)
 def insert(o: Insert, source: Array, destination: Array, indices: tuple[Array, ...]) -> Array:
-    """A tile with the part that the indices name replaced."""
+    """A tile with the part at the indices replaced."""
     lanes = max((source.shape[0], destination.shape[0], *(index.shape[0] for index in indices)))
     result = np.empty((lanes, *_shape(o)), destination.dtype)
     result[...] = destination
@@ -138,7 +138,7 @@ def insert(o: Insert, source: Array, destination: Array, indices: tuple[Array, .
 
 @executes(Select, reuses=True)
 def select(o: Select, cond: Array, val_if_true: Array, val_if_false: Array, out: Array | None = None) -> Array:
-    """One of two elements, with all its bits."""
+    """One of two elements, bit for bit."""
     if out is not None and out is val_if_false:
         np.copyto(out, val_if_true, where=cond)
         return out
@@ -150,13 +150,13 @@ def select(o: Select, cond: Array, val_if_true: Array, val_if_false: Array, out:
 
 @executes(Offset, reuses=True)
 def offset(o: Offset, ptr: Array, offset: Array, out: Array | None = None) -> Array:
-    """Addresses moved by a number of elements."""
+    """Addresses offset by a number of elements."""
     tile, by = o.result.type, o.offset.type
     assert isinstance(tile, Tile) and isinstance(tile.element, Ptr) and isinstance(by, Tile)
     bits = pointee_bits(tile.element.pointee)
     if by.element is I1:
-        bits = -bits  # signed, so that true is -1
-    # `out` may be the array of addresses itself, which is still needed after the first step.
+        bits = -bits  # an i1 is signed here: true is -1
+    # `out` may be the array of addresses, which is still needed after the multiplication.
     usable = out is not None and out.shape == offset.shape and not np.may_share_memory(out, ptr)
     if bits % 8:
         moved: Array = np.multiply(offset, bits, dtype=np.int64) >> 3
@@ -165,7 +165,7 @@ def offset(o: Offset, ptr: Array, offset: Array, out: Array | None = None) -> Ar
     return np.add(ptr, moved, out=moved if moved.shape[0] >= ptr.shape[0] else out)
 
 
-# ---------------------------------------------------------------- values that are passed on
+# ---------------------------------------------------------------- no effect
 
 
 @executes(Assume)
@@ -176,9 +176,9 @@ def assume(o: Assume, value: Any) -> Any:
 
 @executes(MakeToken)
 def make_token(o: MakeToken) -> None:
-    """A token: nothing at run time."""
+    """Return a token, which is nothing at run time."""
 
 
 @executes(JoinTokens)
 def join_tokens(o: JoinTokens, tokens: tuple[None, ...]) -> None:
-    """A token: nothing at run time."""
+    """Return a token, which is nothing at run time."""

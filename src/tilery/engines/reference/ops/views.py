@@ -1,7 +1,7 @@
 """Tensors in memory and views of them.
 
-The value of a tensor view, and of every view of it, is a `TensorRef`; the rest is in the types. Tile blocks whose tiles
-have the same size inside the tensor are moved together.
+A tensor view and every view of it have a `TensorRef` as value; everything else is in the types. Tile blocks whose tiles
+are clipped alike are moved together.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .memory import loaded, stored
 
 
 def _patterns(element: Scalar) -> dict[PaddingValue, int]:
-    """The bits of each padding value in the array that holds the type, as an H200 has them where it can.
+    """Return the bits of each padding value in the type's carrier, as on an H200 where it supports the type.
 
     Types without an infinity have a NaN instead, types without NaN their largest number, and types without a sign no
     negative zero.
@@ -69,7 +69,7 @@ PATTERNS = {s.name: _patterns(s) for s in FLOATS}
 def make_tensor_view(
     o: MakeTensorView, base: Array, dynamicShape: tuple[Array, ...], dynamicStrides: tuple[Array, ...]
 ) -> TensorRef:
-    """The tensor: nothing is read."""
+    """A reference to the tensor; nothing is read."""
     tensor = o.result.type
     assert isinstance(tensor, TensorView)
     sizes, steps = iter(dynamicShape), iter(dynamicStrides)
@@ -82,19 +82,19 @@ def make_tensor_view(
 
 @executes(MakePartitionView, MakeStridedView, MakeGatherScatterView)
 def make_view(o: Any, tensor_view: TensorRef) -> TensorRef:
-    """The same tensor: how it is cut is in the type."""
+    """The same tensor; how it is partitioned is in the type."""
     return tensor_view
 
 
 @executes(GetTensorShape)
 def get_tensor_shape(o: GetTensorShape, src: TensorRef) -> tuple[Array, ...]:
-    """The sizes of a tensor; their lower bits where they do not fit the type."""
+    """The sizes of a tensor, truncated to the result type."""
     return tuple(_scalar(size, value.type) for size, value in zip(src.shape, o.result))
 
 
 @executes(GetIndexSpaceShape)
 def get_index_space_shape(o: GetIndexSpaceShape, src: TensorRef) -> tuple[Array, ...]:
-    """How many tiles there are along each dimension, with the parts at the edge."""
+    """How many tiles there are along each dimension, partial ones at the edge included."""
     view = o.src.type
     assert isinstance(view, TileView)
     dims, steps = layout(view)
@@ -167,7 +167,7 @@ def _load(memory: Memory, where: ViewAccess) -> Array:
 
 
 def padding(view: TileView) -> Any:
-    """What an element outside the tensor is."""
+    """Return the value of elements outside the tensor."""
     element = view.tensor_view.element
     dtype = carrier(element)
     if view.padding_value in (None, PaddingValue.ZERO):
@@ -179,7 +179,7 @@ def padding(view: TileView) -> Any:
 def store_view_tko(
     o: StoreViewTko, batch: Batch, tile: Array, view: TensorRef, index: tuple[Array, ...], token: None
 ) -> None:
-    """Write a tile of a view; of several to one address the last in order stays.
+    """Write a tile of a view; if an address occurs several times, the last element wins.
 
     The order is that of the tile blocks, of the positions of a sparse dimension, and of the rows.
     """
@@ -191,7 +191,7 @@ def store_view_tko(
         try:
             where = locate_tiles(type, tensor, some, o.inbounds)
             batch.memory.bytes_written += where.bytes_of(batch.lanes if lanes is None else len(lanes))
-            # With one place for all tile blocks, the last one decides.
+            # If all tile blocks write to the same place, the last one wins.
             _store(batch.memory, where, part[-1:] if where.lanes == 1 else part, _disjoint(type, view))
         except Fault as fault:
             raise fault_among(lanes, fault) from None
@@ -211,7 +211,7 @@ def _store(memory: Memory, where: ViewAccess, values: Array, disjoint: bool) -> 
 
 
 def _disjoint(view: TileView, tensor: TensorRef) -> bool:
-    """Whether tiles that are not the same cannot share an element."""
+    """Tell whether different tiles cannot share an element."""
     if not isinstance(view, PartitionView) or tensor.base.shape[0] > 1:
         return False
     sizes, strides = [simple(n) for n in tensor.shape], [simple(n) for n in tensor.strides]

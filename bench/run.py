@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
-import tilery
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "src"))
 
-HERE = Path(__file__).parent
+import tilery  # noqa: E402  # found only now
 
 
 @dataclass

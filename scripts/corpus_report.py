@@ -189,6 +189,8 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="use only every N-th file")
     args = parser.parse_args()
     files = sorted(oracle.CORPUS.glob("*.tileirbc"))[:: args.every]
+    if not files:
+        parser.error(f"there is no corpus in {oracle.CORPUS}")
     checkout.publish(page(files, args.mutants), args.report)
     return 0
 

@@ -92,6 +92,8 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="use only every N-th file")
     args = parser.parse_args()
     files = sorted(oracle.CORPUS.glob("*.tileirbc"))[:: args.every]
+    if not files:
+        parser.error(f"there is no corpus in {oracle.CORPUS}")
     totals: dict[str, Counter[str]] = {pipeline: Counter() for pipeline in PIPELINES}
     with ProcessPoolExecutor() as pool, progress(len(files), "files") as step:
         for path, found in zip(files, pool.map(measure, files)):

@@ -1,11 +1,11 @@
-"""The language of `format=` strings: an op's text as a tuple of pieces, which the printer and the parser both follow.
+"""The language of `format=` strings: they become tuples of pieces, which the printer and the parser both follow.
 
-`word`                a literal; a blank goes before it where NVIDIA's printer puts one
+`word`                a literal; a blank precedes it where NVIDIA's printer puts one
 ``                    no blank before the next piece
 ` `                   a blank
 $field                an operand, or the plain form of an attribute
-kind($field)          a form of its own, see KINDS
-(... $anchor^ ...)?   printed where the anchor is there and not the default
+kind($field)          another form of a field, see KINDS
+(... $anchor^ ...)?   printed if the anchor is present and not the default
 oilist(a | b)         clauses in any order; each starts with a literal and has a flag
 attr-dict             discardable attributes, `{a = 1}`; attr-dict-with-keyword writes `attributes {a = 1}`
 """
@@ -25,21 +25,21 @@ KINDS = {
     "type": "the type of a value, or the types of all, separated by commas",
     "keyword": "the bare word of an enum",
     "angle": "the word of an enum in angle brackets",
-    "rounding": "`rounding<word>`, left out at the default",
-    "visibility": "the word of a visibility, left out at the default",
+    "rounding": "`rounding<word>`, omitted for the default",
+    "visibility": "the word of a visibility, omitted for the default",
     "dense": "a constant and its type, `<i32: 1> : tile<i32>`",
     "predicate": "an assume predicate",
-    "inbounds": "`inbounds = [true, false]`, left out where all are false",
-    "index-types": "the types of indices, one for all where they are the same",
-    "splat": "the one type that all values have",
-    "arguments": "a region on a new line, with its arguments before it",
-    "blocks": "a region; its last operation is left out where it is the implicit one",
+    "inbounds": "`inbounds = [true, false]`, omitted if all are false",
+    "index-types": "the types of indices, or one type if they are equal",
+    "splat": "the type that all values share",
+    "arguments": "a region on a new line, after its arguments",
+    "blocks": "a region; its last operation is omitted if it is the implicit terminator",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """Fixed text. `space` says whether a blank goes before it."""
+    """Fixed text. `space` says whether a blank precedes it."""
 
     text: str
     space: bool
@@ -47,12 +47,12 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """A blank that is always there."""
+    """A blank that is always printed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
-    """A field in one of the forms of KINDS. `result` is the value whose type a constant shows."""
+    """A field in one of the forms in KINDS. `result` is the value whose type is printed with a constant."""
 
     kind: str
     field: Field
@@ -69,7 +69,7 @@ class AttrDict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Pieces that are there where the anchor is. A flag as an anchor is not among them: the literal stands for it."""
+    """Pieces that are present if the anchor is. An anchor that is a flag is not a piece: a literal implies it."""
 
     pieces: tuple[Piece, ...]
     anchor: Field
@@ -77,7 +77,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class AnyOrder:
-    """Groups that may be written in any order; printed in this one."""
+    """Groups that may be written in any order. They are printed in this one."""
 
     groups: tuple[Group, ...]
 
@@ -91,7 +91,7 @@ _TOKEN = re.compile(
 
 
 class _Reader:
-    """Reads one format string, following the rules by which MLIR's generated printers put blanks."""
+    """Reads one format string. Blanks follow the rules of MLIR's generated printers."""
 
     def __init__(self, opdef: OpDef, text: str) -> None:
         self.opdef = opdef
@@ -108,7 +108,7 @@ class _Reader:
             at = token.end()
 
     def read(self) -> tuple[tuple[Piece, ...], Field | None, str]:
-        """Pieces up to the end, a closing bracket or a bar; with the anchor, and what ended them."""
+        """Read pieces up to the end, a closing bracket or a bar. Return them, the anchor, and the last token."""
         pieces: list[Piece] = []
         anchor: Field | None = None
         for token in self.tokens:
@@ -174,7 +174,7 @@ _PIECES: dict[type[Op], tuple[Piece, ...]] = {}
 
 
 def pieces_of(cls: type[Op]) -> tuple[Piece, ...]:
-    """The pieces of an op's format, made on first use.
+    """Return the pieces of an operation's format. They are cached.
 
     >>> from tilery.ops import NegI
     >>> [p.text for p in pieces_of(NegI) if isinstance(p, Literal)]
@@ -187,5 +187,5 @@ def pieces_of(cls: type[Op]) -> tuple[Piece, ...]:
 
 
 def read_format(opdef: OpDef, text: str) -> tuple[Piece, ...]:
-    """The pieces of a format for an operation, its own or another."""
+    """Return the pieces of any format for an operation."""
     return _Reader(opdef, text).read()[0]

@@ -1,4 +1,4 @@
-"""Words that documents have and the tools do not: what each is really called, for parsers and for messages."""
+"""Spellings that documents use and the tools do not accept, and the real ones."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..diag import TileError
 
 ORDERINGS = {m.text for m in MemoryOrderingSemantics} | {"seq_cst"}
 SCOPES = {"gpu": MemoryScope.DEVICE}
-"""Scopes that are only called otherwise."""
+"""Scopes under other names."""
 
 COMPARISONS = {
     f"{letter}{short}": (predicate, ordering)
     for letter, ordering in (("o", ComparisonOrdering.ORDERED), ("u", ComparisonOrdering.UNORDERED))
     for short, predicate in zip(("eq", "ne", "lt", "le", "gt", "ge"), ComparisonPredicate)
 }
-"""Comparisons of floats in one word: `olt` is `less_than ordered`."""
+"""Comparisons of floats in one word: `olt` means `less_than ordered`."""
 
 ANSWERS = {
     "seq_cst": "there is no ordering 'seq_cst': 'acq_rel' is the strongest, and tokens order accesses among themselves",
@@ -29,7 +29,7 @@ ANSWERS = {
         for word, (predicate, ordering) in COMPARISONS.items()
     },
 }
-"""What to say to who writes a word that the tools do not have."""
+"""The note for each word that the tools do not accept."""
 
 CUTE = "#cute."
 _WORD = re.compile(r"[ \t]*([A-Za-z_]+)")  # MLIR puts some errors at the end of the word before
@@ -41,7 +41,7 @@ _BARE_POINTER = re.compile(r"ptr\s*>")
 
 
 def explain(error: TileError) -> TileError:
-    """Add what the word at the error's place is really called, if documents spell it like that."""
+    """Add a note with the real spelling, if the word at the error is one that documents use."""
     if error.source is None:
         return error
     found = _WORD.match(error.source, error.start)

@@ -181,7 +181,7 @@ def _distinct(p: Parser) -> Task:
 
 
 def _hash(p: Parser) -> Task:
-    """`#alias`, `#cuda_tile.name<…>`, or an attribute of another dialect."""
+    """Read `#alias`, `#cuda_tile.name<…>`, or an attribute of another dialect."""
     at = p.mark()
     name = p.tok[1:]
     dialect, dot, mnemonic = name.partition(".")
@@ -215,7 +215,7 @@ def _hash(p: Parser) -> Task:
 
 
 def _hints(p: Parser) -> Task:
-    """`<sm_100 = {latency = 2}>`."""
+    """Read `<sm_100 = {latency = 2}>`."""
     p.expect("<")
     entries: dict[str, Attr] = {}
     more = not p.accept(">")

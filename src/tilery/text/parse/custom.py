@@ -176,7 +176,7 @@ def _make_tensor_view(s: OperationState, p: Parser, at: int) -> Op:
         view = types.pop()
     if not isinstance(view, TensorView):
         p.fail(f"expected 'tensor_view' type, but got '{full_text(view)}'")
-    # The type of the pointer is shown only where it does not follow from the view.
+    # The type of the pointer is written only if it does not follow from the view.
     base = types.pop(0) if len(types) > dynamic else Tile((), Ptr(view.element))
     resolve(p, s.uses["base"][0], base)
     shape.check(p, "shape", view.shape)
@@ -189,7 +189,7 @@ def _make_tensor_view(s: OperationState, p: Parser, at: int) -> Op:
 
 
 class _Mixed:
-    """`[%n, 64]`: sizes that are numbers or values."""
+    """Sizes that are numbers or values: `[%n, 64]`."""
 
     def __init__(self, p: Parser) -> None:
         self.at = p.mark()

@@ -1,4 +1,4 @@
-"""Constants in text: `<i32: [1, 2]> : tile<2xi32>`, and MLIR's `dense<[1, 2]> : !cuda_tile.tile<2xi32>`."""
+"""Parse constants: `<i32: [1, 2]> : tile<2xi32>`, and MLIR's `dense<[1, 2]> : !cuda_tile.tile<2xi32>`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EXPECTED += "f4E2M1FN values"
 
 
 def float_literal(p: Parser, type: Scalar, token: str, negative: bool, at: Mark) -> int:
-    """The bits of a float: a decimal literal with a point, or the bits themselves in hexadecimal."""
+    """Return the bits of a float literal: a decimal number with a point, or the bits in hexadecimal."""
     if is_float(token):
         return float_bits(type, token, negative)
     if not is_integer(token):
@@ -34,7 +34,7 @@ def float_literal(p: Parser, type: Scalar, token: str, negative: bool, at: Mark)
 
 
 def mlir_dense(p: Parser, type: Type | None) -> Attr:
-    """`dense<[1, 2]> : !cuda_tile.tile<2xi32>`, MLIR's form of a constant."""
+    """Read `dense<[1, 2]> : !cuda_tile.tile<2xi32>`, MLIR's form of a constant."""
     at, start = p.mark(), p.i
     p.i += 1
     if p.tok != "<":
@@ -49,7 +49,7 @@ def mlir_dense(p: Parser, type: Type | None) -> Attr:
         where = at
     if not isinstance(type, Tile):
         return OpaqueAttr(f"{p.between(start, end - 1)} : {spelled(p, type)}")
-    # Now that the type is known, the elements are read.
+    # The elements need the type, so they are read after it.
     after, p.i = p.i, start + 2
     made = _constant(p, type, where)
     p.expect(">")
@@ -94,11 +94,11 @@ def _plain_element(p: Parser, type: Scalar) -> int:
 
 
 def elements(p: Parser, element: Callable[[], int]) -> tuple[list[int], list[int]]:
-    """A number, or nested lists of numbers; the numbers in order, and the shape of the lists, innermost first."""
+    """Read a number or nested lists of numbers. Return the numbers, and the shape of the lists, innermost first."""
     values: list[int] = []
     counts: list[int] = []
     shapes: list[list[int] | None] = []
-    """for each open list, how many elements it has and the shape that they have (None before the first)"""
+    """for each open list, the shape of its elements; None before the first"""
     while True:
         if p.accept("["):
             counts.append(0)
@@ -128,7 +128,7 @@ def check_shape(p: Parser, shape: list[int], type: Tile, at: Mark) -> None:
 
 
 def hex_constant(p: Parser, type: Tile, at: Mark) -> Dense:
-    """`"0x0102"`: the bytes of all elements."""
+    """Read `"0x0102"`: the bytes of all elements."""
     where, token = p.mark(), p.tok
     p.i += 1
     try:
@@ -144,7 +144,7 @@ def hex_constant(p: Parser, type: Tile, at: Mark) -> Dense:
 
 
 def parse_dense(p: Parser) -> Dense:
-    """`<i32: [1, 2]> : tile<2xi32>`."""
+    """Read `<i32: [1, 2]> : tile<2xi32>`."""
     p.expect("<")
     element = _element_type(p)
     p.expect(":")

@@ -1,4 +1,4 @@
-"""The parameters of types: dimensions, strides, tile shapes, padding and pointer attributes."""
+"""Parse the parameters of types: dimensions, strides, tile shapes, padding and pointer attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pass_x(p: Parser) -> None:
 
 
 def _dimension(p: Parser, dynamic: bool) -> list[int]:
-    """A dimension, and those in the word behind it: after a 4, `x8x2xf32` is 8, 2 and `xf32`."""
+    """Read a dimension, and those in the word after it: after a 4, `x8x2xf32` is 8, 2 and `xf32`."""
     at, token = p.mark(), p.tok
     first = DYNAMIC
     if token == "?":
@@ -27,7 +27,7 @@ def _dimension(p: Parser, dynamic: bool) -> list[int]:
             p.plain("expected static shape", at)
         p.i += 1
     elif token[:2] == "0x":
-        p.cut(1)  # a zero and an x: `0x8` is no hexadecimal number here
+        p.cut(1)  # a zero and an x: `0x8` is not a hexadecimal number here
         first = 0
     else:
         digits = token[: len(token) - len(token.lstrip("0123456789"))]
@@ -52,7 +52,7 @@ def _is_size(token: str) -> bool:
 
 
 def parse_dimensions(p: Parser, dynamic: bool) -> list[int]:
-    """`4x?x`: dimensions, each with its x."""
+    """Read `4x?x`: dimensions, each followed by an x."""
     out: list[int] = []
     while _is_size(p.tok):
         out += _dimension(p, dynamic)
@@ -61,7 +61,7 @@ def parse_dimensions(p: Parser, dynamic: bool) -> list[int]:
 
 
 def _dimensions_between(p: Parser) -> list[int]:
-    """`4x8`: dimensions with an x between them."""
+    """Read `4x8`: dimensions separated by an x."""
     if not _is_size(p.tok):
         return []
     out = _dimension(p, False)
@@ -132,7 +132,7 @@ def parse_dim_map(p: Parser, rank: int) -> list[int]:
 
 
 def parse_ptr_attr(p: Parser) -> PtrAttr:
-    """`<none>` or `#cuda_tile.ptr_attr<none>`."""
+    """Read `<none>` or `#cuda_tile.ptr_attr<none>`."""
     p.accept("#cuda_tile.ptr_attr")
     p.expect("<")
     at = p.mark()

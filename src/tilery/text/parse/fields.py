@@ -1,4 +1,4 @@
-"""The pieces of a format string, each as a function that reads it from the text."""
+"""A parser for each piece of a format string."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def _literal(text: str) -> PieceParser:
 
 
 def starts(pieces: tuple[Piece, ...], by_hand: bool = False) -> Callable[[str], bool]:
-    """Whether a token starts a group: by its literal, keyword or operand.
+    """Return a predicate: whether a token starts a group, by its literal, keyword or operand.
 
-    In the operations that NVIDIA parses by hand every word is taken for the keyword.
+    NVIDIA's hand-written parsers take any word for the keyword.
     """
     first = next(piece for piece in pieces if not isinstance(piece, Blank))
     match first:
@@ -179,7 +179,7 @@ def _type(f: Field) -> PieceParser:
 
 
 def _index_types(f: Field) -> PieceParser:
-    """The types of indices after a comma; one stands for all."""
+    """Read the types of indices, each after a comma; a single one applies to all."""
     name = f.name
 
     def step(p: Parser, s: OperationState) -> None:
@@ -193,7 +193,7 @@ def _index_types(f: Field) -> PieceParser:
 
 
 def check_index_types(p: Parser, s: OperationState, name: str) -> None:
-    """As many types as indices; NVIDIA's parser says so only at the end of the operation."""
+    """Require as many types as indices. NVIDIA's parser checks this only at the end of the operation."""
     count, types = len(s.uses.get(name, ())), s.types[name]
     if count and not types:
         p.fail("index types must be specified when indices are present")
@@ -202,7 +202,7 @@ def check_index_types(p: Parser, s: OperationState, name: str) -> None:
 
 
 def _splat(f: Field) -> PieceParser:
-    """One type for all results; how many there are follows from the type of the operand."""
+    """Read one type for all results. Their number follows from the type of the operand."""
     name = f.name
 
     def step(p: Parser, s: OperationState) -> None:
@@ -240,7 +240,7 @@ def _number(type: Scalar) -> Callable[[Field], PieceParser]:
 
 
 def _of_class(cls: type[Any], get: Callable[[Any], Any]) -> Callable[[Field], PieceParser]:
-    """An attribute in MLIR's syntax that must be of this class."""
+    """Read an attribute in MLIR's syntax, which must be of this class."""
 
     def make(f: Field) -> PieceParser:
         def step(p: Parser, s: OperationState) -> None:

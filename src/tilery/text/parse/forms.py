@@ -1,4 +1,4 @@
-"""How an operation is read: the steps of its format, then its values, attributes and results are put together."""
+"""Parse an operation by its format, then build it from its operands, attributes and types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Parse = Callable[[Parser, int], Op | Body]
 
 
 def form_of(opdef: OpDef) -> Parse:
-    """A function that reads what stands behind the operation's name."""
+    """Return a function that reads the text after the operation's name."""
     if opdef.cls in FORMS:
         custom, make = FORMS[opdef.cls], builder(opdef)
         return lambda p, at: custom(OperationState(opdef, make), p, at)
@@ -82,8 +82,8 @@ _piece_parser = cache(piece_parser)
 
 @dataclass(slots=True)
 class Typing:
-    """Where the type of a value comes from: its own place in the text, another value's, the view that another value
-    is, or it is always the same."""
+    """The source of a value's type: its own type in the text, that of another value `same`, the tensor that `viewed`
+    is a view of, or the `only` type it can have."""
 
     own: bool = False
     same: str = ""
@@ -92,7 +92,7 @@ class Typing:
 
 
 def typing_of(opdef: OpDef, f: Field, shown: set[str]) -> Typing:
-    """Where the type of a field comes from, if the text shows the types of those fields."""
+    """Return the source of a field's type if the text contains the types of the fields `shown`."""
     if f.name in shown:
         return Typing(own=True)
     for rule in opdef.rules:
@@ -106,7 +106,7 @@ def typing_of(opdef: OpDef, f: Field, shown: set[str]) -> Typing:
 
 
 def shown_types(pieces: tuple[Piece, ...]) -> set[str]:
-    """The values whose types the text shows."""
+    """Return the names of the values whose types the text contains."""
     out: set[str] = set()
     for piece in pieces:
         match piece:
@@ -120,7 +120,7 @@ def shown_types(pieces: tuple[Piece, ...]) -> set[str]:
 
 
 def builder(opdef: OpDef) -> Build:
-    """A function that makes the operation from what was read."""
+    """Return a function that builds the operation from its state."""
     pieces = () if opdef.cls in FORMS else pieces_of(opdef.cls)
     shown = shown_types(pieces) if pieces else {f.name for f in opdef.operands + opdef.outs}
     operands = [_operand(f, typing_of(opdef, f, shown)) for f in opdef.operands]
@@ -168,27 +168,27 @@ def _absent(p: Parser, opdef: OpDef, f: Field, at: int) -> NoReturn:
 
 
 def alike(pieces: tuple[Piece, ...]) -> tuple[Field, Field] | None:
-    """Two optional operands that text writes alike: a comma and a value."""
+    """Return two optional operands that have the same syntax, a comma and a value."""
     groups = [g.anchor for g in pieces if isinstance(g, Group) and isinstance(g.pieces[0], Literal)
               and g.pieces[0].text == "," and isinstance(g.pieces[1], Use) and g.pieces[1].kind == ""]  # fmt: skip
     return (groups[0], groups[1]) if len(groups) > 1 else None
 
 
 def _tell_apart(s: OperationState, first: Field, second: Field) -> None:
-    """A single value is the first of the two, unless only the second may have its type."""
+    """Assign a single value to the first of two operands, unless only the second can have its type."""
     types = s.types.get(first.name, [])
     if second.name not in s.uses and len(types) == 1 and not first.kind.ok(types[0]) and second.kind.ok(types[0]):
         s.uses[second.name], s.types[second.name] = s.uses.pop(first.name, []), s.types.pop(first.name)
 
 
 def no_block(p: Parser, opdef: OpDef, f: Field, at: int) -> NoReturn:
-    """NVIDIA's verifier says this; an operation in memory always has the block."""
+    """Report a missing block. NVIDIA's verifier does this, but our operations always have the block."""
     what = f"region #{opdef.regions.index(f)} ('{f.name}') failed to verify constraint: region with 1 blocks"
     p.plain(f"'{DIALECT}{opdef.mnemonic}' op {what}", (at, -1))
 
 
 def _operand(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, OperationState, int], Any]]:
-    """The slot of an operand, and a function that finds its value."""
+    """Return the slot of an operand, and a function that finds its value."""
     name, source, only, viewed = f.name, f.name if typing.own else typing.same, typing.only, typing.viewed
 
     def shown(p: Parser, s: OperationState, at: int) -> Any:
@@ -220,7 +220,7 @@ def _operand(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, Operation
 
 
 def _tensor(p: Parser, s: OperationState, view: Field) -> Type:
-    """The type of the tensor that a view's type names."""
+    """Return the type of the tensor in a view's type."""
     type = s.types[view.name][0]
     if not view.kind.ok(type):
         what = view.kind.text.removesuffix(" type").replace(" ", "_").replace("/", "_")
@@ -230,7 +230,7 @@ def _tensor(p: Parser, s: OperationState, view: Field) -> Type:
 
 
 def _result(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, OperationState, Op, int], Any]]:
-    """The slot of a result, and a function that makes its value."""
+    """Return the slot of a result, and a function that makes its value."""
     source, only = f.name if typing.own else typing.same, typing.only
 
     def shown(p: Parser, s: OperationState, o: Op, at: int) -> Any:
@@ -252,7 +252,7 @@ def _result(f: Field, typing: Typing) -> tuple[str, Callable[[Parser, OperationS
 
 
 def _inferred(p: Parser, o: Op, f: Field, at: int) -> Type:
-    assert f.infer is not None, f"the type of '{f.name}' is nowhere"
+    assert f.infer is not None, f"'{f.name}' has no type"
     try:
         made: Type = f.infer(o)
     except TileError as error:
@@ -261,7 +261,7 @@ def _inferred(p: Parser, o: Op, f: Field, at: int) -> Type:
 
 
 def take_attributes(p: Parser, s: OperationState, o: Op, at: int) -> None:
-    """Attributes from a dictionary: those that are the operation's own are its fields, the others discardable."""
+    """Take attributes from a dictionary: the operation's own become fields, the others are discardable."""
     own = {f.name: f for f in s.opdef.attrs}
     extra: dict[str, Attr] = {}
     for name, attr in s.attrs.items():

@@ -1,4 +1,4 @@
-"""MLIR's generic form, `"cuda_tile.addf"(%a, %b) <{…}> ({…}) {…} : (types) -> types`, and operations of others."""
+"""Parse MLIR's generic form, `"cuda_tile.addf"(%a, %b) <{…}> ({…}) {…} : (types) -> types`, of any dialect."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COUNTS = {0: "zero", 1: "one"}
 
 
 def builtin_module(p: Parser, at: int) -> Body:
-    """`module @name attributes {…} {…}` around everything, as MLIR prints it."""
+    """Read the `module @name attributes {…} {…}` that MLIR prints around everything."""
     p.op = "builtin.module"
     extra: dict[str, Attr] = {}
     if p.tok[:1] == "@":
@@ -38,7 +38,7 @@ def builtin_module(p: Parser, at: int) -> Body:
 
 
 def generic(p: Parser) -> Body:
-    """An operation whose name is in quotes."""
+    """Read an operation whose name is in quotes."""
     at, name = p.i, string_value(p.tok)
     if not name or "\0" in name:
         p.plain("null character not allowed in operation name" if name else "empty operation name is invalid")
@@ -82,7 +82,7 @@ def _regions(p: Parser, name: str) -> Any:
 
 
 def _typed(p: Parser, uses: list[Operand]) -> tuple[list[Value], tuple[Type, ...]]:
-    """`: (types) -> types`: the operands, and the types of the results."""
+    """Read `: (types) -> types`. Return the operands, and the types of the results."""
     p.expect(":", " followed by operation type")
     at = p.mark()
     type = parse_type(p)
@@ -225,7 +225,7 @@ def _set_attributes(p: Parser, at: int, opdef: OpDef, o: Op, given: dict[str, At
 
 
 def _normal(f: Field, value: Any) -> Any:
-    """Attributes of parameters that are all empty are the same as none."""
+    """Replace attributes of parameters that are all empty by None."""
     if f.name in ("arg_attrs", "res_attrs") and all(isinstance(a, DictAttr) and not a.items for a in value):
         return None
     return value

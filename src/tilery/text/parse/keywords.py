@@ -1,4 +1,4 @@
-"""Enums in text: bare words, words in angle brackets, and NVIDIA's wordings of what is expected."""
+"""Parse enums: bare words and words in angle brackets, with NVIDIA's messages for others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _braced(members: Any) -> str:
 
 
 def keyword(f: Field) -> PieceParser:
-    """The bare word of an enum. NVIDIA's wording of what is expected depends on how their parser was made."""
+    """Read the bare word of an enum. NVIDIA's message for another word depends on the field."""
     assert f.enum is not None
     members = {m.text: m for m in f.enum}
     wrong = _WORDINGS.get(f.name, _plain_wording)
@@ -31,7 +31,7 @@ def keyword(f: Field) -> PieceParser:
         member = members.get(token)
         if member is None:
             at, text = p.mark(), p.string()
-            member = members.get(text) if text is not None else None  # MLIR takes a string as well
+            member = members.get(text) if text is not None else None  # MLIR accepts a string, too
             if member is None:
                 p.i = at[0]
                 wrong(p, s, f)
@@ -45,12 +45,12 @@ def keyword(f: Field) -> PieceParser:
 
 
 def by_hand(s: OperationState) -> bool:
-    """Whether NVIDIA parses the operation by hand."""
+    """Return whether NVIDIA's parser of the operation is hand-written."""
     return any(isinstance(piece, Use) and piece.kind == "index-types" for piece in s.pieces)
 
 
 def _two_errors(p: Parser, message: str) -> None:
-    """What is expected; where there is not even a word, NVIDIA's tools say that too."""
+    """Fail with what is expected. If there is no word at all, NVIDIA's tools report that too."""
     first = () if p.is_word() else (p.second("expected valid keyword"),)
     p.fail(message, None, *first)
 
@@ -66,7 +66,7 @@ def _comparison(p: Parser, s: OperationState, f: Field) -> None:
 
 
 def _memory(p: Parser, s: OperationState, f: Field) -> None:
-    """In the operations on views, which NVIDIA parses by hand, in two ways."""
+    """Fail as NVIDIA's hand-written parsers of operations on views do, in two ways."""
     if not by_hand(s):
         _plain_wording(p, s, f)
     assert f.enum is not None
@@ -85,7 +85,7 @@ def _reduces(s: OperationState) -> bool:
 
 
 def _no_scope(p: Parser, s: OperationState, token: str) -> None:
-    """A weak access has no scope; of the reduction the verifier says so."""
+    """Refuse a scope of a weak access, except for the reduction, where the verifier does."""
     if s.values["memory_ordering_semantics"] is MemoryOrderingSemantics.WEAK and not _reduces(s):
         p.fail(
             f'operation specifies weak memory ordering semantics, but then provides "{token}" scope, expected no '
@@ -140,12 +140,12 @@ def angle(f: Field) -> PieceParser:
 
 
 def _strict(f: Field) -> bool:
-    """Where modes other than IEEE's are possible, NVIDIA's parser takes every mode; the verifier does the rest."""
+    """Return whether NVIDIA's parser checks the mode. Where non-IEEE modes exist, only the verifier does."""
     return not {RoundingMode.APPROX, RoundingMode.FULL} & set(f.only or IEEE)
 
 
 def rounding_modes(f: Field) -> set[RoundingMode]:
-    """The modes that text may give a field."""
+    """Return the modes that text may give a field."""
     fine = {m for m in RoundingMode if not _strict(f) or m in (f.only or IEEE)}
     if not f.only:
         fine.add(RoundingMode.NEAREST_AWAY)  # from 13.4, and not in the older wording of the message

@@ -1,4 +1,4 @@
-"""Attributes that contain no other attributes: strings, symbols, numbers, arrays of numbers, enums and predicates."""
+"""Parse attributes that contain no others: strings, symbols, numbers, arrays of numbers, enums and predicates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .types import parse_type, skip_body, spelled
 
 ENUMS: dict[str, type[TileEnum] | type[PaddingValue]] = {name: cls for cls, name in ENUM_NAMES.items()}
 ENUMS["padding_value"] = PaddingValue
-# MLIR's attributes that Tile IR has no use for; they are kept as text.
+# Attributes of MLIR that Tile IR does not use are kept as text.
 _BRACKETED = ("affine_map", "affine_set", "dense_resource", "sparse", "strided")
 
 
@@ -105,7 +105,7 @@ def parse_number(p: Parser, type: Type | None) -> Attr:
 
 
 def _foreign_number(p: Parser, type: Type, token: str, negative: bool, at: Mark) -> Attr:
-    """A number of a type that Tile IR does not have, such as `index`."""
+    """Read a number of a type that Tile IR does not have, such as `index`."""
     if is_float(token) and not type.text.startswith("f"):
         p.plain("floating point value not valid for specified type")
     if is_integer(token) and type.text != "index" and not INT_TYPE.match(type.text):
@@ -114,7 +114,7 @@ def _foreign_number(p: Parser, type: Type, token: str, negative: bool, at: Mark)
 
 
 def _dense_array(p: Parser, type: Type | None) -> Attr:
-    """`array<i32: 1, 2>`."""
+    """Read `array<i32: 1, 2>`."""
     p.i += 1
     p.expect("<", " after 'array'")
     element = parse_type(p)

@@ -1,4 +1,4 @@
-"""Number literals to bits: integers of a width, floats correctly rounded to each element type."""
+"""Convert number literals to bits: integers of any width, and floats, correctly rounded, of any element type."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...floats.formats import nearest
 from ...types import Scalar
 from ..lexer import integer_value
 
-# More digits cannot change how a number is rounded, except that there are more.
+# Digits beyond these only matter for rounding if they are not all zero; one digit represents them.
 _DIGITS = 1200
 _POWERS = 2000
 
 
 def integer_bits(type: Scalar, token: str, negative: bool) -> int | None:
-    """The bits of an integer literal, None where it does not fit (read as signed or as unsigned).
+    """Return the bits of an integer literal, or None if it fits neither as signed nor as unsigned.
 
     >>> from tilery.types import I8
     >>> integer_bits(I8, "0xFF", False), integer_bits(I8, "128", True), integer_bits(I8, "256", False)
@@ -29,9 +29,9 @@ def integer_bits(type: Scalar, token: str, negative: bool) -> int | None:
 
 @lru_cache(maxsize=1 << 14)
 def float_bits(type: Scalar, token: str, negative: bool) -> int:
-    """The bits of the float nearest to a decimal literal.
+    """Return the bits of the float nearest to a decimal literal.
 
-    What is too large becomes infinity, NaN where there is none, and the largest number where there is no NaN either.
+    A number that is too large becomes infinity; without infinities NaN; without NaNs the largest number.
 
     >>> from tilery.types import F16, F32
     >>> hex(float_bits(F32, "0.1", False)), hex(float_bits(F16, "70000.0", True))
@@ -51,7 +51,7 @@ def float_bits(type: Scalar, token: str, negative: bool) -> int:
 
 
 def _decimal(token: str) -> Fraction:
-    """The value of a literal such as `1.5e-3`; digits and powers far beyond every type are cut."""
+    """Return the value of a literal such as `1.5e-3`. Digits and exponents far beyond every type are cut."""
     mantissa, _, exponent = token.replace("E", "e").partition("e")
     whole, _, part = mantissa.partition(".")
     digits = (whole + part).lstrip("0")

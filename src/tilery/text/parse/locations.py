@@ -1,4 +1,4 @@
-"""Locations and debug information in text: `loc("file":1:2)`, `loc(callsite(a at b))`, `#cuda_tile.di_loc<…>`."""
+"""Parse locations and debug information: `loc("file":1:2)`, `loc(callsite(a at b))`, `#cuda_tile.di_loc<…>`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AttributeTask = Callable[[Parser, Type | None], Task]
 """Reads any attribute. Attributes and locations contain each other, so the functions here are handed this one."""
 
 UNKNOWN = OpaqueAttr("loc(unknown)")
-"""The unknown location where it is an attribute; on operations it is None."""
+"""The unknown location as an attribute; operations have None."""
 
 MAX_FUSED = 1 << 20
 
@@ -43,7 +43,7 @@ def is_loc(attr: Attr) -> bool:
 
 
 def location(p: Parser, attribute: AttributeTask) -> Task:
-    """A location inside `loc(…)`: an attribute that is a Loc or UNKNOWN."""
+    """Read a location inside `loc(…)`. The result is a Loc or UNKNOWN."""
     token = p.tok
     if token[:1] == '"':
         return (yield _file_or_name(p, attribute))
@@ -78,7 +78,7 @@ def _file_or_name(p: Parser, attribute: AttributeTask) -> Task:
         p.expect(":", " in FileLineColLoc")
         column = _number(p, "expected integer column number in FileLineColLoc")
         if p.accept("to"):
-            # The end of a range is not kept: Tile IR has no place for it.
+            # Tile IR cannot keep the end of a range.
             if p.tok != ":":
                 _number(p, "expected integer line number in FileLineColLoc")
             p.expect(":", " in FileLineColLoc")
@@ -109,7 +109,7 @@ def _fused(p: Parser, attribute: AttributeTask) -> Task:
         metadata = yield attribute(p, None)
         p.expect(">", " after fused location metadata")
     p.expect("[", " in fused location")
-    # As in MLIR, unknown locations and repetitions are dropped, and inner lists with the same metadata are opened.
+    # As in MLIR, unknown locations and duplicates are dropped, and inner lists with the same metadata are flattened.
     found: dict[Loc, None] = {}
     more = not p.accept("]")
     while more:
@@ -132,7 +132,7 @@ def _fused(p: Parser, attribute: AttributeTask) -> Task:
 
 
 def debug_attribute(p: Parser, mnemonic: str, attribute: AttributeTask) -> Task:
-    """`#cuda_tile.di_…<…>`, behind the name."""
+    """Read the part of `#cuda_tile.di_…<…>` after the name."""
     p.expect("<")
     if mnemonic == "di_loc":
         source = yield _field(p, "DILoc", "sourceLoc", FileLineCol, "FileLineColLoc", attribute)
@@ -155,7 +155,7 @@ def debug_attribute(p: Parser, mnemonic: str, attribute: AttributeTask) -> Task:
 _FILE = ((DIFile,), "DIFileAttr")
 _NUMBER = (None, "unsigned")
 _TEXT = ((StrAttr,), "StringAttr")
-# name of the parameter: what it may be, its type in NVIDIA's messages, and whether it may be absent
+# for each parameter: the classes it may have, its type in NVIDIA's messages, and whether it is optional
 _Param = tuple[Any, str, bool]
 _STRUCTS: dict[str, tuple[Callable[..., Attr], dict[str, _Param]]] = {
     "di_compile_unit": (DICompileUnit, {"file": (*_FILE, False)}),
@@ -205,7 +205,7 @@ def _struct(p: Parser, name: str, params: dict[str, _Param], attribute: Attribut
 
 
 def _field(p: Parser, owner: str, name: str, classes: Any, what: str, attribute: AttributeTask) -> Task:
-    """A parameter: a number where there are no classes, else an attribute of one of them."""
+    """Read a parameter: a number if `classes` is None, else an attribute of one of them."""
     at = p.mark()
     outer = f"failed to parse CudaTile_{owner}Attr parameter '{name}' which is to be a `{what}`"
     if classes is None:

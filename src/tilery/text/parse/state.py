@@ -111,7 +111,7 @@ class Parser:
         self.i = 0
         """the index of the next token"""
         self.has_positions = True
-        """False if the tokens are a part of the text only; to ask for a position then raises GiveUp"""
+        """whether the tokens are those of the whole text; otherwise asking for a position raises GiveUp"""
         self.op = ""
         """the operation whose own syntax is being parsed; messages name it"""
         self.in_dialect = False
@@ -292,10 +292,10 @@ class Parser:
         return TileError(message, file=self.options.file, source=self.text, start=start, end=end, notes=tuple(notes))
 
     def wrong(self, message: str, *notes: str) -> NoReturn:
-        """Raise an error at the next token, or at the end of the line before if the token starts a line."""
+        """Raise an error about the next token; like MLIR's, it is at the end of the text before the token."""
         start, end = self.span()
         at = min(start, max(len(self.text) - 1, 0))
-        moved = _line_end_before(self.text, at)
+        moved = _text_end_before(self.text, at)
         if moved is not None:
             at, end = moved, moved
         raise self.error(message, at, end, notes)
@@ -321,8 +321,8 @@ class Parser:
         return Note(message, self.span(mark)[0], "error")
 
 
-def _line_end_before(text: str, at: int) -> int | None:
-    """Return the end of the last line before `at` with more than a comment, or None if `at` is not at a line start."""
+def _text_end_before(text: str, at: int) -> int | None:
+    """Return the end of the last text before `at` that is neither blank nor a comment, or None at the start."""
     while True:
         stop = at
         while stop and text[stop - 1] in " \t":
@@ -358,7 +358,7 @@ class OperationState:
         return self._build(p, self, at)
 
     def terminated(self, p: Parser, block: Block | None, at: int) -> Block:
-        """Return the block with its implicit terminator, which errors locate at token `at`, if text leaves it out."""
+        """Return the block; append the implicit terminator if it is missing. Errors locate that at token `at`."""
         block = Block() if block is None else block
         last = block.ops[-1] if block.ops else None
         if last is None or isinstance(last, UnknownOp) or not last.opdef.has(TERMINATOR):

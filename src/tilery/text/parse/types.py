@@ -1,4 +1,4 @@
-"""Types in text, Tile IR's and MLIR's own: `tile<4xf32>`, `!cuda_tile.ptr<f32>`, `(i32) -> ()`, `!alias`."""
+"""Parse types, Tile IR's and MLIR's own: `tile<4xf32>`, `!cuda_tile.ptr<f32>`, `(i32) -> ()`, `!alias`."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from .state import Mark, Parser
 from .tasks import Task, run
 
 MAX_KEPT = 1 << 26
-# What MLIR has and Tile IR does not; such a type is kept as text, and the verifier refuses it.
+# Types of MLIR that Tile IR does not have are kept as text, and the verifier refuses them.
 _BUILTIN = {"index", "none", "f80", "f128", "f8E4M3", "f8E3M4", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ"}
 _BUILTIN |= {"f6E2M3FN", "f6E3M2FN"}
 _SHAPED = {"tensor", "vector", "memref", "complex", "tuple"}
 
 
-_KNOWN: dict[str, Type] = {}
-"""Types that are one token, by their text: most texts of a process have the same ones. Bounded, as input is not."""
-_KNOWN_LENGTH, _KNOWN_COUNT = 200, 2000
+_CACHE: dict[str, Type] = {}
+"""Types that are one token, by their text, for all texts of the process. The size is bounded."""
+_CACHED_LENGTH, _CACHED_COUNT = 200, 2000
 
 
 def parse_type(p: Parser) -> Type:
@@ -56,7 +56,7 @@ def parse_type(p: Parser) -> Type:
     if found is not None:
         p.i += 1
         return found
-    found = _KNOWN.get(token)
+    found = _CACHE.get(token)
     if found is not None:
         p.i += 1
         p.types[token] = found
@@ -70,10 +70,10 @@ def parse_type(p: Parser) -> Type:
         p.wrong("expected '>'")
     p.leave()
     p.types[token] = made
-    if len(token) <= _KNOWN_LENGTH:
-        if len(_KNOWN) >= _KNOWN_COUNT:
-            _KNOWN.clear()
-        _KNOWN[token] = made
+    if len(token) <= _CACHED_LENGTH:
+        if len(_CACHE) >= _CACHED_COUNT:
+            _CACHE.clear()
+        _CACHE[token] = made
     return made
 
 
@@ -99,7 +99,7 @@ def spelled(p: Parser, t: Type) -> str:
 
 
 def starts_type(token: str) -> bool:
-    """Whether MLIR sees that a type begins here, without knowing Tile IR."""
+    """Return whether MLIR can tell, without knowing Tile IR, that a type starts here."""
     return (
         token[:1] in ("(", "!")
         or token in SCALARS
@@ -115,7 +115,7 @@ def _is_one_token(token: str) -> bool:
 
 
 def _checked(p: Parser, at: Mark, make: Callable[..., Type], *args: Any) -> Type:
-    """Make a type; its own rules are checked there."""
+    """Make a type, which checks its own rules."""
     try:
         return make(*args)
     except TileError as error:
@@ -168,7 +168,7 @@ def _function(p: Parser) -> Task:
 
 
 def _closed(p: Parser, close: str = ")") -> Task:
-    """Types up to a closing token; the opening one has been passed."""
+    """Read types up to a closing token. The opening one has been read."""
     out: list[Type] = []
     if p.accept(close):
         return out
@@ -180,7 +180,7 @@ def _closed(p: Parser, close: str = ")") -> Task:
 
 
 def _prefixed(p: Parser) -> Task:
-    """`!alias`, `!cuda_tile.name<…>`, or a type of another dialect."""
+    """Read `!alias`, `!cuda_tile.name<…>`, or a type of another dialect."""
     at = p.mark()
     name = p.tok[1:]
     dialect, dot, mnemonic = name.partition(".")
@@ -220,14 +220,14 @@ def _opaque(p: Parser, at: Mark, text: str, dialect: str) -> Type:
 
 
 def skip_body(p: Parser) -> str:
-    """The text of `<…>` with all brackets balanced; the cursor goes behind it."""
+    """Skip `<…>`, with all brackets balanced, and return its text."""
     first = p.i
     skip(p)
     return p.between(first, p.i - 1)
 
 
 def skip(p: Parser) -> None:
-    """Go behind the bracket that closes the one that is next."""
+    """Skip brackets and what is between them; the opening one is next."""
     closing = {"<": ">", "[": "]", "(": ")", "{": "}"}
     open_: list[str] = []
     while True:
@@ -244,7 +244,7 @@ def skip(p: Parser) -> None:
 
 
 def _shaped(p: Parser) -> Task:
-    """`tensor<4x?xf32>` and the like, kept as text."""
+    """Read `tensor<4x?xf32>` and the like, which are kept as text."""
     name = p.tok
     p.i += 1
     p.expect("<", f" in {name} type")

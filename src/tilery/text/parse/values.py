@@ -1,4 +1,4 @@
-"""Attributes of a dictionary as the values of fields, and MLIR's words where they are of the wrong kind."""
+"""Convert attributes of a dictionary to the values of fields, with MLIR's messages for wrong kinds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .leaves import EnumAttr
 
 
 def value_of(f: Field, attr: Attr) -> Any:
-    """The field's value that an attribute of a dictionary stands for, None where it is of the wrong kind."""
+    """Return the value of a field for an attribute, or None if the attribute is of the wrong kind."""
     match f.kind, attr:
         case AttrKind.ENUM, EnumAttr(_, member) if isinstance(member, f.enum or TileEnum):
             return member
@@ -74,7 +74,7 @@ _CONSTRAINTS = {
 
 
 def mismatch(f: Field) -> str:
-    """MLIR's words for an attribute of the wrong kind."""
+    """Return MLIR's message for an attribute of the wrong kind."""
     if f.kind in (AttrKind.I64, AttrKind.I32):
         what = f"{64 if f.kind is AttrKind.I64 else 32}-bit signless integer attribute"
         if f.minimum is not None:

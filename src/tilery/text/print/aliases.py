@@ -45,7 +45,7 @@ class Aliases:
         self._order: list[Node] = []
 
     def add(self, attr: Attr | None, *, early: bool = False) -> Node:
-        """Visit a location or debug attribute. The aliases of `early` ones are printed before the module."""
+        """Visit a location or debug attribute. Aliases of `early` ones are printed before the module."""
         root = self._by_id.get(id(attr)) or self._node(attr)
         if root.visited and not early:
             return root
@@ -135,7 +135,7 @@ class Aliases:
 
     def _intern(self, attr: Attr | None, parts: list[str | Attr | None]) -> Node:
         if attr is not None:
-            self._keep.append(attr)  # so that its identity stays its own
+            self._keep.append(attr)  # keeps its identity from being reused
         made = [p if isinstance(p, str) else self._by_id[id(p)] for p in parts]
         self._grow(sum([len(p) for p in parts if isinstance(p, str)]))
         key = tuple(p if isinstance(p, str) else id(p) for p in made)

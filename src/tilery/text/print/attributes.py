@@ -1,4 +1,4 @@
-"""The text of attributes as MLIR prints them: strings, symbols, numbers, dense constants, dictionaries and hints."""
+"""The text of attributes as MLIR prints them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from ...types import F64, I1, I64, Scalar, Type, full_text
 MAX_TEXT = 1 << 28
 MAX_DEBUG_TEXT = 1 << 20
 HEX_ABOVE = 100
-"""Constants with more elements, if they are not all equal, are printed as their bytes."""
+"""Constants with more elements are printed as bytes, unless all are equal."""
 
 ENUM_NAMES: dict[type[TileEnum], str] = {
     ComparisonOrdering: "comparison_ordering",
@@ -59,14 +59,14 @@ ENUM_NAMES: dict[type[TileEnum], str] = {
     Signedness: "signedness",
     SymbolVisibility: "symbol_visibility",
 }
-"""The enums that are attributes of the dialect, `#cuda_tile.rounding<zero>`; the others are plain i32 numbers."""
+"""The enums that are attributes of the dialect, `#cuda_tile.rounding<zero>`. The others are i32 numbers."""
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
 _PLAIN = re.compile(r"[ !#-\[\]-~]*\Z")
 
 
 class Typed(Enum):
-    """Whether a number says its type: always; not where it is the default (i64, f64); never."""
+    """Whether a number is printed with its type: always, unless it is the default (i64, f64), or never."""
 
     ALWAYS = 0
     UNLESS_DEFAULT = 1
@@ -81,7 +81,7 @@ def too_long(limit: int) -> TileError:
 
 
 def quote(text: str) -> str:
-    r"""A string in quotes; what is not printable ASCII becomes the hex digits of its bytes.
+    r"""Quote a string; characters other than printable ASCII become the hex digits of their bytes.
 
     >>> print(quote('a "b"\n'), quote("é"))
     "a \22b\22\0A" "\C3\A9"
@@ -100,12 +100,12 @@ def quote(text: str) -> str:
 
 
 def word(name: str) -> str:
-    """A name, in quotes if it is no identifier."""
+    """Return a name, in quotes unless it is an identifier."""
     return name if _BARE.match(name) else quote(name)
 
 
 def symbol(name: str) -> str:
-    """`@name`."""
+    """Return `@name`."""
     return "@" + word(name) if name else "@<<INVALID EMPTY SYMBOL>>"
 
 
@@ -119,7 +119,7 @@ def int_text(type: Scalar, bits: int) -> str:
 
 
 def splat_bits(value: Dense) -> int | None:
-    """The one element that stands for all in text: the bytes must be equal, those above a narrow element's bits too."""
+    """Return the one element that is printed for all, or None. All bytes must be equal, even unused bits."""
     element, data = value.element, value.data
     if element is I1:
         return value.splat
@@ -131,7 +131,7 @@ def splat_bits(value: Dense) -> int | None:
 
 
 def dense_body(value: Dense) -> str:
-    """What stands in the brackets of a constant: a single element, nested lists, or a string of bytes."""
+    """Return the text inside a constant's brackets: a single element, nested lists, or a string of bytes."""
     element, splat = value.element, splat_bits(value)
     show = int_text if element.is_int else float_text
     if splat is not None:
@@ -146,12 +146,12 @@ def dense_body(value: Dense) -> str:
 
 
 def dense_text(value: Dense, shown: Type) -> str:
-    """The dialect's form of a constant, `<i32: 1> : tile<i32>`."""
+    """Return the dialect's form of a constant, `<i32: 1> : tile<i32>`."""
     return f"<{value.element.text}: {dense_body(value)}> : {shown.text}"
 
 
 def array_text(type: Scalar, values: tuple[int, ...]) -> str:
-    """`array<i32: 1, 2>`."""
+    """Return `array<i32: 1, 2>`."""
     if not values:
         return f"array<{type.text}>"
     texts = [("true" if v else "false") if type is I1 else str(v) for v in values]
@@ -173,11 +173,11 @@ def predicate_text(value: Predicate) -> str:
 
 NO_ALIASES: Mapping[int, str] = {}
 
-_Task = str | tuple[Attr, Typed]
+_Item = str | tuple[Attr, Typed]
 
 
 def attr_text(attr: Attr, typed: Typed = Typed.ALWAYS, aliases: Mapping[int, str] = NO_ALIASES) -> str:
-    """An attribute as it stands in a dictionary. `aliases` gives, by identity, attributes that have a name.
+    """Return the text of an attribute in a dictionary. `aliases` maps the `id` of attributes to their names.
 
     >>> from tilery.types import I32
     >>> attr_text(ArrayAttr((IntAttr(I32, 7), IntAttr(I64, 8), StrAttr("x"))))
@@ -187,37 +187,37 @@ def attr_text(attr: Attr, typed: Typed = Typed.ALWAYS, aliases: Mapping[int, str
 
 
 def hints_text(hints: OptimizationHints) -> str:
-    """`<sm_100 = {num_cta_in_cga = 2}>`; NVIDIA's printer leaves the names as they are."""
+    """Return `<sm_100 = {num_cta_in_cga = 2}>`. Like NVIDIA's printer, it does not quote names."""
     return _run(_hints(hints), NO_ALIASES)
 
 
 def dict_text(items: Mapping[str, Attr], aliases: Mapping[int, str] = NO_ALIASES) -> str:
-    """`{a = 1 : i32, b}`, sorted by name."""
+    """Return `{a = 1 : i32, b}`, sorted by name."""
     return _run([(DictAttr(tuple(items.items())), Typed.ALWAYS)], aliases)
 
 
-def _run(tasks: list[_Task], aliases: Mapping[int, str]) -> str:
-    """The text of all tasks, with a stack because hostile attributes nest deeply."""
+def _run(items: list[_Item], aliases: Mapping[int, str]) -> str:
+    """Join the texts of all items. It uses a stack because hostile attributes nest deeply."""
     out: list[str] = []
     size = 0
-    tasks.reverse()
-    while tasks:
-        task = tasks.pop()
-        if not isinstance(task, str):
-            made = aliases.get(id(task[0])) or _expand(*task)
+    items.reverse()
+    while items:
+        item = items.pop()
+        if not isinstance(item, str):
+            made = aliases.get(id(item[0])) or _expand(*item)
             if isinstance(made, list):
-                tasks += reversed(made)
+                items += reversed(made)
                 continue
-            task = made
-        out.append(task)
-        size += len(task)
+            item = made
+        out.append(item)
+        size += len(item)
         if size > MAX_TEXT:
             raise TileError(f"the text of an attribute is longer than {MAX_TEXT} characters")
     return "".join(out)
 
 
-def _expand(attr: Attr, typed: Typed) -> str | list[_Task]:
-    """The text of an attribute, or its parts where it holds others."""
+def _expand(attr: Attr, typed: Typed) -> str | list[_Item]:
+    """Return the text of an attribute, or its items if it contains other attributes."""
     match attr:
         case ArrayAttr(items):
             return ["[", *_commas([[(item, Typed.UNLESS_DEFAULT)] for item in items]), "]"]
@@ -261,23 +261,23 @@ def _simple(attr: Attr, typed: Typed) -> str:
             return debug_text(attr)
 
 
-def _named(name: str, value: Attr) -> list[_Task]:
+def _named(name: str, value: Attr) -> list[_Item]:
     return [word(name)] if isinstance(value, UnitAttr) else [word(name) + " = ", (value, Typed.ALWAYS)]
 
 
-def _hints(hints: OptimizationHints) -> list[_Task]:
-    entries: list[list[_Task]] = []
+def _hints(hints: OptimizationHints) -> list[_Item]:
+    entries: list[list[_Item]] = []
     for arch, inner in hints.value.sorted():
-        if not isinstance(inner, DictAttr):  # not valid, but shown
+        if not isinstance(inner, DictAttr):  # not valid, but printed
             entries.append([arch + " = ", (inner, Typed.NEVER)])
             continue
-        pairs: list[list[_Task]] = [[name + " = ", (value, Typed.NEVER)] for name, value in inner.sorted()]
+        pairs: list[list[_Item]] = [[name + " = ", (value, Typed.NEVER)] for name, value in inner.sorted()]
         entries.append([arch + " = {", *_commas(pairs), "}"])
     return ["<", *_commas(entries), ">"]
 
 
-def _commas(entries: list[list[_Task]]) -> list[_Task]:
-    out: list[_Task] = []
+def _commas(entries: list[list[_Item]]) -> list[_Item]:
+    out: list[_Item] = []
     for entry in entries:
         out += [", ", *entry] if out else entry
     return out

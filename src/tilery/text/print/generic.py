@@ -37,7 +37,7 @@ _ATTRS: dict[AttrKind, Callable[[Any], Attr]] = {
 
 
 def attr_of(f: Field, value: Any) -> Attr | None:
-    """The field's value as an attribute, None where it is absent."""
+    """Return a field's value as an attribute, or None if it is absent."""
     if value is None or (value is False and f.kind is AttrKind.FLAG):
         return None
     make = _ATTRS.get(f.kind)
@@ -46,7 +46,7 @@ def attr_of(f: Field, value: Any) -> Attr | None:
 
 
 def properties(o: Op) -> dict[str, Attr]:
-    """The attributes that belong to the operation, with the number of operands in each segment."""
+    """Return the attributes of an operation's fields, with the number of operands in each segment."""
     out: dict[str, Attr] = {}
     for f in o.opdef.attrs:
         if (attr := attr_of(f, getattr(o, f.attr))) is not None:

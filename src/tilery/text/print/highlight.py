@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 
 def to_html(text: str) -> str:
-    """A block of preformatted HTML; a long text is cut.
+    """Return a block of preformatted HTML; a long text is cut.
 
     >>> to_html("return")
     '<pre style="line-height:1.3"><span style="color:#d73a49">return</span></pre>'

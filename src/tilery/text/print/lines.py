@@ -1,4 +1,4 @@
-"""An op's format as a function that makes its line: small, straight Python, written on first use."""
+"""A generated function for each operation that makes its line from its format."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _splat(values: tuple[Value, ...]) -> str:
     return values[0].type.text if values else "tile<i32>"
 
 
-# The plain text of an attribute, by kind; `{}` is the field.
+# The expression for the plain text of an attribute, by kind; `{}` is the field.
 _PLAIN = {
     AttrKind.STR: "quote({})",
     AttrKind.SYM_NAME: "symbol({})",
@@ -69,14 +69,14 @@ _HELPERS: dict[str, Any] = {
 
 
 class Maker:
-    """Writes the source of one op's function.
+    """Generates the function of one operation.
 
-    Text gathers in `text` as the inside of an f-string. An op without regions returns it; one with regions gathers
-    parts, so that the caller can walk the blocks with its own stack.
+    `text` is the inside of an f-string. The function of an operation without regions returns that string. One with
+    regions returns parts, so that the caller can walk the blocks with its own stack.
     """
 
     many = "p.names"
-    """what the function calls what joins the names of several values"""
+    """the expression for the object that joins the names of several values"""
 
     def __init__(self, cls: type[Op], name: str) -> None:
         self.opdef = cls.opdef
@@ -133,7 +133,7 @@ class Maker:
                 self._use(piece)
 
     def _group(self, group: format.Group) -> None:
-        """A group without regions is a variable that may be empty; one with regions adds parts under a condition."""
+        """Print a group without regions by a variable, which may be empty, and one with regions under a condition."""
         if any(isinstance(p, format.Use) and p.field.role == "region" for p in group.pieces):
             self._flush()
             self.lines.append(f"{self.margin}if {self._present(group.anchor)}:")
@@ -169,7 +169,7 @@ class Maker:
     def _use(self, use: format.Use) -> None:
         f = use.field
         value = f"o.{f.attr}"
-        if use.kind not in ("inbounds", "index-types"):  # these bring their own blank, or none
+        if use.kind not in ("inbounds", "index-types"):  # these print their own blank, or none
             self.text += " " * use.space
         match use.kind:
             case "":

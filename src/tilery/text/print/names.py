@@ -1,4 +1,4 @@
-"""The names of values in text, made as MLIR makes them: hints of operations, made unique, numbers for the rest."""
+"""Name values as MLIR does: by unique hints from operations, or by numbers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...types import I1, Type
 from .attributes import splat_bits, too_long
 
 Counters = tuple[int, int, int, int]
-"""The numbers of results and of arguments given out, of conflicts met, and of names made from hints."""
+"""How many results and arguments are numbered, how many conflicts occurred, and how many names come from hints."""
 START: Counters = (0, 0, 0, 0)
 FEW = 4
-"""So many texts are joined without a look at their length."""
+"""Up to this many texts are joined without checking their length."""
 
 
 class Names(dict[Value, str]):
-    """Each value as it is used: `%cst_1_i32`, `%5`, `%for#1`.
+    """The name of each value where it is used: `%cst_1_i32`, `%5`, `%for#1`.
 
-    `heads` has what stands left of the equals sign for operations whose results share a name, `%for:2`.
+    `heads` has the definition of results that share a name, `%for:2`.
     """
 
     def __init__(self, limit: int) -> None:
@@ -35,14 +35,14 @@ class Names(dict[Value, str]):
         return "<<UNKNOWN SSA VALUE>>"
 
     def join(self, values: Sequence[Value]) -> str:
-        """Uses, separated by commas."""
+        """Join uses with commas."""
         texts = [self[v] for v in values]
         if len(texts) > FEW:
             self.check(texts)
         return ", ".join(texts)
 
     def types(self, values: Sequence[Value]) -> str:
-        """Types, separated by commas."""
+        """Join types with commas."""
         if len(values) == 1:
             return values[0].type.text
         texts = [v.type.text for v in values]
@@ -51,25 +51,25 @@ class Names(dict[Value, str]):
         return ", ".join(texts)
 
     def typed(self, values: Sequence[Value], spell: Callable[[Type], str]) -> list[str]:
-        """The type of each value in another spelling."""
+        """Spell the type of each value."""
         self.check([v.type.text for v in values])
         return [spell(v.type) for v in values]
 
     def pairs(self, left: Sequence[str], between: str, right: Sequence[str]) -> str:
-        """`a between b`, separated by commas."""
+        """Join `a between b` with commas."""
         if len(left) > FEW:
             self.check(left)
             self.check(right)
         return ", ".join([f"{a}{between}{b}" for a, b in zip(left, right)])
 
     def check(self, texts: Sequence[str]) -> None:
-        """Refuse to join what is too long: a few bytes of input can name a long text very often."""
+        """Refuse to join texts that are too long: a few bytes of input can repeat a long text very often."""
         if sum(map(len, texts)) > self.limit:
             raise too_long(self.limit)
 
 
 def constant_hint(o: Constant) -> str:
-    """`true`, `cst_42_i32`, `cst_NaN_f32`; without the value where there is no single one that is an integer."""
+    """Return `true`, `cst_42_i32` or `cst_NaN_f32`; without the value unless it is one integer or NaN."""
     element, value = o.value.element, splat_bits(o.value)
     if element is I1:
         return "cst_i1" if value is None else "true" if value else "false"
@@ -100,15 +100,15 @@ ARGUMENTS: dict[type[Op], Callable[[Block], list[str]]] = {For: _for_arguments, 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How an operation's results are named."""
+    """How to name an operation's results."""
 
     single: str
-    """The field of the only result, empty where there are more or none."""
+    """the field of the only result; empty if there are more or none"""
     results: bool
     hint: Callable[[Namer, Any], str] | str
-    """The name of the first result, or what makes it; empty for a number."""
+    """the name of the first result, or a function that makes it; empty for a number"""
     hinted: bool
-    """Whether the operation names its results (NVIDIA's class has MLIR's interface for that), if only with nothing."""
+    """whether NVIDIA's class has MLIR's interface for naming results, even if it names none"""
     regions: bool
 
 
@@ -130,20 +130,20 @@ def plan_for(cls: type[Op]) -> Plan:
 
 
 class Namer:
-    """Walks the regions from the outside in. An inner region goes on with the counters and names of the outer one."""
+    """Walks the regions from the outside in. An inner region continues the counters and names of the outer one."""
 
     def __init__(self, hints: bool, limit: int) -> None:
         self.names = Names(limit)
         self.texts: dict[Value, str] = self.names
         self.hints = hints
         self.hinted = 0
-        """the length of all hints that grow with what they are made from; other names are short"""
+        """the total length of hints that contain other hints; other names are short"""
         self.used: dict[str, None] = {}
-        """the names made from hints, the latest last"""
+        """the names made from hints, in order"""
         self.arguments = self.conflicts = self.end = 0
         self.numbers = ["%0"]
         self.fresh: Iterator[str] = iter(())
-        """The numbers that are free in this block; no operation takes more than one."""
+        """the free numbers in this block; no operation takes more than one"""
         self.assumes: dict[Op, str] = {}
 
     def run(self, root: Block) -> Names:
@@ -157,7 +157,7 @@ class Namer:
         return self.names
 
     def enter(self, parent: Op | None, block: Block, counters: Counters) -> None:
-        """Go on in a block of `parent` from the end of the block around it; names the block's arguments."""
+        """Enter a block of `parent` with the counters at the end of the enclosing block; name the block's arguments."""
         first, self.arguments, self.conflicts, known = counters
         if (count := len(self.used) - known) > 0:
             forget = self.used.popitem
@@ -171,11 +171,11 @@ class Namer:
             self._arguments(parent, block)
 
     def counters(self) -> Counters:
-        """Where the regions inside the block go on."""
+        """Return the counters, with which the regions inside the block continue."""
         return self.end - length_hint(self.fresh), self.arguments, self.conflicts, len(self.used)
 
     def _block(self, block: Block) -> list[Op]:
-        """Name the results of all operations; gives those with regions."""
+        """Name the results of all operations; return the operations with regions."""
         texts, hints, plan_of, fresh = self.texts, self.hints, _PLANS.get, self.fresh
         inner: list[Op] = []
         for o in block.ops:
@@ -210,7 +210,7 @@ class Namer:
         elif len(o.opdef.outs) == 1:
             self._group(o, results, o.opdef.hint)
         else:
-            # Each result is a group of its own. No operation has a variadic result beside others.
+            # Each result has its own name. No operation has a variadic result and others.
             for f, value in zip(o.opdef.outs, results):
                 self.name(value, f.name)
 
@@ -227,13 +227,13 @@ class Namer:
                 self.texts[value] = f"{name}#{number}"
 
     def assume_hint(self, o: Assume) -> str:
-        """`assume` of a value without hints, else `assume_` and the hint of what defines the value."""
+        """Return `assume`, followed by `_` and the hint of the operation that defines the value, if it has one."""
         chain: list[Assume] = []
         last: Op | Block | None = o
         while last.__class__ is Assume and last not in self.assumes:
             assert isinstance(last, Assume)
             chain.append(last)
-            self.assumes[last] = ""  # a value that is made from itself, in a module that is not valid, ends here
+            self.assumes[last] = ""  # stops at a cycle, which only an invalid module has
             last = last.value.owner
         for assume in reversed(chain):
             hint = self.assumes[assume] = "assume" + self._producer_hint(assume.value)
@@ -258,7 +258,7 @@ class Namer:
         return "_" + (plan.hint if isinstance(plan.hint, str) else plan.hint(self, owner))
 
     def name(self, value: Value, hint: str) -> str:
-        """Give a value the name of a hint, or of the hint and a number where it is taken."""
+        """Name a value by a hint, with a number appended if the name is taken."""
         text, used = "%" + hint, self.used
         while text in used:
             text = f"%{hint}_{self.conflicts}"
@@ -275,5 +275,5 @@ _MADE_HINTS: dict[type[Op], Callable[[Namer, Any], str]] = {
 
 
 def name_values(root: Block, *, hints: bool = True, limit: int) -> Names:
-    """Names for everything inside a block. Without hints (the generic form) all are numbers."""
+    """Name all values inside a block. Without hints, as in the generic form, all names are numbers."""
     return Namer(hints, limit).run(root)

@@ -137,7 +137,7 @@ def show_styled(
     made: Shown | None = None
     with paused:
         if quick and style.quick and names is None and block.ops:
-            from .quick import quick_show  # not needed, and not imported, for a small module
+            from .quick import quick_show  # small modules do not need it; importing it takes time
 
             made = quick_show(block, prefix, style, locs, limit)
         if made is None:
@@ -164,7 +164,7 @@ def _has_ops(root: Block, count: int) -> bool:
 
 
 def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool, limit: int) -> Shown:
-    """Print a block whose values have names, in every style and whatever is in it."""
+    """Print a block whose values have names, in any style."""
     aliases = Aliases(limit)
     context = Context(names, aliases, locs)
     printer = _Printer(context, style, limit)

@@ -108,9 +108,7 @@ class _QuickMaker(Maker):
         return ", ".join(f"{{r{number}}}" for number in range(len(outs))) + " = "
 
     def piece(self, piece: format.Piece) -> None:
-        if not isinstance(
-            piece, format.AttrDict
-        ):  # an operation with discardable attributes makes the fast path give up
+        if not isinstance(piece, format.AttrDict):  # the slow twin prints discardable attributes
             super().piece(piece)
 
     def _use(self, use: format.Use) -> None:

@@ -1,0 +1,91 @@
+"""The compiler: a program of its own that turns LLVM IR into objects or assembly. It imports nothing but llvmlite.
+
+LLVM may abort the process that it runs in, or take all its memory, so it runs here. `compiler.py` starts this file with
+`python -I -S`. Standard input is a JSON object:
+
+    packages   the directory that llvmlite is imported from
+    texts      LLVM IR, one text per result
+    triple, cpu, features, level, passes
+    native     whether the triple is that of this machine
+    emit       "object" or "asm"
+    memory     bytes of address space, at most
+    seconds    CPU time, at most
+
+Standard output is a JSON line, then the results in order. The line has their `sizes`, or an `error` and the number of
+the `text` that has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+
+def main() -> None:
+    request = json.load(sys.stdin)
+    limit(request["memory"], request["seconds"])
+    sys.path.append(request["packages"])
+    results: list[bytes] = []
+    answer: dict[str, Any]
+    try:
+        machine, compiler = prepare(request)
+        for text in request["texts"]:
+            results.append(compile_text(text, request, machine, compiler))
+        answer = {"sizes": [len(each) for each in results]}
+    except (RuntimeError, MemoryError) as error:
+        answer, results = {"error": str(error) or "out of memory", "text": len(results)}, []
+    out = sys.stdout.buffer
+    out.write(json.dumps(answer).encode() + b"\n" + b"".join(results))
+    out.flush()
+    os._exit(0)  # there is nothing to clean up, and LLVM would take its time
+
+
+def limit(memory: int, seconds: int) -> None:
+    """Let this process fail before the machine does."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
+        hard = resource.getrlimit(kind)[1]
+        if hard == resource.RLIM_INFINITY or most < hard:
+            resource.setrlimit(kind, (most, hard))
+
+
+def prepare(request: dict[str, Any]) -> Any:
+    """Return LLVM's description of the target, and its compiler."""
+    import llvmlite.binding as llvm
+
+    if request["native"]:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+    target = llvm.Target.from_triple(request["triple"])
+    machine = target.create_target_machine(
+        cpu=request["cpu"], features=request["features"], opt=request["level"], reloc="pic", codemodel="small"
+    )
+    options = llvm.create_pipeline_tuning_options(speed_level=request["level"])
+    return machine, llvm.create_pass_builder(machine, options)
+
+
+def compile_text(text: str, request: dict[str, Any], machine: Any, compiler: Any) -> bytes:
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(text)
+    module.verify()
+    module.triple = request["triple"]
+    module.data_layout = str(machine.target_data)
+    passes = llvm.create_new_module_pass_manager()
+    for name in request["passes"]:
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, compiler)
+    made: str | bytes = machine.emit_assembly(module) if request["emit"] == "asm" else machine.emit_object(module)
+    return made.encode() if isinstance(made, str) else made
+
+
+if __name__ == "__main__":
+    main()

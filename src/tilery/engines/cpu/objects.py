@@ -1,0 +1,71 @@
+"""Objects in this process: what they need is checked before they are loaded."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from ...diag import TileError
+from ..addresses import HoldsAddresses
+from .compiler import feature_string, host
+
+_SYMBOLS = 2
+"""The type of an ELF section that holds symbols."""
+
+
+def undefined_symbols(data: bytes) -> list[str]:
+    """List the symbols that an ELF object uses and does not define. MCJIT makes a call of one a jump to address 0."""
+    try:
+        return _undefined(data)
+    except (struct.error, ValueError, UnicodeDecodeError):
+        raise TileError("the compiled object is damaged") from None
+
+
+def _undefined(data: bytes) -> list[str]:
+    if data[:6] != b"\x7fELF\x02\x01":
+        raise ValueError("not a little-endian 64-bit ELF object")
+    (sections,) = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    found = []
+    for at in range(sections, sections + count * size, size or 1):
+        (kind,) = struct.unpack_from("<I", data, at + 4)
+        if kind != _SYMBOLS:
+            continue
+        offset, length, link = struct.unpack_from("<QQI", data, at + 0x18)
+        (names,) = struct.unpack_from("<Q", data, sections + link * size + 0x18)
+        for symbol in range(offset + 24, offset + length, 24):
+            name, _, _, section = struct.unpack_from("<IBBH", data, symbol)
+            if section == 0:
+                found.append(data[names + name : data.index(b"\0", names + name)].decode())
+    return found
+
+
+class Code(HoldsAddresses):
+    """A loaded object. Its functions can be called for as long as it lives."""
+
+    def __init__(self, data: bytes, allowed: frozenset[str]) -> None:
+        if missing := [name for name in undefined_symbols(data) if name not in allowed]:
+            raise TileError(f"the compiled object needs {', '.join(sorted(missing))}, which may not be called")
+        _initialize()
+        target = host()
+        machine = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=feature_string(target), reloc="pic", codemodel="small"
+        )
+        self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Return the address of a function."""
+        found: int = self._engine.get_function_address(name)
+        if not found:
+            raise TileError(f"the compiled object has no function '{name}'")
+        return found
+
+
+def _initialize() -> None:
+    """Prepare LLVM; doing it again costs nothing."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()

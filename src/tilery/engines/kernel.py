@@ -12,7 +12,7 @@ from ..diag import TileError
 from ..ir import Op, Refused
 from ..ops import Entry, Module
 from ..source.lines import innermost
-from ..types import Type
+from ..types import Tile, Type
 
 MAX_GRID = (1 << 24) - 1
 """The largest extent of a grid."""
@@ -92,7 +92,7 @@ class Kernel(Protocol):
         names: Sequence[str] = (),
         convention: str | None = None,
         batch: int | None = None,
-        threads: int = 1,
+        threads: int | None = None,
         limits: Limits | None = None,
         buffers: Buffers = (),
         output: Callable[[str], None] | None = None,
@@ -105,9 +105,9 @@ class Kernel(Protocol):
         `convention="cutile"`, an array stands for its pointer, shape and strides, as cuTile Python passes it. `names`
         label the arguments in errors. `buffers` is further memory that the kernel may access.
 
-        `batch` (tile blocks to run at once) and `threads` affect speed, not results, unless tile blocks race; an engine
-        may ignore them. `output` receives printed text instead of stdout; `progress` is called with the number of tile
-        blocks that have finished since the last call.
+        `batch` (tile blocks to run at once) and `threads` (None: the engine's choice) affect speed, not results, unless
+        tile blocks race; an engine may ignore them. `output` receives printed text instead of stdout; `progress` is
+        called with the number of tile blocks that have finished since the last call.
 
         `sanitize` looks for faults while the kernel runs, on the reference engine: "all" or names of checks, whose
         faults are raised as one error at the end, or a `tilery.sanitize.Sanitizer`, which collects them.
@@ -153,6 +153,22 @@ def find_entry(module: Module, name: str | None) -> Entry:
     if found is None:
         raise TileError(f"the module has no kernel '{name}', expected one of: {names}")
     return found
+
+
+def check_parameters(entry: Entry) -> Sequence[Type]:
+    """Return the types of an entry's parameters, which a launch must be able to pass."""
+    params = entry.function_type.params
+    for param in params:
+        if not isinstance(param, Tile) or param.rank:
+            raise Refused(entry, f"entry: a launch cannot pass a parameter of {param}")
+    return params
+
+
+def check_threads(threads: int) -> int:
+    """Return a number of threads."""
+    if threads < 1:
+        raise TileError(f"a launch needs at least one thread, got {threads}")
+    return threads
 
 
 def check_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:

@@ -31,8 +31,7 @@ def main() -> None:
     answer: dict[str, Any]
     try:
         machine, compiler = prepare(request)
-        for text in request["texts"]:
-            results.append(compile_text(text, request, machine, compiler))
+        results.extend(compile_text(text, request, machine, compiler) for text in request["texts"])
         answer = {"sizes": [len(each) for each in results]}
     except (RuntimeError, MemoryError) as error:
         answer, results = {"error": str(error) or "out of memory", "text": len(results)}, []

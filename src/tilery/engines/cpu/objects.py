@@ -19,7 +19,7 @@ def undefined_symbols(data: bytes) -> list[str]:
     """List the symbols that an ELF object uses and does not define. MCJIT makes a call of one a jump to address 0."""
     try:
         return _undefined(data)
-    except (struct.error, ValueError, UnicodeDecodeError):
+    except (struct.error, ValueError, OverflowError):
         raise TileError("the compiled object is damaged") from None
 
 

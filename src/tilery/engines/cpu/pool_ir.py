@@ -1,8 +1,8 @@
 """LLVM IR of the code that takes tile blocks and shares them between threads.
 
-`work` runs tile blocks of a job until none are left; any thread may call it. On Linux, `worker` waits in native code for
-jobs, so that starting one takes a microsecond, `post` offers a job to the workers, and `finish` waits until it is done
-or the time is over.
+`work` runs tile blocks of a job until none are left; any thread may call it. On Linux, `worker` waits in native code
+for jobs, so that starting one takes a microsecond, `post` offers a job to the workers, and `finish` waits until it is
+done or the time is over.
 
 A job is 8-byte words, see the indices below. The shared state of the workers is
 

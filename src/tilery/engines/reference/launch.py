@@ -16,9 +16,17 @@ from ... import hooks
 from ...diag import TileError
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
-from ...types import Tile
-from ..arguments import bind
-from ..kernel import Buffers, Limits, Stats, check_grid, find_entry, refuse_options
+from ..arguments import BoundArguments, bind
+from ..kernel import (
+    Buffers,
+    Limits,
+    Stats,
+    check_grid,
+    check_parameters,
+    check_threads,
+    find_entry,
+    refuse_options,
+)
 from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
@@ -93,10 +101,7 @@ class Kernel:
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
-        self.name, self.params = entry.sym_name, entry.function_type.params
-        for param in self.params:
-            if not isinstance(param, Tile) or param.rank:
-                raise Refused(entry, f"entry: a launch cannot pass a parameter of {param}")
+        self.name, self.params = entry.sym_name, check_parameters(entry)
         self._program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self._program.steady and not prints
@@ -112,7 +117,7 @@ class Kernel:
         names: Sequence[str] = (),
         convention: str | None = None,
         batch: int | None = None,
-        threads: int = 1,
+        threads: int | None = None,
         limits: Limits | None = None,
         buffers: Buffers = (),
         output: Callable[[str], None] | None = None,
@@ -125,19 +130,13 @@ class Kernel:
         blocks cannot observe each other and do not print. With `sanitize`, there is one thread.
         """
         shape = check_grid(grid)
-        memory = Memory(self.loaded.memory)
         bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
-        for each in bound.ranges:
-            if not each.device.is_host:
-                raise TileError(f"{each.label}: the array is not in host memory")
-            memory.add(each.address, each.size, each.label, writable=each.writable, owner=each.owner)
-        values = [scalar_lane(param, slot) for param, slot in zip(self.params, bound.slots)]
-        env: dict[int, Any] = dict(zip(self._program.params, values))
+        memory = memory_of(self.loaded, bound)
+        env = self._environment(bound)
         limits = limits or Limits()
         lanes = self._lanes(batch, limits)
         chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
-        if threads < 1:
-            raise TileError(f"a launch needs at least one thread, got {threads}")
+        threads = 1 if threads is None else check_threads(threads)
         sanitizer = None if sanitize is None else hooks.sanitizer(sanitize)
         workers = min(threads, chunks) if self._parallel and sanitizer is None else 1
         say = _print if output is None else lambda text: output(_readable(text))
@@ -147,6 +146,16 @@ class Kernel:
         with nullcontext() if sanitizer is None else sanitizer.launch(self.entry):
             self._run(machines, env, lanes)
         return total(machines)
+
+    def _environment(self, bound: BoundArguments) -> dict[int, Any]:
+        values = [scalar_lane(param, slot) for param, slot in zip(self.params, bound.slots)]
+        return dict(zip(self._program.params, values))
+
+    def run_block(self, grid: tuple[int, int, int], number: int, bound: BoundArguments, limits: Limits) -> None:
+        """Run one tile block on a copy of the memory, for the error that it raises."""
+        memory = memory_of(self.loaded, bound).copy()
+        machine = Machine(memory, grid, self.loaded.globals, limits=limits, output=lambda text: None)
+        machine.run(grid_batches(machine, self._program, self._environment(bound), 1, iter([number])))
 
     def _lanes(self, batch: int | None, limits: Limits) -> int:
         """Choose how many tile blocks to run at once."""
@@ -177,6 +186,16 @@ class Kernel:
                     machine.stop = True
             for future in futures:
                 future.result()
+
+
+def memory_of(loaded: Loaded, bound: BoundArguments) -> Memory:
+    """Return the memory that a launch may access: globals, arguments and buffers."""
+    memory = Memory(loaded.memory)
+    for each in bound.ranges:
+        if not each.device.is_host:
+            raise TileError(f"{each.label}: the array is not in host memory")
+        memory.add(each.address, each.size, each.label, writable=each.writable, owner=each.owner)
+    return memory
 
 
 class _Counter(Iterator[int]):

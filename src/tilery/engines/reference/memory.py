@@ -59,6 +59,8 @@ class Segment(HoldsAddresses):
     """Keeps the memory alive."""
     parent: Segment | None = None
     """The segment that this is a part of, if any: accesses to all its parts are made together."""
+    place: int | None = None
+    """Where the bytes are, if they are a copy of those at the address."""
     _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
 
     @property
@@ -72,7 +74,8 @@ class Segment(HoldsAddresses):
             item = dtype.itemsize
             skip = -self.address % item
             count = max(0, self.size - skip) // item
-            raw = (ctypes.c_uint8 * (count * item)).from_address(self.address + skip)
+            place = self.address if self.place is None else self.place
+            raw = (ctypes.c_uint8 * (count * item)).from_address(place + skip)
             found = self._typed[dtype] = (self.address + skip, np.frombuffer(memoryview(raw).cast("B"), dtype, count))
         return found
 
@@ -113,6 +116,17 @@ class Memory(HoldsAddresses):
             new = Segment(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
         self.segments[first:last] = [new]
         self._starts[first:last] = [new.address]
+
+    def copy(self) -> Memory:
+        """Return memory with the same addresses, whose bytes are copies."""
+        made = Memory()
+        for each in self.segments:
+            raw = np.empty(each.size + 16, np.uint8)
+            place = raw.ctypes.data + (each.address - raw.ctypes.data) % 16
+            ctypes.memmove(place, each.address, each.size)
+            made.segments.append(Segment(each.address, each.size, each.label, each.writable, raw, place=place))
+        made._starts = list(self._starts)
+        return made
 
     def allocate(self, size: int, alignment: int, label: str, *, writable: bool = True) -> int:
         """Allocate zeroed memory and return its address."""

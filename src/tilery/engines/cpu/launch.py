@@ -1,0 +1,342 @@
+"""The fast CPU engine: kernels compiled by LLVM, launched on all cores.
+
+The reference engine stands by. It owns the globals, runs what this engine does not (tile blocks that wait for each
+other, arguments that overlap, limits on steps, sanitizers), and finds the words for a fault: this engine only knows
+which operation of which tile block gave up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ...diag import TileError
+from ...ir import Refused, walk
+from ...ops import Entry, For, Loop, Module
+from ..addresses import HoldsAddresses
+from ..arguments import BoundArguments, bind
+from ..kernel import (
+    Buffers,
+    ExecutionError,
+    Limits,
+    Stats,
+    check_grid,
+    check_parameters,
+    check_threads,
+    find_entry,
+    refuse_options,
+)
+from ..reference import launch as reference
+from . import pool_ir
+from .abi import Lowered, NotLowered, Specialisation, fault_place
+from .compiler import CompilerError, compile_texts, host
+from .jobs import Job, Prepared, fast_key, prepare
+from .objects import Code
+from .pool import available_cores
+from .pool import get as get_pool
+
+PREPARED = 16
+"""How many sets of arguments a kernel remembers, so that launching it again with the same arrays costs less."""
+EXPLAIN_SECONDS = 60.0
+"""How long the reference engine may look for the words of a fault."""
+EMITS = {"llvm": "LLVM IR", "asm": "assembly of this machine", "object": "an ELF object"}
+"""What `emit` can produce."""
+
+
+def load(module: Module, **options: Any) -> Loaded:
+    """Load a module on this engine. `exact=True` asks for the reference engine's bits of all functions."""
+    refuse_options("cpu", options, ("exact",))
+    return Loaded(module, **options)
+
+
+def emit(module: Module, entry: str | None, kind: str, **options: Any) -> str | bytes:
+    """Return the code of a kernel, as one of `EMITS`."""
+    lowered = load(module, **options).kernel(entry).lowered
+    if lowered is None:
+        raise TileError("this kernel is not compiled: the reference engine runs it")
+    if kind == "llvm":
+        return lowered.text
+    made = _compiled(lowered, [lowered.text], "asm" if kind == "asm" else "object")[0]
+    return made.decode() if kind == "asm" else made
+
+
+class Loaded:
+    """A module in memory. A copy, by `copy` or `pickle`, has its own globals, and compiles its kernels again."""
+
+    def __init__(self, module: Module, *, exact: bool = False, memory: reference.Loaded | None = None) -> None:
+        self.module, self.exact = module, exact
+        self.reference = memory or reference.Loaded(module)
+        self._kernels: dict[str, Kernel] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_with, (self.reference, self.exact)
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes that a global holds now."""
+        return self.reference.content(name)
+
+    def kernel(self, entry: str | None = None) -> Kernel:
+        """Return the kernel of that name, or the only kernel."""
+        found = find_entry(self.module, entry)
+        kernel = self._kernels.get(found.sym_name)
+        if kernel is None:
+            kernel = self._kernels[found.sym_name] = Kernel(self, found)
+        return kernel
+
+
+def _load_with(loaded: reference.Loaded, exact: bool) -> Loaded:
+    return Loaded(loaded.module, exact=exact, memory=loaded)
+
+
+class Kernel:
+    """An entry of a loaded module, compiled. A deep or pickled copy has its own globals and is compiled again."""
+
+    engine = "cpu"
+
+    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+        self.loaded, self.entry = loaded, entry
+        self.name, self.params = entry.sym_name, check_parameters(entry)
+        self.lowered = _lower(loaded.module, entry, loaded.exact)
+        """The code, or None if the reference engine runs this kernel."""
+        self.has_loops = any(isinstance(o, (For, Loop)) for o in walk(entry))
+        self._prepared: dict[Any, Prepared] = {}
+        self.pace = [0.0]
+        """Nanoseconds that a tile block took lately; 0 if unknown."""
+        if self.lowered is not None:
+            self.code = load_code(self.lowered)
+            self.address = self.code.address("run")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Loaded.kernel, (self.loaded, self.name)
+
+    @cached_property
+    def reference(self) -> reference.Kernel:
+        """The same kernel on the reference engine."""
+        return self.loaded.reference.kernel(self.name)
+
+    def launch(
+        self,
+        grid: int | Sequence[int],
+        args: Sequence[Any] = (),
+        *,
+        names: Sequence[str] = (),
+        convention: str | None = None,
+        batch: int | None = None,
+        threads: int | None = None,
+        limits: Limits | None = None,
+        buffers: Buffers = (),
+        output: Callable[[str], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+        sanitize: Any = None,
+    ) -> Stats:
+        """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
+
+        See `tilery.engines.kernel.Kernel.launch` for the arguments. `threads` is all cores by default; `batch` is
+        ignored. Of the statistics, only tile blocks are counted.
+        """
+        shape = check_grid(grid)
+        if threads is not None:
+            check_threads(threads)
+        lowered = self.lowered
+        key = fast_key(args, convention) if lowered is not None and not buffers else None
+        prepared = None if key is None else self._prepared.get(key)
+        if prepared is None:
+            buffers = list(buffers)
+            bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
+            prepared = self._prepare(bound)
+            if key is not None:
+                while len(self._prepared) >= PREPARED:
+                    self._prepared.pop(next(iter(self._prepared)), None)
+                self._prepared[key] = prepared
+        if lowered is None or prepared.overlaps or sanitize is not None or (limits and limits.steps is not None):
+            return self.reference.launch(
+                shape,
+                args,
+                names=names,
+                convention=convention,
+                batch=batch,
+                threads=threads,
+                limits=limits,
+                buffers=buffers,
+                output=output,
+                progress=progress,
+                sanitize=sanitize,
+            )
+        count = self._threads(threads, lowered, limits)
+        code = self._run(prepared, shape, count, limits, progress, output)
+        if code is not None:
+            bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
+            raise self._explain(code, shape, bound, limits)
+        return Stats(blocks=shape[0] * shape[1] * shape[2])
+
+    def bind(
+        self, grid: int | Sequence[int], args: Sequence[Any] = (), *, convention: str | None = None
+    ) -> Callable[[], Stats]:
+        """Return a function that launches the kernel on these arguments, for those who launch it very often.
+
+        The arrays are kept alive. Their memory must stay where it is: do not resize them.
+        """
+        shape, args = check_grid(grid), list(args)
+        prepared = self._prepare(bind(self.entry, args, convention=convention))
+        lowered = self.lowered
+        if lowered is None or prepared.overlaps:
+            return lambda: self.reference.launch(shape, args, convention=convention)
+        count = self._threads(None, lowered, None)
+        blocks = shape[0] * shape[1] * shape[2]
+
+        def launch() -> Stats:
+            code = self._run(prepared, shape, count, None, None, None)
+            if code is not None:
+                raise self._explain(code, shape, bind(self.entry, args, convention=convention), None)
+            return Stats(blocks=blocks)
+
+        return launch
+
+    # ------------------------------------------------------------ one launch
+
+    def _prepare(self, bound: BoundArguments) -> Prepared:
+        memory = reference.memory_of(self.loaded.reference, bound)
+        names = self.lowered.globals if self.lowered is not None else ()
+        return prepare(bound, self.params, memory, [self.loaded.reference.globals[name] for name in names])
+
+    def _threads(self, threads: int | None, lowered: Lowered, limits: Limits | None) -> int:
+        """Choose how many threads to use; each needs an arena."""
+        most = (limits or Limits()).memory
+        if lowered.arena > most:
+            raise TileError(f"a tile block of @{self.name} needs {lowered.arena} bytes at once, the limit is {most}")
+        if lowered.ordered:
+            return 1
+        wanted = available_cores() if threads is None else threads
+        return max(1, min(wanted, most // max(lowered.arena, 1)))
+
+    def _run(
+        self,
+        prepared: Prepared,
+        shape: tuple[int, int, int],
+        threads: int,
+        limits: Limits | None,
+        progress: Callable[[int], None] | None,
+        output: Callable[[str], None] | None,
+    ) -> int | None:
+        """Run the grid; return the code of a fault, if there was one."""
+        assert self.lowered is not None
+        job = prepared.take(self.address, shape)
+        try:
+            # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
+            waits = self.has_loops and threading.current_thread() is threading.main_thread()
+            clock = _Clock(job, limits)
+            with clock:
+                job.run(self.lowered.arena, threads, waits, progress, self.pace)
+            if clock.expired:
+                message = f"entry: stopped after {limits.seconds if limits else 0} seconds"
+                raise ExecutionError(self.entry, message)
+            return job.fault()
+        finally:
+            prepared.give_back(job)
+
+    def _explain(
+        self, code: int, shape: tuple[int, int, int], bound: BoundArguments, limits: Limits | None
+    ) -> TileError:
+        """Let the reference engine run the tile block that gave up, on a copy of the memory, and return its error."""
+        block, number = fault_place(code)
+        assert self.lowered is not None
+        seconds = EXPLAIN_SECONDS if limits is None or limits.seconds is None else limits.seconds
+        try:
+            self.reference.run_block(shape, block, bound, Limits(seconds=seconds))
+        except ExecutionError as error:
+            if "stopped after" not in error.message:
+                return error
+        except MemoryError:
+            pass
+        ops = self.lowered.ops
+        o = ops[number] if number < len(ops) else self.entry
+        x, y = shape[0], shape[1]
+        at = (block % x, block // x % y, block // (x * y))
+        message = f"{o.name}: the kernel did something illegal here"
+        vague = ExecutionError(o, message, block=at)
+        vague.notes.append("the memory has changed since: with engine 'reference' the error is more precise")
+        return vague
+
+
+class _Clock(HoldsAddresses):
+    """Stops a job when its time is over."""
+
+    def __init__(self, job: Job, limits: Limits | None) -> None:
+        self._job, self.expired = job, False
+        self._timer: threading.Timer | None = None
+        if limits is not None and limits.seconds is not None:
+            self._timer = threading.Timer(limits.seconds, self._expire)
+            self._timer.daemon = True
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._job.stop()
+
+    def __enter__(self) -> None:
+        if self._timer is not None:
+            self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+
+
+# ---------------------------------------------------------------- compiling
+
+
+def _lower(module: Module, entry: Entry, exact: bool) -> Lowered | None:
+    """Lower a kernel; None if the reference engine has to run it."""
+    from importlib import import_module
+
+    lower: Callable[..., Lowered] = import_module("tilery.engines.cpu.lower").lower
+    try:
+        lowered = lower(module, entry, host(), Specialisation(exact=exact))
+    except NotLowered:
+        return None
+    return None if lowered.waits else lowered
+
+
+_codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
+"""Objects that are loaded, by their text."""
+
+
+def load_code(lowered: Lowered) -> Code:
+    """Return the loaded object of a kernel, and make the pool if there is none."""
+    code = _codes.get(lowered.text)
+    if code is None:
+        # The pool is compiled in the same child, because starting one takes longer than compiling.
+        own, _ = _compiled(lowered, [lowered.text, pool_ir.text(host())])
+        code = _codes[lowered.text] = Code(own, lowered.symbols)
+    get_pool()
+    return code
+
+
+def _compiled(lowered: Lowered, texts: list[str], emit: str = "object") -> list[bytes]:
+    try:
+        return compile_texts(texts, host(), emit)
+    except CompilerError as error:
+        o = _blamed(lowered, error)
+        name = o.name if o is not None else "entry"
+        made = Refused(o or lowered.ops[0], f"{name}: cannot be compiled: {error.message.splitlines()[0]}")
+        made.notes += [line for line in error.output.splitlines() if line.strip()][:8]
+        raise made from None
+
+
+def _blamed(lowered: Lowered, error: CompilerError) -> Any:
+    """Return the operation whose code LLVM does not take: by line, or by the name of the intrinsic that it mentions."""
+    lines = lowered.text.splitlines()
+    at = error.at
+    if not at:
+        words = [word.strip(",.:()'\"") for word in error.output.split()]
+        named = [word.lstrip("%@") for word in words if word.startswith(("%llvm.", "@llvm.", "llvm."))]
+        calls = [(n, line) for n, line in enumerate(lines, 1) if " call " in line]
+        at = next((n for n, line in calls for name in named if f"@{name}(" in line), 0)
+    for line in reversed(lines[:at]):
+        head, found, number = line.partition("; op ")
+        if found and not head.strip() and number.strip().isdecimal() and int(number) < len(lowered.ops):
+            return lowered.ops[int(number)]
+    return None

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from ..engines.reference.batch import Batch
 from ..engines.reference.tiles import Array
 from ..ir import Op
@@ -45,7 +47,8 @@ class Step:
         return self.batch.blocks
 
 
-Rule = Callable[["Check", Step], None]
+Rule = Callable[[Any, Step], None]
+"""Looks at the operands of an operation, for a check."""
 
 
 class Check:
@@ -61,6 +64,17 @@ class Check:
     def begin(self, entry: Entry) -> None:
         """The launch starts; `self.machine` has its memory and grid."""
 
+    def report(self, step: Step, rule: str, bad: Array, /, **values: Array) -> None:
+        """Report the elements where `bad` holds, with the values that some arrays have there."""
+        if bad.any():
+            shape = np.broadcast_shapes(bad.shape, *(a.shape for a in values.values()))
+
+            def shown(where: tuple[int, ...]) -> dict[str, Any]:
+                return {f"'{name}'": np.broadcast_to(a, shape)[where] for name, a in values.items()}
+
+            bad = np.broadcast_to(bad, shape)
+            self.reports.elements(self.name, step.op, rule, step.blocks, bad, shown, hint=self.hint)
+
     def rules(self, cls: type[Op]) -> Rule | None:
         """Return a function to call before each execution of operations of this class, if any."""
 
@@ -75,6 +89,9 @@ class Check:
 
     def result(self, step: Step, result: Any) -> None:
         """An operation has been executed; a tuple of results if it has several result fields."""
+
+    def branch(self, instruction: Any, batch: Batch) -> None:
+        """Control flow is about to be decided by the values in the slots of an instruction of `program`."""
 
     def finish(self) -> None:
         """The launch has ended, or failed."""

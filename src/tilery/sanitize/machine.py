@@ -47,6 +47,7 @@ class _Listeners:
     after: list[Check] = field(default_factory=list)
     link: list[Check] = field(default_factory=list)
     result: list[Check] = field(default_factory=list)
+    branch: list[Check] = field(default_factory=list)
 
 
 class CheckedMachine(Machine):
@@ -62,7 +63,7 @@ class CheckedMachine(Machine):
     def watch(self, checks: list[Check], entry: Entry) -> None:
         """Start these checks; call it once, before `run`."""
         self.checks = checks
-        for name in ("before", "after", "link", "result"):
+        for name in ("before", "after", "link", "result", "branch"):
             getattr(self._listeners, name).extend(check for check in self.checks if overrides(check, name))
         for check in self.checks:
             check.begin(entry)
@@ -112,6 +113,14 @@ class CheckedMachine(Machine):
         for check in listeners.result:
             check.result(step, result)
         return result
+
+    def _control(
+        self, instruction: Any, batch: Batch, active: list[Batch], finished: list[tuple[Batch, Slots]]
+    ) -> bool:
+        if self._listeners.branch:
+            for check in self._listeners.branch:
+                check.branch(instruction, batch)
+        return super()._control(instruction, batch, active, finished)
 
     def _spare(self, slots: Slots, batch: Batch) -> Array | None:
         return None  # checks look at operands after the operation

@@ -30,6 +30,8 @@ CHECKS = {
     for row in (
         CheckRow("bounds", "bounds", "Bounds", "accesses outside every buffer, and writes to read-only memory"),
         CheckRow("alignment", "bounds", "Alignment", "addresses that are not a multiple of the element's size"),
+        CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),
+        CheckRow("undefined", "undefined", "Undefined", "operands for which an operation has no defined result"),
     )
 }  # fmt: skip
 """Every check by name. Those that are not hints are together `all`."""

@@ -93,6 +93,9 @@ class Check:
     def branch(self, instruction: Any, batch: Batch) -> None:
         """Control flow is about to be decided by the values in the slots of an instruction of `program`."""
 
+    def release(self) -> None:
+        """The memory of every `alloca` so far is freed; no tile block is running."""
+
     def finish(self) -> None:
         """The launch has ended, or failed."""
 

@@ -18,6 +18,7 @@ from ..types import TOKEN
 from .access import Link, make_access
 from .checks import Check, Rule, Step, overrides
 from .partly import execute_partly
+from .uninit import Uninit, fill_in
 
 TOKEN_DTYPE = np.dtype(np.uint64)
 """Tokens are ids, one per lane. No tile has this type: integers are held as signed ones."""
@@ -59,12 +60,16 @@ class CheckedMachine(Machine):
         self._plans: dict[Op, _Plan] = {}
         self._listeners = _Listeners()
         self._last_token = 0
+        self.uninit: list[Any] = []
+        """Arrays among the arguments whose memory counts as never written."""
+        self._shadow: Uninit | None = None
 
     def watch(self, checks: list[Check], entry: Entry) -> None:
         """Start these checks; call it once, before `run`."""
         self.checks = checks
         for name in ("before", "after", "link", "result", "branch"):
             getattr(self._listeners, name).extend(check for check in self.checks if overrides(check, name))
+        self._shadow = next((check for check in self.checks if isinstance(check, Uninit)), None)
         for check in self.checks:
             check.begin(entry)
 
@@ -90,7 +95,7 @@ class CheckedMachine(Machine):
             rule(check, step)
         made = None if plan.token is None else self._new_tokens(batch.lanes)
         access = None
-        if plan.accesses and (listeners.before or listeners.after):
+        if plan.accesses and (listeners.before or listeners.after or self._shadow):
             assert made is not None
             access = make_access(o, batch, step.args, step.args["token"], made)
             for check in listeners.before:
@@ -112,7 +117,15 @@ class CheckedMachine(Machine):
             result = _with_token(result, plan, made)
         for check in listeners.result:
             check.result(step, result)
+        if self._shadow is not None:
+            self._shadow.executed(instruction, batch, step, access, result)
         return result
+
+    def _compute(self, instruction: Compute, batch: Batch) -> None:
+        super()._compute(instruction, batch)
+        if self._shadow is not None:
+            for slot in instruction.frees:
+                batch.env.pop(~slot, None)
 
     def _control(
         self, instruction: Any, batch: Batch, active: list[Batch], finished: list[tuple[Batch, Slots]]
@@ -120,10 +133,29 @@ class CheckedMachine(Machine):
         if self._listeners.branch:
             for check in self._listeners.branch:
                 check.branch(instruction, batch)
+        if self._shadow is not None:
+            self._shadow.control(instruction, batch)
         return super()._control(instruction, batch, active, finished)
 
     def _spare(self, slots: Slots, batch: Batch) -> Array | None:
         return None  # checks look at operands after the operation
+
+    def _merge(self, batches: list[Batch]) -> Batch:
+        if self._shadow is not None:
+            fill_in(batches)
+        return super()._merge(batches)
+
+    def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
+        before = set(self._arenas.get(o, {}).values())
+        addresses = super().arena(o, ranks, size, alignment)
+        if self._shadow is not None and (new := [a for a in addresses.tolist() if a not in before]):
+            self._shadow.arena(new, size)
+        return addresses
+
+    def _clean_up(self) -> None:
+        super()._clean_up()
+        for check in self.checks:
+            check.release()
 
     def _new_tokens(self, lanes: int) -> Array:
         first = self._last_token + 1

@@ -30,6 +30,7 @@ CHECKS = {
     for row in (
         CheckRow("bounds", "bounds", "Bounds", "accesses outside every buffer, and writes to read-only memory"),
         CheckRow("alignment", "bounds", "Alignment", "addresses that are not a multiple of the element's size"),
+        CheckRow("uninit", "uninit", "Uninit", "values that nobody defined, where they come to matter"),
         CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),
         CheckRow("undefined", "undefined", "Undefined", "operands for which an operation has no defined result"),
     )
@@ -84,6 +85,7 @@ class Sanitizer:
     def machine(self, *args: Any, **options: Any) -> CheckedMachine:
         """Make the machine of a launch."""
         self._machine = CheckedMachine(*args, **options)
+        self._machine.uninit = self.uninit
         return self._machine
 
     @contextmanager

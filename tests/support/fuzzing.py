@@ -149,7 +149,7 @@ def _bytes(data: bytes, trace: Trace) -> None:
 
 
 def _text(text: str, trace: Trace) -> None:
-    module = trace.go("parse", lambda: parse(text))
+    module = trace.go("parse", lambda: parse(text, quick=True))
     if trace.often(8):
         _twins(text, module, trace)
     if isinstance(module, Module):
@@ -179,7 +179,7 @@ def _module(module: Module, trace: Trace, *, always: bool) -> None:
     findings = verify(module)
     trace.steps["verify: " + ("refused" if findings else "done")] += 1
     style, locs = trace.rng.choice((("disasm", False), ("disasm", True), ("opt", True), ("generic", True)))
-    text = trace.go(f"print {style}", lambda: show(module, style, locs))
+    text = trace.go(f"print {style}", lambda: show(module, style, locs, quick=True))
     if isinstance(text, str) and (always or trace.often(3)):
         if show(module, style, locs, quick=False) != text:
             raise Broken("the two printers do not agree")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,14 +15,15 @@ from support.broken import mutate_text
 from text.test_parser import OPS, whole
 from tilery.declare.operation import BY_NAME, OpDef
 from tilery.diag import TileError
-from tilery.ir import UnknownOp, Value, walk
+from tilery.ir import Block, UnknownOp, Value, walk
 from tilery.ops import AddI, Module
 from tilery.smith import smith
-from tilery.text.parse import quick_forms
+from tilery.text.parse import parser, quick_forms
 from tilery.text.parse.parser import forms, parse, parse_with_spans
 from tilery.text.parse.quick import quick_parse
 from tilery.text.parse.state import Options
-from tilery.text.print import quick_lines, styles
+from tilery.text.print import printer, quick_lines, styles
+from tilery.text.print import quick as quick_printer
 from tilery.text.print.printer import show
 from tilery.text.print.quick import quick_show
 from tilery.version import LATEST
@@ -107,6 +109,42 @@ def test_canonical_texts_need_no_second_reading(seed: int) -> None:
 def test_made_modules_need_no_second_printing(seed: int) -> None:
     for style, locs in STYLES:
         assert quick_show(made(seed).body, "", styles.STYLES[style], locs, 1 << 20) is not None
+
+
+def test_size_decides_whatever_was_parsed_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+
+    def record(text: str, *rest: Any) -> Block | None:
+        taken.append(len(text))
+        return quick_parse(text, *rest)
+
+    monkeypatch.setattr(parser, "quick_parse", record)
+    short = CHAIN.replace("%s", "  %0 = addi %a, %a : tile<i32>\n")
+    long = short + "\n" * (parser.QUICK_SIZE - len(short))
+    for text in (short, long, short):
+        parse(text)
+    assert taken == [len(long)]
+    parse(short, quick=True)
+    assert taken == [len(long), len(short)]
+
+
+def test_the_number_of_operations_decides_whatever_was_printed_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Block] = []
+
+    def record(block: Block, *rest: Any) -> Any:
+        taken.append(block)
+        return quick_show(block, *rest)
+
+    monkeypatch.setattr(quick_printer, "quick_show", record)
+    few, many = (
+        parse(CHAIN.replace("%s", "".join(f"  %{n} = addi %a, %a : tile<i32>\n" for n in range(count))))
+        for count in (1, printer.QUICK_OPS)
+    )
+    for module in (few, many, few):
+        show(module)
+    assert taken == [many.body]
+    show(few, quick=True)
+    assert taken == [many.body, few.body]
 
 
 def test_nearly_every_format_has_a_fast_parser() -> None:

@@ -93,8 +93,8 @@ def _group(pieces: tuple[Piece, ...], anchor: Field, by_hand: bool) -> PiecePars
         if here(p.toks[p.i]):
             if flag:
                 s.values[flag] = True
-            for step in inner:
-                step(p, s)
+            for parse in inner:
+                parse(p, s)
 
     return group
 
@@ -110,10 +110,10 @@ def _any_order(groups: tuple[Group, ...]) -> PieceParser:
             if token in seen:
                 p.fail(f"`{token}` clause can appear at most once in the expansion of the oilist directive")
             seen.add(token)
-            anchor, steps = clauses[token]
+            anchor, parsers = clauses[token]
             s.values[anchor.attr] = True
-            for step in steps:
-                step(p, s)
+            for parse in parsers:
+                parse(p, s)
 
     return clause
 
@@ -182,14 +182,14 @@ def _index_types(f: Field) -> PieceParser:
     """Read the types of indices, each after a comma; a single one applies to all."""
     name = f.name
 
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         types: list[Type] = []
         s.type_marks[name] = (p.i + 1, -1)
         while p.accept(","):
             types.append(parse_type(p))
         s.types[name] = types * len(s.uses.get(name, ())) if len(types) == 1 else types
 
-    return step
+    return parse
 
 
 def check_index_types(p: Parser, s: OperationState, name: str) -> None:
@@ -205,7 +205,7 @@ def _splat(f: Field) -> PieceParser:
     """Read one type for all results. Their number follows from the type of the operand."""
     name = f.name
 
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         shown = parse_type(p)
         source = s.opdef.operands[0]
         given = s.types[source.name][0]
@@ -215,7 +215,7 @@ def _splat(f: Field) -> PieceParser:
         rank = getattr(given, "index_rank", None)
         s.types[name] = [shown] * (len(given.shape) if rank is None else rank)  # type: ignore[attr-defined]  # a view
 
-    return step
+    return parse
 
 
 # ---------------------------------------------------------------- attributes
@@ -223,7 +223,7 @@ def _splat(f: Field) -> PieceParser:
 
 def _number(type: Scalar) -> Callable[[Field], PieceParser]:
     def make(f: Field) -> PieceParser:
-        def step(p: Parser, s: OperationState) -> None:
+        def parse(p: Parser, s: OperationState) -> None:
             at, token = p.mark(), p.toks[p.i]
             if is_integer(token) and p.toks[p.i + 1] != ":" and len(token) < 9 and token[1:2] != "x":
                 p.i += 1
@@ -234,7 +234,7 @@ def _number(type: Scalar) -> Callable[[Field], PieceParser]:
                 p.fail("invalid kind of attribute specified", at)
             s.values[f.attr] = bool(attr.bits) if type is I1 else attr.value
 
-        return step
+        return parse
 
     return make
 
@@ -243,38 +243,38 @@ def _of_class(cls: type[Any], get: Callable[[Any], Any]) -> Callable[[Field], Pi
     """Read an attribute in MLIR's syntax, which must be of this class."""
 
     def make(f: Field) -> PieceParser:
-        def step(p: Parser, s: OperationState) -> None:
+        def parse(p: Parser, s: OperationState) -> None:
             at = p.mark()
             attr = parse_attribute(p, I64)
             if not isinstance(attr, cls):
                 p.fail("invalid kind of attribute specified", at)
             s.values[f.attr] = get(attr)
 
-        return step
+        return parse
 
     return make
 
 
 def _symbol_name(f: Field) -> PieceParser:
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         s.values[f.attr] = parse_symbol_name(p)
 
-    return step
+    return parse
 
 
 def _int_list(f: Field) -> PieceParser:
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         p.expect("[")
         s.values[f.attr] = tuple(p.listed("]", lambda: p.integer(32)))
 
-    return step
+    return parse
 
 
 def _hints(f: Field) -> PieceParser:
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         s.values[f.attr] = parse_hints(p)
 
-    return step
+    return parse
 
 
 _PLAIN: dict[AttrKind, Callable[[Field], PieceParser]] = {
@@ -294,7 +294,7 @@ _PLAIN: dict[AttrKind, Callable[[Field], PieceParser]] = {
 
 
 def _predicate(f: Field) -> PieceParser:
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         at, token = p.mark(), p.toks[p.i]
         if token in PREDICATES:
             p.i += 1
@@ -311,7 +311,7 @@ def _predicate(f: Field) -> PieceParser:
                 f"unknown assume predicate attribute: {token} (expected 'div_by', 'same_elements', or 'bounded')", at
             )
 
-    return step
+    return parse
 
 
 def _inbounds(f: Field) -> PieceParser:
@@ -322,23 +322,23 @@ def _inbounds(f: Field) -> PieceParser:
         p.i += 1
         return token == "true"
 
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         if p.accept("inbounds"):
             p.expect("=")
             p.expect("[")
             s.values[f.attr] = tuple(p.listed("]", lambda: flag(p)))
 
-    return step
+    return parse
 
 
 def _dense(f: Field) -> PieceParser:
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         value = parse_dense(p)
         s.values[f.attr] = value
         for out in s.opdef.outs:
             s.types[out.name] = [value.type]
 
-    return step
+    return parse
 
 
 _KINDS: dict[str, Callable[[Field], PieceParser]] = {

@@ -35,12 +35,12 @@ def form_of(opdef: OpDef) -> Parse:
     build = builder(opdef)
     if opdef.regions:
         return lambda p, at: _with_regions(p, at, OperationState(opdef, build, pieces))
-    steps = piece_parsers(pieces)
+    parsers = piece_parsers(pieces)
 
     def parse(p: Parser, at: int) -> Op:
         s = OperationState(opdef, build, pieces)
-        for step in steps:
-            step(p, s)
+        for read in parsers:
+            read(p, s)
         return build(p, s, at)
 
     return parse
@@ -68,9 +68,9 @@ def _walk(p: Parser, s: OperationState, pieces: tuple[Piece, ...], at: int) -> G
                 if _starts(inner)(p.tok):
                     yield from _walk(p, s, inner, at)
             case _:
-                step = _piece_parser(piece)
-                assert step is not None
-                step(p, s)
+                read = _piece_parser(piece)
+                assert read is not None
+                read(p, s)
 
 
 _starts = cache(starts)

@@ -26,7 +26,7 @@ def keyword(f: Field) -> PieceParser:
     wrong = _WORDINGS.get(f.name, _plain_wording)
     scope = f.name == "memory_scope"
 
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         token = p.toks[p.i]
         member = members.get(token)
         if member is None:
@@ -41,7 +41,7 @@ def keyword(f: Field) -> PieceParser:
             p.i += 1
         s.values[f.attr] = member
 
-    return step
+    return parse
 
 
 def by_hand(s: OperationState) -> bool:
@@ -125,7 +125,7 @@ def angle(f: Field) -> PieceParser:
     enum = f.enum
     assert enum is not None
 
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         if p.toks[p.i][:1] == "#":
             at, attr = p.mark(), parse_attribute(p)
             if not isinstance(attr, EnumAttr) or not isinstance(attr.member, enum):
@@ -136,7 +136,7 @@ def angle(f: Field) -> PieceParser:
         s.values[f.attr] = enum_member(p, enum)
         p.expect(">")
 
-    return step
+    return parse
 
 
 def _strict(f: Field) -> bool:
@@ -158,7 +158,7 @@ def rounding(f: Field) -> PieceParser:
     taken = {m.text: m for m in RoundingMode}
     fine = rounding_modes(f)
 
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         if p.toks[p.i] != "rounding":
             s.values[f.attr] = f.default
             return
@@ -171,16 +171,16 @@ def rounding(f: Field) -> PieceParser:
             p.fail(f"expected rounding mode to be one of: {listed}" + (f", got: '{word}'" if strict else ""))
         s.values[f.attr] = mode
 
-    return step
+    return parse
 
 
 def visibility(f: Field) -> PieceParser:
     members = {m.text: m for m in SymbolVisibility}
 
-    def step(p: Parser, s: OperationState) -> None:
+    def parse(p: Parser, s: OperationState) -> None:
         member = members.get(p.toks[p.i])
         if member is not None:
             p.i += 1
             s.values[f.attr] = member
 
-    return step
+    return parse

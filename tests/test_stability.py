@@ -20,7 +20,7 @@ PROMISED = {
     "tilery.types": """
         MAX_TILE_ELEMENTS DYNAMIC PaddingValue PtrAttr Type Scalar SCALARS F16 BF16 F32 TF32 F64 I1 I4 I8 I16 I32 I64
         NUMBERS Token String Foreign Ptr Tile TensorView TileView PartitionView StridedView GatherScatterView Function
-        TOKEN STRING""",
+        TOKEN STRING parse""",
     "tilery.attrs": """
         TileEnum RoundingMode IntegerOverflow Signedness ComparisonPredicate ComparisonOrdering AtomicRMWMode
         MemoryOrderingSemantics MemoryScope SymbolVisibility Attr UnitAttr IntAttr FloatAttr StrAttr TypeAttr SymbolRef

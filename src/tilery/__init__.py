@@ -92,6 +92,12 @@ def _show(module: Module) -> str:
     return show(module)
 
 
+def _parse_type(text: str) -> types.Type:
+    from .text.parse.parser import type_from_text
+
+    return type_from_text(text)
+
+
 def _to_html(text: str) -> str:
     from .text.print.highlight import to_html
 
@@ -104,7 +110,8 @@ def _sanitizer(option: Any) -> Any:
     return sanitizer(option)
 
 
-hooks.attr_text, hooks.show, hooks.to_html, hooks.sanitizer = _attr_text, _show, _to_html, _sanitizer
+hooks.attr_text, hooks.show, hooks.parse_type = _attr_text, _show, _parse_type
+hooks.to_html, hooks.sanitizer = _to_html, _sanitizer
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,8 @@ attr_text: Callable[[Any], str]
 """Return the text of an attribute."""
 show: Callable[[Any], str]
 """Return the text of a module."""
+parse_type: Callable[[str], Any]
+"""Return the type that a text spells."""
 to_html: Callable[[str], str]
 """Return text with colours, for a notebook."""
 sanitizer: Callable[[Any], Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 from ..declare.fastclass import dataclass, field
@@ -42,9 +43,9 @@ class IntAttr(Attr):
     @staticmethod
     def of(type: Scalar, value: int) -> IntAttr:
         """Make an attribute from a signed or unsigned value that fits."""
-        if not -(1 << type.bits) // 2 <= value < 1 << type.bits:
-            raise TileError(f"value {value} does not fit in {type.bits} bits")
-        return IntAttr(type, value & ((1 << type.bits) - 1))
+        from .numbers import int_bits
+
+        return IntAttr(type, int_bits(type, value))
 
     @property
     def value(self) -> int:
@@ -68,6 +69,18 @@ class FloatAttr(Attr):
     def __post_init__(self) -> None:
         if not 0 <= self.bits < 1 << self.type.bits:
             raise TileError(f"value {self.bits} does not fit in {self.type.bits} bits")
+
+    @staticmethod
+    def of(type: Scalar, value: float) -> FloatAttr:
+        """Make an attribute from a number, rounded to the nearest float of the type.
+
+        >>> from tilery.types import F32
+        >>> hex(FloatAttr.of(F32, -1.5).bits)
+        '0xbfc00000'
+        """
+        from .numbers import float_bits
+
+        return FloatAttr(type, float_bits(type, value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,21 +176,22 @@ class Dense(Attr):
             raise TileError(why)
 
     @staticmethod
-    def of(type: Tile, elements: list[int]) -> Dense:
-        """Make a constant from bit patterns. Equal elements are stored as a splat, as NVIDIA's tools do."""
-        if len(set(elements)) == 1:
-            elements = elements[:1]
+    def of(type: Tile, elements: Sequence[int | float]) -> Dense:
+        """Make a constant: floats are rounded to the nearest, integers may be negative; one element fills the tile.
+
+        An integer is the bits of a float: 1.0 is a number, 1 is the smallest subnormal. Equal elements are stored as a
+        splat, as NVIDIA's tools do.
+
+        >>> from tilery.types import F32, I8
+        >>> Dense.of(Tile((4,), F32), [1.5]).data.hex(), Dense.of(Tile((2,), I8), [-1, 2]).data.hex()
+        ('0000c03f', 'ff02')
+        """
         element = type.element
-        assert isinstance(element, Scalar)
-        if element is I1:
-            if len(elements) == 1:
-                return Dense(type, b"\xff" if elements[0] else b"\x00")
-            packed = bytearray((len(elements) + 7) // 8)
-            for index, bit in enumerate(elements):
-                packed[index // 8] |= bit << index % 8
-            return Dense(type, bytes(packed))
-        width = element.storage_bytes
-        return Dense(type, b"".join(bits.to_bytes(width, "little") for bits in elements))
+        if not isinstance(element, Scalar):
+            raise TileError(f"a constant holds numbers, and {type} does not")
+        if len(elements) not in (1, type.size):
+            raise TileError(f"{type} has {type.size} elements, got {len(elements)}")
+        return _dense(type, element, _patterns(element, elements))
 
     @property
     def element(self) -> Scalar:
@@ -205,6 +219,28 @@ class Dense(Attr):
         """The bit pattern that all elements share, or None."""
         stored = self.stored()
         return stored[0] if stored.count(stored[0]) == len(stored) else None
+
+
+def _patterns(element: Scalar, elements: Sequence[int | float]) -> list[int]:
+    """Return the bits of each element; of one, if they are all equal."""
+    patterns: list[int] = list(elements)  # type: ignore[arg-type]  # converted below unless they are all int
+    if set(map(type, patterns)) != {int} or min(patterns) < 0 or max(patterns) >> element.bits:
+        from .numbers import pattern_bits
+
+        patterns = [pattern_bits(element, value) for value in patterns]
+    return patterns[:1] if patterns.count(patterns[0]) == len(patterns) else patterns
+
+
+def _dense(type: Tile, element: Scalar, patterns: list[int]) -> Dense:
+    if element is I1:
+        if len(patterns) == 1:
+            return Dense(type, b"\xff" if patterns[0] else b"\x00")
+        packed = bytearray((len(patterns) + 7) // 8)
+        for index, bit in enumerate(patterns):
+            packed[index // 8] |= bit << index % 8
+        return Dense(type, bytes(packed))
+    width = element.storage_bytes
+    return Dense(type, b"".join(bits.to_bytes(width, "little") for bits in patterns))
 
 
 def dense_problem(type: Tile, data: bytes) -> str | None:

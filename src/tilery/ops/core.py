@@ -38,6 +38,7 @@ from ..declare.relations import (
     same_type,
     uniform,
 )
+from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..types import Function, Ptr, Scalar, Tile, Type, quoted
 from ..version import V13_3, V13_4, Version
@@ -308,8 +309,12 @@ class Module(Op):
         return [o for o in self.body.ops if isinstance(o, Global)]
 
     def entry(self, name: str) -> Entry:
-        """Return the kernel with a name."""
-        return next(o for o in self.entries if o.sym_name == name)
+        """Return the kernel with a name; raise TileError if there is none."""
+        for o in self.entries:
+            if o.sym_name == name:
+                return o
+        there = ", ".join(f"'{o.sym_name}'" for o in self.entries) or "none"
+        raise TileError(f"the module has no kernel '{name}'; its kernels: {there}")
 
     def __str__(self) -> str:
         """Return the text, as tileirdisasm prints it."""

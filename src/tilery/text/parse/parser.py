@@ -10,12 +10,14 @@ from ...declare.operation import BY_NAME
 from ...diag import TileError
 from ...ir import Block, Op, UnknownOp, walk
 from ...ops import Module, registered
+from ...types import Type
 from .. import DIALECT, PRODUCER
-from ..lexer import tokens
+from ..lexer import BLANKS, tokens
 from .forms import form_of
 from .operations import parse_operations
 from .quick import quick_parse
 from .state import Extensions, Options, Parser, Syntax
+from .types import parse_type
 
 QUICK_SIZE = 32_768
 """Texts of at least this many characters take the fast path. Below, preparing it takes longer than it saves."""
@@ -109,6 +111,16 @@ def _parse(text: str, options: Options, quick: bool | None) -> Parsed:
             options.extensions.respell(toks)
         p = Parser(text, toks, known, options)
         return Parsed(*_module(parse_operations(p), text), text, options, p)
+
+
+def type_from_text(text: str) -> Type:
+    """Parse one type, the whole text; `tilery.types.parse`."""
+    _check_unicode(text, "")
+    p = Parser(text, tokens(text), {}, Options())
+    found = parse_type(p)
+    if p.tok != "" or p.span()[0] < len(text.rstrip(BLANKS)):
+        p.plain("expected the end of the type")
+    return found
 
 
 def _check_unicode(text: str, file: str) -> None:

@@ -1,0 +1,1 @@
+"""Types, attributes and operations as Python objects."""

@@ -69,7 +69,7 @@ def pattern_bits(element: Scalar, value: Any) -> int:
     if not 0 <= value < 1 << element.bits:
         why = "an integer is the bits of a float; write a number with a point"
         raise TileError(f"value {value} does not fit in {element.bits} bits", notes=(why,))
-    return value
+    return int(value)
 
 
 def _python_number(value: Any, element: Scalar) -> Any:

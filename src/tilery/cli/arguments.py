@@ -18,7 +18,7 @@ from ..engines.reference.tiles import Array, carrier
 from ..types import F64, Ptr, Scalar
 from .files import Stop, reason, write_output
 
-KINDS = ("zeros", "ones", "arange", "rand", "randn")
+KINDS = ("zeros", "ones", "arange", "rand", "randn", "uninit")
 
 
 @dataclass
@@ -28,6 +28,8 @@ class Argument:
     name: str
     value: Any
     element: Scalar | None = None
+    is_uninit: bool = False
+    """Whether its memory counts as never written, for the sanitizer."""
 
 
 def make_arguments(specs: list[str], seed: int) -> list[Argument]:
@@ -50,7 +52,8 @@ def make_argument(name: str, spec: str, rng: np.random.Generator) -> Argument:
     if len(parts) == 3 and parts[0] in KINDS:
         element, shape = element_type(parts[1]), shape_of(parts[2])
         try:
-            return Argument(name, make_array(parts[0], element, shape, rng), element)
+            array = make_array(parts[0], element, shape, rng)
+            return Argument(name, array, element, parts[0] == "uninit")
         except (MemoryError, OverflowError, ValueError):  # NumPy's limits
             raise Stop(f"--arg: an array such as '{spec}' does not fit in memory") from None
     if len(parts) == 2 and parts[0] not in KINDS:
@@ -115,6 +118,9 @@ def make_elements(kind: str, element: Scalar, shape: tuple[int, ...], rng: np.ra
     if element.is_int and kind == "rand":
         bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
         return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
+    if kind == "uninit":
+        bits = np.full((*shape, dtype.itemsize), 1 if element.bits == 1 else 255, np.uint8)
+        return bits.view(dtype)[..., 0]
     same = kind in ("zeros", "ones")  # one element is enough, and zeros take no memory until they are used
     values = float_values(kind, (1,) if same else shape, rng)
     if element.is_int:

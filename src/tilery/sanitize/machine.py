@@ -10,10 +10,11 @@ import numpy as np
 from ..analysis.effects import memory_ordering
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
+from ..engines.reference.ops.reduce import Combine
 from ..engines.reference.program import Compute, Slots
 from ..engines.reference.tiles import Array, unsigned
-from ..ir import Op, Value
-from ..ops import AtomicCASTko, Entry
+from ..ir import Op, Value, walk
+from ..ops import AtomicCASTko, Entry, Reduce, Scan
 from ..types import TOKEN
 from .access import Link, make_access
 from .checks import Check, Rule, Step, overrides
@@ -38,6 +39,8 @@ class _Plan:
     """Whether the operation has several result fields."""
     waits: tuple[str, ...]
     """The operands that are tokens."""
+    body: bool
+    """Whether rules apply to operations inside, which the engine executes by shortcuts."""
 
 
 @dataclass(slots=True)
@@ -83,7 +86,9 @@ class CheckedMachine(Machine):
             tokens = [i for i, f in enumerate(o.opdef.outs) if _is_token(getattr(o, f.attr))]
             waits = tuple(name for name in names if _is_token(getattr(o, name)))
             accesses = memory_ordering(o) is not None
-            plan = _Plan(names, rules, accesses, tokens[0] if tokens else None, len(o.opdef.outs) > 1, waits)
+            body = isinstance(o, (Reduce, Scan)) and any(self._plan(inner).rules for inner in walk(o.body))
+            token = tokens[0] if tokens else None
+            plan = _Plan(names, rules, accesses, token, len(o.opdef.outs) > 1, waits, body)
             self._plans[o] = plan
         return plan
 
@@ -93,6 +98,8 @@ class CheckedMachine(Machine):
         step = Step(o, batch, dict(zip(plan.names, args)))
         for check, rule in plan.rules:
             rule(check, step)
+        if plan.body:
+            fold(o, batch, step.args["operands_"])
         made = None if plan.token is None else self._new_tokens(batch.lanes)
         access = None
         if plan.accesses and (listeners.before or listeners.after or self._shadow):
@@ -165,6 +172,19 @@ class CheckedMachine(Machine):
     def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
         # New tokens are no sign of progress.
         return super()._is_waiting(batch, tuple(s for s in carried if not _holds_token(batch.env[s])))
+
+
+def fold(o: Any, batch: Batch, operands: tuple[Array, ...]) -> None:
+    """Execute the body of a `reduce` or `scan` on the elements from first to last, for its operations to be checked.
+
+    The order is not specified, so any will do.
+    """
+    combine = Combine(o, batch)
+    combine.plain = combine.calls = None
+    values = [np.moveaxis(a, o.dim + 1, 1) for a in operands]
+    total = [a[:, 0] for a in values]
+    for k in range(1, values[0].shape[1]):
+        total = combine(total, [a[:, k] for a in values])
 
 
 def _holds_token(value: Any) -> bool:

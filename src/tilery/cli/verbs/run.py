@@ -13,8 +13,10 @@ from ...engines.registry import DEFAULT, ENGINES
 from ..files import Stop, in_file, open_input, reason, write_output
 from ..options import Verbs
 from ..output import as_json
+from ..sanitizing import add_sanitize, make_sanitizer, show_reports
 
 if TYPE_CHECKING:
+    from ...sanitize import Sanitizer
     from ...source.input import Input
     from ..arguments import Argument
 
@@ -22,11 +24,13 @@ EXAMPLES = [
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg b=@b.npy --arg out=zeros:f32:4096 --print out",
     "run k.tileirbc --entry k --grid 4,2 --arg x=randn:bf16:64x64 --arg n=i32:64 --save x=x.npy --stats",
     "run --recorded launch.zip --stats",
+    "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=uninit:f32:4096 --sanitize all",
 ]
 SPEC = """\
 An argument is NAME=SPEC or SPEC; names only label arguments, which are positional. SPEC is
   @FILE.npy          an array from a file
-  KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits) or randn,
+  KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits), randn or uninit
+                     (all bits set; never written, for --sanitize uninit),
                      TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
   TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
 Elements of four bits are packed two to a byte, also in files. With --convention cutile an array is passed as its
@@ -48,6 +52,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
     seed, count = at_least(int, 0), at_least(int, 1)
     sub.add_argument("--seed", type=seed, default=0, metavar="N", help="for rand and randn; default: 0")
+    add_sanitize(sub)
     sub.add_argument("--stats", action="store_true", help="print statistics of the launch to stderr")
     sub.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
     sub.add_argument("--batch", type=count, metavar="N", help="tile blocks that run at once; default: by their size")
@@ -91,15 +96,19 @@ def run(args: argparse.Namespace) -> int:
     arguments = make_arguments(args.arg, args.seed)
     saved = [split_save(text, arguments) for text in args.save]
     shown = [find(arguments, name, "--print") for name in args.print]
-    with in_file(args.file), located_in(source):
-        facts = launch(module, grid, arguments, args)
+    sanitizer = make_sanitizer(args, arguments)
+    try:
+        with in_file(args.file), located_in(source):
+            facts = launch(module, grid, arguments, args, sanitizer)
+    finally:
+        status = show_reports(sanitizer, source, args)
     if args.json:
         write_output("-", as_json({**facts, "arguments": {a.name: as_data(a) for a in shown}}))
     for argument in [] if args.json else shown:
         write_output("-", f"{argument.name} = {as_text(argument)}\n")
     for argument, file in saved:
         save(argument, file)
-    return 0
+    return status
 
 
 @contextmanager
@@ -112,10 +121,13 @@ def located_in(source: Input) -> Iterator[None]:
     except Refused as error:
         shown = source.error(error.op, error.message, notes=error.notes[:1])
         shown.facts = error.facts
+        shown.notes += [note for note in error.notes[1:] if note.startswith("before that")]
         raise shown from None
 
 
-def launch(module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace) -> dict[str, object]:
+def launch(
+    module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace, sanitizer: Sanitizer | None
+) -> dict[str, object]:
     from ... import compile
     from ...ir import Refused
     from ..arguments import check_types
@@ -125,14 +137,16 @@ def launch(module: Any, grid: list[int], arguments: list[Argument], args: argpar
     try:
         kernel = compile(module, args.entry, engine=args.engine)
         check_types(arguments, kernel.params, args.convention)
-        return execute(kernel, grid, values, args, names=names, convention=args.convention)
+        return execute(kernel, grid, values, args, sanitizer, names=names, convention=args.convention)
     except Refused:
         raise
     except TileError as error:  # it names no operation, so the arguments are wrong
         raise Stop(error.message) from None
 
 
-def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, **options: Any) -> dict[str, object]:
+def execute(
+    kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, sanitizer: Sanitizer | None, **options: Any
+) -> dict[str, object]:
     """Launch with the limits of the command line and a progress bar."""
     from dataclasses import asdict
     from math import prod
@@ -144,6 +158,8 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
     printed: list[str] = []
     if args.json:
         options["output"] = printed.append
+    if sanitizer is not None:
+        options["sanitize"] = sanitizer
     with progress(prod(grid), "tile blocks") as step:
         try:
             stats = kernel.launch(
@@ -157,7 +173,8 @@ def execute(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace,
         width = max(map(len, facts))
         lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
         sys.stderr.write("\n".join(lines) + "\n")
-    return {"stats": facts, "printed": "".join(printed)}
+    found = {} if sanitizer is None else {"reports": [report.as_dict() for report in sanitizer.reports]}
+    return {"stats": facts, "printed": "".join(printed), **found}
 
 
 def replay(args: argparse.Namespace) -> int:
@@ -175,10 +192,14 @@ def replay(args: argparse.Namespace) -> int:
 
         placed = recorded.place()
         kernel = compile(load_module(recorded.bytecode), recorded.entry, engine=args.engine)
-        facts = execute(kernel, recorded.grid, placed.arguments, args, buffers=placed.buffers)
+        sanitizer = make_sanitizer(args)
+        try:
+            facts = execute(kernel, recorded.grid, placed.arguments, args, sanitizer, buffers=placed.buffers)
+        finally:
+            status = show_reports(sanitizer, None, args)
     if args.json:
         write_output("-", as_json(facts))
-    return 0
+    return status
 
 
 def parse_grid(text: str) -> list[int]:

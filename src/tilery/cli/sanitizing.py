@@ -1,0 +1,53 @@
+"""`--sanitize` of the verbs that launch kernels: its options, and how what was found is shown."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from ..diag import TileError
+from ..engines.registry import DEFAULT
+from .files import Stop, write_output
+from .output import report
+
+if TYPE_CHECKING:
+    from ..sanitize import Sanitizer
+    from ..source.input import Input
+    from .arguments import Argument
+
+
+def add_sanitize(parser: argparse.ArgumentParser) -> None:
+    """Add the options to a parser."""
+    what = "look for faults: all, or names of checks separated by commas"
+    parser.add_argument("--sanitize", metavar="CHECKS", help=what)
+    parser.add_argument("--sarif", metavar="FILE", help="also write what --sanitize finds as SARIF, `-` is stdout")
+
+
+def make_sanitizer(args: argparse.Namespace, arguments: list[Argument] | None = None) -> Sanitizer | None:
+    """Return the sanitizer that the options ask for, if any."""
+    if args.sanitize is None:
+        if args.sarif is not None:
+            raise Stop("--sarif needs --sanitize")
+        return None
+    if args.engine != DEFAULT:
+        raise Stop(f"--sanitize needs the engine '{DEFAULT}'")
+    from ..sanitize import Sanitizer
+
+    try:
+        return Sanitizer(args.sanitize, uninit=[a.value for a in arguments or () if a.is_uninit])
+    except TileError as error:
+        raise Stop(f"--sanitize: {error.message}") from None
+
+
+def show_reports(found: Sanitizer | None, source: Input | None, args: argparse.Namespace) -> int:
+    """Print the reports to stderr, unless they are part of JSON, and return the exit status."""
+    if found is None:
+        return 0
+    from ..sanitize.show import as_error, sarif
+
+    for each in [] if args.json else found.reports:
+        report(as_error(each, source), kind="hint" if each.hint else "error")
+    if args.sarif:
+        write_output(args.sarif, json.dumps(sarif(found.reports, source), indent=2) + "\n")
+    return int(bool(found.reports.faults))

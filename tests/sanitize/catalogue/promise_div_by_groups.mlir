@@ -1,0 +1,14 @@
+// Groups of elements do not start where they are said to.
+// run: --arg zeros:i32:16
+cuda_tile.module @m { entry @k(%q: tile<ptr<i32>>) {
+  %i = iota : tile<16xi32>
+  %two = constant <i32: 2> : tile<16xi32>
+  // fixed: %two = constant <i32: 8> : tile<16xi32>
+  %j = addi %i, %two : tile<16xi32>
+  %k = assume div_by<4, every 4 along 0>, %j : tile<16xi32>  // fault: promise: not divisible by 4
+  %a_1 = reshape %q : tile<ptr<i32>> -> tile<1xptr<i32>>
+  %a_n = broadcast %a_1 : tile<1xptr<i32>> -> tile<16xptr<i32>>
+  %a = offset %a_n, %i : tile<16xptr<i32>>, tile<16xi32> -> tile<16xptr<i32>>
+  %t1 = store_ptr_tko weak %a, %k : tile<16xptr<i32>>, tile<16xi32> -> token
+  return
+} }

@@ -1,0 +1,8 @@
+// An unsigned difference is negative.
+// run: --arg i64:1 --arg i64:2 --arg zeros:i64:1
+// fixed-run: --arg i64:2 --arg i64:1 --arg zeros:i64:1
+cuda_tile.module @m { entry @k(%x: tile<i64>, %y: tile<i64>, %q: tile<ptr<i64>>) {
+  %r = subi %x, %y overflow<no_unsigned_wrap> : tile<i64>  // fault: promise: the result wraps
+  %t1 = store_ptr_tko weak %q, %r : tile<ptr<i64>>, tile<i64> -> token
+  return
+} }

@@ -1,0 +1,88 @@
+"""The catalogue of faulty kernels: what a file says, its corrected twin, and what the sanitizer reports for both."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.oracle import ROOT
+from tilery.cli.arguments import make_arguments
+from tilery.cli.main import make_parser
+from tilery.cli.verbs.run import parse_grid
+from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.reference.launch import Loaded
+from tilery.sanitize import CHECKS, Report, Sanitizer
+from tilery.source.input import Input
+from tilery.verifier.explain import read_legal
+
+FOLDER = ROOT / "tests" / "sanitize" / "catalogue"
+FAULT = re.compile(r"(?://|#) fault: ([\w-]+)(?:: ((?:(?!//|#).)*))?")
+OTHER = re.compile(r"(?://|#) other: ([\w-]+)")
+FIXED = re.compile(r"^(\s*)(?://|#) fixed: ?(.*)$")
+RUN = re.compile(r"^(?://|#) (fixed-)?run: (.*)$")
+
+
+@dataclass
+class Case:
+    """A file: its text, the options of the launch, and what must be reported on which line."""
+
+    text: str
+    run: str = ""
+    faults: list[tuple[int, str, str]] = field(default_factory=list)
+    """Line, check, and a part of the message."""
+    others: list[tuple[int, str]] = field(default_factory=list)
+
+
+def read_cases(path: Path) -> tuple[Case, Case]:
+    """Return the faulty kernel and its corrected twin."""
+    lines = path.read_text("utf-8").splitlines()
+    runs = {bool(m[1]): m[2] for line in lines if (m := RUN.match(line))}
+    faulty = Case("\n".join(lines) + "\n", runs.get(False, ""))
+    fixed: list[str] = []
+    for number, line in enumerate(lines, 1):
+        faulty.faults += [(number, found[1], (found[2] or "").strip()) for found in FAULT.finditer(line)]
+        if found := OTHER.search(line):
+            faulty.others.append((number, found[1]))
+        if found := FIXED.match(line):
+            fixed[-1:] = [found[1] + found[2]] if found[2] else [""]
+            fixed.append("")
+        else:
+            fixed.append(FAULT.sub("", line))
+    twin = Case("\n".join(fixed) + "\n", runs.get(True, runs.get(False, "")))
+    assert faulty.faults, f"{path.name} names no fault"
+    assert twin.text != faulty.text and (any(FIXED.match(line) for line in lines) or True in runs), path.name
+    return faulty, twin
+
+
+def names_of(case: Case) -> str:
+    """All checks, and the hints that a case names."""
+    hints = {check for _, check, _ in case.faults if CHECKS[check].hint}
+    return ",".join(["all", *sorted(hints)])
+
+
+def reports_of(case: Case, checks: str) -> list[tuple[int, Report, list[int]]]:
+    """Run a kernel of Tile IR; each report with the line of its operation, and those of the others."""
+    source = Input(text=case.text, file="kernel.mlir")
+    module = read_legal(source)
+    args = make_parser("run").parse_args(["run", "kernel.mlir", *shlex.split(case.run)])
+    arguments = make_arguments(args.arg, args.seed)
+    found = Sanitizer(checks, uninit=[a.value for a in arguments if a.is_uninit])
+    options = {"names": [a.name for a in arguments], "convention": args.convention, "batch": args.batch}
+    try:
+        Loaded(module).kernel(args.entry).launch(
+            parse_grid(args.grid or "1"),
+            [a.value for a in arguments],
+            output=lambda text: None,
+            limits=Limits(seconds=20),
+            sanitize=found,
+            **options,
+        )
+    except ExecutionError:
+        assert found.reports.faults, "the launch failed without a report"
+
+    def line(op: object) -> int:
+        return source.error(op, "").line or 0  # type: ignore[arg-type]  # an operation
+
+    return [(line(r.op), r, [line(place.op) for place in r.places[1:]]) for r in found.reports]

@@ -53,6 +53,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     provide_filecheck()
 
 
+def pytest_report_header() -> str:
+    return f"tilery: cuTile runs on engine '{SESSION[0].name}'"
+
+
 def pytest_unconfigure() -> None:
     STACK.close()
 

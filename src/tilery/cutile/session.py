@@ -60,6 +60,8 @@ class Session:
     engine: Engine
     seconds: float | None = None
     calls: int = 0
+    name: str = ""
+    """The name of the engine."""
 
     def run(self, launch: driver.Launch) -> None:
         """Execute a launch, or add it to the graph that is being captured."""
@@ -107,7 +109,9 @@ def on(
     that names the current line. `capability` is the compute capability that the device reports.
     """
     versions.require()
-    session = Session(engine_named(engine), seconds)
+    if engine == registry.AUTO:
+        engine = registry.find(registry.AUTO).name
+    session = Session(engine_named(engine), seconds, name=engine if isinstance(engine, str) else "a function")
     if record is not None:
         session.engine = recording(session.engine, Path(record))
     with ExitStack() as stack:

@@ -81,6 +81,10 @@ class Kernel(Protocol):
         """The name of the entry."""
 
     @property
+    def engine(self) -> str:
+        """The name of the engine that runs it."""
+
+    @property
     def params(self) -> Sequence[Type]:
         """The types of the entry's parameters."""
 

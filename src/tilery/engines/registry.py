@@ -16,15 +16,29 @@ if TYPE_CHECKING:
     from .kernel import Engine, Kernel
 
 DEFAULT = "reference"
+AUTO = "auto"
+"""Used as an engine name: the first of `AUTOMATIC` that is installed."""
+AUTOMATIC = ("cpu", DEFAULT)
 
 
 class EngineRow(NamedTuple):
-    """An engine: its name, the module that implements it, what it is for, and the pip extra that it needs, if any."""
+    """An engine: its name, the module that implements it, what it is for, the pip extra and package it needs."""
 
     name: str
     module: str
     summary: str
     extra: str = ""
+    package: str = ""
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package that it needs can be imported."""
+        from importlib.util import find_spec
+
+        try:
+            return not self.package or find_spec(self.package) is not None
+        except (ImportError, ValueError):  # an import hook says no, or somebody has put None in its place
+            return False
 
 
 ENGINES = {
@@ -37,11 +51,13 @@ ENGINES = {
 
 def find(name: str, *more: str) -> EngineRow:
     """Return the row of an engine; `more` are names that the caller knows besides, for the error."""
+    if name == AUTO:
+        return next(ENGINES[each] for each in AUTOMATIC if each in ENGINES and ENGINES[each].installed)
     row = ENGINES.get(name)
     if row is None:
         from difflib import get_close_matches
 
-        known = [*ENGINES, *more]
+        known = [*ENGINES, AUTO, *more]
         near = get_close_matches(name, known, 1)
         notes = (f"did you mean '{near[0]}'?",) if near else ()
         raise TileError(f"unknown engine '{name}', expected {_listed(known)}", notes=notes)
@@ -62,7 +78,7 @@ def load_engine(name: str) -> Engine:
         if not row.extra or missing.split(".")[0] == "tilery":
             raise
         note = f"install it with: pip install 'tilery[{row.extra}]'"
-        raise TileError(f"engine '{name}' needs the package '{missing}'", notes=(note,)) from None
+        raise TileError(f"engine '{row.name}' needs the package '{missing}'", notes=(note,)) from None
 
 
 def compile_kernel(module: Module, entry: str | None = None, *, engine: str = DEFAULT, **options: Any) -> Kernel:

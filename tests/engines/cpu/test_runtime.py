@@ -27,8 +27,9 @@ from tilery.ir import Refused, walk
 
 pytest.importorskip("llvmlite")
 
-from tilery.engines.cpu import compiler, jobs, launch, objects, pool
+from tilery.engines.cpu import launch
 from tilery.engines.cpu.abi import Lowered
+from tilery.engines.cpu.native import compiler, jobs, objects, pool
 
 COUNT = """entry @count(%out: tile<ptr<i64>>) {
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -100,7 +101,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Make:
     """Return a function that makes a kernel whose tile blocks execute this LLVM IR."""
 
     def make(body: str, module: str = COUNT, head: str = HEAD, tail: str = TAIL, **facts: Any) -> launch.Kernel:
-        def lower(module: Any, entry: Any, exact: bool) -> Lowered:
+        def lower(module: Any, entry: Any, exact: bool, target: Any) -> Lowered:
             return Lowered(head + body + tail, ops=list(walk(entry.body)), arena=64, **facts)
 
         monkeypatch.setattr(launch, "_lower", lower)

@@ -19,6 +19,9 @@ VERBS = (
     "opt",
     "debug",
     "run",
+    "compile",
+    "compare",
+    "cache",
     "cutile",
 )
 """The verbs in the order in which `tilery --help` lists them."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
-from ...engines.registry import DEFAULT, ENGINES
+from ...engines.registry import AUTO, DEFAULT, ENGINES
 from ..files import Stop, in_file, open_input, reason, write_output
 from ..options import Verbs
 from ..output import as_json
@@ -43,7 +43,8 @@ def add(verbs: Verbs) -> None:
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
-    sub.add_argument("--engine", choices=ENGINES, default=DEFAULT, help="what executes it; default: %(default)s")
+    engines = [*ENGINES, AUTO]
+    sub.add_argument("--engine", choices=engines, default=DEFAULT, help="what executes it; default: %(default)s")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
     sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
@@ -54,7 +55,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--seed", type=seed, default=0, metavar="N", help="for rand and randn; default: 0")
     add_sanitize(sub)
     sub.add_argument("--stats", action="store_true", help="print statistics of the launch to stderr")
-    sub.add_argument("--threads", type=count, default=1, metavar="N", help="default: 1")
+    sub.add_argument("--threads", type=count, metavar="N", help="default: as many as the engine likes")
     sub.add_argument("--batch", type=count, metavar="N", help="tile blocks that run at once; default: by their size")
     sub.add_argument("--max-steps", type=count, metavar="N", help="stop after N operations on batches")
     sub.add_argument("--max-seconds", type=at_least(float, 0), metavar="S", help="stop after S seconds")
@@ -169,12 +170,14 @@ def execute(
             error.facts["printed"] = "".join(printed)
             raise
     facts = asdict(stats)
+    if args.engine == AUTO and not args.json:
+        sys.stderr.write(f"engine: {kernel.engine}\n")
     if args.stats:
         width = max(map(len, facts))
         lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
         sys.stderr.write("\n".join(lines) + "\n")
     found = {} if sanitizer is None else {"reports": [report.as_dict() for report in sanitizer.reports]}
-    return {"stats": facts, "printed": "".join(printed), **found}
+    return {"engine": kernel.engine, "stats": facts, "printed": "".join(printed), **found}
 
 
 def replay(args: argparse.Namespace) -> int:

@@ -30,13 +30,14 @@ from ..kernel import (
     refuse_options,
 )
 from ..reference import launch as reference
-from . import pool_ir
-from .abi import Lowered, NotLowered, Specialisation, fault_place
-from .compiler import CompilerError, compile_texts, host
-from .jobs import Job, Prepared, fast_key, prepare
-from .objects import Code
-from .pool import available_cores
-from .pool import get as get_pool
+from .abi import Lowered, NotLowered, Specialisation, Target, fault_place
+from .native import pool_ir
+from .native.compiler import CompilerError, compile_texts, host
+from .native.jobs import Job, Prepared, fast_key, prepare
+from .native.objects import Code
+from .native.pool import available_cores
+from .native.pool import get as get_pool
+from .native.targets import named
 
 PREPARED = 16
 """How many sets of arguments a kernel remembers, so that launching it again with the same arrays costs less."""
@@ -52,14 +53,16 @@ def load(module: Module, **options: Any) -> Loaded:
     return Loaded(module, **options)
 
 
-def emit(module: Module, entry: str | None, kind: str, **options: Any) -> str | bytes:
-    """Return the code of a kernel, as one of `EMITS`."""
-    lowered = load(module, **options).kernel(entry).lowered
+def emit(module: Module, entry: str | None, kind: str, *, target: str = "host", **options: Any) -> str | bytes:
+    """Return the code of a kernel, as one of `EMITS`, for a target that `targets.TARGETS` names."""
+    refuse_options("cpu", options, ("exact",))
+    chosen = named(target)
+    lowered = _lower(module, find_entry(module, entry), options.get("exact", False), chosen)
     if lowered is None:
         raise TileError("this kernel is not compiled: the reference engine runs it")
     if kind == "llvm":
         return lowered.text
-    made = _compiled(lowered, [lowered.text], "asm" if kind == "asm" else "object")[0]
+    (made,) = _compiled(lowered, [lowered.text], chosen, "asm" if kind == "asm" else "object")
     return made.decode() if kind == "asm" else made
 
 
@@ -99,7 +102,7 @@ class Kernel:
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
         self.name, self.params = entry.sym_name, check_parameters(entry)
-        self.lowered = _lower(loaded.module, entry, loaded.exact)
+        self.lowered = _lower(loaded.module, entry, loaded.exact, host())
         """The code, or None if the reference engine runs this kernel."""
         self.has_loops = any(isinstance(o, (For, Loop)) for o in walk(entry))
         self._prepared: dict[Any, Prepared] = {}
@@ -288,13 +291,13 @@ class _Clock(HoldsAddresses):
 # ---------------------------------------------------------------- compiling
 
 
-def _lower(module: Module, entry: Entry, exact: bool) -> Lowered | None:
+def _lower(module: Module, entry: Entry, exact: bool, target: Target) -> Lowered | None:
     """Lower a kernel; None if the reference engine has to run it."""
     from importlib import import_module
 
     lower: Callable[..., Lowered] = import_module("tilery.engines.cpu.lower").lower
     try:
-        lowered = lower(module, entry, host(), Specialisation(exact=exact))
+        lowered = lower(module, entry, target, Specialisation(exact=exact))
     except NotLowered:
         return None
     return None if lowered.waits else lowered
@@ -309,15 +312,15 @@ def load_code(lowered: Lowered) -> Code:
     code = _codes.get(lowered.text)
     if code is None:
         # The pool is compiled in the same child, because starting one takes longer than compiling.
-        own, _ = _compiled(lowered, [lowered.text, pool_ir.text(host())])
+        own, _ = _compiled(lowered, [lowered.text, pool_ir.text(host())], host())
         code = _codes[lowered.text] = Code(own, lowered.symbols)
     get_pool()
     return code
 
 
-def _compiled(lowered: Lowered, texts: list[str], emit: str = "object") -> list[bytes]:
+def _compiled(lowered: Lowered, texts: list[str], target: Target, emit: str = "object") -> list[bytes]:
     try:
-        return compile_texts(texts, host(), emit)
+        return compile_texts(texts, target, emit)
     except CompilerError as error:
         o = _blamed(lowered, error)
         name = o.name if o is not None else "entry"

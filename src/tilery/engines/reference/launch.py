@@ -99,6 +99,8 @@ def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
 class Kernel:
     """An entry of a loaded module, ready to run. A deep or pickled copy has its own globals."""
 
+    engine = "reference"
+
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
         self.name, self.params = entry.sym_name, check_parameters(entry)

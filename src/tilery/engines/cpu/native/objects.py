@@ -7,8 +7,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from ...diag import TileError
-from ..addresses import HoldsAddresses
+from ....diag import TileError
+from ...addresses import HoldsAddresses
 from .compiler import feature_string, host
 
 _SYMBOLS = 2

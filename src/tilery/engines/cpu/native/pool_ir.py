@@ -16,7 +16,7 @@ A worker joins a job only while it is open, so that nobody waits for one that wa
 
 from __future__ import annotations
 
-from .abi import Target
+from ..abi import Target
 
 RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS = range(9)
 """The words of a job. NEXT to LAST are the tile blocks that are left, taken by CHUNK; worker n joins if n < WANTED;

@@ -14,9 +14,9 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from ...diag import TileError
-from ..cache import DiskCache
-from .abi import Target
+from ....diag import TileError
+from ...cache import DiskCache
+from ..abi import Target
 
 PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "aggressive_dce")
 """All that pays: with LLVM's whole pipeline kernels take twice as long to compile and run no faster."""

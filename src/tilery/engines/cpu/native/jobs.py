@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ...types import Ptr, Tile, Type
-from ..addresses import HoldsAddresses
-from ..arguments import BoundArguments
-from ..reference.memory import Memory, Segment
+from ....types import Ptr, Tile, Type
+from ...addresses import HoldsAddresses
+from ...arguments import BoundArguments
+from ...reference.memory import Memory, Segment
+from ..abi import CONTROL_WORDS, FAULT_CELL, STOP, STREAM
 from . import pool, pool_ir
-from .abi import CONTROL_WORDS, FAULT_CELL, STOP, STREAM
 
 LARGE = 8 << 20
 """Memory that is written past the caches, if it has at least this many bytes."""

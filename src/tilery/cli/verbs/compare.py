@@ -1,0 +1,130 @@
+"""`tilery compare`: run a kernel on two engines and show where they differ."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ...engines.registry import AUTO, ENGINES
+from ..files import Stop, in_file, open_input, write_output
+from ..options import Verbs, add_input
+from ..output import as_json
+from .run import SPEC, at_least, located_in, parse_grid
+
+if TYPE_CHECKING:
+    from ..arguments import Argument
+    from ..comparison import Difference
+
+EXAMPLES = [
+    "compare k.mlir --engines reference,cpu --grid 4 --arg x=randn:f32:4096 --arg y=zeros:f32:4096",
+    "compare k.tileirbc --grid 8 --arg x=@x.npy --arg y=zeros:f32:1024 --within 2",
+]
+
+
+def add(verbs: Verbs) -> None:
+    sub = verbs.add("compare", run, EXAMPLES, json_result=True)
+    sub.epilog = SPEC + "\n" + (sub.epilog or "")
+    add_input(sub)
+    sub.add_argument("--engines", default="reference,cpu", metavar="A,B", help="default: %(default)s")
+    sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
+    sub.add_argument("--grid", default="1", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
+    sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
+    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    sub.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="for rand and randn; default: 0")
+    sub.add_argument("--exact", action="store_true", help="pass exact=True to engines that have it")
+    within = "differences of at most N representable numbers are no failure; default: 0"
+    sub.add_argument("--within", type=at_least(int, 0), default=0, metavar="N", help=within)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a kernel on two engines and show where their results differ."""
+    from ...diag import TileError
+    from ...ir import Refused
+    from ...verifier.explain import read_legal
+    from ..arguments import make_arguments
+
+    engines = args.engines.split(",")
+    if len(engines) != 2 or any(name not in (*ENGINES, AUTO) for name in engines):
+        raise Stop(f"--engines: expected two of {', '.join([*ENGINES, AUTO])}, got '{args.engines}'")
+    source = open_input(args.file)
+    module = read_legal(source)
+    grid = parse_grid(args.grid)
+    arguments = make_arguments(args.arg, args.seed)
+    with in_file(args.file), located_in(source):
+        try:
+            found = compare(module, grid, arguments, engines, args)
+        except Refused:
+            raise
+        except TileError as error:  # it names no operation, so the arguments are wrong
+            raise Stop(error.message) from None
+    differences, bad = found
+    if args.json:
+        facts = [difference.as_dict(engines) for difference in differences]
+        write_output("-", as_json({"engines": engines, "equal": not differences, "differences": facts}))
+    else:
+        text = "".join(describe(difference, engines) for difference in differences)
+        write_output("-", text or "equal, bit for bit\n")
+    return 1 if bad else 0
+
+
+def compare(
+    module: Any, grid: list[int], arguments: list[Argument], engines: list[str], args: argparse.Namespace
+) -> tuple[list[Difference], bool]:
+    """Run the kernel on both engines; return the differences, and whether one is larger than allowed."""
+    from ... import compile
+    from ..arguments import check_types
+    from ..comparison import compare_arrays, find_writer
+
+    convention = {"convention": args.convention, "names": [a.name for a in arguments]}
+    results = []
+    for name in engines:
+        options = {"exact": True} if args.exact and name != "reference" else {}
+        kernel = compile(module, args.entry, engine=name, **options)
+        check_types(arguments, kernel.params, args.convention)
+        values = copies(arguments)
+        kernel.launch(grid, values, **convention)
+        results.append(values)
+    differences, bad = [], False
+    for number, argument in enumerate(arguments):
+        if not hasattr(argument.value, "ndim") or argument.element is None:
+            continue
+        left, right = results[0][number], results[1][number]
+        difference = compare_arrays(argument.name, argument.element, left, right)
+        if difference is not None:
+            reference = compile(module, args.entry)
+            find_writer(reference, grid, copies(arguments), number, difference, **convention)
+            differences.append(difference)
+            bad = bad or any(not within(label, args.within) for label in difference.ulps)
+    return differences, bad
+
+
+def copies(arguments: list[Argument]) -> list[Any]:
+    return [a.value.copy() if hasattr(a.value, "ndim") else a.value for a in arguments]
+
+
+def within(label: str, most: int) -> bool:
+    """Whether all distances of a bar of the histogram are allowed."""
+    return label != "NaN" and int(label.split()[-1]) <= most
+
+
+def describe(difference: Difference, engines: list[str]) -> str:
+    """Return the paragraph about an argument."""
+    from ..comparison import _source
+
+    d = difference
+    width = max(map(len, engines))
+    lines = [f"{d.name}: {d.count:,} of {d.size:,} elements of {d.element} differ"]
+    lines.append(f"  first at [{', '.join(map(str, d.index))}]")
+    lines += [f"    {name:{width}}  {value!r} ({bits:#x})" for name, value, bits in zip(engines, d.values, d.bits)]
+    if d.writer is not None:
+        lines.append(
+            f"  written by tile block ({', '.join(map(str, d.writer.block))}), by these operations, last first:"
+        )
+        lines += [f"    {o.name}" + (f"  from {place}" if (place := _source(o)) else "") for o in d.ops]
+    unit = "units" if d.element.is_int else "ULPs"
+    most = max(d.ulps.values())
+    label_width = max(map(len, d.ulps))
+    lines.append(f"  {unit} apart:")
+    for label, count in d.ulps.items():
+        lines.append(f"    {label:>{label_width}}  {count:>9,}  {'#' * max(1, 40 * count // most)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,302 @@
+"""Checks of addresses, and access through tiles of pointers.
+
+An access is compared with the segment that its pointer comes from; only if it is not there, the table of all segments
+of the launch is searched. Whatever is in none of them ends the tile block with a fault.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ops import Alloca, GetGlobal, LoadPtrTko, StorePtrTko
+from ...types import Ptr, Scalar
+from ..reference.program import alloca_bytes
+from .abi import NotLowered
+from .registry import emits
+from .text import BYTES, Number, vector
+from .tiles import Buffer, Home, is_scalar, reg, register, shape, stored, tile
+from .writer import Writer, pointer
+
+FIND = """
+define internal i1 @find(ptr %slots, i64 %low, i64 %high, i1 %writes) nounwind noinline {
+entry:
+  %table = getelementptr i64, ptr %slots, i64 TABLE
+  %count = load i64, ptr %table
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %body, label %none
+body:
+  %next = add i64 %i, 1
+  %at = mul i64 %i, 3
+  %at1 = add i64 %at, 1
+  %at2 = add i64 %at, 2
+  %at3 = add i64 %at, 3
+  %plow = getelementptr i64, ptr %table, i64 %at1
+  %phigh = getelementptr i64, ptr %table, i64 %at2
+  %pwrite = getelementptr i64, ptr %table, i64 %at3
+  %l = load i64, ptr %plow
+  %h = load i64, ptr %phigh
+  %wr = load i64, ptr %pwrite
+  %c1 = icmp uge i64 %low, %l
+  %c2 = icmp ule i64 %high, %h
+  %c3 = icmp ult i64 %low, %high
+  %may = icmp ne i64 %wr, 0
+  %reads = xor i1 %writes, true
+  %c4 = or i1 %may, %reads
+  %a = and i1 %c1, %c2
+  %b = and i1 %c3, %c4
+  %found = and i1 %a, %b
+  br i1 %found, label %yes, label %head
+yes:
+  ret i1 true
+none:
+  ret i1 false
+}
+"""
+
+
+def fault_if(g: Writer, o: Any, bad: str) -> None:
+    """End the tile block with a fault where a condition holds."""
+    fault, fine = g.fresh("fault"), g.fresh("fine")
+    g.branch(bad, fault, fine, rarely=True)
+    g.mark(fault)
+    g.put(f"ret i64 {g.numbers_of[o] + 1}")
+    g.mark(fine)
+
+
+def inside(g: Writer, home: Home | None, low: str, high: str, writes: bool) -> str:
+    """Whether [low, high) lies in the segment of a pointer. Both are i64."""
+    if home is None:
+        return "false"
+    ok = g.both(g.test("uge", low, home.low), g.test("ule", high, home.high))
+    ok = g.both(ok, g.test("ult", low, high))
+    return g.both(ok, g.test("ne", home.writable, 0)) if writes else ok
+
+
+def find(g: Writer, low: str, high: str, writes: bool) -> str:
+    g.functions["@find"] = FIND
+    return g.let(f"call i1 @find(ptr %slots, i64 {low}, i64 {high}, i1 {'true' if writes else 'false'})")
+
+
+def check_range(g: Writer, o: Any, home: Home | None, low: str, high: str, writes: bool, skip: str = "false") -> None:
+    """Fault unless [low, high) lies in a segment, or there is nothing to access."""
+    search, fine = g.fresh("search"), g.fresh("found")
+    ok = g.either(inside(g, home, low, high, writes), skip)
+    g.branch(ok, fine, search)
+    g.mark(search)
+    fault_if(g, o, g.let(f"xor i1 {find(g, low, high, writes)}, true"))
+    g.jump(fine)
+    g.mark(fine)
+
+
+# ---------------------------------------------------------------- tiles of pointers
+
+
+def pointee(value: Any) -> Scalar:
+    found = tile(value).element
+    assert isinstance(found, Ptr)
+    return found.pointee
+
+
+def check_addresses(
+    g: Writer, o: Any, home: Home | None, addresses: str, mask: str | None, w: int, item: int, writes: bool
+) -> None:
+    """Fault if an address that the mask leaves is not one of an element in a segment."""
+    if item > 1:
+        odd = g.compare("ne", "i64", w, g.op("and", "i64", w, addresses, g.const(item - 1, "i64", w)),
+                        g.const(0, "i64", w))  # fmt: skip
+        fault_if(g, o, any_of(g, odd if mask is None else g.op("and", "i1", w, odd, mask), w))
+    search, fine = g.fresh("search"), g.fresh("found")
+    g.branch(_all_inside(g, home, addresses, mask, w, item, writes), fine, search)
+    g.mark(search)
+    for lane in range(w):
+        low = g.part(addresses, "i64", w, lane, 1)
+        found = find(g, low, str(g.add(low, item)), writes)
+        bad = g.let(f"xor i1 {found}, true")
+        if mask is not None:
+            bad = g.both(bad, g.part(mask, "i1", w, lane, 1))
+        fault_if(g, o, bad)
+    g.jump(fine)
+    g.mark(fine)
+
+
+def _all_inside(g: Writer, home: Home | None, a: str, mask: str | None, w: int, item: int, writes: bool) -> str:
+    if home is None:
+        return "false"
+    high = g.let(f"sub i64 {home.high}, {item}")
+    ok = g.op("and", "i1", w, g.compare("uge", "i64", w, a, g.splat(home.low, "i64", w)),
+              g.compare("ule", "i64", w, a, g.splat(high, "i64", w)))  # fmt: skip
+    if mask is not None:
+        ok = g.op("or", "i1", w, ok, g.op("xor", "i1", w, mask, _true(w)))
+    good = g.let(f"xor i1 {any_of(g, g.op('xor', 'i1', w, ok, _true(w)), w)}, true")
+    good = g.both(good, g.test("uge", g.let(f"sub i64 {home.high}, {home.low}"), item))
+    return g.both(good, g.test("ne", home.writable, 0)) if writes else good
+
+
+def _true(w: int) -> str:
+    return "true" if w == 1 else "splat (i1 true)"
+
+
+def any_of(g: Writer, mask: str, w: int) -> str:
+    if w == 1:
+        return mask
+    f = f"@llvm.vector.reduce.or.v{w}i1"
+    g.needs[f"declare i1 {f}(<{w} x i1>)"] = None
+    return g.let(f"call i1 {f}(<{w} x i1> {mask})")
+
+
+def pointers(g: Writer, addresses: str, w: int) -> str:
+    return g.let(f"inttoptr {vector('i64', w)} {addresses} to {vector('ptr', w)}")
+
+
+@emits(LoadPtrTko)
+def load_ptr(g: Writer, o: LoadPtrTko) -> None:
+    """Loads happen where they stand: their addresses are checked there."""
+    e, t = pointee(o.source), reg(o.result)
+    if e.bits == 4:
+        raise NotLowered(o.name)
+    home, out = g.homes.get(o.source), None if is_scalar(o.result) else g.buffer(shape(o.result), t)
+    slot = g.slot(stored(t)) if out is None else ""
+
+    def body(index: list[Number], vd: int, w: int) -> None:
+        x = _loaded_chunk(g, o, home, stored(register(e)), index, vd, w)
+        if out is None:
+            g.store(stored(t), x, slot)
+        else:
+            g.write(out, x, index, w)
+
+    values = [v for v in (o.source, o.mask, o.paddingValue) if v is not None]
+    before, g.lanes = g.lanes, min(g.lanes, 16)
+    g.versions(g.accesses(values), lambda: g.nest(shape(o.result), body, values))
+    g.lanes = before
+    held: Any = out if out is not None else g.truth(g.load(stored(t), slot), t, 1)
+    g.settle({o.result: held})
+
+
+def _loaded_chunk(g: Writer, o: LoadPtrTko, home: Home | None, t: str, index: Any, vd: int, w: int) -> str:
+    a = g.chunk(o.source, index, vd, w)
+    mask = None if o.mask is None else g.chunk(o.mask, index, vd, w)
+    check_addresses(g, o, home, a, mask, w, BYTES[t], False)
+    rest = g.const(0, t, w)
+    if o.paddingValue is not None:
+        rest = g.chunk(o.paddingValue, index, vd, w)
+        rest = g.clean(rest, o.paddingValue, w)
+        if reg(o.paddingValue) == "i1":
+            rest = g.cast("zext", rest, "i1", "i8", w)
+    slot = g.slot(vector(t, w))
+    if w == 1:
+        g.store(t, rest, slot)
+        g.when(mask or "true", lambda: g.store(t, g.load(t, pointer(g, a), BYTES[t]), slot))
+        return g.load(t, slot)
+    first = g.part(a, "i64", w, 0, 1)
+    steps = g.op("add", "i64", w, g.splat(first, "i64", w), g.constants([n * BYTES[t] for n in range(w)], "i64"))
+    wrong = g.compare("ne", "i64", w, a, steps)
+    if mask is not None:
+        wrong = g.op("or", "i1", w, wrong, g.op("xor", "i1", w, mask, _true(w)))
+
+    def scattered() -> None:
+        g.store(vector(t, w), g.gather(pointers(g, a, w), t, w, mask, rest), slot)
+
+    def neighbours() -> None:
+        g.store(vector(t, w), g.load(vector(t, w), pointer(g, first), BYTES[t]), slot)
+
+    g.when(any_of(g, wrong, w), scattered, neighbours)
+    return g.load(vector(t, w), slot)
+
+
+@emits(StorePtrTko)
+def store_ptr(g: Writer, o: StorePtrTko) -> None:
+    e = pointee(o.destination)
+    if e.bits == 4:
+        raise NotLowered(o.name)
+    t = stored(register(e))
+    home = g.homes.get(o.destination)
+    values = [v for v in (o.destination, o.value, o.mask) if v is not None]
+    settle_loads(g, values)
+
+    def body(index: list[Number], vd: int, w: int) -> None:
+        a = g.chunk(o.destination, index, vd, w)
+        x, kind = g.final(g.chunk(o.value, index, vd, w), o.value, w)
+        mask = None if o.mask is None else g.chunk(o.mask, index, vd, w)
+        check_addresses(g, o, home, a, mask, w, BYTES[t], True)
+        if w == 1:
+            g.when(mask or "true", lambda: g.store(kind, x, pointer(g, a), BYTES[t]))
+            return
+        _scatter(g, pointers(g, a, w), x, kind, mask, w)
+
+    before, g.lanes = g.lanes, min(g.lanes, 16)
+    g.nest(shape(o.value), body, values)
+    g.lanes = before
+
+
+def _scatter(g: Writer, places: str, x: str, t: str, mask: str | None, w: int) -> None:
+    name = f"@llvm.masked.scatter.v{w}{'f32' if t == 'float' else 'f64' if t == 'double' else t}.v{w}p0"
+    g.needs[f"declare void {name}(<{w} x {t}>, <{w} x ptr>, i32, <{w} x i1>)"] = None
+    m = mask or _true(w)
+    g.put(f"call void {name}(<{w} x {t}> {x}, <{w} x ptr> {places}, i32 {BYTES[t]}, <{w} x i1> {m})")
+
+
+def settle_loads(g: Writer, values: list[Any]) -> None:
+    """Put what is behind values in buffers if it still has to be loaded, since memory is about to change."""
+    for v in values:
+        if g.accesses([v]):
+            if is_scalar(v):
+                g.settle({v: g.scalar(v)})
+            else:
+                g.materialise(v)
+
+
+# ---------------------------------------------------------------- memory by name
+
+
+@emits(Alloca)
+def alloca(g: Writer, o: Alloca) -> None:
+    """Memory in the arena, zeroed when the tile block starts; the same each time."""
+    size = alloca_bytes(o)
+    align = max(64, o.alignment)
+    if align > 4096:
+        raise NotLowered(o.name)
+    # Room to align it at run time: the arena is aligned to 64 bytes only.
+    g.arena += align
+    room = g.buffer((size,), "i8")
+    g.slots += [
+        f"  {room.pointer}.n = ptrtoint ptr {room.pointer} to i64",
+        f"  {room.pointer}.u = add i64 {room.pointer}.n, {align - 64}",
+        f"  {room.pointer}.a = and i64 {room.pointer}.u, {-align}",
+        f"  {room.pointer}.z = inttoptr i64 {room.pointer}.a to ptr",
+        f"  call void @llvm.memset.p0.i64(ptr {room.pointer}.z, i8 0, i64 {size}, i1 false)",
+        f"  {room.pointer}.h = add i64 {room.pointer}.a, {size}",
+    ]
+    g.needs["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"] = None
+    g.held[o.result] = f"{room.pointer}.a"
+    g.homes[o.result] = Home(f"{room.pointer}.a", f"{room.pointer}.h", "1")
+    g.pinned += 1
+
+
+@emits(GetGlobal)
+def get_global(g: Writer, o: GetGlobal) -> None:
+    name = o.name_
+    if name not in g.globals:
+        raise NotLowered(o.name)
+    number = list(g.globals).index(name)
+    g.held[o.result] = f"%global{number}"
+    g.homes[o.result] = Home(f"%glow{number}", f"%ghigh{number}", f"%gwrite{number}")
+
+
+def provenance(g: Writer, o: Any) -> None:
+    """Where the pointers that an operation makes come from: the only operand with pointers, if there is one."""
+    if not o.results or not _has_pointers(o.results[0]):
+        return
+    sources = {g.homes.get(v) for v in o.operands if _has_pointers(v)}
+    if len(sources) == 1 and (home := sources.pop()) is not None:
+        for v in o.results:
+            if _has_pointers(v):
+                g.homes[v] = home
+
+
+def _has_pointers(value: Any) -> bool:
+    return isinstance(getattr(value.type, "element", None), Ptr)
+
+

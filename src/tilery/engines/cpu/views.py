@@ -1,0 +1,308 @@
+"""Tensors, views of them, and loads and stores through views.
+
+The bounds of an access are computed in 128 bits, so that no size or stride can wrap. A load is a recipe: it is checked
+where it stands, and its elements are read where they are needed. Before memory may change, what is still needed is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import Value
+from ...ops import (
+    GetIndexSpaceShape,
+    GetTensorShape,
+    LoadViewTko,
+    MakeGatherScatterView,
+    MakePartitionView,
+    MakeStridedView,
+    MakeTensorView,
+    StoreViewTko,
+)
+from ...types import DYNAMIC, GatherScatterView, PaddingValue, TensorView, TileView
+from ..reference.ops.views import PATTERNS
+from ..reference.view_access import layout
+from .abi import NotLowered
+from .memory import check_range, fault_if
+from .registry import emits
+from .text import BYTES, Number, vector
+from .tiles import Access, Buffer, Tensor, element, is_scalar, reg, register, shape, stored, wide_dims
+from .writer import Writer, pointer
+
+LARGE = 1 << 62
+FAR = 1 << 40
+"""No memory has so many elements along a dimension; larger indices are as good as this one."""
+
+
+def unsigned(g: Writer, v: Value, limit: int | None) -> str:
+    """An unsigned scalar as i64, limited if it has 64 bits."""
+    x, t = g.scalar(v), reg(v)
+    if t != "i64":
+        return g.cast("zext", x, t, "i64", 1)
+    return x if limit is None else g.intrinsic("umin", "i64", 1, x, str(limit))
+
+
+@emits(MakeTensorView)
+def make_tensor_view(g: Writer, o: MakeTensorView) -> None:
+    tensor = o.result.type
+    assert isinstance(tensor, TensorView)
+    sizes, steps = iter(o.dynamicShape), iter(o.dynamicStrides)
+    extents = tuple(unsigned(g, next(sizes), LARGE) if n == DYNAMIC else n for n in tensor.shape)
+    strides = tuple(unsigned(g, next(steps), None) if n == DYNAMIC else n for n in tensor.strides)
+    g.held[o.result] = Tensor(g.scalar(o.base), extents, strides, g.homes.get(o.base))
+
+
+@emits(MakePartitionView, MakeStridedView, MakeGatherScatterView)
+def make_view(g: Writer, o: Any) -> None:
+    g.held[o.result] = g.held[o.tensor_view]
+
+
+@emits(GetTensorShape)
+def get_tensor_shape(g: Writer, o: GetTensorShape) -> None:
+    for result, size in zip(o.result, g.held[o.src].shape):
+        g.held[result] = number(g, size, reg(result))
+
+
+@emits(GetIndexSpaceShape)
+def get_index_space_shape(g: Writer, o: GetIndexSpaceShape) -> None:
+    view, tensor = o.src.type, g.held[o.src]
+    assert isinstance(view, TileView)
+    for result, dim, step in zip(o.result, *layout(view)):
+        size = tensor.shape[dim]
+        count = -(-size // step) if isinstance(size, int) else g.let(f"udiv i64 {g.add(size, step - 1)}, {step}")
+        g.held[result] = number(g, count, reg(result))
+
+
+def number(g: Writer, n: Number, t: str) -> str:
+    if isinstance(n, int):
+        return ("true" if n & 1 else "false") if t == "i1" else str(n % (1 << int(t[1:])))
+    return g.cast("trunc", n, "i64", t, 1)
+
+
+# ---------------------------------------------------------------- which elements
+
+
+def locate(g: Writer, o: Any, value: Value, index: tuple[Value, ...], promised: tuple[bool, ...], writes: bool) -> Access:
+    """Find and check the part of a tensor that a tile is."""
+    view, tensor = value.type, g.held[value]
+    assert isinstance(view, TileView)
+    e = view.tensor_view.element
+    if isinstance(view, GatherScatterView) or e.bits == 4:
+        raise NotLowered(o.name)
+    item = BYTES[stored(register(e))]
+    long = "i128"
+    low, reach_low, reach_high = g.cast("zext", tensor.base, "i64", long, 1), "0", "0"
+    last: list[Number] = []
+    strides: list[Number] = []
+    whole, empty = "true", "false"
+    dims, steps = layout(view)
+    for i, dim, step, size, sure in zip(index, dims, steps, view.tile_shape, promised):
+        stride = tensor.strides[dim]
+        at = g.mul(unsigned(g, i, LARGE // step if sure else FAR), step)
+        moved = _times(g, at, stride, item)
+        low = g.let(f"add i128 {low}, {moved}")
+        rest: Number = size if sure else g.sub(tensor.shape[dim], at)
+        if not sure:
+            whole = g.both(whole, g.test("sge", rest, size))
+            empty = g.either(empty, g.test("slt", rest, 1))
+        ends = _times(g, g.sub(g.least(rest, size), 1), stride, item)
+        if isinstance(stride, int) and stride >= 0:
+            reach_high = g.let(f"add i128 {reach_high}, {ends}")
+        else:
+            below, above = (g.intrinsic(name, long, 1, ends, "0") for name in ("smin", "smax"))
+            reach_low, reach_high = g.let(f"add i128 {reach_low}, {below}"), g.let(f"add i128 {reach_high}, {above}")
+        last.append(rest)
+        strides.append(stride)
+    start = g.cast("trunc", low, long, "i64", 1)
+    first = g.let(f"add i128 {low}, {reach_low}")
+    end = g.let(f"add i128 {g.let(f'add i128 {low}, {reach_high}')}, {item}")
+    bounds = [g.cast("trunc", x, long, "i64", 1) for x in (first, end)]
+    _check(g, o, tensor, (first, end), (bounds[0], bounds[1]), start, item, empty, writes)
+    return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, *bounds, padding_of(view))
+
+
+def _check(
+    g: Writer, o: Any, tensor: Tensor, exact: tuple[str, str], bounds: tuple[str, str], start: str, item: int, empty: str,
+    writes: bool,
+) -> None:  # fmt: skip
+    """Fault if the bytes are not in a segment, the address is not aligned, or a bound does not fit in 64 bits."""
+    bad = "false"
+    for wide, short in zip(exact, bounds):
+        bad = g.either(bad, g.let(f"icmp ne i128 {wide}, {g.cast('zext', short, 'i64', 'i128', 1)}"))
+    if item > 1:
+        bad = g.either(bad, g.test("ne", g.let(f"and i64 {start}, {item - 1}"), 0))
+    fault_if(g, o, g.both(bad, g.let(f"xor i1 {empty}, true")))
+    check_range(g, o, tensor.home, *bounds, writes, empty)
+
+
+def _times(g: Writer, count: Number, stride: Number, item: int) -> str:
+    """Elements times stride in bytes, as i128."""
+    if isinstance(count, int) and isinstance(stride, int):
+        return str(count * stride * item)
+    a, b = (str(n) if isinstance(n, int) else g.cast("sext", n, "i64", "i128", 1) for n in (count, stride))
+    product = g.let(f"mul i128 {a}, {b}")
+    return product if item == 1 else g.let(f"mul i128 {product}, {item}")
+
+
+def padding_of(view: TileView) -> int:
+    e = view.tensor_view.element
+    if view.padding_value in (None, PaddingValue.ZERO):
+        return 0
+    return PATTERNS[e.name][view.padding_value]
+
+
+# ---------------------------------------------------------------- load
+
+
+@emits(LoadViewTko)
+def load_view(g: Writer, o: LoadViewTko) -> None:
+    g.settle({o.tile: locate(g, o, o.view, o.index, o.inbounds, False)})
+    if is_scalar(o.tile):
+        g.settle({o.tile: edge_or_whole(g, g.held[o.tile], o.tile)})
+
+
+def edge_or_whole(g: Writer, a: Access, v: Value) -> str:
+    """A tile of one element: its value, loaded now."""
+    t = stored(reg(v))
+    slot = g.slot(t)
+    g.store(t, _padding(g, a, t, 1), slot)
+    g.when(a.whole, lambda: g.store(t, g.load(t, a.pointer, BYTES[t]), slot))
+    return g.truth(g.load(t, slot), reg(v), 1)
+
+
+def _padding(g: Writer, a: Access, t: str, w: int) -> str:
+    return g.pattern(a.padding, t, w)
+
+
+def place(g: Writer, a: Access, index: tuple[Number, ...]) -> str:
+    at: Number = 0
+    for i, stride in zip(index, a.strides):
+        at = g.add(at, g.mul(i, stride))
+    return g.at(stored(register(a.element)), a.pointer, at)
+
+
+def mask_of(g: Writer, a: Access, index: tuple[Number, ...], vd: int, w: int) -> str | None:
+    """Which elements of a chunk are inside the tensor; None where all are."""
+    if not g.masked:
+        return None
+    mask = None
+    for d, (i, last) in enumerate(zip(index, a.last)):
+        if d == vd and w > 1:
+            at = g.op("add", "i64", w, g.splat(str(i), "i64", w), g.numbers("i64", w))
+            c = g.compare("slt", "i64", w, at, g.splat(str(last), "i64", w))
+        else:
+            c = g.splat(g.test("slt", i, last), "i1", w)
+        mask = c if mask is None else g.op("and", "i1", w, mask, c)
+    return mask
+
+
+def load_chunk(g: Writer, a: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
+    """Elements of a tile that is loaded through a view."""
+    kind = stored(t)
+    v, p, mask = vector(kind, w), place(g, a, index), mask_of(g, a, index, vd, w)
+    if w == 1 and mask is not None:
+        slot = g.slot(kind)
+        g.store(kind, _padding(g, a, kind, 1), slot)
+        x = g.load(kind, g.let(f"select i1 {mask}, ptr {p}, ptr {slot}"), BYTES[kind])
+    elif w > 1 and a.strides[vd] != 1:
+        rest = "zeroinitializer" if mask is None else _padding(g, a, kind, w)
+        numbers = g.op("mul", "i64", w, g.splat(str(a.strides[vd]), "i64", w), g.numbers("i64", w))
+        x = g.gather(g.let(f"getelementptr {kind}, ptr {p}, <{w} x i64> {numbers}"), kind, w, mask, rest)
+    elif mask is None:
+        x = g.load(v, p, BYTES[kind])
+    else:
+        f = f"@llvm.masked.load.{_mangled(kind, w)}.p0"
+        g.needs[f"declare {v} {f}(ptr, i32, <{w} x i1>, {v})"] = None
+        rest = _padding(g, a, kind, w)
+        x = g.let(f"call {v} {f}(ptr {p}, i32 {BYTES[kind]}, <{w} x i1> {mask}, {v} {rest})")
+    return g.truth(x, t, w)
+
+
+def _mangled(t: str, w: int) -> str:
+    return f"v{w}" + {"float": "f32", "double": "f64"}.get(t, t)
+
+
+# ---------------------------------------------------------------- store
+
+
+@emits(StoreViewTko)
+def store_view(g: Writer, o: StoreViewTko) -> None:
+    a = locate(g, o, o.view, o.index, o.inbounds, True)
+    if is_scalar(o.tile):
+        x, t = g.final(g.scalar(o.tile), o.tile, 1)
+        g.when(a.whole, lambda: g.store(t, x, a.pointer, BYTES[t]))
+        return
+    loads = g.accesses([o.tile])
+    apart = "true"
+    for other in loads:
+        clear = g.either(g.test("ule", a.high, other.low), g.test("ule", other.high, a.low))
+        apart = g.both(apart, clear)
+    fast = g.both(apart, a.whole)
+    for other in loads:
+        fast = g.both(fast, other.whole)
+    g.with_sides([o.tile], lambda: g.when(fast, lambda: _stored(g, o, a), lambda: _stored_at_edge(g, o, a, bool(loads))))
+
+
+def _stored_at_edge(g: Writer, o: StoreViewTko, a: Access, copies: bool) -> None:
+    """With masks; through a buffer, because what is loaded may overlap what is stored."""
+
+    def body() -> None:
+        if not copies:
+            _loops(g, o, a, "")
+            return
+        sides, held = g.sides, g.held.get(o.tile)
+        b = g.buffer(shape(o.tile), reg(o.tile))
+        for v, side in sides.items():
+            g.fill(side, v)
+        g.fill(b, o.tile)
+        g.sides = {}
+        g.settle({o.tile: b})
+        _loops(g, o, a, "")
+        g.settle({o.tile: held})
+        if held is None:
+            del g.held[o.tile]
+        g.sides = sides
+
+    g.at_edge(body)
+
+
+def _stored(g: Writer, o: StoreViewTko, a: Access) -> None:
+    """Past the caches where the launch says so and every row starts on a line, otherwise as usual."""
+    sizes = shape(o.tile)
+    dims, item = wide_dims(sizes), BYTES[stored(reg(o.tile))]
+    if min(g.lanes, sizes[dims[-1]]) * item < 64 or a.strides[dims[-1]] != 1:
+        _loops(g, o, a, "")
+        return
+    places = g.let(f"ptrtoint ptr {a.pointer} to i64")
+    for stride, n in zip(a.strides, sizes):
+        if n > 1 and stride != 1:
+            places = g.let(f"or i64 {places}, {g.mul(stride, item)}")
+    aligned = g.test("eq", g.let(f"and i64 {places}, 63"), 0)
+    g.when(g.both(aligned, "%stream"), lambda: _loops(g, o, a, ", !nontemporal !0"), lambda: _loops(g, o, a, ""))
+
+
+def _loops(g: Writer, o: StoreViewTko, a: Access, note: str) -> None:
+    def body(index: list[Number], vd: int, w: int) -> None:
+        x, t = g.final(g.chunk(o.tile, index, vd, w), o.tile, w)
+        store_chunk(g, a, x, t, tuple(index), vd, w, note)
+
+    g.nest(shape(o.tile), body, [o.tile])
+
+
+def store_chunk(g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...], vd: int, w: int, note: str) -> None:
+    v, p, mask = vector(t, w), place(g, a, index), mask_of(g, a, index, vd, w)
+    if w == 1:
+        g.when(mask or "true", lambda: g.store(t, x, p, BYTES[t]))
+    elif a.strides[vd] != 1:
+        numbers = g.op("mul", "i64", w, g.splat(str(a.strides[vd]), "i64", w), g.numbers("i64", w))
+        places = g.let(f"getelementptr {t}, ptr {p}, <{w} x i64> {numbers}")
+        f = f"@llvm.masked.scatter.{_mangled(t, w)}.v{w}p0"
+        g.needs[f"declare void {f}({v}, <{w} x ptr>, i32, <{w} x i1>)"] = None
+        g.put(f"call void {f}({v} {x}, <{w} x ptr> {places}, i32 {BYTES[t]}, <{w} x i1> {mask or 'splat (i1 true)'})")
+    elif mask is None:
+        g.store(v, x, p, 64 if note else BYTES[t], note)
+    else:
+        f = f"@llvm.masked.store.{_mangled(t, w)}.p0"
+        g.needs[f"declare void {f}({v}, ptr, i32, <{w} x i1>)"] = None
+        g.put(f"call void {f}({v} {x}, ptr {p}, i32 {BYTES[t]}, <{w} x i1> {mask})")
+

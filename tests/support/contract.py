@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,7 @@ def run_contract(
     given: Sequence[list[Any]] = (),
     batch: int | None = None,
     limits: Limits | None = None,
+    load: Callable[[Module], Any] = Loaded,
 ) -> list[bytes]:
     """Return what all launches leave in buffers and globals, and what they print; arguments are given, or random.
 
@@ -46,11 +47,11 @@ def run_contract(
     for number, launch in enumerate(contract.launches):
         args = given[number] if given else arguments(launch, seed + number)
         printed: list[str] = []
-        loaded = Loaded(module)
+        loaded = load(module)
         kernel = loaded.kernel(launch.entry)
         kernel.launch(launch.grid, args, batch=batch, limits=limits, output=printed.append)
         left += [a.tobytes() for a in args if isinstance(a, np.ndarray)]
-        left += [loaded.content(name) for name in loaded.globals]
+        left += [loaded.content(o.sym_name) for o in module.globals]
         left.append("".join(printed).encode())
     return left
 

@@ -95,7 +95,7 @@ def _careful(g: Text, o: Any, w: int, mode: RoundingMode, *operands: str) -> str
     wide = [doubled(g, flushed(g, x, w) if ftz else x, e, w) for x in operands]
     match o:
         case AddF():
-            exact = odd_sum(g, *wide, w, mode)
+            exact = odd_sum(g, wide[0], wide[1], w, mode)
         case SubF():
             exact = odd_sum(g, wide[0], g.let(f"fneg {_type(d, w)} {wide[1]}"), w, mode)
         case Fma():

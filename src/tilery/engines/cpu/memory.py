@@ -14,7 +14,7 @@ from ..reference.program import alloca_bytes
 from .abi import NotLowered
 from .registry import emits
 from .text import BYTES, Number, vector
-from .tiles import Buffer, Home, is_scalar, reg, register, shape, stored, tile
+from .tiles import Home, is_scalar, reg, register, shape, stored, tile
 from .writer import Writer, pointer
 
 FIND = """
@@ -298,5 +298,3 @@ def provenance(g: Writer, o: Any) -> None:
 
 def _has_pointers(value: Any) -> bool:
     return isinstance(getattr(value.type, "element", None), Ptr)
-
-

@@ -276,7 +276,5 @@ class Text:
         self.mark(join)
 
     def known(self, key: Any) -> str | None:
-        for level in reversed(self.memo):
-            if key in level:
-                return level[key]
-        return None
+        found = (level[key] for level in reversed(self.memo) if key in level)
+        return next(found, None)

@@ -1,7 +1,8 @@
 """Tensors, views of them, and loads and stores through views.
 
 The bounds of an access are computed in 128 bits, so that no size or stride can wrap. A load is a recipe: it is checked
-where it stands, and its elements are read where they are needed. Before memory may change, what is still needed is read.
+where it stands, and its elements are read where they are needed. What is still needed when memory may change is read
+before.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .abi import NotLowered
 from .memory import check_range, fault_if
 from .registry import emits
 from .text import BYTES, Number, vector
-from .tiles import Access, Buffer, Tensor, element, is_scalar, reg, register, shape, stored, wide_dims
+from .tiles import Access, Tensor, is_scalar, reg, register, shape, stored, wide_dims
 from .writer import Writer, pointer
 
 LARGE = 1 << 62
@@ -82,7 +83,9 @@ def number(g: Writer, n: Number, t: str) -> str:
 # ---------------------------------------------------------------- which elements
 
 
-def locate(g: Writer, o: Any, value: Value, index: tuple[Value, ...], promised: tuple[bool, ...], writes: bool) -> Access:
+def locate(
+    g: Writer, o: Any, value: Value, index: tuple[Value, ...], promised: tuple[bool, ...], writes: bool
+) -> Access:
     """Find and check the part of a tensor that a tile is."""
     view, tensor = value.type, g.held[value]
     assert isinstance(view, TileView)
@@ -117,20 +120,26 @@ def locate(g: Writer, o: Any, value: Value, index: tuple[Value, ...], promised: 
     first = g.let(f"add i128 {low}, {reach_low}")
     end = g.let(f"add i128 {g.let(f'add i128 {low}, {reach_high}')}, {item}")
     bounds = [g.cast("trunc", x, long, "i64", 1) for x in (first, end)]
-    _check(g, o, tensor, (first, end), (bounds[0], bounds[1]), start, item, empty, writes)
-    return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, *bounds, padding_of(view))
+    _check(g, o, tensor, (first, end), (bounds[0], bounds[1]), item, empty, writes)
+    return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], padding_of(view))
 
 
 def _check(
-    g: Writer, o: Any, tensor: Tensor, exact: tuple[str, str], bounds: tuple[str, str], start: str, item: int, empty: str,
+    g: Writer,
+    o: Any,
+    tensor: Tensor,
+    exact: tuple[str, str],
+    bounds: tuple[str, str],
+    item: int,
+    empty: str,
     writes: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Fault if the bytes are not in a segment, the address is not aligned, or a bound does not fit in 64 bits."""
     bad = "false"
     for wide, short in zip(exact, bounds):
         bad = g.either(bad, g.let(f"icmp ne i128 {wide}, {g.cast('zext', short, 'i64', 'i128', 1)}"))
     if item > 1:
-        bad = g.either(bad, g.test("ne", g.let(f"and i64 {start}, {item - 1}"), 0))
+        bad = g.either(bad, g.test("ne", g.let(f"and i64 {bounds[0]}, {item - 1}"), 0))
     fault_if(g, o, g.both(bad, g.let(f"xor i1 {empty}, true")))
     check_range(g, o, tensor.home, *bounds, writes, empty)
 
@@ -240,7 +249,9 @@ def store_view(g: Writer, o: StoreViewTko) -> None:
     fast = g.both(apart, a.whole)
     for other in loads:
         fast = g.both(fast, other.whole)
-    g.with_sides([o.tile], lambda: g.when(fast, lambda: _stored(g, o, a), lambda: _stored_at_edge(g, o, a, bool(loads))))
+    g.with_sides(
+        [o.tile], lambda: g.when(fast, lambda: _stored(g, o, a), lambda: _stored_at_edge(g, o, a, bool(loads)))
+    )
 
 
 def _stored_at_edge(g: Writer, o: StoreViewTko, a: Access, copies: bool) -> None:
@@ -305,4 +316,3 @@ def store_chunk(g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...],
         f = f"@llvm.masked.store.{_mangled(t, w)}.p0"
         g.needs[f"declare void {f}({v}, ptr, i32, <{w} x i1>)"] = None
         g.put(f"call void {f}({v} {x}, ptr {p}, i32 {BYTES[t]}, <{w} x i1> {mask})")
-

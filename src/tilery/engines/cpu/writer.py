@@ -10,13 +10,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ...ir import Op, Value
-from ...ops import Broadcast, Constant, FToF, Iota, LoadViewTko, Permute, Reshape, Select
+from ...ir import Block, Op, Value
+from ...ops import Bitcast, Broadcast, Constant, FToF, Iota, LoadViewTko, Permute, Reshape, Select
 from ...ops.floating import GROUP as FLOATING_POINT
-from ...types import F16, F32, Tile
+from ...types import F16, F32, F64, TF32, Tile
 from ..reference.tiles import dense_array
 from .abi import NotLowered, Specialisation, Target
 from .floats import canonical, float_of
@@ -64,6 +65,10 @@ class Writer(Text):
         self.masked = False
         self.arena = self.peak = 0
         self.numbers_of: dict[Op, int] = {}
+        self.frames: list[Any] = []
+        self.globals: dict[str, Op] = {}
+        self.pinned = 0
+        self.done_in_place: set[Value] = set()
         self.constants_made = 0
 
     # ------------------------------------------------------------ which NaNs
@@ -193,6 +198,15 @@ class Writer(Text):
         return made
 
     def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
+        """Elements of a tile that is loaded through a view."""
+        raise NotImplementedError
+
+    def block(self, block: Block) -> bool:
+        """Write the operations of a block; return whether it ends with a jump."""
+        raise NotImplementedError
+
+    def with_sides(self, values: list[Value], emit: Callable[[], None]) -> None:
+        """Write a loop that stores some tiles on the way."""
         raise NotImplementedError
 
     def _computed(self, v: Value, sizes: tuple[int, ...], index: tuple[Number, ...], vd: int, w: int) -> str:
@@ -226,9 +240,8 @@ class Writer(Text):
         """An element-wise operation on chunks."""
         if isinstance(o, Select) and self.dirty(o.val_if_true) != self.dirty(o.val_if_false):
             operands = [operands[0], *(self.clean(x, u, w) for x, u in zip(operands[1:], o.operands[1:]))]
-        elif o.opdef.group != FLOATING_POINT:
-            if not isinstance(o, (Select, FToF)) and o.name == "bitcast":
-                operands = [self.clean(operands[0], o.operands[0], w)]
+        elif isinstance(o, Bitcast) or (isinstance(o, FToF) and element(o.to) in (F64, TF32)):  # they keep payloads
+            operands = [self.clean(operands[0], o.operands[0], w)]
         return ELEMENTWISE[type(o)](self, o, w, *operands)
 
     def _spread(self, v: Value, index: Index, t: str, w: int) -> str:

@@ -1,0 +1,325 @@
+"""A kernel as LLVM IR: the plan of a block, the operations in order, and the function that runs tile blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...analysis.effects import accesses as memory_accesses
+from ...analysis.effects import memory_ordering
+from ...attrs import MemoryOrderingSemantics as Ordering
+from ...ir import Block, Op, Value, walk
+from ...ops import (
+    Assume,
+    Break,
+    Constant,
+    Continue,
+    Entry,
+    For,
+    GdcLaunchDependentsTko,
+    GdcWaitTko,
+    GetNumTileBlocks,
+    GetTileBlockId,
+    If,
+    JoinTokens,
+    LoadViewTko,
+    Loop,
+    MakeToken,
+    MemoryFenceAliasTko,
+    Module,
+    Reduce,
+    Reshape,
+    Return,
+    StoreViewTko,
+    Yield,
+)
+from ...types import Ptr
+from . import atomics, control, floating, integer, mathlib, matrix, reduce, shapes, views
+from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
+from .memory import provenance
+from .registry import ELEMENTWISE, EMITTED, emits
+from .text import FOOTER, Number
+from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
+from .writer import Writer
+
+__all__ = ["atomics", "control", "floating", "integer", "lower", "mathlib", "matrix", "reduce", "shapes", "views"]
+
+NOTHING = (MakeToken, JoinTokens, MemoryFenceAliasTko, GdcLaunchDependentsTko, GdcWaitTko)
+TERMINATORS = (Yield, Continue, Break, Return)
+MAX_OPS = 20000
+
+
+def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) -> Lowered:
+    """Lower one entry of a verified module. Raises NotLowered if it cannot be compiled."""
+    if target.x86 and not {"avx2", "fma", "f16c"} <= target.features:
+        raise NotLowered("the processor has no AVX2")
+    ops = list(walk(entry))
+    if len(ops) > MAX_OPS:
+        raise NotLowered("the kernel is very large")
+    g = Lowering(module, entry, target, wanted)
+    strong = [o for o in memory_accesses(entry) if memory_ordering(o) is not Ordering.WEAK]
+    waits = any(isinstance(o, (Loop, For)) and any(i in strong for b in o.blocks for i in walk(b)) for o in ops)
+    text = g.text(entry)
+    ordered = not all(atomics.commutes(o, entry) for o in strong)
+    lowered = Lowered(text, list(g.numbers_of), g.peak + 64, list(g.globals), ALLOWED_SYMBOLS)
+    lowered.waits, lowered.ordered = waits, ordered
+    return lowered
+
+
+class Lowering(Writer):
+    """The lowering of one entry."""
+
+    def __init__(self, module: Module, entry: Entry, target: Target, wanted: Specialisation) -> None:
+        super().__init__(target, wanted)
+        self.globals = {o.sym_name: o for o in module.globals}
+        self.entry = entry
+
+    def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
+        return views.load_chunk(self, access, t, index, vd, w)
+
+    # ------------------------------------------------------------ blocks
+
+    def block(self, block: Block) -> bool:
+        """Write the operations of a block; return whether it ends with a jump."""
+        self.plan(block)
+        for position, o in enumerate(block.ops):
+            self.numbers_of.setdefault(o, len(self.numbers_of))
+            self.lines.append(f"; op {self.numbers_of[o]}")
+            if self.writes(o):
+                self.settle_pending(block.ops[position + 1 :])
+            self.operation(o)
+            for v in o.results:
+                if self.keep.get(v) == "own" and v in self.keep:
+                    del self.keep[v]
+                    self.materialise(v)
+        return bool(block.ops) and isinstance(block.ops[-1], TERMINATORS)
+
+    def writes(self, o: Op) -> bool:
+        if o.blocks and not isinstance(o, Reduce):
+            return any(self.writes(i) for b in o.blocks for i in walk(b))
+        return memory_ordering(o) is not None and not o.name.startswith("load")
+
+    def settle_pending(self, later: list[Op]) -> None:
+        """Read what later operations need before memory changes."""
+        if not any(isinstance(held, Access) for held in self.held.values()):
+            return
+        for o in later:
+            for i in [o, *(i for b in o.blocks for i in walk(b))]:
+                for v in i.operands:
+                    if is_tile(v) and not isinstance(self.held.get(v), (str, Buffer)) and self.accesses([v]):
+                        self.materialise(v)
+
+    def operation(self, o: Op) -> None:
+        if isinstance(o, NOTHING):
+            return
+        if isinstance(o, Assume):
+            self.assume(o)
+            return
+        provenance(self, o)
+        emit = EMITTED.get(type(o))
+        if emit is not None:
+            emit(self, o)
+            return
+        if not self.is_recipe(o):
+            raise NotLowered(o.name)
+        (v,) = o.results
+        if isinstance(o, Constant) and (table := self.constant(o)) is not None:
+            self.held[v] = table
+        elif isinstance(o, Reshape) and not is_scalar(v) and not same_but_for_ones(shape(v), shape(o.source)):
+            b = self.materialise(o.source)
+            self.held[v] = Buffer(b.pointer, shape(v), b.type)
+        elif is_scalar(v):
+            self.held[v] = self.scalar(v)
+
+    def assume(self, o: Assume) -> None:
+        v = o.result
+        if o.value in self.homes:
+            self.homes[v] = self.homes[o.value]
+        if o.value in self.held and not isinstance(self.held[o.value], Access):
+            self.held[v] = self.held[o.value]
+        elif is_tile(v) and is_scalar(v):
+            self.held[v] = self.scalar(v)
+
+    # ------------------------------------------------------------ the plan
+
+    def groups(self, o: Op) -> list[list[Value]]:
+        """The tiles that loops of an operation read, loop by loop."""
+        if self.is_recipe(o) or isinstance(o, (If, Assume)):
+            return []
+        if isinstance(o, Reduce):
+            return [list(o.operands_)]
+        return [[v] for v in o.operands if is_tile(v) and not is_scalar(v)]
+
+    def plan(self, block: Block) -> None:
+        """Decide which tiles to put in buffers: those that are not cheap and that several loops need."""
+        inside = set(block.ops)
+        members: dict[Value, list[tuple[int, bool]]] = {}
+        users: dict[Value, list[Op]] = {}
+        count = 0
+        for o in block.ops:
+            for v in o.operands:
+                users.setdefault(v, []).append(o)
+            for group in self.groups(o):
+                found: dict[Value, bool] = {}
+                for v in group:
+                    self.behind(v, found, inside)
+                side = isinstance(o, (Reduce, StoreViewTko))
+                for v, direct in found.items():
+                    members.setdefault(v, []).append((count, direct and side))
+                count += 1
+        weights: dict[Value, bool] = {}
+        for v, where in members.items():
+            numbers = _numbers(members, v)
+            if len(numbers) > 1 and self.weigh(v, members, weights):
+                others = [
+                    u
+                    for u in users[v]
+                    if not (self.is_recipe(u) and {n for n, _ in members.get(u.results[0], [])} == numbers)
+                ]
+                if others:
+                    self.keep[v] = "side" if where[0][1] else "own"
+
+    def with_sides(self, values: list[Value], emit: Any) -> None:
+        """Write a loop that stores some tiles on the way."""
+        found: dict[Value, bool] = {}
+        for v in values:
+            self.behind(v, found, None)
+        sides = [
+            v for v, direct in found.items() if self.keep.get(v) == "side" and not isinstance(self.held.get(v), Buffer)
+        ]
+        before = self.sides
+        self.sides = {v: self.goal.get(v) or self.buffer(shape(v), reg(v)) for v in sides}
+        emit()
+        made, self.sides = self.sides, before
+        for v in sides:
+            del self.keep[v]
+        self.settle(dict(made))
+
+    # ------------------------------------------------------------ the function
+
+    def text(self, entry: Entry) -> str:
+        params = entry.body.args
+        names = list(self.globals)
+        for n, v in enumerate(params):
+            t = reg(v)
+            self.held[v] = self.truth(self.load("i8" if t == "i1" else t, self.at("i64", "%slots", n)), t, 1)
+            if isinstance(v.type.element, Ptr):  # type: ignore[attr-defined]
+                words = [self.load("i64", self.at("i64", "%slots", len(params) + 3 * n + k)) for k in range(3)]
+                self.homes[v] = Home(*words)
+        first = 4 * len(params)
+        for n in range(len(names)):
+            for k, kind in enumerate(("glow", "ghigh", "gwrite")):
+                self.put(f"%{kind}{n} = load i64, ptr {self.at('i64', '%slots', first + 3 * n + k)}")
+            self.put(f"%global{n} = load i64, ptr {self.at('i64', '%slots', first + 3 * len(names) + n)}")
+        if not self.block(entry.body):
+            self.put("ret i64 0")
+        head = (
+            "define internal i64 @block(ptr noalias %slots, ptr noalias %arena, ptr %control, i1 %stream, i32 %bx, "
+            "i32 %by, i32 %bz, i32 %gx, i32 %gy, i32 %gz) #0 {"
+        )
+        functions = [f.replace("TABLE", str(first + 4 * len(names))) for f in self.functions.values()]
+        parts = [*functions, head, "entry:", *self.slots, *self.lines, "}", _run(self), *self.needs, FOOTER]
+        return "\n".join(parts)
+
+
+@emits(GetTileBlockId)
+def get_tile_block_id(g: Writer, o: GetTileBlockId) -> None:
+    g.held.update(zip(o.results, ("%bx", "%by", "%bz")))
+
+
+@emits(GetNumTileBlocks)
+def get_num_tile_blocks(g: Writer, o: GetNumTileBlocks) -> None:
+    g.held.update(zip(o.results, ("%gx", "%gy", "%gz")))
+
+
+def _run(g: Writer) -> str:
+    """The function that is exported."""
+    enter = leave = ""
+    if g.target.x86:
+        g.needs["declare void @llvm.x86.sse.stmxcsr(ptr)"] = None
+        g.needs["declare void @llvm.x86.sse.ldmxcsr(ptr)"] = None
+        enter = """  %old = alloca i32
+  %mine = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %old)
+  store i32 8064, ptr %mine
+  call void @llvm.x86.sse.ldmxcsr(ptr %mine)"""
+        leave = "  call void @llvm.x86.sse.ldmxcsr(ptr %old)"
+    return RUN.replace("ENTER", enter).replace("LEAVE", leave)
+
+
+RUN = f"""
+define i64 @run(ptr %slots, ptr %grid, i64 %first, i64 %last, ptr %arena, ptr %control) nounwind {{
+entry:
+ENTER
+  %pgy = getelementptr i64, ptr %grid, i64 1
+  %pgz = getelementptr i64, ptr %grid, i64 2
+  %x = load i64, ptr %grid
+  %y = load i64, ptr %pgy
+  %z = load i64, ptr %pgz
+  %gx = trunc i64 %x to i32
+  %gy = trunc i64 %y to i32
+  %gz = trunc i64 %z to i32
+  %pstop = getelementptr i64, ptr %control, i64 {STOP}
+  %pfault = getelementptr i64, ptr %control, i64 {FAULT_CELL}
+  %pstream = getelementptr i64, ptr %control, i64 {STREAM}
+  %word = load i64, ptr %pstream
+  %stream = icmp ne i64 %word, 0
+  br label %head
+head:
+  %i = phi i64 [ %first, %entry ], [ %next, %fine ]
+  %more = icmp ult i64 %i, %last
+  br i1 %more, label %look, label %done
+look:
+  %stop = load atomic i64, ptr %pstop monotonic, align 8
+  %hit = load atomic i64, ptr %pfault monotonic, align 8
+  %c1 = icmp ne i64 %stop, 0
+  %c2 = icmp ne i64 %hit, -1
+  %c = or i1 %c1, %c2
+  br i1 %c, label %stopped, label %one
+one:
+  %q = udiv i64 %i, %x
+  %r = urem i64 %i, %x
+  %q2 = udiv i64 %q, %y
+  %r2 = urem i64 %q, %y
+  %bx = trunc i64 %r to i32
+  %by = trunc i64 %r2 to i32
+  %bz = trunc i64 %q2 to i32
+  %code = call i64 @block(ptr %slots, ptr %arena, ptr %control, i1 %stream, i32 %bx, i32 %by, i32 %bz, i32 %gx,
+                          i32 %gy, i32 %gz)
+  %good = icmp eq i64 %code, 0
+  br i1 %good, label %fine, label %bad
+fine:
+  %next = add i64 %i, 1
+  br label %head
+bad:
+  %early = icmp eq i64 %code, -1
+  br i1 %early, label %stopped, label %fault
+fault:
+  %op = sub i64 %code, 1
+  %high = shl i64 %i, 20
+  %cell = or i64 %high, %op
+  %was = atomicrmw umin ptr %pfault, i64 %cell monotonic
+  br label %faulted
+done:
+  br label %leave
+stopped:
+  br label %leave
+faulted:
+  br label %leave
+leave:
+  %result = phi i64 [ 0, %done ], [ 1, %stopped ], [ 2, %faulted ]
+  fence seq_cst
+LEAVE
+  ret i64 %result
+}}
+"""
+
+
+def _numbers(members: dict[Value, list[tuple[int, bool]]], v: Value) -> set[int]:
+    """The loops that evaluate a value."""
+    return {n for n, _ in members.get(v, [])}
+
+
+def is_native(cls: type[Op]) -> bool:
+    """Whether an operation has code of its own, in some of its forms."""
+    others = (*NOTHING, Assume, Constant, Reshape, LoadViewTko)
+    return cls in ELEMENTWISE or cls in EMITTED or issubclass(cls, others)

@@ -1,0 +1,389 @@
+"""Reductions and scans, in the order of the reference engine, so that sums of floats have its bits.
+
+Along the last dimension, with a body of one operation, a row is reduced in registers as it is computed. All other forms
+work in buffers, with the steps of the reference engine on whole rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, prod
+from typing import Any
+
+from ...ir import Value
+from ...ops import Constant, MaxF, MinF, Reduce, Scan, Yield
+from ...types import F32
+from ..reference.ops.reduce import group_size, spread_over_threads
+from .abi import NotLowered
+from .registry import ELEMENTWISE, emits
+from .text import BYTES, Number, vector
+from .tiles import Buffer, element, is_scalar, is_tile, reg, shape, stored, wide_dims
+from .writer import Writer, constant_bits
+
+LANES = 16
+Chunks = list[str]
+
+
+def combine(g: Writer, o: Any, earlier: Chunks, later: Chunks, w: int, final: bool) -> Chunks:
+    """The body on chunks of elements; with `final`, NaNs of its results are made canonical."""
+    known: dict[Value, str] = {}
+    for n, (a, b) in enumerate(zip(earlier, later)):
+        known[o.body.args[2 * n]], known[o.body.args[2 * n + 1]] = a, b
+    for i in o.body.ops:
+        if isinstance(i, Yield):
+            found = [(v, known.get(v) or _captured(g, v, w)) for v in i.operands]
+            return [g.clean(x, v, w) if final else x for v, x in found]
+        (v,) = i.results
+        if isinstance(i, Constant):
+            known[v] = g.pattern(constant_bits(i), reg(v), w)
+        elif type(i) in ELEMENTWISE or i.name in ("broadcast", "reshape"):
+            if not is_tile(v) or not is_scalar(v):
+                raise NotLowered(o.name)
+            operands = [known.get(u) or _captured(g, u, w) for u in i.operands]
+            known[v] = g.apply(i, w, operands) if type(i) in ELEMENTWISE else operands[0]
+        else:
+            raise NotLowered(o.name)
+    raise NotLowered(o.name)
+
+
+def _captured(g: Writer, v: Value, w: int) -> str:
+    if not is_tile(v) or not is_scalar(v):
+        raise NotLowered("a body uses a tile from outside")
+    return g.splat(g.scalar(v), reg(v), w)
+
+
+def yields_dirty(g: Writer, o: Any) -> bool:
+    return any(g.dirty(v) for v in o.body.ops[-1].operands)
+
+
+# ---------------------------------------------------------------- reduce
+
+
+@emits(Reduce)
+def reduce(g: Writer, o: Reduce) -> None:
+    sizes = shape(o.operands_[0])
+    last = wide_dims(sizes)[-1:] == [o.dim]
+    if sizes[o.dim] == 1:
+        for v, source in zip(o.results, o.operands_):
+            _passed_on(g, v, source)
+    elif last and len(o.operands_) == 1 and len(o.body.ops) == 2 and sizes[o.dim] >= 2:
+        g.with_sides(list(o.operands_), lambda: in_registers(g, o))
+    else:
+        in_buffers(g, o)
+
+
+def _passed_on(g: Writer, v: Value, source: Value) -> None:
+    """A dimension of one element: the elements themselves."""
+    if is_scalar(v):
+        g.settle({v: g.clean(g.scalar(source), source, 1)})
+        return
+    b = g.buffer(shape(source), reg(source))
+    g.fill_clean(b, source)
+    g.settle({v: Buffer(b.pointer, shape(v), b.type)})
+
+
+def in_registers(g: Writer, o: Reduce) -> None:
+    (source,), (result,) = o.operands_, o.results
+    sizes, t = shape(source), reg(source)
+    kept, warps, lanes = spread_over_threads(sizes, o.dim)
+    if any(n > 1 for n in sizes[o.dim + 1 :]):
+        raise AssertionError
+    width = warps * lanes
+    w = min(LANES, lanes)
+    out = None if is_scalar(result) else g.goal.get(result) or g.buffer(shape(result), t)
+    slot = g.slot(stored(t)) if out is None else ""
+    quick = _quick(g, o)
+
+    def join(a: str, b: str, n: int) -> str:
+        if quick is None:
+            return combine(g, o, [a], [b], n, False)[0]
+        return g.select(g.compare(quick, t, n, b, a), t, n, b, a)
+
+    def row(index: list[Number]) -> str:
+        def at(k: Number) -> list[Number]:
+            return [k if d == o.dim else i for d, i in enumerate(index)]
+
+        g.hoist(source, at(0), o.dim, w)
+        acc = [g.chunk(source, at(j), o.dim, w) for j in range(0, width, w)]
+        if quick is not None:
+            acc = [join(g.const(-inf if quick == "ogt" else inf, t, w), a, w) for a in acc]
+        if kept > 1:
+            loop = g.begin(sizes[o.dim], width, [(vector(t, w), a) for a in acc], low=width)
+            acc = loop.names
+            places = [at(g.add(loop.index, j * w)) for j in range(len(acc))]
+            g.end(loop, [join(c, g.chunk(source, p, o.dim, w), w) for c, p in zip(acc, places)])
+        x = _tree(g, t, acc, lanes, warps, w, join)
+        return x if quick is None else _careful(g, o, x, quick, at)
+
+    def body() -> None:
+        index: list[Number] = [0] * len(sizes)
+        loops = []
+        for d in wide_dims(sizes):
+            if d != o.dim:
+                loops.append(g.begin(sizes[d]))
+                index[d] = loops[-1].index
+        x = row(index)
+        x = g.cast("zext", x, "i1", "i8", 1) if t == "i1" else x
+        if out is None:
+            g.store(stored(t), x, slot)
+        else:
+            g.write(out, x, [i for d, i in enumerate(index) if d != o.dim], 1)
+        for loop in reversed(loops):
+            g.end(loop)
+
+    g.versions(g.accesses([source]), body)
+    g.dirty_memo[result] = yields_dirty(g, o)
+    g.settle({result: out if out is not None else g.truth(g.load(stored(t), slot), t, 1)})
+
+
+def _tree(g: Writer, t: str, acc: Chunks, lanes: int, warps: int, w: int, join: Callable[[str, str, int], str]) -> str:
+    """Lanes that are 16, 8, 4, 2 and 1 apart, then warps."""
+    each = lanes // w
+    rows = [acc[k * each : (k + 1) * each] for k in range(warps)]
+    while len(rows[0]) > 1:
+        half = len(rows[0]) // 2
+        rows = [[join(r[i], r[i + half], w) for i in range(half)] for r in rows]
+    found = [r[0] for r in rows]
+    while w > 1:
+        w //= 2
+        found = [join(g.part(x, t, 2 * w, 0, w), g.part(x, t, 2 * w, w, w), w) for x in found]
+    while len(found) > 1:
+        half = len(found) // 2
+        found = [join(found[i], found[i + half], 1) for i in range(half)]
+    return found[0]
+
+
+def _quick(g: Writer, o: Reduce) -> str | None:
+    """maxf and minf of f32 as one instruction: the newer element where it compares greater (less), else the old one."""
+    op = o.body.ops[0]
+    if not isinstance(op, (MaxF, MinF)) or op.propagate_nan or op.flush_to_zero or element(op.result) is not F32:
+        return None
+    if set(op.operands) != set(o.body.args):
+        return None
+    return "ogt" if isinstance(op, MaxF) else "olt"
+
+
+def _careful(g: Writer, o: Reduce, x: str, quick: str, at: Callable[[Number], list[Number]]) -> str:
+    """Where the quick way is not exact, zeros of both signs and rows without a number, once more."""
+    (source,) = o.operands_
+    size, t = shape(source)[o.dim], reg(source)
+    slot = g.slot(t)
+    g.store(t, x, slot)
+    worst = g.const(-inf if quick == "ogt" else inf, t)
+    doubt = g.either(g.compare("oeq", t, 1, x, g.const(0.0, t)), g.compare("oeq", t, 1, x, worst))
+    sides, g.sides = g.sides, {}
+
+    def again() -> None:
+        loop = g.begin(size, 1, [(t, g.chunk(source, at(0), o.dim, 1))], low=1)
+        (c,) = loop.names
+        g.end(loop, combine(g, o, [c], [g.chunk(source, at(loop.index), o.dim, 1)], 1, False))
+        g.store(t, c, slot)
+
+    g.when(doubt, again, rarely=True)
+    g.sides = sides
+    return g.load(t, slot)
+
+
+# ---------------------------------------------------------------- in buffers
+
+
+class Rows:
+    """Tiles in buffers, as flat memory."""
+
+    def __init__(self, g: Writer, values: tuple[Value, ...]) -> None:
+        self.g = g
+        self.types = [reg(v) for v in values]
+        self.buffers = [g.buffer(shape(v), reg(v)) for v in values]
+        for b, v in zip(self.buffers, values):
+            g.fill_clean(b, v)
+
+    def read(self, at: Number, w: int) -> Chunks:
+        g, found = self.g, []
+        for b, t in zip(self.buffers, self.types):
+            x = g.load(vector(b.type, w), g.at(b.type, b.pointer, at), BYTES[b.type])
+            found.append(g.truth(x, t, w))
+        return found
+
+    def write(self, at: Number, values: Chunks, w: int) -> None:
+        g = self.g
+        for b, t, x in zip(self.buffers, self.types, values):
+            raw = g.cast("zext", x, "i1", "i8", w) if t == "i1" else x
+            g.store(vector(b.type, w), raw, g.at(b.type, b.pointer, at), BYTES[b.type])
+
+
+def each(g: Writer, high: int, step: int, body: Callable[[Number], None]) -> None:
+    """A loop, or nothing but its body if it runs once."""
+    if high == step:
+        body(0)
+        return
+    loop = g.begin(high, step)
+    body(loop.index)
+    g.end(loop)
+
+
+def in_buffers(g: Writer, o: Reduce) -> None:
+    sizes = shape(o.operands_[0])
+    outer, inner = prod(sizes[: o.dim]), prod(sizes[o.dim + 1 :])
+    kept, warps, lanes = spread_over_threads(sizes, o.dim)
+    rows = Rows(g, o.operands_)
+    row, whole = warps * lanes * inner, prod(sizes[o.dim :])
+
+    def halves(base: Number, half: int) -> None:
+        """The first half of some elements with the second."""
+        w = min(LANES, half)
+
+        def one(j: Number) -> None:
+            at = g.add(base, j)
+            rows.write(at, combine(g, o, rows.read(at, w), rows.read(g.add(at, half), w), w, True), w)
+
+        each(g, half, w, one)
+
+    def part(n: Number) -> None:
+        base = g.mul(n, whole)
+        if len(o.body.ops) <= 2:
+            _fold(g, o, rows, base, row, kept)
+        else:
+            _pairs(g, o, rows, base, row, kept)
+        count = lanes
+        while count > 1:
+            count //= 2
+            for warp in range(warps):
+                halves(g.add(base, warp * lanes * inner), count * inner)
+        count = warps
+        while count > 1:
+            count //= 2
+            for warp in range(count):
+                _across(g, o, rows, base, warp * lanes * inner, (warp + count) * lanes * inner, inner)
+
+    each(g, outer, 1, part)
+    _collect(g, o, rows, outer, inner, whole)
+
+
+def _across(g: Writer, o: Any, rows: Rows, base: Number, first: int, second: int, inner: int) -> None:
+    w = min(LANES, inner)
+
+    def one(j: Number) -> None:
+        here, there = g.add(g.add(base, first), j), g.add(g.add(base, second), j)
+        rows.write(here, combine(g, o, rows.read(here, w), rows.read(there, w), w, True), w)
+
+    each(g, inner, w, one)
+
+
+def _fold(g: Writer, o: Any, rows: Rows, base: Number, row: int, kept: int) -> None:
+    """What a thread holds, from first to last."""
+    w = min(LANES, row)
+
+    def one(j: Number) -> None:
+        start = g.add(base, j)
+        acc = rows.read(start, w)
+        if kept > 1:
+            loop = g.begin(kept, 1, [(vector(t, w), a) for t, a in zip(rows.types, acc)], low=1)
+            later = rows.read(g.add(start, g.mul(loop.index, row)), w)
+            g.end(loop, combine(g, o, loop.names, later, w, True))
+            acc = loop.names
+        rows.write(start, acc, w)
+
+    each(g, row, w, one)
+
+
+def _pairs(g: Writer, o: Any, rows: Rows, base: Number, row: int, kept: int) -> None:
+    """What a thread holds, by a balanced tree."""
+    w = min(LANES, row)
+    while kept > 1:
+        kept //= 2
+
+        def pair(k: Number) -> None:
+            def one(j: Number) -> None:
+                source = g.add(g.add(base, g.mul(k, 2 * row)), j)
+                made = combine(g, o, rows.read(source, w), rows.read(g.add(source, row), w), w, True)
+                rows.write(g.add(g.add(base, g.mul(k, row)), j), made, w)
+
+            each(g, row, w, one)
+
+        each(g, kept, 1, pair)
+
+
+def _collect(g: Writer, o: Reduce, rows: Rows, outer: int, inner: int, whole: int) -> None:
+    """The results, which lie at the start of each part, one after the other."""
+    for v, b, t in zip(o.results, rows.buffers, rows.types):
+        if is_scalar(v):
+            g.settle({v: g.truth(g.load(b.type, b.pointer), t, 1)})
+            continue
+        out = g.buffer(shape(v), t)
+        w = min(LANES, inner)
+
+        def part(n: Number, b: Buffer = b, out: Buffer = out, w: int = w) -> None:
+            def one(j: Number) -> None:
+                x = g.load(vector(b.type, w), g.at(b.type, b.pointer, g.add(g.mul(n, whole), j)), BYTES[b.type])
+                g.store(vector(b.type, w), x, g.at(b.type, out.pointer, g.add(g.mul(n, inner), j)), BYTES[b.type])
+
+            each(g, inner, w, one)
+
+        each(g, outer, 1, part)
+        g.settle({v: out})
+
+
+# ---------------------------------------------------------------- scan
+
+
+@emits(Scan)
+def scan(g: Writer, o: Scan) -> None:
+    sizes = shape(o.operands_[0])
+    outer, size, inner = prod(sizes[: o.dim]), sizes[o.dim], prod(sizes[o.dim + 1 :])
+    group = group_size(sizes, o.dim)
+    rows = Rows(g, o.operands_)
+    w = min(LANES, inner)
+
+    def place(n: Number, j: Number) -> Number:
+        """Where element `j` in the order of the scan is."""
+        j = g.sub(size - 1, j) if o.reverse else j
+        return g.mul(g.add(g.mul(n, size), j), inner)
+
+    def join(n: Number, earlier: Number, later: Number, c: Number) -> None:
+        a, b = g.add(place(n, earlier), c), g.add(place(n, later), c)
+        rows.write(b, combine(g, o, rows.read(a, w), rows.read(b, w), w, True), w)
+
+    def part(n: Number) -> None:
+        distance = 1
+        while distance < group:
+            count = group - distance
+
+            def one(k: Number, distance: int = distance, count: int = count) -> None:
+                start = g.mul(k, group)
+
+                def step(j: Number) -> None:
+                    later = g.add(start, g.sub(group - 1, j))
+                    each(g, inner, w, lambda c: join(n, g.sub(later, distance), later, c))
+
+                _count(g, count, step)
+
+            each(g, size // group, 1, one)
+            distance *= 2
+        if size > group:
+            _carry_on(g, size // group, group, lambda *places: join(n, *places), inner, w)
+
+    each(g, outer, 1, part)
+    for v, b, t in zip(o.results, rows.buffers, rows.types):
+        g.settle({v: g.truth(g.load(b.type, b.pointer), t, 1) if is_scalar(v) else b})
+
+
+def _count(g: Writer, count: int, body: Callable[[Number], None]) -> None:
+    loop = g.begin(count)
+    body(loop.index)
+    g.end(loop)
+
+
+def _carry_on(
+    g: Writer, groups: int, group: int, join: Callable[[Number, Number, Number], None], inner: int, w: int
+) -> None:
+    """Groups one after the other: the last element of a group goes into all of the next, its own last one first."""
+    loop = g.begin(groups, low=1)
+    start = g.mul(loop.index, group)
+    total = g.sub(start, 1)
+
+    def step(j: Number) -> None:
+        later = g.add(start, g.sub(group - 1, j))
+        each(g, inner, w, lambda c: join(total, later, c))
+
+    _count(g, group, step)
+    g.end(loop)

@@ -72,9 +72,10 @@ class _Printer:
         """Print operations up to one with regions; return its frame."""
         context, texts, indent, out, size = self.context, self.context.texts, frame.indent, self.out, self.size
         lines, add = self.style.lines[frame.prefix], context.aliases.add if context.locs else None
+        recording, limit = self.recording, self.limit
         context.indent = indent
         for o in frame.rest:
-            if self.recording:
+            if recording:
                 self.starts[o] = len(out)
             end = "\n" if add is None else add(o.loc)
             made = (lines.get(o.__class__) or self.style.line(o.__class__, frame.prefix))(o, texts, context)
@@ -82,12 +83,13 @@ class _Printer:
                 self.size = size
                 self._put(indent)
                 return _Parts(iter(made), indent, end)
-            out.append(line := f"{indent}{made}\n" if add is None else f"{indent}{made}")
+            line = f"{indent}{made}\n" if add is None else f"{indent}{made}"
+            out.append(line)
             if add is not None:
                 out.append(end)
             size += len(line)
-            if size > self.limit:
-                raise too_long(self.limit)
+            if size > limit:
+                raise too_long(limit)
         self.size = size
         if frame.close is not None:
             self._put(frame.close)

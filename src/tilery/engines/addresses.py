@@ -52,6 +52,8 @@ class MemoryRange(HoldsAddresses):
     writable: bool = True
     device: Device = HOST
     owner: object = None
+    pointers: tuple[int, ...] = ()
+    """The offsets of addresses that it holds."""
 
 
 def allocate(size: int, alignment: int) -> tuple[int, Any]:

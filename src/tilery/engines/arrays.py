@@ -60,7 +60,7 @@ def is_array(value: Any) -> bool:
     """Tell whether a value is an array whose memory can be located."""
     if isinstance(value, np.generic):
         return False  # a scalar: its memory is a temporary copy
-    return hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__")
+    return any(hasattr(value, name) for name in ("__array_interface__", "__dlpack__", "__cuda_array_interface__"))
 
 
 def locate(value: Any) -> ArrayMemory:
@@ -69,6 +69,8 @@ def locate(value: Any) -> ArrayMemory:
         raise TileError(f"expected an array, got {type(value).__name__}")
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         return _from_dlpack(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        return _from_cuda(value)
     try:
         array = np.asarray(value)
     except Exception as error:  # code of another library, which may raise anything
@@ -86,6 +88,24 @@ def locate(value: Any) -> ArrayMemory:
     if name == "float4_e2m1fn":
         name += " with one element per byte (memory has two)"
     return ArrayMemory(array.ctypes.data, low, high, name, item, array.shape, strides, array.flags.writeable, array)
+
+
+def _from_cuda(value: Any) -> ArrayMemory:
+    """Read the CUDA array interface, which Numba and CuPy offer."""
+    try:
+        facts = value.__cuda_array_interface__
+        address, read_only = facts["data"]
+        dtype, shape = np.dtype(facts["typestr"]), tuple(map(int, facts["shape"]))
+        strides = facts.get("strides") or tuple(s * dtype.itemsize for s in _row_major(shape))
+    except Exception as error:  # code of another library, as above
+        raise _no_memory(value, error) from None
+    item = max(dtype.itemsize, 1)
+    reach = [(n - 1) * s for n, s in zip(shape, strides)]
+    low = address + sum(s for s in reach if s < 0)
+    high = low if 0 in shape else address + sum(s for s in reach if s > 0) + item
+    steps = tuple(s // item for s in strides)
+    device = Device(dlpack.CUDA, 0)
+    return ArrayMemory(address, low, high, dtype.name, item, shape, steps, not read_only, value, device)
 
 
 def _no_memory(value: Any, error: Exception) -> TileError:

@@ -73,7 +73,8 @@ def stage(arrays: Sequence[Any], ranges: list[MemoryRange]) -> list[Any]:
     size = 8 * len(words)
     address, owner = allocate(size, 16)
     ctypes.memmove(address, struct.pack(f"<{len(words)}q", *words), size)
-    ranges.append(MemoryRange(address, size, "list", writable=False, owner=owner))
+    pointers = tuple(range(0, size, size // len(located)))
+    ranges.append(MemoryRange(address, size, "list", writable=False, owner=owner, pointers=pointers))
     ranges += [array.range(f"list[{number}]") for number, array in enumerate(located)]
     return [address, len(arrays)]
 

@@ -71,6 +71,8 @@ class Stats:
     flops: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
+    device_nanoseconds: int = 0
+    """How long the kernel ran on a GPU, by the device's own clock."""
 
 
 class Kernel(Protocol):

@@ -45,6 +45,7 @@ ENGINES = {
     row.name: row
     for row in (
         EngineRow("reference", "tilery.engines.reference.launch", "exact results on the CPU, by NumPy"),
+        EngineRow("tileiras", "tilery.engines.tileiras.launch", "NVIDIA GPUs, compiled by NVIDIA's tileiras", "nvidia"),
     )
 }  # fmt: skip
 

@@ -1,0 +1,423 @@
+"""Launching compiled kernels on an NVIDIA GPU. The engines that compile for GPUs share these classes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+from ...diag import TileError
+from ...ir import walk
+from ...ops import Entry, Global, Module, PrintTko
+from ...types import Ptr, Tile
+from ..addresses import HoldsAddresses
+from ..arguments import bind
+from ..kernel import Buffers, Limits, Stats, check_grid, check_parameters, find_entry
+from . import contract as kinds
+from .contract import LaunchContract
+from .driver import CAPTURE_RELAXED, Driver, Handle, open_driver
+from .staging import Staged, stage
+from .tensor_map import encode
+
+MAX_GRID = (2**31 - 1, 65535, 65535)
+"""The largest grid that a GPU takes."""
+POLL_SECONDS = 50e-6
+
+
+class Binary(NamedTuple):
+    """Machine code for a GPU, and how to launch one kernel of it."""
+
+    image: bytes
+    contract: LaunchContract
+
+
+class Compiler(Protocol):
+    """Compiles the entries of a module for a GPU; it can be pickled."""
+
+    def compile(self, module: Module, entry: Entry, target: str) -> Binary:
+        """Compile an entry for an architecture such as sm_90."""
+
+    def initial(self, o: Global) -> bytes | None:
+        """Return the bytes that a global starts with, or None if the machine code holds the global itself."""
+
+
+class Loaded:
+    """A module on a GPU. Its globals keep what kernels write to them for as long as this object lives.
+
+    A copy, by `copy` or `pickle`, has its own memory, with the bytes that the globals had when it was made.
+    """
+
+    def __init__(self, module: Module, compiler: Compiler, driver: Driver | None = None) -> None:
+        self.module, self.compiler = module, compiler
+        self.driver = driver or open_driver()
+        self.driver.make_current()
+        self._images: dict[bytes, Handle] = {}
+        self._globals: dict[str, tuple[int, int]] = {}
+        for o in module.globals:
+            initial = compiler.initial(o)
+            if initial is not None:
+                self._globals[o.sym_name] = self.driver.allocate(len(initial)), len(initial)
+                self.write(o.sym_name, initial)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        contents = {name: self.content(name) for name in self._globals}
+        return _load_with, (self.module, self.compiler, contents)
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            for address, _ in getattr(self, "_globals", {}).values():
+                self.driver.free(address)
+
+    def kernel(self, entry: str | None = None) -> Kernel:
+        """Compile and load a kernel: the one of that name, or the only one."""
+        return Kernel(self, find_entry(self.module, entry))
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes that a global holds now."""
+        address, size = self.address(name)
+        data = ctypes.create_string_buffer(size)
+        self.driver.copy_out(ctypes.addressof(data), address, size)
+        return data.raw
+
+    def write(self, name: str, content: bytes) -> None:
+        """Set the bytes of a global."""
+        address, size = self.address(name)
+        self.driver.copy_in(address, ctypes.addressof(ctypes.create_string_buffer(content, size)), size)
+
+    def address(self, name: str) -> tuple[int, int]:
+        """Return where a global is on the device, and its size."""
+        if name in self._globals:
+            return self._globals[name]
+        for image in self._images.values():
+            return self.driver.find_global(image, name)
+        raise TileError(f"global @{name} is part of the machine code, which is loaded with the first kernel")
+
+    def load_image(self, image: bytes) -> Handle:
+        """Load machine code, once."""
+        if image not in self._images:
+            self._images[image] = self.driver.load_image(image)
+        return self._images[image]
+
+
+def _load_with(module: Module, compiler: Compiler, contents: dict[str, bytes]) -> Loaded:
+    loaded = Loaded(module, compiler)
+    for name, content in contents.items():
+        loaded.write(name, content)
+    return loaded
+
+
+class Kernel:
+    """An entry of a module, compiled for a GPU. A deep or pickled copy has its own globals."""
+
+    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+        self.loaded, self.entry = loaded, entry
+        self.name, self.params = entry.sym_name, check_parameters(entry)
+        driver = loaded.driver
+        self.binary = loaded.compiler.compile(loaded.module, entry, driver.target)
+        contract = self.binary.contract
+        image = loaded.load_image(self.binary.image)
+        self.function = driver.find_function(image, contract.name, contract.shared_bytes)
+        self._pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in self.params]
+        self._prints = any(isinstance(o, PrintTko) for o in walk(entry))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Loaded.kernel, (self.loaded, self.name)
+
+    def bind(
+        self,
+        grid: int | Sequence[int],
+        args: Sequence[Any] = (),
+        *,
+        names: Sequence[str] = (),
+        convention: str | None = None,
+        buffers: Buffers = (),
+        stream: Handle = 0,
+    ) -> BoundLaunch:
+        """Prepare a launch that can be repeated. Arrays in host memory get copies on the device, see `BoundLaunch`."""
+        self.loaded.driver.make_current()
+        shape = check_grid(grid)
+        bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
+        staged, slots = stage(self.loaded.driver, bound, self._pointers)
+        return BoundLaunch(self, shape, staged, slots, stream, bound)
+
+    def launch(
+        self,
+        grid: int | Sequence[int],
+        args: Sequence[Any] = (),
+        *,
+        names: Sequence[str] = (),
+        convention: str | None = None,
+        batch: int | None = None,
+        threads: int | None = None,
+        limits: Limits | None = None,
+        buffers: Buffers = (),
+        output: Callable[[str], None] | None = None,
+        progress: Callable[[int], None] | None = None,
+        sanitize: Any = None,
+    ) -> Stats:
+        """Run the kernel and wait for it; see `tilery.engines.kernel.Kernel.launch` for the arguments.
+
+        `batch` and `threads` have no meaning here. Of `limits` only the seconds apply: a kernel that runs longer raises
+        an error, but goes on running, and the process should end. Printed text goes to the process's standard output.
+        """
+        if sanitize is not None:
+            raise TileError("a GPU cannot sanitize; use engine 'reference'")
+        seconds = limits.seconds if limits else None
+        with self.bind(grid, args, names=names, convention=convention, buffers=buffers) as bound:
+            bound.copy_in()
+            with _printed(output if self._prints else None):
+                elapsed = bound.run(seconds)
+            bound.copy_out()
+        x, y, z = bound.grid
+        if progress is not None:
+            progress(x * y * z)
+        return Stats(blocks=x * y * z, device_nanoseconds=round(elapsed * 1e9))
+
+
+class BoundLaunch(HoldsAddresses):
+    """A kernel with its grid and arguments, ready to be launched again and again.
+
+    Arrays in device memory are used in place. Arrays in host memory have copies on the device: `copy_in` and `copy_out`
+    move their content, and `close` (or leaving the context) frees them.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        grid: tuple[int, int, int],
+        staged: Staged,
+        slots: Sequence[bytes],
+        stream: Handle,
+        keep: object,
+    ) -> None:
+        self.kernel, self.grid, self.stream = kernel, grid, stream
+        self._driver, self._staged, self._slots = kernel.loaded.driver, staged, slots
+        self._owned: list[int] = []
+        self._frames: list[tuple[int, int]] = []
+        contract = kernel.binary.contract
+        x, y, z = grid
+        self._blocks = x * y * z
+        shape = (self._blocks, 1, 1) if contract.folded else grid
+        for extent, most, name in zip(shape, MAX_GRID, "xyz"):
+            if extent > most:
+                self.close()
+                raise TileError(f"a GPU takes at most {most} tile blocks along {name}, got {extent}")
+        try:
+            values = [self._value(argument, contract) for argument in contract.arguments]
+        except TileError:
+            self.close()
+            raise
+        pointers = (ctypes.c_void_p * max(1, len(values)))(*[ctypes.addressof(value) for value in values])
+        self._keep: list[Any] = [values, pointers, keep]
+        self._launch = self._driver.function("cuLaunchKernel")
+        sizes = [ctypes.c_uint(n) for n in (*shape, contract.threads, 1, 1, contract.shared_bytes)]
+        function, on = ctypes.c_void_p(kernel.function), ctypes.c_void_p(stream)
+        self._arguments: tuple[Any, ...] = (function, *sizes, on, ctypes.cast(pointers, ctypes.c_void_p), None)
+        if contract.cluster != (1, 1, 1):
+            self._launch = self._driver.function("cuLaunchKernelEx")
+            config = _cluster_config(shape, contract, stream)
+            self._arguments = (ctypes.addressof(config), function, ctypes.cast(pointers, ctypes.c_void_p), None)
+            self._keep.append(config)
+
+    def __enter__(self) -> BoundLaunch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _value(self, argument: kinds.Argument, contract: LaunchContract) -> Any:
+        """Return a parameter of the compiled kernel as a ctypes object."""
+        match argument.kind:
+            case kinds.PARAMETER:
+                return ctypes.create_string_buffer(self._slots[argument.index].ljust(8, b"\0"), 8)
+            case kinds.DESCRIPTOR:
+                found = contract.descriptors[argument.index]
+                return encode(self._driver, found, self._parameter(found.base), self._parameter)
+            case kinds.GLOBAL:
+                return ctypes.c_uint64(self.kernel.loaded.address(argument.name)[0])
+            case kinds.CONSTANT:
+                content = contract.constants[argument.index]
+                address = self._own(len(content))
+                source = ctypes.create_string_buffer(content, len(content))
+                self._driver.copy_in(address, ctypes.addressof(source), len(content))
+                return ctypes.c_uint64(address)
+            case kinds.FRAME:
+                size = contract.frame_bytes * self._blocks
+                address = self._own(size)
+                self._frames.append((address, size))
+                return ctypes.c_uint64(address)
+            case kinds.WORD:
+                return ctypes.c_uint64(self._own(8))
+            case kinds.SCRATCH:
+                size = contract.scratch_bytes * self._blocks
+                address = self._own(size + contract.scratch_alignment) if size else 0
+                return ctypes.c_uint64(address + -address % contract.scratch_alignment)
+            case kinds.GRID:
+                return ctypes.c_uint32(self.grid[argument.index])
+            case kinds.NULL:
+                return ctypes.c_uint64(0)
+        raise AssertionError(f"an argument of kind {argument.kind}")
+
+    def _own(self, size: int) -> int:
+        address = self._driver.allocate(size)
+        self._owned.append(address)
+        return address
+
+    def _parameter(self, index: int) -> int:
+        return int.from_bytes(self._slots[index], "little")
+
+    # ------------------------------------------------------------ running
+
+    def launch(self) -> None:
+        """Start the kernel in its stream, without waiting. In a captured stream, it becomes part of the graph."""
+        for address, size in self._frames:
+            self._driver.clear(address, size, self.stream)
+        if code := self._launch(*self._arguments):
+            self._driver.check("cuLaunchKernel", code)
+
+    def run(self, seconds: float | None = None) -> float:
+        """Start the kernel, wait for it, and return the seconds that it took on the device."""
+        driver = self._driver
+        start, end = (driver.create("cuEventCreate") for _ in range(2))
+        try:
+            driver.call("cuEventRecord", start, self.stream)
+            self.launch()
+            driver.call("cuEventRecord", end, self.stream)
+            self._wait(end, seconds)
+            driver.synchronize(self.stream)
+            return driver.elapsed(start, end)
+        finally:
+            for event in (start, end):
+                driver.function("cuEventDestroy_v2")(event)
+
+    def _wait(self, event: Handle, seconds: float | None) -> None:
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not self._driver.is_done(event):
+            if deadline is not None and time.monotonic() > deadline:
+                raise TileError(
+                    f"@{self.kernel.name} did not finish within {seconds} seconds",
+                    notes=("the GPU is still running it; end the process to stop it",),
+                )
+            time.sleep(POLL_SECONDS)
+
+    def copy_in(self) -> None:
+        """Copy arrays in host memory to their copies on the device."""
+        self._staged.copy_in()
+
+    def copy_out(self) -> None:
+        """Copy the copies of writable arrays back to host memory."""
+        self._staged.copy_out()
+
+    def close(self) -> None:
+        """Free the memory of this launch on the device."""
+        self._staged.free()
+        while self._owned:
+            self._driver.free(self._owned.pop())
+
+
+class Graph(HoldsAddresses):
+    """Launches recorded once and replayed together, which costs less than a microsecond each.
+
+    with Graph(driver) as graph:
+        first, second = kernel.bind(4, [x, y], stream=graph.stream), ...
+        graph.record([first, second])
+        graph.replay()
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        driver.make_current()
+        self.stream = driver.create("cuStreamCreate", 1)
+        self._graph = self._executable = 0
+
+    def record(self, launches: Sequence[BoundLaunch]) -> None:
+        """Record launches, which must be bound to this graph's stream."""
+        if any(bound.stream != self.stream for bound in launches):
+            raise TileError("a graph records launches that are bound to its own stream")
+        graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
+        self.driver.call("cuStreamBeginCapture_v2", self.stream, CAPTURE_RELAXED)
+        try:
+            for bound in launches:
+                bound.launch()
+        finally:
+            self.driver.call("cuStreamEndCapture", self.stream, ctypes.byref(graph))
+        self._graph = graph.value or 0
+        self.driver.call("cuGraphInstantiateWithFlags", ctypes.byref(executable), self._graph, 0)
+        self._executable = executable.value or 0
+
+    def replay(self) -> None:
+        """Start everything that was recorded, without waiting."""
+        self.driver.call("cuGraphLaunch", self._executable, self.stream)
+
+    def __enter__(self) -> Graph:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for function, handle in (
+            ("cuGraphExecDestroy", self._executable),
+            ("cuGraphDestroy", self._graph),
+            ("cuStreamDestroy_v2", self.stream),
+        ):
+            if handle:
+                self.driver.call(function, handle)
+
+
+# ---------------------------------------------------------------- structures of the driver
+
+
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute, for the dimensions of a cluster."""
+
+    _fields_ = (("id", ctypes.c_uint), ("pad", ctypes.c_uint), ("value", ctypes.c_uint * 16))
+
+
+class _Config(ctypes.Structure):
+    """CUlaunchConfig"""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", ctypes.c_uint),
+    )
+
+
+CLUSTER_DIMENSION = 4
+
+
+def _cluster_config(grid: tuple[int, int, int], contract: LaunchContract, stream: Handle) -> _Config:
+    attribute = _Attribute(CLUSTER_DIMENSION, 0, (ctypes.c_uint * 16)(*contract.cluster))
+    block = (contract.threads, 1, 1)
+    # A grid counts tile blocks; each has as many thread blocks as its cluster.
+    blocks = tuple(n * m for n, m in zip(grid, contract.cluster))
+    size = contract.shared_bytes
+    return _Config(blocks, block, size, stream, ctypes.pointer(attribute), 1)
+
+
+@contextmanager
+def _printed(output: Callable[[str], None] | None) -> Iterator[None]:
+    """Hand what a kernel prints to a function: the driver writes it to file descriptor 1 of the process."""
+    if output is None:
+        yield
+        return
+    sys.stdout.flush()
+    saved = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            yield
+        finally:
+            ctypes.CDLL(None).fflush(None)
+            os.dup2(saved, 1)
+            os.close(saved)
+            file.seek(0)
+            text = file.read().decode("utf-8", "replace")
+        if text:
+            output(text)

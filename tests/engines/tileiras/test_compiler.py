@@ -1,0 +1,77 @@
+"""tileiras as an engine: compiling without a GPU, and what its errors become."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilery
+from make_kernel import vector_add
+from support.fake_cuda import FakeCuda
+from tilery.engines.cuda.driver import Driver
+from tilery.engines.cuda.launch import Loaded
+from tilery.engines.tileiras.compiler import assemble, encode, find_tool, readable_versions
+from tilery.engines.tileiras.launch import TileirasCompiler, launch_contract
+from tilery.ir import Refused
+from tilery.version import SUPPORTED, V13_1, V13_2
+
+
+def missing() -> str:
+    """Return why tileiras cannot be asked, or nothing."""
+    try:
+        find_tool()
+    except tilery.TileError as error:
+        return f"{error.message} ({error.notes[0]})"
+    return ""
+
+
+needs_tileiras = pytest.mark.skipif(bool(missing()), reason=missing() or "it is installed")
+
+SCALES = """entry @k(%p: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f8E8M0FNU>>) {
+  %v, %t0 = load_ptr_tko weak %p : tile<ptr<f8E8M0FNU>> -> tile<f8E8M0FNU>, token
+  %t1 = store_ptr_tko weak %q, %v : tile<ptr<f8E8M0FNU>>, tile<f8E8M0FNU> -> token
+  return
+}"""
+
+
+@needs_tileiras
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120"])
+def test_a_kernel_becomes_a_cubin(target: str) -> None:
+    assert assemble(vector_add(), target, level=1).startswith(b"\x7fELF")
+
+
+@needs_tileiras
+def test_a_refusal_names_the_operation() -> None:
+    with pytest.raises(
+        Refused, match="tileiras: Incompatibility with architecture 'sm_90': unsupported type"
+    ) as caught:
+        assemble(tilery.parse(SCALES), "sm_90")
+    assert caught.value.op.name == "load_ptr_tko"
+
+
+@needs_tileiras
+def test_the_tool_reads_what_it_says() -> None:
+    assert readable_versions(find_tool()) == SUPPORTED
+
+
+def test_bytecode_is_of_a_version_that_the_tool_reads() -> None:
+    module = tilery.load(tilery.dumps(vector_add(), "13.4"))
+    assert tilery.load(encode(module, SUPPORTED)).version == SUPPORTED[-1]
+    assert tilery.load(encode(module, (V13_1, V13_2))).version == V13_1
+    with pytest.raises(tilery.TileError, match=r"13\.2"):
+        encode(tilery.parse(SCALES), (V13_1,))
+
+
+def test_a_level_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(tilery.TileError, match="optimization levels 0 to 3, got 4"):
+        assemble(vector_add(), "sm_90", level=4)
+
+
+@needs_tileiras
+def test_a_launch_from_module_to_result() -> None:
+    module = vector_add()
+    library = FakeCuda(module, launch_contract(module.entries[0]))
+    kernel = Loaded(module, TileirasCompiler(0), Driver(library)).kernel()
+    a, b, out = np.arange(500, dtype=np.float32), np.ones(500, np.float32), np.zeros(500, np.float32)
+    kernel.launch(4, [a, b, out, 500])
+    assert (out == a + b).all()

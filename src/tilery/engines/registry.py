@@ -46,6 +46,7 @@ ENGINES = {
     for row in (
         EngineRow("reference", "tilery.engines.reference.launch", "exact results on the CPU, by NumPy"),
         EngineRow("tileiras", "tilery.engines.tileiras.launch", "NVIDIA GPUs, compiled by NVIDIA's tileiras", "nvidia"),
+        EngineRow("cpu", "tilery.engines.cpu.launch", "fast on any CPU, by LLVM", "cpu", "llvmlite"),
     )
 }  # fmt: skip
 
@@ -53,7 +54,7 @@ ENGINES = {
 def find(name: str, *more: str) -> EngineRow:
     """Return the row of an engine; `more` are names that the caller knows besides, for the error."""
     if name == AUTO:
-        return next(ENGINES[each] for each in AUTOMATIC if each in ENGINES and ENGINES[each].installed)
+        return next(ENGINES[each] for each in AUTOMATIC if ENGINES[each].installed)
     row = ENGINES.get(name)
     if row is None:
         from difflib import get_close_matches

@@ -405,7 +405,6 @@ def run_python(script: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skip(reason="the engine is not registered yet")
 def test_without_llvmlite_the_rest_works() -> None:
     found = run_python(SCRIPT.format(module=COUNT))
     assert "[2, 2, 2] reference" in found

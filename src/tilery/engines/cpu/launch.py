@@ -31,6 +31,7 @@ from ..kernel import (
 )
 from ..reference import launch as reference
 from .abi import Lowered, NotLowered, Specialisation, Target, fault_place
+from .lower import lower
 from .native import pool_ir
 from .native.compiler import CompilerError, compile_texts, host
 from .native.jobs import Job, Prepared, fast_key, prepare
@@ -293,9 +294,6 @@ class _Clock(HoldsAddresses):
 
 def _lower(module: Module, entry: Entry, exact: bool, target: Target) -> Lowered | None:
     """Lower a kernel; None if the reference engine has to run it."""
-    from importlib import import_module
-
-    lower: Callable[..., Lowered] = import_module("tilery.engines.cpu.lower").lower
     try:
         lowered = lower(module, entry, target, Specialisation(exact=exact))
     except NotLowered:

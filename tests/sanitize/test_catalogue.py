@@ -7,33 +7,37 @@ from pathlib import Path
 
 import pytest
 
-from support.catalogue import FOLDER, names_of, read_cases, reports_of
+from support.catalogue import FOLDER, cutile_reports_of, names_of, read_cases, reports_of
 from tilery.sanitize import CHECKS
 
 FILES = sorted(FOLDER.glob("*.mlir"))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_faults_are_reported_where_they_are(path: Path) -> None:
+CUTILE = sorted((FOLDER / "cutile").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", [*FILES, *CUTILE], ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_faults_are_reported_where_they_are(path: Path, tmp_path: Path) -> None:
     faulty, twin = read_cases(path)
     checks = names_of(faulty)
-    found = reports_of(faulty, checks)
+    if path.suffix == ".py":
+        pytest.importorskip("cuda.tile")
+        found = cutile_reports_of(faulty, checks, tmp_path / "faulty.py")
+        left = cutile_reports_of(twin, checks, tmp_path / "fixed.py")
+    else:
+        found, left = reports_of(faulty, checks), reports_of(twin, checks)
     assert {(line, r.check) for line, r, _ in found} == {(line, check) for line, check, _ in faulty.faults}
     for line, check, part in faulty.faults:
-        assert any((at, r.check) == (line, check) and part in r.message for at, r, _ in found), [
-            r.message for _, r, _ in found
-        ]
+        messages = [r.message for at, r, _ in found if (at, r.check) == (line, check)]
+        assert any(part in message for message in messages), messages
     for line, check in faulty.others:
         assert any(r.check == check and line in others for _, r, others in found)
-    assert [(line, r.message) for line, r, _ in reports_of(twin, checks)] == []
+    assert [(line, r.message) for line, r, _ in left] == []
 
 
 def test_the_catalogue_has_every_check() -> None:
     """Several kernels for each check, and many in all."""
-    counts = Counter(
-        check
-        for path in FOLDER.rglob("*.*")
-        if path.suffix in (".mlir", ".py")
-        for _, check, _ in read_cases(path)[0].faults
-    )
+    files = [*FILES, *CUTILE]
+    counts = Counter(check for path in files for _, check, _ in read_cases(path)[0].faults)
     assert {name for name in CHECKS if counts[name] < 3} == set()
+    assert len(files) >= 80 and len(CUTILE) >= 20

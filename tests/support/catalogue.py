@@ -6,6 +6,8 @@ import re
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
+from runpy import run_path
+from typing import Any
 
 from support.oracle import ROOT
 from tilery.cli.arguments import make_arguments
@@ -13,8 +15,10 @@ from tilery.cli.main import make_parser
 from tilery.cli.verbs.run import parse_grid
 from tilery.engines.kernel import ExecutionError, Limits
 from tilery.engines.reference.launch import Loaded
+from tilery.ir import Op
 from tilery.sanitize import CHECKS, Report, Sanitizer
 from tilery.source.input import Input
+from tilery.source.lines import innermost
 from tilery.verifier.explain import read_legal
 
 FOLDER = ROOT / "tests" / "sanitize" / "catalogue"
@@ -82,7 +86,30 @@ def reports_of(case: Case, checks: str) -> list[tuple[int, Report, list[int]]]:
     except ExecutionError:
         assert found.reports.faults, "the launch failed without a report"
 
-    def line(op: object) -> int:
-        return source.error(op, "").line or 0  # type: ignore[arg-type]  # an operation
+    def line(op: Op) -> int:
+        return source.error(op, "").line or 0
+
+    return [(line(r.op), r, [line(place.op) for place in r.places[1:]]) for r in found.reports]
+
+
+def cutile_reports_of(case: Case, checks: str, file: Path) -> list[tuple[int, Report, list[int]]]:
+    """Run a kernel of cuTile Python, from a file that is written here; the same result."""
+    from tilery.cutile import on
+
+    file.write_text(case.text, "utf-8")
+    found = Sanitizer(checks)
+    kept = []
+
+    def uninit(array: Any) -> Any:
+        kept.append(array)
+        found.declare_uninit(array)
+        return array
+
+    with on(sanitize=found, seconds=20):
+        run_path(str(file))["main"](uninit)
+
+    def line(op: Op) -> int:
+        place = innermost(op.loc)
+        return 0 if place is None else place.line
 
     return [(line(r.op), r, [line(place.op) for place in r.places[1:]]) for r in found.reports]

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from ..diag import TileError
-from ..engines.registry import DEFAULT
+from ..engines.registry import AUTO, DEFAULT
 from .files import Stop, write_output
 from .output import report
 
@@ -30,6 +30,8 @@ def make_sanitizer(args: argparse.Namespace, arguments: list[Argument] | None = 
         if args.sarif is not None:
             raise Stop("--sarif needs --sanitize")
         return None
+    if args.engine == AUTO:
+        args.engine = DEFAULT
     if args.engine != DEFAULT:
         raise Stop(f"--sanitize needs the engine '{DEFAULT}'")
     from ..sanitize import Sanitizer

@@ -30,6 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--tilery-engine", default="reference", metavar="NAME", help="the engine; default: reference")
     capability = "the compute capability that the device reports; default: 10.0"
     group.addoption("--tilery-capability", default="10.0", metavar="X.Y", help=capability)
+    checks = "look for faults in every launch: all, or names of checks; a test with a fault fails"
+    group.addoption("--tilery-sanitize", metavar="CHECKS", help=checks)
     group.addoption("--tilery-record", metavar="DIR", help="save every launch in this directory")
     group.addoption("--tilery-results", metavar="DIR", help="write the outcome of each test to this directory, as JSON")
 
@@ -41,6 +43,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     children.stop()
     major, minor = map(int, options.tilery_capability.split("."))
     how: dict[str, Any] = {"engine": options.tilery_engine, "capability": (major, minor)}
+    if options.tilery_sanitize:
+        how["sanitize"] = options.tilery_sanitize
     if options.tilery_record:
         how["record"] = os.path.abspath(options.tilery_record)
     SESSION.append(STACK.enter_context(on(**how)))

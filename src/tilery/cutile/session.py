@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from .. import hooks
 from ..diag import TileError
 from ..engines import registry
 from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
@@ -29,6 +30,7 @@ from .signatures import parameters_of
 
 if TYPE_CHECKING:
     from ..ops import Module
+    from ..sanitize import Sanitizer
 
 NO_ENGINE = "none"
 """Used as an engine name: compile and check every kernel, execute nothing."""
@@ -100,18 +102,21 @@ def on(
     record: str | Path | None = None,
     seconds: float | None = None,
     capability: tuple[int, int] = (10, 0),
+    sanitize: str | Sanitizer | None = None,
 ) -> Iterator[Session]:
     """Run cuTile programs on an engine: `ct.launch` executes on the CPU, synchronously, and raises any error.
 
     Arguments are NumPy arrays, torch CPU tensors or anything with DLPack; tensors that a program creates on `cuda` are
     created on the CPU. The stream is ignored; pass 0. `record` is a directory that receives one file per launch, which
     `tilery run --recorded FILE` executes again. A launch that takes longer than `seconds` is stopped, with an error
-    that names the current line. `capability` is the compute capability that the device reports.
+    that names the current line. `capability` is the compute capability that the device reports. `sanitize` looks for
+    faults in every launch, see `tilery.sanitize`: with names of checks, `ct.launch` raises what they find.
     """
     versions.require()
     if engine == registry.AUTO:
-        engine = registry.find(registry.AUTO).name
-    session = Session(engine_named(engine), seconds, name=engine if isinstance(engine, str) else "a function")
+        engine = registry.DEFAULT if sanitize is not None else registry.find(registry.AUTO).name
+    name = engine if isinstance(engine, str) else "a function"
+    session = Session(engine_named(engine, sanitize), seconds, name=name)
     if record is not None:
         session.engine = recording(session.engine, Path(record))
     with ExitStack() as stack:
@@ -144,20 +149,23 @@ def torch_on_cpu() -> Any:
 # ---------------------------------------------------------------- engines
 
 
-def engine_named(engine: str | Engine) -> Engine:
+def engine_named(engine: str | Engine, sanitize: str | Sanitizer | None = None) -> Engine:
     if callable(engine):
+        if sanitize is not None:
+            raise TileError("sanitize: an engine of your own cannot be watched")
         return engine
     if engine == NO_ENGINE:
         return lambda call: None
     registry.find(engine, NO_ENGINE)
     kernels: dict[tuple[bytes, str], Any] = {}
+    watched = {} if sanitize is None else {"sanitize": hooks.sanitizer(sanitize)}
 
     def execute(call: Call) -> None:
         key = call.bytecode, call.entry
         if key not in kernels:
             kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine)
         limits = Limits(seconds=call.seconds)
-        kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits)
+        kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits, **watched)
 
     return execute
 

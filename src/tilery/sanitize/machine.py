@@ -19,7 +19,7 @@ from ..types import TOKEN
 from .access import Link, make_access
 from .checks import Check, Rule, Step, overrides
 from .partly import execute_partly
-from .uninit import Uninit, fill_in
+from .uninit import Region, Uninit, fill_in
 
 TOKEN_DTYPE = np.dtype(np.uint64)
 """Tokens are ids, one per lane. No tile has this type: integers are held as signed ones."""
@@ -63,8 +63,8 @@ class CheckedMachine(Machine):
         self._plans: dict[Op, _Plan] = {}
         self._listeners = _Listeners()
         self._last_token = 0
-        self.uninit: list[Any] = []
-        """Arrays among the arguments whose memory counts as never written."""
+        self.uninit: list[Region] = []
+        """Memory of arguments that nobody has written yet."""
         self._shadow: Uninit | None = None
 
     def watch(self, checks: list[Check], entry: Entry) -> None:

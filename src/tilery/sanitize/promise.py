@@ -10,9 +10,9 @@ from ..attrs import Bounded, DivBy, IntegerOverflow, SameElements, Signedness
 from ..engines.reference.ops.integer import _upper_half, read
 from ..engines.reference.tiles import Array, element_of, pointee_bytes, unsigned
 from ..engines.reference.view_access import TensorRef
-from ..ir import Op
-from ..ops import AddI, Assume, LoadViewTko, MulI, NegI, ShLI, StoreViewTko, SubI, TruncI
-from ..types import Ptr, Tile
+from ..ir import Op, Value, walk
+from ..ops import AddI, Assume, Entry, LoadViewTko, MakeTensorView, MulI, NegI, ShLI, StoreViewTko, SubI, TruncI
+from ..types import DYNAMIC, Ptr, TensorView, Tile
 from .access import view_elements
 from .checks import Check, Rule, Step
 
@@ -24,6 +24,9 @@ class Promise(Check):
 
     name = "promise"
 
+    def begin(self, entry: Entry) -> None:
+        self.harmless = _harmless(entry)
+
     def rules(self, cls: type[Op]) -> Rule | None:
         return RULES.get(cls)
 
@@ -31,7 +34,26 @@ class Promise(Check):
 # ---------------------------------------------------------------- assume
 
 
+def _harmless(entry: Entry) -> set[Op]:
+    """Promises about strides of dimensions of size 1, which no address depends on. cuTile makes false ones."""
+    found: set[Op] = set()
+    others: set[Op] = set()
+    for o in walk(entry):
+        single: set[Value] = set()
+        if isinstance(o, MakeTensorView) and isinstance(o.result.type, TensorView):
+            sizes, strides = o.result.type.shape, o.result.type.strides
+            dynamic = [size for size, stride in zip(sizes, strides) if stride == DYNAMIC]
+            single = {value for value, size in zip(o.dynamicStrides, dynamic) if size == 1}
+            single -= {o.base, *o.dynamicShape, *(v for v, size in zip(o.dynamicStrides, dynamic) if size != 1)}
+        for value in o.operands:
+            if isinstance(value.owner, Assume):
+                (found if value in single else others).add(value.owner)
+    return found - others
+
+
 def _assume(check: Promise, step: Step) -> None:
+    if step.op in check.harmless:
+        return
     value = step.args["value"]
     match step.op.predicate:
         case DivBy() as predicate if isinstance(value, TensorRef):

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..diag import TileError
 from ..engines.reference.tiles import Array
-from ..ir import Op
+from ..ir import Op, Refused
 from ..source.lines import excerpt, innermost
 
 MOST = 1000
@@ -171,14 +170,13 @@ def _block(block: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in block)
 
 
-class Faults(TileError):
+class Faults(Refused):
     """A launch had faults. The error shows the first one; `reports` has them all."""
 
     def __init__(self, reports: Reports) -> None:
         first, *others = reports.faults
+        super().__init__(first.op, f"{first.check}: {first.message}")
         self.reports = reports
-        self.op = first.op
-        super().__init__(f"{first.check}: {first.message}")
         self.notes = first.details
         self.excerpt = excerpt(first.op.loc)
         self.notes += [f"also {other.check}: {other.message}" for other in others[:10]]

@@ -8,11 +8,13 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..diag import TileError
+from ..engines.arrays import locate
 from ..engines.kernel import ExecutionError
 from ..ops import Entry
 from .checks import Check
 from .machine import CheckedMachine
 from .reports import Faults, Reports
+from .uninit import Region
 
 
 class CheckRow(NamedTuple):
@@ -68,8 +70,10 @@ class Sanitizer:
         self, checks: str = ALL, *, uninit: Iterable[Any] = (), raises: bool = False, more: Sequence[type[Check]] = ()
     ) -> None:
         self.rows = parse_checks(checks)
-        self.uninit = list(uninit)
-        """Arrays among the arguments whose memory counts as never written."""
+        self.uninit: list[Region] = []
+        """The memory of arguments that nobody has written yet; a launch that writes it changes this."""
+        for array in uninit:
+            self.declare_uninit(array)
         self.raises = raises
         """Whether a launch with faults raises `Faults` at its end."""
         self.more = more
@@ -81,6 +85,12 @@ class Sanitizer:
     def names(self) -> list[str]:
         """The names of the checks."""
         return [row.name for row in self.rows]
+
+    def declare_uninit(self, array: Any) -> None:
+        """Declare that nobody has written an array yet, which later launches take as an argument."""
+        found = locate(array).range("")
+        if found.size:
+            self.uninit.append(Region(found.address, found.size, private=False))
 
     def machine(self, *args: Any, **options: Any) -> CheckedMachine:
         """Make the machine of a launch."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.arrays import locate
+from ..engines.addresses import HoldsAddresses
 from ..engines.reference.batch import Batch
 from ..engines.reference.program import Advance, Branch, Compute, Jump, Leave, Slots, Test, alloca_bytes
 from ..engines.reference.tiles import Array
@@ -25,7 +25,7 @@ from .checks import Check, Step
 from .shadow import FULL, Shadow, full, present, spread
 
 
-class Region:
+class Region(HoldsAddresses):
     """Memory of which some bytes are undefined: 1 for each byte that nobody wrote."""
 
     __slots__ = ("bytes", "end", "private", "start")
@@ -38,8 +38,8 @@ class Region:
 class MemoryShadow:
     """The regions, in order of address. Everything else is defined."""
 
-    def __init__(self) -> None:
-        self.regions: list[Region] = []
+    def __init__(self, regions: list[Region]) -> None:
+        self.regions = sorted(regions, key=lambda region: region.start)
 
     def add(self, start: int, size: int, private: bool) -> None:
         at = bisect_right([r.start for r in self.regions], start)
@@ -91,11 +91,7 @@ class Uninit(Check):
     name = "uninit"
 
     def begin(self, entry: Entry) -> None:
-        self.memory = MemoryShadow()
-        for array in self.machine.uninit:
-            found = locate(array).range("")
-            if found.size:
-                self.memory.add(found.address, found.size, private=False)
+        self.memory = MemoryShadow(self.machine.uninit)
 
     # ------------------------------------------------------------ what the machine tells
 

@@ -10,9 +10,14 @@ from ...diag import TileError
 from ...engines.registry import DEFAULT, ENGINES
 from ..files import Stop, write_output
 from ..options import Verbs
+from ..sanitizing import add_sanitize, make_sanitizer, show_reports
 
 SHOW = ["cutile show add.py::add --sig 'f32[1024], f32[1024], f32[1024], 16'", "cutile show ... -o add.tileirbc"]
-RUN = ["cutile run script.py", "cutile run --record launches script.py --size 64"]
+RUN = [
+    "cutile run script.py",
+    "cutile run --sanitize all script.py",
+    "cutile run --record launches script.py --size 64",
+]
 
 
 def add(verbs: Verbs) -> None:
@@ -37,6 +42,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument(
         "--capability", type=capability, default=(10, 0), metavar="X.Y", help="the compute capability; default: 10.0"
     )
+    add_sanitize(sub)
     sub.add_argument("script", metavar="SCRIPT", help="a Python file")
     sub.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
 
@@ -76,20 +82,24 @@ def run(args: argparse.Namespace) -> int:
     options = {"engine": args.engine, "capability": args.capability, "seconds": args.seconds}
     if args.record:
         options["record"] = args.record
+    if (sanitizer := make_sanitizer(args)) is not None:
+        options["sanitize"] = sanitizer
     if not os.path.exists(args.script):
         raise Stop(f"cannot read '{args.script}': no such file or directory")
+    status = 0
     try:
         run_script(args.script, args.arguments, **options)
     except SystemExit as stop:
-        return exit_status(stop)
+        status = exit_status(stop)
     except TileError:
+        show_reports(sanitizer, None, args)
         raise
     except Exception:  # raised by the script: shown as the interpreter does
         import traceback
 
         traceback.print_exc()
-        return 1
-    return 0
+        status = 1
+    return show_reports(sanitizer, None, args) or status
 
 
 def capability(text: str) -> tuple[int, int]:

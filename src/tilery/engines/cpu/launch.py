@@ -31,6 +31,8 @@ from ..kernel import (
 )
 from ..reference import launch as reference
 from .abi import Lowered, NotLowered, Specialisation, Target, fault_place
+from .callbacks import ADDRESS as CALLS_ADDRESS
+from .callbacks import Calls
 from .lower import lower
 from .native import pool_ir
 from .native.compiler import CompilerError, compile_texts, host
@@ -109,6 +111,8 @@ class Kernel:
         self._prepared: dict[Any, Prepared] = {}
         self.pace = [0.0]
         """Nanoseconds that a tile block took lately; 0 if unknown."""
+        self.calls = 0
+        """How often the last launch called the reference engine for an operation."""
         if self.lowered is not None:
             self.code = load_code(self.lowered)
             self.address = self.code.address("run")
@@ -228,6 +232,10 @@ class Kernel:
         """Run the grid; return the code of a fault, if there was one."""
         assert self.lowered is not None
         job = prepared.take(self.address, shape)
+        calls = None
+        if self.lowered.callbacks:
+            calls = Calls(self.lowered, reference.printer(output), (limits or Limits()).memory)
+            job.calls(CALLS_ADDRESS, calls.number)
         try:
             # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
             waits = self.has_loops and threading.current_thread() is threading.main_thread()
@@ -239,6 +247,9 @@ class Kernel:
                 raise ExecutionError(self.entry, message)
             return job.fault()
         finally:
+            if calls is not None:
+                self.calls = calls.count
+                calls.close()
             prepared.give_back(job)
 
     def _explain(

@@ -26,6 +26,7 @@ from ...ops import (
     MakeToken,
     MemoryFenceAliasTko,
     Module,
+    PrintTko,
     Reduce,
     Reshape,
     Return,
@@ -35,6 +36,7 @@ from ...ops import (
 from ...types import Ptr
 from . import atomics, control, floating, integer, mathlib, matrix, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
+from .callbacks import is_called, write_call
 from .memory import provenance
 from .registry import ELEMENTWISE, EMITTED, emits
 from .text import FOOTER, Number
@@ -58,10 +60,12 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
     g = Lowering(module, entry, target, wanted)
     strong = [o for o in memory_accesses(entry) if memory_ordering(o) is not Ordering.WEAK]
     waits = any(isinstance(o, (Loop, For)) and any(i in strong for b in o.blocks for i in walk(b)) for o in ops)
+    g.called = dict.fromkeys(o for o in ops if is_called(o))
     text = g.text(entry)
     ordered = not all(atomics.commutes(o, entry) for o in strong)
     lowered = Lowered(text, list(g.numbers_of), g.peak + 64, list(g.globals), ALLOWED_SYMBOLS)
-    lowered.waits, lowered.ordered = waits, ordered
+    lowered.callbacks = list(g.called)
+    lowered.waits, lowered.ordered = waits, ordered or any(isinstance(o, PrintTko) for o in ops)
     return lowered
 
 
@@ -115,7 +119,7 @@ class Lowering(Writer):
             self.assume(o)
             return
         provenance(self, o)
-        emit = EMITTED.get(type(o))
+        emit = write_call if o in self.called else EMITTED.get(type(o))
         if emit is not None:
             emit(self, o)
             return
@@ -214,7 +218,7 @@ class Lowering(Writer):
             self.put("ret i64 0")
         head = (
             "define internal i64 @block(ptr noalias %slots, ptr noalias %arena, ptr %control, i1 %stream, i32 %bx, "
-            "i32 %by, i32 %bz, i32 %gx, i32 %gy, i32 %gz) #0 {"
+            "i32 %by, i32 %bz, i32 %gx, i32 %gy, i32 %gz, i64 %rank) #0 {"
         )
         functions = [f.replace("TABLE", str(first + 4 * len(names))) for f in self.functions.values()]
         parts = [*functions, head, "entry:", *self.slots, *self.lines, "}", _run(self), *self.needs, FOOTER]
@@ -284,7 +288,7 @@ one:
   %by = trunc i64 %r2 to i32
   %bz = trunc i64 %q2 to i32
   %code = call i64 @block(ptr %slots, ptr %arena, ptr %control, i1 %stream, i32 %bx, i32 %by, i32 %bz, i32 %gx,
-                          i32 %gy, i32 %gz)
+                          i32 %gy, i32 %gz, i64 %i)
   %good = icmp eq i64 %code, 0
   br i1 %good, label %fine, label %bad
 fine:

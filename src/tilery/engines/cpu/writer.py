@@ -69,6 +69,8 @@ class Writer(Text):
         self.globals: dict[str, Op] = {}
         self.pinned = 0
         self.done_in_place: set[Value] = set()
+        self.called: dict[Op, None] = {}
+        """Operations that are computed by a call of the reference engine."""
         self.constants_made = 0
 
     # ------------------------------------------------------------ which NaNs
@@ -92,7 +94,7 @@ class Writer(Text):
             return self.dirty(o.val_if_true) and self.dirty(o.val_if_false)
         if isinstance(o, FToF):
             return element(o.from_) is F16
-        return type(o) in ELEMENTWISE and o.opdef.group == FLOATING_POINT
+        return type(o) in ELEMENTWISE and o not in self.called and o.opdef.group == FLOATING_POINT
 
     def clean(self, x: str, v: Value, w: int) -> str:
         """A chunk of `v` with its final bits, in its register type."""
@@ -397,7 +399,7 @@ class Writer(Text):
                 stack.append((u, same))
 
     def is_recipe(self, o: Op) -> bool:
-        return type(o) in ELEMENTWISE or isinstance(o, (*MOVES, Constant, Iota, LoadViewTko))
+        return (type(o) in ELEMENTWISE and o not in self.called) or isinstance(o, (*MOVES, Constant, Iota, LoadViewTko))
 
     def free(self, v: Value) -> bool:
         """Whether evaluating a tile anywhere costs nothing: constants and scalars, spread."""

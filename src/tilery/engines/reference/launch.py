@@ -141,7 +141,7 @@ class Kernel:
         threads = 1 if threads is None else check_threads(threads)
         sanitizer = None if sanitize is None else hooks.sanitizer(sanitize)
         workers = min(threads, chunks) if self._parallel and sanitizer is None else 1
-        say = _print if output is None else lambda text: output(_readable(text))
+        say = printer(output)
         facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
         make = Machine if sanitizer is None else sanitizer.machine
         machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
@@ -210,6 +210,11 @@ class _Counter(Iterator[int]):
     def __next__(self) -> int:
         with self._lock:
             return next(self._count)
+
+
+def printer(output: Callable[[str], None] | None) -> Callable[[str], None]:
+    """Return what prints text: to stdout, or to a function, which gets it without bytes that are not UTF-8."""
+    return _print if output is None else lambda text: output(_readable(text))
 
 
 def _print(text: str) -> None:

@@ -12,7 +12,7 @@ from ....types import Ptr, Tile, Type
 from ...addresses import HoldsAddresses
 from ...arguments import BoundArguments
 from ...reference.memory import Memory, Segment
-from ..abi import CONTROL_WORDS, FAULT_CELL, STOP, STREAM
+from ..abi import CALLBACK, CONTEXT, CONTROL_WORDS, FAULT_CELL, STOP, STREAM
 from . import pool, pool_ir
 
 LARGE = 8 << 20
@@ -122,6 +122,10 @@ class Job(HoldsAddresses):
         control[FAULT_CELL] = -1
         control[STREAM] = self._prepared.large
         self._job[pool_ir.STATUS] = 0
+
+    def calls(self, function: int, context: int) -> None:
+        """Set the function that native code calls for operations without code of their own."""
+        self._control[CALLBACK], self._control[CONTEXT] = function, context
 
     def stop(self) -> None:
         """Make all threads leave the job soon."""

@@ -1,0 +1,157 @@
+"""Operations without code of their own: the reference engine's function computes them, on one tile at a time.
+
+`CALLED` lists them, and the forms of others, with the reason. The native code puts the operands in buffers and calls
+`ADDRESS`, which is in the control words of the launch together with the number of a `Calls`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...ir import Op, Value
+from ...ops import Atan2, Cos, FPowF, FPowI, PrintTko, RemF, Sin, Tan
+from ...ops.misc import CONVERSION
+from ...types import Ptr, Tile
+from ..addresses import HoldsAddresses
+from ..reference.memory import Memory
+from ..reference.registry import RUNS
+from ..reference.tiles import Array, carrier
+from .abi import CALLBACK, CONTEXT, Lowered, NotLowered
+from .memory import fault_if
+from .registry import ELEMENTWISE, emits
+from .shapes import room, settle, source
+from .tiles import is_tile, shape
+from .writer import Writer
+
+CALLED: dict[type[Op], str] = {
+    Sin: "the reduction of large arguments needs more digits than f64 has",
+    Cos: "the reduction of large arguments needs more digits than f64 has",
+    Tan: "the reduction of large arguments needs more digits than f64 has",
+    Atan2: "rarely used",
+    FPowF: "rarely used, and needs more digits than f64 has",
+    FPowI: "rarely used",
+    RemF: "takes as many steps as the exponents differ",
+    PrintTko: "text is made by the formats of C",
+}
+"""The operations that are always called."""
+CALLED_FORMS = "f64 with a directed rounding, and functions of f64"
+"""The forms of other operations that are called."""
+
+
+def is_called(o: Op) -> bool:
+    """Tell whether an operation, in this form, is computed by a call."""
+    if isinstance(o, PrintTko) and any(found.endswith("s") for found in re.findall(CONVERSION, o.str_)):
+        raise NotLowered("a kernel that prints text in memory")
+    if type(o) in CALLED:
+        return True
+    function = ELEMENTWISE.get(type(o))
+    if function is None or not _may_refuse(o):
+        return False
+    try:
+        function(_Nothing(), o, 1, *("x" for _ in o.operands))
+    except NotLowered:
+        return True
+    return False
+
+
+def _may_refuse(o: Op) -> bool:
+    element = getattr(o.results[0].type, "element", None)
+    return element is not None and element.text == "f64"
+
+
+class _Nothing:
+    """Takes the place of the writer: every method gives a name."""
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        return lambda *_: "x"
+
+
+def write_call(g: Writer, o: Op) -> None:
+    """Put the operands in buffers and call."""
+    buffers = [source(g, v) for v in o.operands if is_tile(v)]
+    made = [room(g, v) for v in o.results if is_tile(v)]
+    words = g.slot(f"[{max(1, len(buffers) + len(made))} x i64]")
+    for n, b in enumerate([*buffers, *made]):
+        g.store("i64", g.let(f"ptrtoint ptr {b.pointer} to i64"), g.at("i64", words, n))
+    function = g.load("ptr", g.at("i64", "%control", CALLBACK))
+    context = g.load("i64", g.at("i64", "%control", CONTEXT))
+    code = g.let(f"call i64 {function}(i64 {context}, i64 {g.numbers_of[o]}, i64 %rank, ptr {words})")
+    fault_if(g, o, g.test("ne", code, 0))
+    for v, b in zip((v for v in o.results if is_tile(v)), made):
+        settle(g, v, b)
+
+
+emits(*CALLED)(write_call)
+
+# ---------------------------------------------------------------- when it runs
+
+Words = ctypes.POINTER(ctypes.c_int64)
+_calls: dict[int, Calls] = {}
+_numbers = itertools.count(1)
+
+
+class Calls(HoldsAddresses):
+    """The calls of one launch. Close it when the launch has ended."""
+
+    def __init__(self, lowered: Lowered, output: Callable[[str], None], limit: int) -> None:
+        self.lowered, self.output, self.limit = lowered, output, limit
+        self.memory = Memory()  # unused: text in memory is not printed by a call
+        self.count = 0
+        self.number = next(_numbers)
+        _calls[self.number] = self
+
+    def close(self) -> None:
+        del _calls[self.number]
+
+    # What `print_tko` needs of a batch of tile blocks.
+    lanes = 1
+
+    def write(self, lane: int, text: str) -> None:
+        self.limit -= len(text)
+        self.output(text)
+
+    def require_room(self, size: int) -> None:
+        if size > self.limit:
+            raise MemoryError
+
+    def execute(self, o: Op, words: Any) -> None:
+        self.count += 1
+        tiles = [v for v in (*o.operands, *o.results) if is_tile(v)]
+        arrays = {v: _array(v, words[n]) for n, v in enumerate(tiles[: sum(map(is_tile, o.operands))])}
+        function = RUNS[type(o)].function
+        with np.errstate(all="ignore"):
+            if isinstance(o, PrintTko):
+                function(o, self, tuple(arrays[v] for v in o.args))
+                return
+            made = function(o, *(arrays[v] for v in o.operands))
+        for n, v in enumerate(tiles[sum(map(is_tile, o.operands)) :], sum(map(is_tile, o.operands))):
+            _array(v, words[n])[...] = made
+
+
+def _array(v: Value, address: int) -> Array:
+    tile = v.type
+    assert isinstance(tile, Tile)
+    dtype = np.dtype(np.int64) if isinstance(tile.element, Ptr) else carrier(tile.element)
+    raw = (ctypes.c_uint8 * (tile.size * dtype.itemsize)).from_address(address)
+    found: Array = np.frombuffer(memoryview(raw).cast("B"), dtype)
+    return found.reshape(1, *shape(v))
+
+
+def _entered(context: int, number: int, block: int, words: Any) -> int:
+    try:
+        calls = _calls[context]
+        calls.execute(calls.lowered.ops[number], words)
+    except BaseException:  # nothing may leave a function that native code calls; the reference engine finds the words
+        return 1
+    return 0
+
+
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, Words)(_entered)
+ADDRESS = ctypes.cast(_FUNCTION, ctypes.c_void_p).value or 0
+"""The address of the function that native code calls."""

@@ -1,0 +1,345 @@
+"""Run kernels on a GPU through its engines and compare with the reference engine, bit for bit.
+
+    python scripts/gpu_engines.py run RESULTS.json [--engine tileiras] [--engine triton] [--random 1000] [--battery 3]
+                                      [--hardware FOLDER] [--workers 12] [--seconds 30] [--minutes 8]   (with a GPU)
+    python scripts/gpu_engines.py report RESULTS.json [--output docs/reports/gpu_engines.md]
+
+Cases run in worker processes: one that crashes or hangs is remembered, and the others go on. FOLDER holds the kernels
+that a GPU has run and what it answered, see `hardware_report.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import checkout
+import gpu_modules
+import hardware_report
+import tilery
+from support.contract import arguments, run_contract, store_all_values
+from tilery.engines.kernel import Limits
+from tilery.engines.registry import load_engine
+from tilery.engines.semantics import same_bits
+from tilery.floats.formats import is_nan
+from tilery.ir import walk
+from tilery.ops import registered
+from tilery.smith import Buffer, smith_with_contract
+
+TARGET = "sm_90"
+SAME, NANS, DIFFERENT, REFUSED, FAILED = "same", "nan bits", "different", "refused", "failed"
+OUTCOMES = (SAME, NANS, DIFFERENT, REFUSED, FAILED)
+
+
+@dataclass
+class Result:
+    """What became of a case on an engine."""
+
+    case: str
+    engine: str
+    outcome: str
+    loose: bool = False
+    """Whether the kernel has operations for which hardware may compute other bits."""
+    text: str = ""
+    op: str = ""
+    seconds: float = 0.0
+
+
+# ---------------------------------------------------------------- cases
+
+
+def run_case(case: str, engine: str, folder: str) -> Result:
+    """Run a case: `random:SEED`, `battery:OP:SEED` or `hardware:NAME`."""
+    kind, _, rest = case.partition(":")
+    started = time.monotonic()
+    try:
+        result = {"random": _random, "battery": _battery, "hardware": _hardware}[kind](rest, engine, folder)
+    except tilery.TileError as error:
+        o = getattr(error, "op", None)
+        lost = "context of the GPU is lost" in str(error) or "CUDA_ERROR" in str(error)
+        result = Result("", "", FAILED if lost else REFUSED, text=str(error).splitlines()[0], op=o.name if o else "")
+    except Exception as error:  # a bug of ours, which the report must show
+        result = Result("", "", FAILED, text=f"{type(error).__name__}: {error}")
+    result.case, result.engine, result.seconds = case, engine, time.monotonic() - started
+    return result
+
+
+def _random(seed: str, engine: str, folder: str) -> Result:
+    made = gpu_modules.make(int(seed), TARGET)
+    return _compare(made.module, made.contract, made.args, engine)
+
+
+def _battery(rest: str, engine: str, folder: str) -> Result:
+    """A random module in which one operation is frequent; hardware may compute it differently."""
+    name, _, seed = rest.partition(":")
+    mix = {name: 8.0, "Core": 1.0, "Memory": 0.5}
+    module, contract = store_all_values(*smith_with_contract(int(seed), size=24, mix=mix), every=True)
+    args = [arguments(launch, number) for number, launch in enumerate(contract.launches)]
+    result = _compare(module, contract, args, engine)
+    result.op = result.op or name
+    return result
+
+
+def _compare(module: Any, contract: Any, args: list[list[Any]], engine: str) -> Result:
+    def copies() -> list[list[Any]]:
+        return [[a.copy() if hasattr(a, "copy") else a for a in given] for given in args]
+
+    wanted = run_contract(module, contract, given=copies())
+    found = run_contract(module, contract, given=copies(), limits=Limits(seconds=20.0), load=load_engine(engine).load)
+    loose = not all(same_bits(o) for o in walk(module))
+    elements = [
+        kind
+        for launch in contract.launches
+        for kind in [
+            *(a.element for a in launch.args if isinstance(a, Buffer)),
+            *(o.value.element for o in module.globals),
+            None,
+        ]
+    ]
+    differing = [n for n, (a, b) in enumerate(zip(wanted, found)) if a != b]
+    if not differing:
+        return Result("", "", SAME, loose)
+    only_nans = all(elements[n] is not None and _nans_differ(elements[n], wanted[n], found[n]) for n in differing)
+    text = f"{len(differing)} of {len(wanted)} buffers; the first holds {elements[differing[0]] or 'printed text'}"
+    return Result("", "", NANS if only_nans else DIFFERENT, loose, text)
+
+
+def _nans_differ(element: Any, a: bytes, b: bytes) -> bool:
+    """Tell whether all elements that differ are NaN on both sides."""
+    import numpy as np
+
+    if not element.is_float or len(a) != len(b) or element.bits < 8:
+        return False
+    dtype = f"u{max(1, element.row.memory_bits // 8)}"
+    x, y = np.frombuffer(a, dtype), np.frombuffer(b, dtype)
+    where = np.flatnonzero(x != y)
+    bits = hardware_report.bits_of
+    return all(is_nan(element, bits(element, x[i])) and is_nan(element, bits(element, y[i])) for i in where)
+
+
+@cache
+def _answers(folder: str) -> Any:
+    sys.path.insert(0, folder)
+    from hardware import Hardware  # type: ignore[import-not-found]  # from FOLDER
+
+    return Hardware(folder)
+
+
+def _hardware(name: str, engine: str, folder: str) -> Result:
+    """A kernel that a GPU has run before, compiled by tileiras: its answer is compared with that of the engine."""
+    hw = _answers(folder)
+    case = hw.cases[name]
+    module = tilery.parse(case["module"])
+    loose = not all(same_bits(o) for o in walk(module))
+    args, buffers = hardware_report.arguments(hw, name)
+    grid = case["grid"]
+    if case["subset"]:
+        grid = [max((len(b) for b in buffers), default=hardware_report.TILE) // hardware_report.TILE, 1, 1]
+    printed: list[str] = []
+    kernel = load_engine(engine).load(module).kernel()
+    kernel.launch(grid, args, output=printed.append, limits=Limits(seconds=20.0))
+    verdict = hardware_report.Verdict(name, case["op"], case["group"])
+    if "stdout" in case:
+        verdict.total, verdict.differ = 1, int("".join(printed) != case["stdout"])
+    outputs = [p for p in case["params"] if "output" in p]
+    results = [b for p, b in zip([p for p in case["params"] if p["kind"] != "val"], buffers) if "output" in p]
+    unstable = case.get("unstable_bytes") or [0] * len(outputs)
+    for param, mine, theirs, varies in zip(outputs, results, hw.outputs(name), unstable):
+        if not varies:
+            hardware_report.compare(verdict, param, mine[: len(theirs)], theirs)
+    outcome = SAME if not verdict.differ else NANS if verdict.nans == verdict.differ else DIFFERENT
+    text = f"{verdict.differ} of {verdict.total}, at most {verdict.steps:g} steps" if verdict.differ else ""
+    return Result("", "", outcome, loose, text, case["op"])
+
+
+def all_cases(args: argparse.Namespace) -> list[str]:
+    """Return the cases that the command line asks for."""
+    cases = [f"battery:{d.mnemonic}:{seed}" for d in registered() for seed in range(args.battery) if not d.regions]
+    cases += [f"random:{args.seed + n}" for n in range(args.random)]
+    if args.hardware:
+        cases += [f"hardware:{name}" for name in _answers(str(args.hardware.resolve())).cases]
+    return cases
+
+
+# ---------------------------------------------------------------- workers
+
+
+def work(jobs: list[tuple[str, str]], folder: str, pipe: Any) -> None:
+    """Run cases one by one; end after one that failed, since the GPU may refuse everything after it."""
+    for case, engine in jobs:
+        result = run_case(case, engine, folder)
+        pipe.send(asdict(result))
+        if result.outcome == FAILED:
+            break
+    pipe.close()
+
+
+def oversee(
+    jobs: list[tuple[str, str]], folder: str, seconds: float, deadline: float, keep: Callable[[dict[str, Any]], None]
+) -> None:
+    """Start workers until every case has run or failed, or the time is up."""
+    context = multiprocessing.get_context("spawn")
+    while jobs and time.monotonic() < deadline:
+        ours, theirs = context.Pipe(duplex=False)
+        worker = context.Process(target=work, args=(jobs, folder, theirs), daemon=True)
+        worker.start()
+        theirs.close()
+        started = False
+        try:
+            while jobs and time.monotonic() < deadline:
+                if not ours.poll(seconds if started else seconds + 30):
+                    keep(asdict(Result(*jobs[0], FAILED, text="hangs")))
+                    jobs = jobs[1:]
+                    break
+                keep(ours.recv())
+                started = True
+                jobs = jobs[1:]
+        except EOFError:
+            if started is False or worker.exitcode not in (0, None):
+                keep(asdict(Result(*jobs[0], FAILED, text="the process died")))
+                jobs = jobs[1:]
+        worker.kill()
+        worker.join()
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the cases on every engine, and write the results as they come."""
+    cases, engines = all_cases(args), args.engine or ["tileiras", "triton"]
+    jobs = [(case, engine) for case in cases for engine in engines]
+    folder = str(args.hardware.resolve()) if args.hardware else ""
+    deadline = time.monotonic() + 60 * args.minutes
+    results: list[dict[str, Any]] = []
+    lock = threading.Lock()
+
+    def keep(result: dict[str, Any]) -> None:
+        with lock:
+            results.append(result)
+            if len(results) % 200 == 0:
+                print(len(results), Counter((r["engine"], r["outcome"]) for r in results), flush=True)
+
+    threads = [
+        threading.Thread(target=oversee, args=(jobs[n :: args.workers], folder, args.seconds, deadline, keep))
+        for n in range(args.workers)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    facts = {"machine": _machine(), "asked": len(jobs), "results": results}
+    args.results.write_text(json.dumps(facts), "utf-8")
+    print(Counter((r["engine"], r["case"].split(":")[0], r["outcome"]) for r in results))
+    return 0
+
+
+def _machine() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    from tilery.engines.cuda.driver import open_driver
+    from tilery.engines.tileiras.compiler import find_tool, tool_version
+
+    driver = open_driver()
+    try:
+        triton = version("triton")
+    except PackageNotFoundError:
+        triton = ""
+    try:
+        tileiras = tool_version(find_tool())
+    except tilery.TileError:
+        tileiras = ""
+    cuda = ".".join(map(str, driver.version))
+    return {"device": driver.name, "target": driver.target, "driver": cuda, "triton": triton, "tileiras": tileiras}
+
+
+# ---------------------------------------------------------------- the page
+
+
+def page(facts: dict[str, Any]) -> str:
+    """Return the report."""
+    machine, results = facts["machine"], [Result(**r) for r in facts["results"]]
+    lines = [
+        "# The GPU engines",
+        "",
+        "`python scripts/gpu_engines.py` wrote this page. Kernels ran on a GPU through tilery's engines, and what they",
+        "left in memory was compared bit for bit with the reference engine (random modules, and modules in which one",
+        "operation is frequent) or with what the same GPU had answered to code of tileiras before (hardware cases).",
+        "",
+        f"One {machine['device']} ({machine['target']}), CUDA {machine['driver']}, Triton {machine['triton']},",
+        f"tileiras {machine['tileiras']}. {len(results):,} of {facts['asked']:,} runs were made in time.",
+        "",
+        "A kernel is exact if all its operations have defined bits; the others may differ within the bounds that",
+        "[the reference](../reference/execution.md) states. `nan bits`: only the bits of NaNs differ.",
+        "",
+        "| engine | cases | " + " | ".join(OUTCOMES) + " |",
+        "|---|---|" + "---|" * len(OUTCOMES),
+    ]
+    groups: dict[tuple[str, str, bool], list[Result]] = defaultdict(list)
+    for r in results:
+        groups[r.engine, r.case.split(":")[0], r.loose].append(r)
+    for (engine, kind, loose), members in sorted(groups.items()):
+        counts = Counter(r.outcome for r in members)
+        label = f"{kind}, {'loose' if loose else 'exact'}"
+        lines.append(f"| {engine} | {label} | " + " | ".join(f"{counts[o]:,}" for o in OUTCOMES) + " |")
+    for outcome, title in ((DIFFERENT, "Different bits"), (FAILED, "Failed"), (REFUSED, "Refused")):
+        lines += ["", f"## {title}", "", *_listed([r for r in results if r.outcome == outcome])]
+    lines += [
+        "",
+        "## Not measured",
+        "",
+        "One GPU of one kind. Speed is not part of this page. The refused kernels were not run, so nothing is known",
+        "of their results.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _listed(members: list[Result]) -> list[str]:
+    """Return a table of the reasons, with the number of cases and one example of each."""
+    if not members:
+        return ["None."]
+    reasons: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
+    for r in members:
+        text = r.text if r.outcome != DIFFERENT else ("loose" if r.loose else "exact")
+        reasons[r.engine, r.op, text].append(r)
+    rows = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines = ["| engine | operation | what | cases | example |", "|---|---|---|---|---|"]
+    for (engine, op, text), found in rows[:60]:
+        lines.append(f"| {engine} | {op} | {text[:140].replace('|', '/')} | {len(found)} | `{found[0].case}` |")
+    if len(rows) > 60:
+        lines.append(f"\nAnd {len(rows) - 60} more reasons.")
+    return lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    runs = verbs.add_parser("run")
+    runs.add_argument("results", type=Path)
+    runs.add_argument("--engine", action="append")
+    runs.add_argument("--random", type=int, default=1000)
+    runs.add_argument("--seed", type=int, default=9_000_000)
+    runs.add_argument("--battery", type=int, default=3, help="modules for each operation")
+    runs.add_argument("--hardware", type=Path)
+    runs.add_argument("--workers", type=int, default=12)
+    runs.add_argument("--seconds", type=float, default=60, help="after this time a case counts as hanging")
+    runs.add_argument("--minutes", type=float, default=8)
+    reports = verbs.add_parser("report")
+    reports.add_argument("results", type=Path)
+    reports.add_argument("--output", type=Path)
+    args = parser.parse_args()
+    if args.verb == "run":
+        return run(args)
+    checkout.publish(page(json.loads(args.results.read_text("utf-8"))), args.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +12,13 @@ import numpy as np
 from ..analysis.effects import memory_ordering
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
-from ..engines.reference.ops.reduce import Combine
 from ..engines.reference.program import Compute, Slots
 from ..engines.reference.tiles import Array, unsigned
 from ..ir import Op, Value, walk
 from ..ops import AtomicCASTko, Entry, Reduce, Scan
 from ..types import TOKEN
 from .access import Link, make_access
+from .body import fold
 from .checks import Check, Rule, Step, overrides
 from .partly import execute_partly
 from .uninit import Region, Uninit, fill_in
@@ -66,6 +68,8 @@ class CheckedMachine(Machine):
         self.uninit: list[Region] = []
         """Memory of arguments that nobody has written yet."""
         self._shadow: Uninit | None = None
+        self._quiet = False
+        """Whether operations are executed without telling anybody."""
 
     def watch(self, checks: list[Check], entry: Entry) -> None:
         """Start these checks; call it once, before `run`."""
@@ -93,6 +97,8 @@ class CheckedMachine(Machine):
         return plan
 
     def _execute(self, instruction: Compute, batch: Batch, args: list[Any]) -> Any:
+        if self._quiet:
+            return super()._execute(instruction, batch, args)
         o = instruction.op
         plan, listeners = self._plan(o), self._listeners
         step = Step(o, batch, dict(zip(plan.names, args)))
@@ -109,6 +115,9 @@ class CheckedMachine(Machine):
                 check.before(access)
         if access is not None and access.partial:
             result = execute_partly(access, batch, step.args)
+        elif o.nested:  # bodies have been checked
+            with self.quiet():
+                result = super()._execute(instruction, batch, args)
         else:
             result = super()._execute(instruction, batch, args)
         if access is not None:
@@ -144,6 +153,15 @@ class CheckedMachine(Machine):
             self._shadow.control(instruction, batch)
         return super()._control(instruction, batch, active, finished)
 
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Execute operations without telling the checks."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
+
     def _spare(self, slots: Slots, batch: Batch) -> Array | None:
         return None  # checks look at operands after the operation
 
@@ -172,19 +190,6 @@ class CheckedMachine(Machine):
     def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
         # New tokens are no sign of progress.
         return super()._is_waiting(batch, tuple(s for s in carried if not _holds_token(batch.env[s])))
-
-
-def fold(o: Any, batch: Batch, operands: tuple[Array, ...]) -> None:
-    """Execute the body of a `reduce` or `scan` on the elements from first to last, for its operations to be checked.
-
-    The order is not specified, so any will do.
-    """
-    combine = Combine(o, batch)
-    combine.plain = combine.calls = None
-    values = [np.moveaxis(a, o.dim + 1, 1) for a in operands]
-    total = [a[:, 0] for a in values]
-    for k in range(1, values[0].shape[1]):
-        total = combine(total, [a[:, k] for a in values])
 
 
 def _holds_token(value: Any) -> bool:

@@ -1,0 +1,25 @@
+"""The bodies of `reduce` and `scan`, executed by the machine itself: the engine has shortcuts that no check sees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engines.reference.batch import Batch
+from ..engines.reference.ops.reduce import Combine
+from ..engines.reference.tiles import Array
+
+
+def fold(o: Any, batch: Batch, operands: tuple[Array, ...]) -> list[Array]:
+    """Combine the elements along the dimension of a `reduce` or `scan` from first to last.
+
+    The order is not specified, so any will do to check the operations of the body.
+    """
+    combine = Combine(o, batch)
+    combine.plain = combine.calls = None
+    values = [np.moveaxis(a, o.dim + 1, 1) for a in operands]
+    total = [a[:, 0] for a in values]
+    for k in range(1, values[0].shape[1]):
+        total = combine(total, [a[:, k] for a in values])
+    return total

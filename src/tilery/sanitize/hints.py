@@ -1,0 +1,161 @@
+"""Hints, which are no faults.
+
+`nan` finds where NaN and infinities come from, `order-sensitive` results that depend on the order of elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..analysis.effects import memory_ordering
+from ..engines.reference.numerics.convert import to_f64
+from ..engines.reference.tiles import Array
+from ..ir import Op
+from ..ops import Reduce, Scan, Select
+from ..types import TF32, Scalar, Tile, Type
+from .body import fold
+from .checks import Check, Rule, Step
+
+
+def _float(type: Type) -> Scalar | None:
+    """The element type of a tile of floats."""
+    if not isinstance(type, Tile) or not isinstance(type.element, Scalar) or not type.element.is_float:
+        return None
+    return type.element
+
+
+def _not_finite(value: Array, element: Scalar) -> Array:
+    if value.dtype.kind != "f":
+        value = to_f64(value, element)
+    return ~np.isfinite(value)
+
+
+class Nan(Check):
+    """The operations that make a NaN or an infinity from finite numbers, whether or not it reaches an output."""
+
+    name = "nan"
+    hint = True
+
+    def result(self, step: Step, result: Any) -> None:
+        o = step.op
+        if memory_ordering(o) is not None or isinstance(o, Select) or not o.results:
+            return  # a NaN in its result was there before
+        results = result if isinstance(result, tuple) else (result,)
+        flat = [each for value in results for each in (value if isinstance(value, tuple) else (value,))]
+        for value, array in zip(o.results, flat):
+            element = _float(value.type)
+            if element is None:
+                continue
+            bad = _not_finite(array, element)
+            if bad.any():
+                self._made(step, bad, array, element)
+
+    def _made(self, step: Step, bad: Array, array: Array, element: Scalar) -> None:
+        """Report the elements whose operands are all finite; a tile of another shape counts as a whole."""
+        operands = {}
+        for field in step.op.opdef.operands:
+            values, arrays = getattr(step.op, field.attr), step.args[field.attr]
+            pairs = zip(values, arrays) if isinstance(values, tuple) else [(values, arrays)]
+            for number, (value, given) in enumerate(pairs):
+                kind = None if value is None else _float(value.type)
+                if kind is None:
+                    continue
+                operands[f"{field.attr}" if number == 0 else f"{field.attr}[{number}]"] = given, kind
+        for given, kind in operands.values():
+            wrong = _not_finite(given, kind)
+            if wrong.shape[1:] == bad.shape[1:]:
+                bad = bad & ~wrong
+            elif wrong.any():
+                lanes = wrong.reshape(len(wrong), -1).any(axis=1)
+                bad = bad & ~lanes.reshape(-1, *(1,) * (bad.ndim - 1))
+        if not operands or not bad.any():
+            return
+
+        def values_at(where: tuple[int, ...]) -> dict[str, Any]:
+            shown = {}
+            for name, (given, kind) in operands.items():
+                if given.shape[1:] == bad.shape[1:]:
+                    number = np.broadcast_to(given, bad.shape)[where]
+                    shown[f"'{name}'"] = to_f64(np.asarray([number]), kind)[0]
+            shown["the result"] = to_f64(np.asarray([np.broadcast_to(array, bad.shape)[where]]), element)[0]
+            return shown
+
+        nan = np.isnan(array if array.dtype.kind == "f" else to_f64(array, element))
+        for kind_of, rule in ((bad & nan, "NaN"), (bad & ~nan, "an infinity")):
+            self.reports.elements(
+                self.name,
+                step.op,
+                f"finite numbers make {rule}",
+                step.blocks,
+                np.broadcast_to(kind_of, bad.shape),
+                values_at,
+                hint=True,
+            )
+
+
+class OrderSensitive(Check):
+    """Reductions and scans whose result depends on the order, or whose identity is not neutral.
+
+    The order is not specified, so a GPU may give any of the results. The elements are combined again from first to
+    last, those of a reduction also from last to first, and the identity is combined with each element.
+    """
+
+    name = "order-sensitive"
+    hint = True
+
+    def rules(self, cls: type[Op]) -> Rule | None:
+        return _identity if cls in (Reduce, Scan) else None
+
+    def result(self, step: Step, result: Any) -> None:
+        o = step.op
+        if not isinstance(o, (Reduce, Scan)):
+            return
+        operands, axis = step.args["operands_"], o.dim + 1
+        made = _results(result)
+        if isinstance(o, Scan):  # the last element of a scan is a reduction
+            made = tuple(np.take(a, 0 if o.reverse else -1, axis=axis) for a in made)
+        if isinstance(o, Scan) and o.reverse:
+            operands = tuple(np.flip(a, axis) for a in operands)
+        orders = [operands] if isinstance(o, Scan) else [operands, tuple(np.flip(a, axis) for a in operands)]
+        for given in orders:
+            with self.machine.quiet():
+                other = fold(o, step.batch, given)
+            for mine, theirs in zip(made, other):
+                bad = _differ(mine, theirs)
+                self.report(step, "the result depends on the order of the elements", bad, result=mine, other=theirs)
+
+
+def _results(result: Any) -> tuple[Array, ...]:
+    while isinstance(result, tuple) and len(result) == 1 and isinstance(result[0], tuple):
+        result = result[0]
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _differ(a: Array, b: Array) -> Array:
+    """Whether values differ; all NaNs count as one."""
+    different: Array = a != b
+    return different & ~(np.isnan(a) & np.isnan(b)) if a.dtype.kind == "f" else different
+
+
+def _identity(check: OrderSensitive, step: Step) -> None:
+    """Combine the identity with every element: the element must remain."""
+    o = step.op
+    operands = step.args["operands_"]
+    size = operands[0][0].size
+    identities = [identity_array(attr, a) for attr, a in zip(o.identities, operands)]
+    args = [side for one, a in zip(identities, operands) for side in (one, a.reshape(-1))]
+    with check.machine.quiet():
+        made = step.batch.call(o.body, args, size)
+    for value, a in zip(made, operands):
+        bad = _differ(np.broadcast_to(value, a.size).reshape(a.shape), a)
+        check.report(step, "the identity is not neutral", bad, element=a)
+
+
+def identity_array(attr: Any, like: Array) -> Array:
+    """The identity of an operand, once for each of its elements."""
+    bits = attr.bits << (attr.type.row.memory_bits - attr.type.bits if attr.type is TF32 else 0)
+    raw = np.array([bits], np.uint64).astype(f"u{like.dtype.itemsize}")
+    one = raw.astype(bool) if like.dtype == np.bool_ else raw.view(like.dtype)
+    return np.broadcast_to(one, like.size)

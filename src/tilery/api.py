@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .diag import enough_memory
 from .source.input import Input, Source
 from .version import Version
 
@@ -22,7 +23,8 @@ def load(source: Source, *, reader: str | None = None, verify: bool = True) -> M
     `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does; the default is 13.4.
     Raise TileError if anything is wrong with the input. `verify=False` accepts an illegal module, for inspection.
     """
-    return _read(Input.open(source, reader=reader), verify)
+    with enough_memory("read the module"):
+        return _read(Input.open(source, reader=reader), verify)
 
 
 def _read(source: Input, verify: bool) -> Module:
@@ -40,15 +42,17 @@ def dumps(module: Module, version: Version | str | None = None) -> bytes:
     """
     from .bytecode.writer import write
 
-    return write(module, None if version is None else Version.parse(version))
+    with enough_memory("write the module"):
+        return write(module, None if version is None else Version.parse(version))
 
 
 def dump(source: Source, *, reader: str | None = None) -> Dump:
     """Annotate bytecode as a hexdump: `.text` is for people, `.marks` for programs, `.error` stopped the reader."""
     from .bytecode.dump import dump as annotate
 
-    opened = Input.open(source)
-    return annotate(opened.data, file=opened.file, reader=reader)
+    with enough_memory("annotate the file"):
+        opened = Input.open(source)
+        return annotate(opened.data, file=opened.file, reader=reader)
 
 
 def parse(
@@ -60,8 +64,8 @@ def parse(
     from .text.parse.parser import parse_with_spans
 
     parser = partial(parse_with_spans, allow_unregistered=allow_unregistered, testing=testing)
-    source = Input(text=text, file=file, parse=parser)
-    return _read(source, verify)
+    with enough_memory("parse the module"):
+        return _read(Input(text=text, file=file, parse=parser), verify)
 
 
 def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) -> list[Finding]:
@@ -71,7 +75,8 @@ def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) ->
     """
     from .verifier.verify import verify as find
 
-    return find(module, stop=stop, max_errors=max_errors)
+    with enough_memory("verify the module"):
+        return find(module, stop=stop, max_errors=max_errors)
 
 
 def optimize(
@@ -88,10 +93,11 @@ def optimize(
 
     passes = passes if isinstance(passes, str) else ",".join(passes)
     pipeline = parse_pipeline(passes)
-    require_legal(module, "passes need a legal module")
-    copy: Module = clone(module)
-    done = run_pipeline(copy, pipeline)
-    require_legal(copy, "a pass broke the module", after=passes)
+    with enough_memory("optimise the module"):
+        require_legal(module, "passes need a legal module")
+        copy: Module = clone(module)
+        done = run_pipeline(copy, pipeline)
+        require_legal(copy, "a pass broke the module", after=passes)
     if report is not None:
         report.add(done)
     return copy
@@ -107,8 +113,9 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
     from .verifier.explain import require_legal
 
     find(engine)
-    require_legal(module, "only a legal module can be executed")
-    return compile_kernel(module, entry, engine=engine, **options)
+    with enough_memory("compile the module"):
+        require_legal(module, "only a legal module can be executed")
+        return compile_kernel(module, entry, engine=engine, **options)
 
 
 def show(module: Module, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:
@@ -116,10 +123,11 @@ def show(module: Module, *, style: str = "disasm", locs: bool = False, names: st
 
     Style and names can also be `documented`, see `tilery.documented`.
     """
-    if names != "disasm" or style == "documented":
-        from .documented.printing import show as print_documented
+    with enough_memory("print the module"):
+        if names != "disasm" or style == "documented":
+            from .documented.printing import show as print_documented
 
-        return print_documented(module, style, locs, names)
-    from .text.print.printer import show as print_module
+            return print_documented(module, style, locs, names)
+        from .text.print.printer import show as print_module
 
-    return print_module(module, style=style, locs=locs)
+        return print_module(module, style=style, locs=locs)

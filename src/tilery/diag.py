@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import ContextDecorator
 
 RED, BOLD, CYAN, RESET = "\x1b[31;1m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
@@ -109,6 +110,21 @@ class TileError(Exception):
         text = self.source[left:right].replace("\t", " ")
         width = max(1, min(self.end, right) - self.start)
         return ["    " + text, "    " + " " * (self.start - left) + "^" * width]
+
+
+class enough_memory(ContextDecorator):
+    """Turn a MemoryError that leaves the block, or the function, into a TileError. Set `offset` where it is known."""
+
+    def __init__(self, what: str, file: str = "") -> None:
+        self.what, self.file = what, file
+        self.offset: int | None = None
+
+    def __enter__(self) -> enough_memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None and issubclass(kind, MemoryError):
+            raise TileError(f"not enough memory to {self.what}", file=self.file, offset=self.offset) from None
 
 
 def _rebuild(state: dict[str, object]) -> TileError:

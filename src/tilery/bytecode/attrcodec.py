@@ -26,7 +26,7 @@ from ..types import I1, Scalar, Tile, Type
 from .hints import no_dictionary, old_problem
 from .tables import MAX_NESTING, Tables
 from .typecodec import refuse_extremes
-from .wire import U64, Cursor, enclosing, put_fixed, put_svarint, put_varint
+from .wire import U64, Cursor, brief, enclosing, put_fixed, put_svarint, put_varint
 
 
 class AttrTag(IntEnum):
@@ -121,7 +121,7 @@ def read_string(c: Cursor, tables: Tables) -> str:
     """Read the index of a string."""
     start = c.pos
     text = tables.read_string(c, "failed to read StringAttr.")
-    c.mark(start, ascii(text))
+    c.mark(start, brief(text))
     return text
 
 
@@ -209,7 +209,7 @@ def _read_dictionary(c: Cursor, tables: Tables, depth: int) -> DictAttr:
     for index in range(count):
         at = c.pos
         key = tables.read_string(c, f"failed to read key for DictionaryAttr element {index}")
-        c.mark(at, f"key {key}")
+        c.mark(at, f"key {brief(key)}")
         if not key:
             raise TileError(f"invalid empty attribute name for DictionaryAttr element {index}", offset=at)
         with enclosing(f"failed to parse DictionaryAttr value for key {key}"):

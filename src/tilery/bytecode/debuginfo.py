@@ -11,7 +11,7 @@ from typing import Any
 from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc, DISubprogram, Loc, place_in_scope
 from ..declare.codegen import GiveUp, build
 from ..declare.fastclass import dataclass
-from .wire import Cursor, decode_varint, put_varint
+from .wire import Cursor, brief, decode_varint, put_varint
 
 Scope = (DISubprogram, DILexicalBlock)
 
@@ -131,7 +131,8 @@ def read_entry(c: Cursor, string: Callable[[Cursor, str], str], ref: Callable[[C
         else:
             values[p.attr] = ref(c, p.form, p.failure)
         shown = values[p.attr]
-        c.mark(start, f"{p.attr} {shown!r}" if isinstance(shown, (str, int)) else p.attr)
+        said = brief(shown) if isinstance(shown, str) else str(shown) if isinstance(shown, int) else ""
+        c.mark(start, f"{p.attr} {said}".rstrip())
     if row.cls is DILoc:
         return place_in_scope(**values)
     return row.cls(**values)

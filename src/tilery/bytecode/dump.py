@@ -14,6 +14,8 @@ from .wire import PADDING, Mark
 
 WIDTH = 8
 MAX_INDENT = 24
+LONGEST = 1000
+"""The most characters of a string that its entry shows."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def _mark_tables(tables: Tables) -> None:
             text = f"string {index} {tables.string(index, 0)!a}"
         except TileError as e:
             text = f"string {index}: {e.message}"
-        marks.append(_entry(tables.strings, index, text if len(text) <= 100 else text[:100] + "..."))
+        marks.append(_entry(tables.strings, index, text if len(text) <= LONGEST else text[:LONGEST] + "..."))
 
 
 def _entry(ranges: Ranges, index: int, text: str) -> Mark:

@@ -17,7 +17,7 @@ from .attrcodec import read_array, read_bool, read_hints, read_integer, read_str
 from .layout import OpLayout, WireKind, last_opcode, layout
 from .tables import Tables
 from .typecodec import read_enum, refuse_extremes
-from .wire import Cursor, enclose, enclosing
+from .wire import Cursor, brief, brief_type, enclose, enclosing
 
 
 @dataclass(slots=True)
@@ -112,7 +112,7 @@ class BodyReader:
             for number in range(count):
                 start = c.pos
                 args.append(Value(self.tables.read_type(c, f"failed to read block argument type: {number}")))
-                c.mark(start, f"argument %{outer + number}: {args[-1].type}")
+                c.mark(start, f"argument %{outer + number}: {brief_type(args[-1].type)}")
             start = c.pos
             count = c.varint("failed to read block operation count.")
             c.mark(start, f"{count} operations")
@@ -268,7 +268,7 @@ class BodyReader:
         start = self.c.pos
         t = self.tables.read_type(self.c, f"failed to get result type {index} for {self._cname(opdef)}")
         if self.c.marks is not None:
-            self.c.mark(start, f"%{len(self.values) + index}: {t}")
+            self.c.mark(start, f"%{len(self.values) + index}: {brief_type(t)}")
         return t
 
     # ------------------------------------------------------------ operands
@@ -373,7 +373,7 @@ class BodyReader:
 
     def _symbol(self, start: int) -> str:
         name = self.tables.read_string(self.c, "failed to read string for FlatSymbolRefAttr.")
-        self.c.mark(start, f"@{ascii(name)[1:-1]}")
+        self.c.mark(start, f"symbol {brief(name)}")
         if not name and not self.tables.profile.allows_empty_symbols:
             raise TileError("empty symbol reference is invalid", offset=start)
         return name

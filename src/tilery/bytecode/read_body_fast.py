@@ -21,8 +21,7 @@ from .wire import Cursor, decode_varint
 class _Filled(dict[int, Any]):
     """A table that decodes an entry on first use."""
 
-    def __init__(self, known: dict[int, Any], decode: Callable[[int, int], Any]) -> None:
-        super().__init__(known)
+    def __init__(self, decode: Callable[[int, int], Any]) -> None:
         self.decode = decode
 
     def __missing__(self, index: int) -> Any:
@@ -52,12 +51,19 @@ class _Decoders(dict[int, Decoder]):
         return self._bind(opcode)(at, push)
 
 
-def read_fast(c: Cursor, tables: Tables, block: Block, location_list: int, exact_locs: bool = True) -> None:
+class FastTables:
+    """The tables of a file for generated decoders, shared by all functions."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.types, self.strings = _Filled(tables.type), _Filled(tables.string)
+
+
+def read_fast(c: Cursor, shared: FastTables, block: Block, location_list: int, exact_locs: bool = True) -> None:
     """Fill `block`, whose arguments are set, up to the cursor's end, or raise one of `GIVING_UP`."""
-    b = DecoderBinding()
+    tables, b = shared.tables, DecoderBinding()
     b.data, b.values, b.opened, b.cursor = c.data, list(block.args), [], c
-    b.types = _Filled(tables.known_types, tables.type)
-    b.strings = _Filled(tables.known_strings, tables.string)
+    b.types, b.strings = shared.types, shared.strings
     b.constants = tables.use_constant
     b.attr = BodyReader(c, tables, block, location_list, None).attr_value
     b.loc = _locations(tables, location_list, exact_locs)
@@ -73,7 +79,7 @@ def _locations(tables: Tables, index: int, exact_locs: bool) -> Callable[[], Any
     if index == 0:
         return repeat(None).__next__
     first = tables.location_starts[index - 1] + 1
-    entries = iter(tables.locations[first:])
+    entries = map(tables.locations.__getitem__, range(first, len(tables.locations)))
     read = tables.quick_debug_entry if exact_locs else tables.scoped_entry
 
     def decode(entry: int, _: int) -> Any:
@@ -82,7 +88,7 @@ def _locations(tables: Tables, index: int, exact_locs: bool) -> Callable[[], Any
             raise GiveUp
         return found
 
-    return map(_Filled({}, decode).__getitem__, entries).__next__
+    return map(_Filled(decode).__getitem__, entries).__next__
 
 
 OpenRegion = tuple[Any, OpLayout, int, Block, int, int]

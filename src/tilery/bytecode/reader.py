@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
 from ..declare.fastclass import dataclass
 from ..declare.gcpause import paused
-from ..diag import TileError
+from ..diag import TileError, enough_memory
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
 from ..types import Function, quoted
@@ -18,8 +18,8 @@ from .container import FunctionFlag, container
 from .decoders import GIVING_UP
 from .profile import Profile, find_profile
 from .read_body import read_body
-from .read_body_fast import read_fast
-from .tables import Tables
+from .read_body_fast import FastTables, read_fast
+from .tables import Ranges, Tables, budget
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclosing
 
 T = TypeVar("T")
@@ -47,14 +47,14 @@ def read(
     """
     data, profile = bytes(data), find_profile(reader)
     fast = len(data) >= FAST_FROM if fast is None else fast
-    with paused:
+    with paused, enough_memory("read the module", file) as memory:
         if fast and marks is None:
             try:
-                return FileReader(data, profile, None, fast=True, exact_locs=exact_locs).module()
+                return FileReader(data, profile, None, fast=True, exact_locs=exact_locs, memory=memory).module()
             except GIVING_UP:
                 pass  # the slow path finds out why
         try:
-            return FileReader(data, profile, marks).module()
+            return FileReader(data, profile, marks, memory=memory).module()
         except TileError as e:
             raise settle(e, file) from None
 
@@ -88,8 +88,16 @@ class FileReader:
     """One file being read. If it is `fast`, decoders raise one of `GIVING_UP` where the slow path must take over."""
 
     def __init__(
-        self, data: bytes, profile: Profile, marks: list[Mark] | None, fast: bool = False, exact_locs: bool = True
+        self,
+        data: bytes,
+        profile: Profile,
+        marks: list[Mark] | None,
+        *,
+        fast: bool = False,
+        exact_locs: bool = True,
+        memory: enough_memory | None = None,
     ) -> None:
+        self.memory = memory
         self.data, self.profile, self.marks, self.fast, self.exact_locs = data, profile, marks, fast, exact_locs
         self.version, self.tag = SUPPORTED[0], 0
         self.tables = Tables(data, self.version, profile, marks)
@@ -105,6 +113,7 @@ class FileReader:
             self._header(c)
         self._find_sections(c)
         tables = self.tables = Tables(self.data, self.version, self.profile, self.marks, self.tag)
+        self.shared = FastTables(tables)
         self._parse(Section.STRING, tables.parse_strings, mandatory=True)
         producer = self._producer()
         self._parse(Section.TYPE, tables.parse_types)
@@ -119,7 +128,7 @@ class FileReader:
         for info in functions:
             with enclosing("failed to create function from bytecode"):
                 ops.append(self._entry(info))
-        layout = self._layout() if self.exact_locs else None
+        layout = self._layout() if self.exact_locs and not self._overlapping() else None
         return Module(producer=producer, body=Block([], ops), version=self.version, layout=layout)
 
     # ------------------------------------------------------------ container
@@ -336,6 +345,11 @@ class FileReader:
             raise TileError(f"un-expected non-entry function '{name}'", offset=info.name_at)
         if info.hints is not None and not isinstance(info.hints, OptimizationHints):
             raise TileError(f"invalid optimization hints attribute for function '{name}'", offset=info.name_at)
+        if self.memory is not None:
+            self.memory.offset = info.name_at
+        tables.value_budget -= len(signature.params)
+        if tables.value_budget < 0:
+            raise TileError(f"too many parameters for a file of {len(self.data)} bytes", offset=info.type_at)
         args = [Value(t) for t in signature.params]
         block = Block(args)
         if self.offsets is not None:
@@ -343,7 +357,7 @@ class FileReader:
         c = Cursor(self.data, info.start, info.end, self.marks, 1)
         with enclosing(f"failed to parse function body for function '{name}'"):
             if self.fast:
-                read_fast(c, tables, block, info.location, self.exact_locs)
+                read_fast(c, self.shared, block, info.location, self.exact_locs)
             else:
                 read_body(c, tables, block, info.location, self.offsets)
         made = Entry(sym_name=name, function_type=signature, optimization_hints=info.hints, body=block)
@@ -372,6 +386,15 @@ class FileReader:
 
     # ------------------------------------------------------------ layout
 
+    def _entries(self, ranges: Ranges) -> Iterator[bytes]:
+        return (self.data[slice(*ranges.at(i))] for i in range(len(ranges)))
+
+    def _overlapping(self) -> bool:
+        """Whether entries overlap so much that no writer made them, and that copies of them could be huge."""
+        tables = (self.tables.types, self.tables.constants, self.tables.debug)
+        sizes = (end - start for ranges in tables for start, end in map(ranges.at, range(len(ranges))))
+        return sum(size for size in sizes if size > 0) > budget(self.data)
+
     def _layout(self) -> FileLayout:
         tables = self.tables
         locations = self._location_lists()
@@ -380,14 +403,10 @@ class FileReader:
             tag=self.tag,
             sections=tuple(self._hint(section) for section in self.order),
             strings=tuple(self._all_strings()),
-            types=tuple(
-                tables.known_types.get(i) or self.data[slice(*tables.types.at(i))] for i in range(len(tables.types))
-            ),
-            constants=tuple(self.data[slice(*tables.constants.at(i))] for i in range(len(tables.constants))),
+            types=tuple(tables.known_types.get(i) or raw for i, raw in enumerate(self._entries(tables.types))),
+            constants=tuple(self._entries(tables.constants)),
             constant_uses={key: tuple(uses) for key, uses in tables.constant_uses.items()},
-            debug=tuple(
-                tables.known_debug.get(i + 1) or self.data[slice(*tables.debug.at(i))] for i in range(len(tables.debug))
-            ),
+            debug=tuple(tables.known_debug.get(i, raw) or raw for i, raw in enumerate(self._entries(tables.debug), 1)),
             locations=locations,
             location_list=self.location_list if locations else {},
         )

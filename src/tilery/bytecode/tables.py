@@ -14,7 +14,7 @@ from ..version import Version
 from .debuginfo import DebugTag, quick_reader, read_entry
 from .profile import Profile
 from .typecodec import read_type
-from .wire import Cursor, Mark, decode_text, enclose, silent
+from .wire import Cursor, Mark, brief_type, decode_text, enclose, silent
 
 MAX_NESTING = 100
 """The deepest nesting of types, attributes and debug entries."""
@@ -43,6 +43,14 @@ class Ranges:
         return self.start + self.starts[index], self.end if last else self.start + self.starts[index + 1]
 
 
+def budget(data: bytes) -> int:
+    """Return how many bytes of type entries, or parameters of functions, a file may use in all.
+
+    Entries that overlap and signatures that functions share could otherwise ask for memory of the square of its size.
+    """
+    return 2 * len(data) + (1 << 16)
+
+
 class _TooDeep(Exception):
     """A debug entry is too deep in a chain of references to be read now."""
 
@@ -65,7 +73,9 @@ class Tables:
         self.known_scopes: dict[bytes, Attr | None] = {}
         self.known_dense: dict[tuple[Type, int], tuple[Dense, list[int]]] = {}
         self.constant_uses: dict[tuple[Type, bytes], list[int]] = {}
+        self.known_bytes: dict[int, bytes] = {}
         self.string_budget = 64 * len(data) + (1 << 20)
+        self.type_budget = self.value_budget = budget(data)
         self._busy: list[tuple[str, int]] = []
 
     # ------------------------------------------------------------ strings
@@ -121,6 +131,9 @@ class Tables:
 
     def _decode_type(self, index: int, offset: int) -> Type:
         entry = self._entry(self.types, "type", index, offset)
+        self.type_budget -= entry.remaining
+        if self.type_budget < 0:
+            raise TileError("the types of the type section overlap too much", offset=offset)
         self._busy.append(("type", index))
         try:
             return read_type(entry, self.version, self.profile, self.read_type, self.version_text)
@@ -208,9 +221,10 @@ class Tables:
         c.mark(start, f"constant {index}: {length} bytes")
         start = c.pos
         data = c.take(length, "failed to read the raw byte data")
+        data = self.known_bytes.setdefault(index, data)  # constants of several types share their bytes
         if (why := dense_problem(t, data)) is not None:
             raise TileError(self.profile.say_prefixed(why), offset=start)
-        c.mark(start, f"elements of {t}")
+        c.mark(start, f"elements of {brief_type(t)}")
         return Dense(t, data)
 
     # ------------------------------------------------------------ debug information

@@ -28,7 +28,7 @@ from ..types import (
 )
 from ..version import V13_1, V13_3, V13_4, Version
 from .profile import Profile
-from .wire import Cursor, put_fixed, put_varint
+from .wire import Cursor, brief_type, put_fixed, put_varint
 
 UNIFIED = V13_3
 """From this version on, one word of flags says which optional parameters follow; before, each had a byte of its own."""
@@ -202,7 +202,7 @@ def _read_param(c: Cursor, row: TypeRow, p: Param, profile: Profile, ref: ReadRe
         failure = profile.say(p.failure_of(f"{row.cname}.{p.name}"))
     if p.form == "type":
         t = ref(c, failure)
-        c.mark(start, f"{p.name} {t}")
+        c.mark(start, f"{p.name} {brief_type(t)}")
         if p.must_be is not None and not isinstance(t, p.must_be):
             problem = f"expected ::mlir::cuda_tile::{p.must_be.__name__}Type but got {quoted(t)}"
             raise TileError(profile.say_prefixed(problem), offset=start)
@@ -259,7 +259,7 @@ def _read_function(c: Cursor, ref: ReadRef) -> Function:
         for _ in range(count):
             start = c.pos
             types.append(ref(c, f"failed to get {one} type"))
-            c.mark(start, f"{one} {types[-1]}" if not isinstance(types[-1], Function) else one)
+            c.mark(start, f"{one} {brief_type(types[-1])}" if not isinstance(types[-1], Function) else one)
         lists.append(types)
     return Function(lists[0], lists[1])
 

@@ -16,6 +16,8 @@ MAGIC = b"\x7fTileIR\x00"
 PADDING = 0xCB
 U64 = (1 << 64) - 1
 MAX_COUNT = 0xFFFFFFFE
+BRIEF = 80
+"""The most characters of a string or a type that a mark repeats."""
 
 
 class Section(IntEnum):
@@ -135,6 +137,16 @@ class Mark(NamedTuple):
     end: int
     text: str
     depth: int
+
+
+def brief(text: str) -> str:
+    """Quote a string for a mark; the section of strings shows a long one in full."""
+    return ascii(text) if len(text) <= BRIEF else f"{text[:BRIEF]!a}... of {len(text)} characters"
+
+
+def brief_type(t: Type) -> str:
+    """Return the text of a type for a mark; the section of types shows what a long one consists of."""
+    return t.text if len(t.text) <= BRIEF else f"{t.text[:BRIEF]}..."
 
 
 class Cursor:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from ..diag import TileError
+from ..diag import TileError, enough_memory
 from .files import Stop, reason
 from .options import EXIT, Help, PrintVersion, Verbs
 from .output import abandon_stdout, prepare_streams, report
@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv = sys.argv[1:] if argv is None else argv
         args = make_parser(argv[0] if argv else None).parse_args(argv)
         try:
-            status: int = args.run(args)
+            with enough_memory(f"run 'tilery {args.verb}'"):
+                status: int = args.run(args)
             sys.stdout.flush()
             return status
         except (TileError, Stop) as error:

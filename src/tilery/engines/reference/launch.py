@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import hooks
-from ...diag import TileError
+from ...diag import TileError, enough_memory
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
 from ..arguments import BoundArguments, bind
@@ -111,6 +111,7 @@ class Kernel:
     def __reduce__(self) -> tuple[Any, ...]:
         return Loaded.kernel, (self.loaded, self.name)
 
+    @enough_memory("launch the kernel")
     def launch(
         self,
         grid: int | Sequence[int],

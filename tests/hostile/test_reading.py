@@ -11,14 +11,14 @@ import pytest
 import tilery
 from support.assemble import RETURN, File, function, tile, vi
 from support.growth import is_linear, peak_of
-from tilery import Block, TileError, ops
+from tilery import Block, Op, TileError, ops
 from tilery.types import Function
 
 MEGABYTE = 1 << 20
 
 
 def entries(count: int) -> bytes:
-    made = [
+    made: list[Op] = [
         ops.Entry(sym_name=f"k{n}", function_type=Function([]), body=Block([], [ops.Return()])) for n in range(count)
     ]
     return tilery.dumps(ops.Module(body=Block([], made)))

@@ -24,6 +24,7 @@ def cost(run: Callable[[], object]) -> Cost:
     """Measure a call. Traffic is a lower bound: memory that is allocated and freed between two calls counts once."""
     spent = Cost()
     current = tracemalloc.get_traced_memory
+    held = 0
 
     def step(*_: Any) -> None:
         nonlocal held

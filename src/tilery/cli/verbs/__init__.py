@@ -20,6 +20,7 @@ VERBS = (
     "debug",
     "run",
     "compile",
+    "targets",
     "compare",
     "cache",
     "cutile",

@@ -40,7 +40,7 @@ from .native.jobs import Job, Prepared, fast_key, prepare
 from .native.objects import Code
 from .native.pool import available_cores
 from .native.pool import get as get_pool
-from .native.targets import named
+from .native.targets import TARGETS, named
 
 PREPARED = 16
 """How many sets of arguments a kernel remembers, so that launching it again with the same arrays costs less."""
@@ -54,6 +54,11 @@ def load(module: Module, **options: Any) -> Loaded:
     """Load a module on this engine. `exact=True` asks for the reference engine's bits of all functions."""
     refuse_options("cpu", options, ("exact",))
     return Loaded(module, **options)
+
+
+def targets() -> dict[str, str]:
+    """Return the targets that code can be compiled for; only that for `host` is run."""
+    return {"host": "this machine"} | {name: f"{t.cpu} on {t.triple}" for name, t in TARGETS.items()}
 
 
 def emit(module: Module, entry: str | None, kind: str, *, target: str = "host", **options: Any) -> str | bytes:

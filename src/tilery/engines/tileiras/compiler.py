@@ -42,8 +42,8 @@ def find_tool(name: str = "tileiras") -> Path:
     for path in found:
         if os.access(path, os.X_OK):
             return path
-    note = "install it with: pip install 'tilery[nvidia]'"
-    raise TileError(f"NVIDIA's {name} is not installed", notes=(note,))
+    how = "install it with: pip install 'tilery[nvidia]'" if name == "tileiras" else "the CUDA Toolkit has it"
+    raise TileError(f"NVIDIA's {name} is not installed", notes=(how,))
 
 
 @cache
@@ -63,6 +63,23 @@ def readable_versions(tool: Path) -> tuple[Version, ...]:
         major, minor = (int(part) for part in tool_version(tool).split(".")[:2])
         listed = [v for v in SUPPORTED if v <= Version(major, minor)]
     return tuple(v for v in listed if v in SUPPORTED)
+
+
+@cache
+def architectures(tool: Path) -> tuple[str, ...]:
+    """Return the architectures that a tileiras compiles for, as its help lists them."""
+    return tuple(re.findall(r"^ +=(sm_\w+)", _run([str(tool), "--help"], 60).stdout, re.MULTILINE))
+
+
+def disassemble(image: bytes) -> str:
+    """Return a cubin as text, by NVIDIA's nvdisasm."""
+    with tempfile.TemporaryDirectory(prefix="tilery") as folder:
+        source = Path(folder, "module.cubin")
+        source.write_bytes(image)
+        done = _run([str(find_tool("nvdisasm")), str(source)], TIMEOUT)
+    if done.returncode:
+        raise TileError(f"nvdisasm: {done.stderr.strip() or f'it ended with status {done.returncode}'}")
+    return done.stdout
 
 
 def encode(module: Module, versions: tuple[Version, ...]) -> bytes:

@@ -9,11 +9,29 @@ from ...ops import Entry, Global, Module
 from ...types import Ptr, Tile
 from ..arrays import element_bytes
 from ..cuda.contract import PARAMETER, Argument, LaunchContract
+from ..cuda.driver import open_driver
 from ..cuda.launch import Binary, Loaded
-from ..kernel import check_parameters, refuse_options
-from .compiler import assemble
+from ..kernel import check_parameters, find_entry, refuse_options
+from .compiler import architectures, assemble, disassemble, find_tool
 
 OPTIONS = ("level",)
+EMITS = {"cubin": "machine code, as the driver loads it", "sass": "machine code as text; needs NVIDIA's nvdisasm"}
+"""What `tilery compile --emit` can write."""
+
+
+def emit(
+    module: Module, entry: str | None, kind: str, *, target: str = "", level: int = 3, **options: Any
+) -> str | bytes:
+    """Return machine code for an architecture, by default this machine's GPU; it has all entries of the module."""
+    refuse_options("tileiras", options, ("target", "level"))
+    find_entry(module, entry)
+    image = assemble(module, target or open_driver().target, level=level)
+    return image if kind == "cubin" else disassemble(image)
+
+
+def targets() -> dict[str, str]:
+    """Return the architectures that the installed tileiras compiles for."""
+    return dict.fromkeys(architectures(find_tool()), "NVIDIA GPU")
 
 
 def load(module: Module, **options: Any) -> Loaded:

@@ -10,7 +10,7 @@ import pytest
 
 from support.command import TEXT
 from tilery.cli.main import main
-from tilery.cli.output import colors
+from tilery.cli.output import terminal_has_colors
 
 
 @pytest.mark.parametrize("verb", ["info", "dis", "asm", "dump"])
@@ -71,7 +71,7 @@ class Terminal(io.StringIO):
 def test_colours_are_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert colors(Terminal())
-    assert not colors(io.StringIO())
+    assert terminal_has_colors(Terminal())
+    assert not terminal_has_colors(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not colors(Terminal())
+    assert not terminal_has_colors(Terminal())

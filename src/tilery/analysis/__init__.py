@@ -10,5 +10,6 @@ again after an edit.
     ranges      the least and greatest value of integers
     alignment   contiguity, divisibility and constancy of integers and pointers, per dimension
     flow        where results and arguments of control flow come from
+    matching    which operations of two modules correspond
     dataflow    the solver that ranges and alignment share
 """

@@ -98,6 +98,11 @@ def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("-g", "--locs", action="store_true", help=help)
 
 
+def add_color(parser: argparse.ArgumentParser) -> None:
+    what = "when to use colours; default: on a terminal, unless NO_COLOR is set"
+    parser.add_argument("--color", choices=["auto", "always", "never"], default="auto", help=what)
+
+
 class PrintVersion(argparse.Action):
     """Print the version. The metadata is looked up only when it is needed."""
 

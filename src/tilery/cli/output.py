@@ -39,8 +39,14 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def colors(stream: Any) -> bool:
-    """Whether to use colours on this stream."""
+def colors(args: argparse.Namespace) -> bool:
+    """Whether to colour stdout, by --color and the terminal."""
+    wanted: str = getattr(args, "color", "never")
+    return wanted == "always" or (wanted == "auto" and terminal_has_colors(sys.stdout))
+
+
+def terminal_has_colors(stream: Any) -> bool:
+    """Whether a stream is a terminal on which to use colours."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -59,7 +65,7 @@ def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") 
         error.source = error.source and error.source.translate(PICTURES)
         error.excerpt = tuple(line.translate(PICTURES) for line in error.excerpt)
         error.notes = [visible(note) for note in error.notes]
-        text = error.render(color=colors(sys.stderr))
+        text = error.render(color=terminal_has_colors(sys.stderr))
         sys.stderr.write(text.replace("error: ", f"{kind}: ", 1) + "\n")
     else:
         sys.stderr.write(f"tilery: {error}\n")

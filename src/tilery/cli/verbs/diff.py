@@ -6,11 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..files import open_input, write_output
-from ..options import Verbs, add_input, add_locs
-from ..output import as_json, show_text
+from ..options import Verbs, add_color, add_input, add_locs
+from ..output import as_json, colors
 
 if TYPE_CHECKING:
     from ...ops import Module
+
+PAINT = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 
 
 def add(verbs: Verbs) -> None:
@@ -18,6 +20,7 @@ def add(verbs: Verbs) -> None:
     sub = verbs.add("diff", run, examples, json_result=True)
     add_input(sub, "a", "b")
     add_locs(sub, "also compare source locations, producer and module name")
+    add_color(sub)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -26,12 +29,26 @@ def run(args: argparse.Namespace) -> int:
 
     a, b = (read_legal(open_input(name)) for name in (args.a, args.b))
     why = first_difference(a, b, args.locs)
+    if why is None:
+        write_output("-", as_json({"equal": True, "difference": None, "edits": []}) if args.json else "")
+        return 0
+    from ..differences import compare, edits, unified
+
+    rows = compare(a, b, args.locs)
     if args.json:
-        write_output("-", as_json({"equal": why is None, "difference": why}))
-    elif why is not None:
-        text = unified(show_text(a, args), show_text(b, args), args.a, args.b)
-        write_output("-", f"first difference: {why}\n{text}")
-    return int(why is not None)
+        write_output("-", as_json({"equal": False, "difference": why, "edits": edits(rows)}))
+    else:
+        lines = [f"first difference: {why}", *unified(rows, args.a, args.b)]
+        write_output("-", "".join(paint(line) + "\n" for line in lines) if colors(args) else "\n".join(lines) + "\n")
+    return 1
+
+
+def paint(line: str) -> str:
+    """Colour a line of a unified diff."""
+    if line.startswith(("---", "+++", "first")):
+        return f"\x1b[1m{line}\x1b[0m"
+    color = PAINT.get(line[0])
+    return f"{color}{line}\x1b[0m" if color else line
 
 
 def first_difference(a: Module, b: Module, everything: bool) -> str | None:
@@ -47,11 +64,3 @@ def first_difference(a: Module, b: Module, everything: bool) -> str | None:
             for o in walk(module):
                 o.loc = None
     return difference(a, b)
-
-
-def unified(a: str, b: str, name_a: str, name_b: str) -> str:
-    """Return a unified diff of two texts."""
-    from difflib import unified_diff
-
-    lines = unified_diff(a.splitlines(True), b.splitlines(True), name_a, name_b)
-    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)

@@ -182,9 +182,11 @@ def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool
     return printer.out, aliases
 
 
-def show_with_offsets(module: Module, limit: int = LIMIT) -> tuple[str, dict[Op, int], Names]:
+def show_with_offsets(
+    module: Module, limit: int = LIMIT, names: Names | None = None
+) -> tuple[str, dict[Op, int], Names]:
     """Return the text of a module, the offset of each operation in it, and the names of its values."""
-    names = name_values(module.body, limit=limit)
+    names = name_values(module.body, limit=limit) if names is None else names
     printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit)
     printer.recording = True
     printer.run(module.body, "")

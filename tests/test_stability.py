@@ -14,7 +14,7 @@ from tilery.ops import registered
 
 PROMISED = {
     "tilery": """
-        LATEST SUPPORTED Block Dump Module Op TileError Value Version attrs clone compile cutile difference dump dumps
+        LATEST SUPPORTED Block Builder Dump Module Op TileError Value Version attrs clone compile cutile difference dump dumps
         equal load ops optimize parse show types verify walk""",
     "tilery.ir": "Value Op Refused UnknownOp full_name Block walk clone difference equal",
     "tilery.types": """

@@ -26,6 +26,7 @@ from .version import LATEST, SUPPORTED, Version
 if TYPE_CHECKING:
     from . import attrs, ops, types
     from .api import compile, dump, dumps, load, optimize, parse, show, verify
+    from .builder import Builder
     from .bytecode.dump import Dump
     from .ir import Block, Op, Value, clone, difference, equal, walk
     from .ops import Module
@@ -36,6 +37,7 @@ __all__ = [
     "LATEST",
     "SUPPORTED",
     "Block",
+    "Builder",
     "Dump",
     "Module",
     "Op",
@@ -63,6 +65,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(["compile", "dump", "dumps", "load", "optimize", "parse", "show", "verify"], "api"),
     **dict.fromkeys(["Block", "Op", "Value", "clone", "difference", "equal", "walk"], "ir"),
+    "Builder": "builder",
     "Dump": "bytecode.dump",
     "Module": "ops",
 }
@@ -71,7 +74,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("attrs", "cutile", "ops", "sanitize", "types"):
+    if name in ("attrs", "builder", "cutile", "ops", "sanitize", "types"):
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
@@ -98,6 +101,12 @@ def _parse_type(text: str) -> types.Type:
     return type_from_text(text)
 
 
+def _operate(symbol: str, lhs: Any, rhs: Any = None) -> Value:
+    from .builder import operate
+
+    return operate(symbol, lhs, rhs)
+
+
 def _to_html(text: str) -> str:
     from .text.print.highlight import to_html
 
@@ -111,7 +120,7 @@ def _sanitizer(option: Any) -> Any:
 
 
 hooks.attr_text, hooks.show, hooks.parse_type = _attr_text, _show, _parse_type
-hooks.to_html, hooks.sanitizer = _to_html, _sanitizer
+hooks.to_html, hooks.sanitizer, hooks.operate = _to_html, _sanitizer, _operate
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
+from .diag import TileError
 from .version import V13_1, V13_4, Version
 
 
@@ -22,6 +23,15 @@ class TileEnum(Enum):
 
     def __init__(self, *_: object) -> None:
         self.text = self.text or self.name.lower()
+
+    @classmethod
+    def _missing_(cls, value: object) -> TileEnum:
+        """Find a member by its keyword: `RoundingMode("zero")`."""
+        for member in cls:
+            if value in (member.text, member.name):
+                return member
+        allowed = ", ".join(member.text for member in cls)
+        raise TileError(f"{value!r} is not a {cls.__name__}, expected one of {allowed}")
 
     # Members are singletons. Hashing by identity takes a quarter of the time that Enum's own hash takes.
     __hash__ = object.__hash__

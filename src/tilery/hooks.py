@@ -11,6 +11,8 @@ show: Callable[[Any], str]
 """Return the text of a module."""
 parse_type: Callable[[str], Any]
 """Return the type that a text spells."""
+operate: Callable[..., Any]
+"""Build what an operator on values is, with the builder that is open."""
 to_html: Callable[[str], str]
 """Return text with colours, for a notebook."""
 sanitizer: Callable[[Any], Any]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from . import hooks
 from .attrs import Attr, Loc
 from .diag import TileError
 from .types import Type
@@ -13,6 +14,28 @@ from .types import Type
 if TYPE_CHECKING:
     from .declare.fields import Field
     from .declare.operation import OpDef
+
+
+def _operators(symbol: str) -> tuple[Callable[[Value, Any], Value], Callable[[Value, Any], Value]]:
+    """Return the methods of a binary operator, with the value on the left and on the right."""
+
+    def left(self: Value, other: Any) -> Value:
+        made: Value = hooks.operate(symbol, self, other)
+        return made
+
+    def right(self: Value, other: Any) -> Value:
+        made: Value = hooks.operate(symbol, other, self)
+        return made
+
+    return left, right
+
+
+def _unary(symbol: str) -> Callable[[Value], Value]:
+    def build(self: Value) -> Value:
+        made: Value = hooks.operate(symbol, self)
+        return made
+
+    return build
 
 
 class Value:
@@ -28,6 +51,23 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<value of type {self.type.text}>"
+
+    # Operators build operations while a `tilery.Builder` is open; see there. `==` compares objects.
+
+    __add__, __radd__ = _operators("+")
+    __sub__, __rsub__ = _operators("-")
+    __mul__, __rmul__ = _operators("*")
+    __truediv__, __rtruediv__ = _operators("/")
+    __floordiv__, __rfloordiv__ = _operators("//")
+    __mod__, __rmod__ = _operators("%")
+    __pow__, __rpow__ = _operators("**")
+    __and__, __rand__ = _operators("&")
+    __or__, __ror__ = _operators("|")
+    __xor__, __rxor__ = _operators("^")
+    __lshift__, __rlshift__ = _operators("<<")
+    __rshift__, __rrshift__ = _operators(">>")
+    __lt__, __le__, __gt__, __ge__ = (_operators(symbol)[0] for symbol in ("<", "<=", ">", ">="))
+    __neg__, __invert__, __abs__ = (_unary(symbol) for symbol in ("neg", "~", "abs"))
 
 
 class Op:

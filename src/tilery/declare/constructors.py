@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..attrs import TileEnum
+from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..types import Type
 from .fields import INFER, REQUIRED, Field
@@ -16,12 +18,14 @@ if TYPE_CHECKING:
 def constructor(opdef: OpDef) -> Callable[..., None]:
     """Generate the keyword-only `__init__`: it stores fields, infers the types of results, and sets owners."""
     params, lines = [], []
-    env: dict[str, Any] = {"INFER": INFER, "make": _make_result, "adopt": _adopt, "fields": {}}
+    env: dict[str, Any] = {"INFER": INFER, "make": _make_result, "adopt": _adopt, "keyword": _keyword, "fields": {}}
     for f in opdef.fields:
         env["fields"][f.attr] = f
         env[f"default_{f.attr}"] = f.default
         params.append(f.attr if f.default is REQUIRED else f"{f.attr}=default_{f.attr}")
         value = f"tuple({f.attr})" if f.role == "operand" and f.arity == "var" else f.attr
+        if f.enum is not None:
+            value = f"{f.attr} if {f.attr}.__class__ is not str else keyword(fields[{f.attr!r}], {f.attr})"
         lines.append(f"    self.{f.attr} = {value}")
     for f in opdef.fields:
         if f.role == "out":
@@ -36,6 +40,16 @@ def constructor(opdef: OpDef) -> Callable[..., None]:
     made: Callable[..., None] = env["__init__"]
     made.__qualname__ = f"{opdef.cls.__name__}.__init__"
     return made
+
+
+def _keyword(f: Field, text: str) -> TileEnum:
+    """Return the enum member that a keyword spells."""
+    assert f.enum is not None
+    for member in f.only or f.enum:
+        if text == member.text:
+            return member
+    allowed = ", ".join(member.text for member in f.only or f.enum)
+    raise TileError(f"'{f.attr}' cannot be {text!r}, expected one of {allowed}", field=f.name)
 
 
 def _adopt(block: Block | None) -> None:

@@ -69,6 +69,27 @@ def verify(
     return found
 
 
+def problem_at_call(o: Op, ancestors: list[Op]) -> Finding | None:
+    """Check what is known of an operation when it is made: its parent, attributes, operands, results and rules."""
+    if (first := _parent(o, o.opdef, ancestors)) is not None:
+        return first
+    for check_all in (_attributes, _values, _rules):
+        if (first := next(check_all(o, o.opdef), None)) is not None:
+            return first
+    return _own(o, ancestors)
+
+
+def problem_at_end(o: Op) -> Finding | None:
+    """Check an operation again once its regions are complete."""
+    if (found := _terminators(o)) is not None:
+        return found
+    for check in (o.check, o.check_regions):
+        answer = None if check is None else check()
+        if answer is not None:
+            return _finding(o, answer)
+    return None
+
+
 # ---------------------------------------------------------------- the walk
 
 
@@ -196,9 +217,8 @@ def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool) -> Fin
 
 
 def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Finding | None:
-    if opdef.parents and ancestors and not _in_parents(ancestors[-1], opdef):
-        allowed = ", ".join(f"cuda_tile.{name}" for name in opdef.parents)
-        return op_error(o, f"expects parent op to be one of '{allowed}'")
+    if (first := _parent(o, opdef, ancestors)) is not None:
+        return first
     for index, f in enumerate(opdef.regions):
         inner = getattr(o, f.attr)
         if inner is None:
@@ -215,6 +235,13 @@ def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) ->
     if SYMBOL in opdef.traits and ancestors and not isinstance(ancestors[-1], (Module, UnknownOp)):
         return op_error(o, "symbol's parent must have the SymbolTable trait")
     return None
+
+
+def _parent(o: Op, opdef: OpDef, ancestors: list[Op]) -> Finding | None:
+    if not opdef.parents or not ancestors or _in_parents(ancestors[-1], opdef):
+        return None
+    allowed = ", ".join(f"cuda_tile.{name}" for name in opdef.parents)
+    return op_error(o, f"expects parent op to be one of '{allowed}'")
 
 
 def _in_parents(parent: Op, opdef: OpDef) -> bool:

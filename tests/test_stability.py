@@ -14,8 +14,8 @@ from tilery.ops import registered
 
 PROMISED = {
     "tilery": """
-        LATEST SUPPORTED Block Builder Dump Module Op TileError Value Version attrs clone compile cutile difference dump dumps
-        equal load ops optimize parse show types verify walk""",
+        LATEST SUPPORTED Block Builder Dump Module Op TileError Value Version attrs clone compile cutile difference dump
+        dumps equal load ops optimize parse show types verify walk""",
     "tilery.ir": "Value Op Refused UnknownOp full_name Block walk clone difference equal",
     "tilery.types": """
         MAX_TILE_ELEMENTS DYNAMIC PaddingValue PtrAttr Type Scalar SCALARS F16 BF16 F32 TF32 F64 I1 I4 I8 I16 I32 I64

@@ -1,0 +1,462 @@
+"""`race`: two accesses to a byte, at least one a write, that neither tokens nor release and acquire put in order.
+
+The rules are in docs/memory-model.md. The check is exact for one run: it reports a race at a byte if and only if two
+accesses of the run race there, for the synchronisation that happened in the run. It does not list every pair.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..analysis.effects import accesses
+from ..attrs import MemoryOrderingSemantics, MemoryScope
+from ..engines.reference.memory import Segment
+from ..engines.reference.ops.memory import alloca_bytes
+from ..engines.reference.tiles import Array
+from ..ir import Op
+from ..ops import Alloca, Entry
+from .access import Access, Kind, Link
+from .checks import Check, Step
+from .race_order import NOTHING, Node, Past, Tokens
+from .race_shadow import READS, WRITES, Cells, Event, Shadow, distinct, gather
+from .race_sync import ACQUIRES, RELEASES, Synchronization
+from .reports import Place
+
+
+class Strength(NamedTuple):
+    """What decides whether two accesses are morally strong."""
+
+    strong: bool
+    wide: bool
+    """Whether the scope includes other tile blocks."""
+    bytes: int
+
+
+def strength(access: Access) -> Strength:
+    """Return the strength of an access."""
+    strong = access.ordering is not MemoryOrderingSemantics.WEAK
+    return Strength(strong, strong and access.scope is not MemoryScope.TL_BLK, access.bytes)
+
+
+def morally_strong(a: Strength, b: Strength, same_block: bool) -> bool:
+    """Tell whether accesses that share a byte may happen at the same time. Elements are aligned: those of the same
+    size that share a byte are the same bytes."""
+    return a.strong and b.strong and a.bytes == b.bytes and (same_block or (a.wide and b.wide))
+
+
+@dataclass(slots=True)
+class Doing:
+    """An access, with what the check needs to know about its lanes."""
+
+    access: Access
+    operation: int
+    strength: Strength
+    numbers: Array
+    """How often each lane has executed the operation, this time included."""
+    pasts: list[Past]
+    acquired: dict[int, list[Node]]
+    """What elements have acquired themselves."""
+    by_element: bool
+    """Whether members are elements rather than lanes."""
+    first: int
+    """The cells from this number on are its own."""
+
+    def event(self, member: int) -> Event:
+        lane = member // self.access.lane_size if self.by_element else member
+        element = member % self.access.lane_size if self.by_element else -1
+        return Event(int(self.access.ranks[lane]), int(self.numbers[lane]), element)
+
+    def past(self, member: int) -> tuple[int, Past, list[Node]]:
+        """Return the rank of a member, what its token follows, and what it has acquired."""
+        lane = member // self.access.lane_size if self.by_element else member
+        return int(self.access.ranks[lane]), self.pasts[lane], self.acquired.get(member, []) if self.by_element else []
+
+
+class Hit(NamedTuple):
+    """A race: the cell of the earlier access and its event, and the member of the later access."""
+
+    cell: int
+    earlier: Event
+    member: int
+
+
+class Race(Check):
+    """Accesses that race."""
+
+    name = "race"
+
+    def begin(self, entry: Entry) -> None:
+        found = list(accesses(entry))
+        self._operations = {o: number for number, o in enumerate(found)}
+        self._ops: list[Op] = found
+        orders = {getattr(o, "memory_ordering_semantics", None) for o in found}
+        scopes = {getattr(o, "memory_scope", None) for o in found}
+        self._narrow = MemoryScope.TL_BLK in scopes
+        synchronizes = not orders.isdisjoint(ACQUIRES) and not orders.isdisjoint(RELEASES)
+        self._sync = Synchronization(not self._narrow) if synchronizes else None
+        gx, gy, gz = self.machine.grid
+        self._total = gx * gy * gz
+        self._counts: dict[int, Array] = {}
+        self._strengths: dict[int, Strength] = {}
+        self._tokens = Tokens()
+        self._cells = Cells()
+        self._shadows: dict[int, Shadow] = {}
+        self._salt = np.empty(0, np.uint64)
+
+    # ------------------------------------------------------------ events
+
+    def link(self, link: Link) -> None:
+        pasts = [NOTHING] * len(link.ranks)
+        if link.tokens:
+            columns = [self._tokens.get(tokens) for tokens in link.tokens]
+            pasts = columns[0]
+            known: dict[tuple[int, int], Past] = {}
+            for column in columns[1:]:
+                for lane, (a, b) in enumerate(zip(pasts, column)):
+                    key = (id(a), id(b))
+                    if key not in known:
+                        known[key] = a.join(b)
+                    pasts[lane] = known[key]
+        self._tokens.put(link.result_token, pasts)
+
+    def after(self, access: Access) -> None:
+        operation = self._operations[access.op]
+        counts = self._counts.get(operation)
+        if counts is None:
+            counts = self._counts[operation] = np.zeros(self._total, np.int32)
+        counts[access.ranks] += 1
+        numbers = counts[access.ranks]
+        lanes = len(access.ranks)
+        pasts = [NOTHING] * lanes if access.tokens is None else self._tokens.get(access.tokens)
+        doing = Doing(access, operation, strength(access), numbers, pasts, {}, False, self._cells.count)
+        self._strengths[operation] = doing.strength
+        if self._sync is not None:
+            if doing.strength.strong:
+                doing.acquired = self._sync.access(access, operation, numbers.tolist(), pasts)
+                doing.by_element = access.lane_size > 1 and (
+                    access.ordering in ACQUIRES or (access.writes and access.ordering in RELEASES)
+                )
+            elif access.kind is Kind.WRITE:
+                self._sync.overwrite(access)
+        self._visit(doing)
+        self._tokens.put(access.result_token, self._futures(doing))
+
+    def _futures(self, doing: Doing) -> list[Past]:
+        """Return what the tokens follow that an access makes."""
+        seen: dict[int, list[Node]] = {}
+        for flat, nodes in doing.acquired.items():
+            seen.setdefault(flat // doing.access.lane_size, []).extend(nodes)
+        known: dict[tuple[int, int], Past] = {}
+        out = []
+        for lane, (past, number) in enumerate(zip(doing.pasts, doing.numbers.tolist())):
+            key = (id(past), number)
+            if lane in seen:
+                nodes = [node for node in (past.node, *seen[lane]) if node is not None]
+                node = nodes[0] if len(nodes) == 1 else Node(nodes)
+                out.append(Past(past.clock.add(doing.operation, number), node))
+                continue
+            if key not in known:
+                known[key] = Past(past.clock.add(doing.operation, number), past.node)
+            out.append(known[key])
+        return out
+
+    def result(self, step: Step, result: Any) -> None:
+        if isinstance(step.op, Alloca) and (size := alloca_bytes(step.op)):
+            for address in result.tolist():
+                segment = self.machine.memory.at(address)
+                whole = segment and (segment.parent or segment)
+                if whole and id(whole) in self._shadows and self._shadows[id(whole)].segment is whole:
+                    self._shadows[id(whole)].clear(address, size)
+                if self._sync is not None:
+                    self._sync.forget(address, size)
+
+    # ------------------------------------------------------------ shadow memory
+
+    def _visit(self, doing: Doing) -> None:
+        """Compare an access with earlier ones, and remember it."""
+        access = doing.access
+        chosen, addresses = access.elements
+        if not len(chosen):
+            return
+        if self._cells.bytes > self.machine.limits.memory:
+            raise MemoryError
+        for segment, some in self._segments(addresses):
+            elements, at = (chosen, addresses) if some is None else (chosen[some], addresses[some])
+            shadow = self._shadows.get(id(segment))
+            if shadow is None or shadow.segment is not segment:
+                shadow = self._shadows[id(segment)] = Shadow.of(segment, access.bytes)
+            granules = shadow.granules(at, access.bytes)
+            width = granules.shape[1]
+            members = np.repeat(elements if doing.by_element else elements // access.lane_size, width)
+            self._compare_elements(doing, shadow, granules.reshape(-1), np.repeat(elements, width))
+            if access.kind is Kind.UPDATE and access.wrote is not None:
+                wrote = np.repeat(access.wrote.reshape(-1)[elements], width)
+                self._read_or_write(doing, shadow, granules.reshape(-1)[wrote], members[wrote], True)
+                self._read_or_write(doing, shadow, granules.reshape(-1)[~wrote], members[~wrote], False)
+            else:
+                self._read_or_write(doing, shadow, granules.reshape(-1), members, access.writes)
+
+    def _segments(self, addresses: Array) -> list[tuple[Segment, Array | None]]:
+        """Return the segments of memory that contain addresses, and which of the addresses each contains."""
+        memory = self.machine.memory
+        segment = memory.at(int(addresses.min()))
+        assert segment is not None
+        if int(addresses.max()) < segment.end:
+            return [(segment.parent or segment, None)]
+        starts = np.array([s.address for s in memory.segments], np.int64)
+        wholes = {id(s.parent or s): s.parent or s for s in memory.segments}
+        names = np.array([id(s.parent or s) for s in memory.segments], np.int64)
+        found = names[np.searchsorted(starts, addresses, "right") - 1]
+        return [(wholes[name], np.flatnonzero(found == name)) for name in np.unique(found).tolist()]
+
+    def _compare_elements(self, doing: Doing, shadow: Shadow, granules: Array, elements: Array) -> None:
+        """Report elements of one operation that race with each other."""
+        access = doing.access
+        wide = doing.strength.wide
+        if not access.writes or wide or len(granules) < 2 or bool((granules[1:] > granules[:-1]).all()):
+            return
+        lanes = elements // access.lane_size
+        half = None if access.half is None else access.half.reshape(-1)[elements]
+        order = np.lexsort((lanes, granules) if half is None else (half, lanes, granules))
+        g, lane, element = granules[order], lanes[order], elements[order]
+        same = g[1:] == g[:-1]
+        bad = same & (lane[1:] != lane[:-1])
+        if not doing.strength.strong:
+            within = same & (lane[1:] == lane[:-1]) & (element[1:] != element[:-1])
+            bad |= within if half is None else within & (half[order][1:] == half[order][:-1])
+        elif access.wrote is not None and bad.any():
+            wrote = access.wrote.reshape(-1)[element]
+            written = np.unique(g[wrote])
+            bad &= np.isin(g[1:], written)
+        if not bad.any():
+            return
+        where = np.flatnonzero(bad)
+        first = int(where[0])
+        if int(lane[first]) != int(lane[first + 1]):
+            rule = "tile blocks access the same bytes with this operation, at least one writes, and nothing orders them"
+        else:
+            rule = "two elements of one weak store are the same bytes"
+        other = self._place(access, int(element[first]))
+        counted = np.unique(element[where + 1])
+        self._report(doing, rule, counted, int(element[first + 1]), other, shadow.address(int(g[first])))
+
+    def _read_or_write(self, doing: Doing, shadow: Shadow, granules: Array, members: Array, writes: bool) -> None:
+        """Compare reads or writes of granules with earlier accesses, and remember them."""
+        if not len(granules):
+            return
+        count = doing.access.addresses.size if doing.by_element else len(doing.numbers)
+        if len(self._salt) < count:
+            self._salt = np.frombuffer(secrets.token_bytes(8 * count), np.uint64)
+        plain = granules, members
+        granules, chosen, groups = gather(granules, members, count, self._salt)
+        old = shadow.heads[:, granules].astype(np.int64)
+        limit = count + len(groups)
+        keys = old[WRITES] * limit + chosen
+        if writes or old[READS].any():
+            first, which = distinct(keys)
+            keys = which * self._cells.count + old[READS]
+        first, which = distinct(keys)
+        who = chosen[first]
+        hits: list[tuple[int, Hit]] = []
+        bases = [self._walk(doing, old[WRITES][first], who, groups, hits, writes)]
+        if writes:
+            bases.append(self._walk(doing, old[READS][first], who, groups, hits, True))
+        else:
+            bases.append(self._pop_reads(doing, old[READS][first], who))
+        mine = WRITES if writes else READS
+        cells = self._add(doing, bases[mine], who, groups)
+        shadow.heads[mine, granules] = cells[which]
+        if writes:
+            shadow.heads[READS, granules] = bases[READS][which]
+        for combination, hit in hits:
+            bad = granules[which == combination]
+            elements = self._elements(doing, plain, bad, hit.member)
+            self._report_hit(doing, hit, elements, shadow.address(int(bad[0])))
+
+    def _elements(self, doing: Doing, plain: tuple[Array, Array], bad: Array, member: int) -> Array:
+        """Return the elements of a member that access some granules."""
+        granules, members = plain
+        access = doing.access
+        if doing.by_element:
+            return np.array([member])
+        chosen = np.flatnonzero((members == member) & np.isin(granules, bad))
+        flat, addresses = access.elements
+        del addresses
+        width = max(1, len(granules) // max(1, len(flat)))
+        if len(granules) == len(flat) * width:
+            return np.unique(flat[chosen // width])
+        return flat[flat // access.lane_size == member][:1]
+
+    def _add(self, doing: Doing, parents: Array, who: Array, groups: dict[int, list[int]]) -> Array:
+        """Make the cells of an access."""
+        access, size = doing.access, doing.access.lane_size
+        known = {group: self._cells.group([doing.event(m) for m in members]) for group, members in groups.items()}
+        grouped = who >= len(doing.numbers) * (size if doing.by_element else 1)
+        safe = np.where(grouped, 0, who)
+        lanes = safe // size if doing.by_element else safe
+        ranks = np.asarray(access.ranks)[lanes].astype(np.int64)
+        elements = safe % size if doing.by_element else np.full(len(who), -1)
+        if groups:
+            ranks = np.where(grouped, [known.get(w, 0) for w in who.tolist()], ranks)
+        return self._cells.add(parents, doing.operation, ranks, doing.numbers[lanes], elements)
+
+    # ------------------------------------------------------------ comparing with earlier accesses
+
+    def _pop_reads(self, doing: Doing, heads: Array, who: Array) -> Array:
+        """Drop reads that a new read by the same tile block follows."""
+        base = heads.copy()
+        todo = np.flatnonzero(base)
+        while len(todo):
+            cells = base[todo]
+            drop = self._is_followed(doing, cells, who[todo]) & self._droppable(doing, cells)
+            todo = todo[drop]
+            base[todo] = self._cells.parent[base[todo]]
+            todo = todo[base[todo] != 0]
+        return base
+
+    def _walk(
+        self, doing: Doing, heads: Array, who: Array, groups: dict[int, list[int]], hits: list[tuple[int, Hit]], _: bool
+    ) -> Array:
+        """Compare new accesses, by `who`, with lists of conflicting cells. Return the lists without what can be dropped
+        from their start."""
+        cells = self._cells
+        base, current = heads.copy(), heads.copy()
+        popping = np.ones(len(heads), bool)
+        alive = np.flatnonzero(current)
+        while len(alive):
+            at = current[alive]
+            followed = self._is_followed(doing, at, who[alive])
+            unsure = ~followed & (at < doing.first)
+            if unsure.any():
+                for i in np.flatnonzero(unsure).tolist():
+                    cell, member = int(at[i]), int(who[alive[i]])
+                    hit, followed[i] = self._compare(doing, cell, groups.get(member, [member]))
+                    if hit is not None:
+                        hits.append((int(alive[i]), hit))
+            drop = popping[alive] & followed & self._droppable(doing, at)
+            popping[alive] = drop
+            base[alive[drop]] = cells.parent[at[drop]]
+            current[alive] = cells.parent[at]
+            alive = alive[current[alive] != 0]
+        return base
+
+    def _is_followed(self, doing: Doing, cells: Array, who: Array) -> Array:
+        """Tell of cells whether their event is known by tokens to come before a member; false if that is not clear."""
+        ranks, size = self._cells.rank[cells], doing.access.lane_size
+        lanes = who // size if doing.by_element else who
+        inside = lanes < len(doing.numbers)
+        lanes = np.where(inside, lanes, 0)
+        out: Array = inside & (ranks == np.asarray(doing.access.ranks)[lanes]) & (cells < doing.first)
+        todo = np.flatnonzero(out)
+        if len(todo):
+            clocks: dict[int, int] = {}
+            objects = [doing.pasts[lane].clock for lane in lanes[todo].tolist()]
+            which = np.array([clocks.setdefault(id(clock), i) for i, clock in enumerate(objects)])
+            operations, numbers = self._cells.operation[cells[todo]], self._cells.number[cells[todo]]
+            keys, inverse = np.unique(which * len(self._ops) + operations, return_inverse=True)
+            spans = np.array([_last(objects[k // len(self._ops)].find(k % len(self._ops))) for k in keys.tolist()])
+            span = spans[inverse]
+            out[todo] = (span[:, 0] <= numbers) & (numbers <= span[:, 1])
+        return out
+
+    def _droppable(self, doing: Doing, cells: Array) -> Array:
+        """Tell of cells whether whatever races with them also races with the new access, if that follows them."""
+        if not doing.strength.strong:
+            return np.ones(len(cells), bool)
+        if self._narrow:
+            return np.zeros(len(cells), bool)
+        operations, inverse = np.unique(self._cells.operation[cells], return_inverse=True)
+        return np.array([self._strengths[o] == doing.strength for o in operations.tolist()], bool)[inverse]
+
+    def _compare(self, doing: Doing, cell: int, members: list[int]) -> tuple[Hit | None, bool]:
+        """Return a race between the events of a cell and members, if there is one, and whether all members follow."""
+        operation = int(self._cells.operation[cell])
+        old, new = self._strengths[operation], doing.strength
+        always = morally_strong(old, new, False)
+        hit: Hit | None = None
+        if always and (len(members) > 1 or self._cells.rank[cell] < 0):
+            return None, False
+        followed = True
+        for event in self._cells.events(cell):
+            for member in members:
+                rank, past, acquired = doing.past(member)
+                if _is_before(event, operation, rank, past, acquired):
+                    continue
+                followed = False
+                if not always and not morally_strong(old, new, event.rank == rank):
+                    return Hit(cell, event, member), False
+        return hit, followed
+
+    # ------------------------------------------------------------ reports
+
+    def _report_hit(self, doing: Doing, hit: Hit, elements: Array, address: int) -> None:
+        operation = int(self._cells.operation[hit.cell])
+        rank = doing.event(hit.member).rank
+        if rank == hit.earlier.rank:
+            rule = "no token orders two accesses of a tile block to the same bytes, at least one of which writes"
+        else:
+            rule = "nothing orders accesses of two tile blocks to the same bytes, at least one of which writes"
+        other = Place(self._ops[operation], self._block(hit.earlier.rank))
+        notes = self._reasons(doing, operation, rank == hit.earlier.rank)
+        self._report(doing, rule, elements, int(elements[0]), other, address, notes)
+
+    def _reasons(self, doing: Doing, operation: int, same_block: bool) -> list[str]:
+        """Say why accesses that are both strong race."""
+        a, b = self._strengths[operation], doing.strength
+        if not (a.strong and b.strong):
+            return []
+        if a.bytes != b.bytes:
+            return [f"both are strong, but they are not of the same size: {a.bytes} and {b.bytes} bytes"]
+        return [] if same_block else ["both are strong, but the scope tl_blk does not include the other tile block"]
+
+    def _report(
+        self,
+        doing: Doing,
+        rule: str,
+        elements: Array,
+        first: int,
+        other: Place,
+        address: int,
+        notes: list[str] | None = None,
+    ) -> None:
+        access = doing.access
+        report = self.reports.add(self.name, rule, [self._place(access, first), other])
+        if report is None:
+            return
+        if not report.count:
+            segment = self.machine.memory.at(address)
+            assert segment is not None
+            report.values = {"the address": f"{address:#x}, byte {address - segment.address} of {segment.label}"}
+            report.notes = notes or []
+        report.count += len(elements)
+        lanes = np.unique(np.asarray(elements) // access.lane_size)
+        report.blocks.update(tuple(block) for block in access.blocks[lanes].tolist())
+
+    def _place(self, access: Access, flat: int) -> Place:
+        where = tuple(int(i) for i in np.unravel_index(flat, access.addresses.shape))
+        return Place(access.op, tuple(access.blocks[where[0]].tolist()), where[1:])
+
+    def _block(self, rank: int) -> tuple[int, int, int]:
+        gx, gy, _ = self.machine.grid
+        return rank % gx, rank // gx % gy, rank // (gx * gy)
+
+
+def _last(span: tuple[int, ...]) -> tuple[int, int]:
+    return (span[-2], span[-1]) if span else (1, 0)
+
+
+def _is_before(event: Event, operation: int, rank: int, past: Past, acquired: list[Node]) -> bool:
+    """Tell whether an event happens before an access."""
+    rank_of, number, element = event
+    if rank_of == rank and past.clock.has(operation, number, element):
+        return True
+    for node in (past.node, *acquired):
+        if node is not None:
+            clock = node.known.get(rank_of)
+            if clock is not None and clock.has(operation, number, element):
+                return True
+    return False

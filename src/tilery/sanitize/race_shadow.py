@@ -1,0 +1,163 @@
+"""Shadow memory: the accesses to each byte that a later one may race with.
+
+Each granule of memory, a byte or an aligned element if all accesses are that large, has two lists of *cells*, one of
+writes and one of reads. A cell is one execution of an operation by a tile block, or by a group of them, and refers to
+the next older one. Bytes that are accessed together share cells, so that a list is a number per granule. A cell is
+dropped when a newer access happens after it and races with everything that it would race with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engines.reference.memory import Segment
+from ..engines.reference.tiles import Array
+
+WRITES, READS = 0, 1
+CELL_BYTES = 28
+
+
+class Event(NamedTuple):
+    """An execution of an operation by a tile block; `element` is -1 where the elements need not be told apart."""
+
+    rank: int
+    number: int
+    element: int
+
+
+class Cells:
+    """All cells, by number; 0 is the end of every list."""
+
+    def __init__(self) -> None:
+        self.count = 1
+        self._columns = np.zeros((5, 1024), np.int64)
+        self.groups: list[list[Event]] = []
+        """The events of cells that stand for several; such a cell has the rank -1 - group."""
+        self._group_numbers: dict[tuple[Event, ...], int] = {}
+
+    @property
+    def bytes(self) -> int:
+        """Memory in use, roughly."""
+        return self._columns.nbytes + 100 * sum(map(len, self.groups[-1:])) * len(self.groups)
+
+    parent = property(lambda self: self._columns[0])
+    operation = property(lambda self: self._columns[1])
+    rank = property(lambda self: self._columns[2])
+    number = property(lambda self: self._columns[3])
+    element = property(lambda self: self._columns[4])
+
+    def add(self, parents: Array, operation: int, ranks: Array, numbers: Array, elements: Array) -> Array:
+        """Make cells and return their numbers."""
+        first = self.count
+        self.count += len(parents)
+        if self.count > self._columns.shape[1]:
+            grown = np.zeros((5, max(self.count, 2 * self._columns.shape[1])), np.int64)
+            grown[:, :first] = self._columns[:, :first]
+            self._columns = grown
+        columns = self._columns[:, first : self.count]
+        columns[0], columns[1], columns[2], columns[3], columns[4] = parents, operation, ranks, numbers, elements
+        return np.arange(first, self.count)
+
+    def group(self, events: list[Event]) -> int:
+        """Return the rank of cells that stand for these events."""
+        key = tuple(events)
+        number = self._group_numbers.get(key)
+        if number is None:
+            number = self._group_numbers[key] = len(self.groups)
+            self.groups.append(events)
+        return -1 - number
+
+    def events(self, cell: int) -> list[Event]:
+        """Return the executions that a cell stands for."""
+        rank, number, element = self._columns[2:, cell].tolist()
+        return self.groups[-1 - rank] if rank < 0 else [Event(rank, number, element)]
+
+
+@dataclass(slots=True)
+class Shadow:
+    """The lists of a segment of memory: for each granule, the number of the newest cell of both lists."""
+
+    segment: Segment
+    granule: int
+    heads: Array
+    """Shape (2, granules): writes and reads."""
+
+    @classmethod
+    def of(cls, segment: Segment, granule: int) -> Shadow:
+        count = (segment.end - 1) // granule - segment.address // granule + 1
+        return cls(segment, granule, np.zeros((2, count), np.int32))
+
+    def granules(self, addresses: Array, size: int) -> Array:
+        """Return the granules of elements, one row for each; they become smaller if the elements are."""
+        if size < self.granule:
+            self._refine(size)
+        first = addresses // self.granule - self.segment.address // self.granule
+        if size == self.granule:
+            return first.reshape(-1, 1)
+        return first.reshape(-1, 1) + np.arange(size // self.granule)
+
+    def _refine(self, granule: int) -> None:
+        ratio, start = self.granule // granule, self.segment.address
+        fresh = Shadow.of(self.segment, granule)
+        skip = start // granule - start // self.granule * ratio
+        fresh.heads[...] = np.repeat(self.heads, ratio, axis=1)[:, skip : skip + fresh.heads.shape[1]]
+        self.granule, self.heads = granule, fresh.heads
+
+    def address(self, granule: int) -> int:
+        """Return the address of a granule's first byte in the segment."""
+        return max((self.segment.address // self.granule + granule) * self.granule, self.segment.address)
+
+    def clear(self, address: int, size: int) -> None:
+        """Memory is new: nobody has accessed it."""
+        first = address // self.granule - self.segment.address // self.granule
+        last = (address + size - 1) // self.granule - self.segment.address // self.granule
+        self.heads[:, first : last + 1] = 0
+
+
+def distinct(keys: Array) -> tuple[Array, Array]:
+    """Return the position of one occurrence of each key, and for each key which of these it is.
+
+    Neighbours are mostly equal, so that only the first of each run is sorted.
+    """
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
+    _, first, inverse = np.unique(keys[starts], return_index=True, return_inverse=True)
+    lengths = np.diff(np.append(starts, len(keys)))
+    return starts[first], np.repeat(inverse, lengths)
+
+
+def gather(granules: Array, members: Array, count: int, salt: Array) -> tuple[Array, Array, dict[int, list[int]]]:
+    """Find out which members access each granule: return the granules, and one member, or a group, for each.
+
+    Groups have numbers from `count` on; the dictionary has their members.
+    """
+    if len(granules) < 2 or bool((granules[1:] > granules[:-1]).all()):
+        return granules, members, {}
+    order = np.lexsort((members, granules))
+    granules, members = granules[order], members[order]
+    new = np.concatenate(([True], granules[1:] != granules[:-1]))
+    fresh = new | np.concatenate(([True], members[1:] != members[:-1]))
+    granules, members, new = granules[fresh], members[fresh], new[fresh]
+    starts = np.flatnonzero(new)
+    sizes = np.diff(np.append(starts, len(granules)))
+    if (sizes == 1).all():
+        return granules, members, {}
+    # Random numbers tell sets apart; a collision of 64 bits is not to be expected, and nobody can prepare one.
+    sums = np.add.reduceat(salt[members], starts)
+    chosen = members[starts].astype(np.int64)
+    groups: dict[int, list[int]] = {}
+    several = np.flatnonzero(sizes > 1)
+    first, which = distinct(sums[several])
+    for number, position in enumerate(first.tolist()):
+        start = int(starts[several[position]])
+        groups[count + number] = members[start : start + int(sizes[several[position]])].tolist()
+    chosen[several] = count + which
+    return granules[starts], chosen, groups
+
+
+def ask_all(values: Array, function: Any) -> Array:
+    """Apply a function to integers, once for each distinct one."""
+    unique, inverse = np.unique(values, return_inverse=True)
+    return np.array([function(value) for value in unique.tolist()])[inverse]

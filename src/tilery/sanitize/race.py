@@ -7,6 +7,7 @@ accesses of the run race there, for the synchronisation that happened in the run
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 from ..analysis.effects import accesses
 from ..attrs import MemoryOrderingSemantics, MemoryScope
 from ..engines.reference.memory import Segment
-from ..engines.reference.ops.memory import alloca_bytes
+from ..engines.reference.program import alloca_bytes
 from ..engines.reference.tiles import Array
 from ..ir import Op
 from ..ops import Alloca, Entry
@@ -73,7 +74,7 @@ class Doing:
     def past(self, member: int) -> tuple[int, Past, list[Node]]:
         """Return the rank of a member, what its token follows, and what it has acquired."""
         lane = member // self.access.lane_size if self.by_element else member
-        return int(self.access.ranks[lane]), self.pasts[lane], self.acquired.get(member, []) if self.by_element else []
+        return int(self.access.ranks[lane]), self.pasts[lane], self.acquired.get(member, [])
 
 
 class Hit(NamedTuple):
@@ -174,6 +175,11 @@ class Race(Check):
                 if self._sync is not None:
                     self._sync.forget(address, size)
 
+    def release(self) -> None:
+        self._tokens.forget()
+        kept = {id(segment.parent or segment) for segment in self.machine.memory.segments}
+        self._shadows = {name: shadow for name, shadow in self._shadows.items() if name in kept}
+
     # ------------------------------------------------------------ shadow memory
 
     def _visit(self, doing: Doing) -> None:
@@ -241,8 +247,7 @@ class Race(Check):
         else:
             rule = "two elements of one weak store are the same bytes"
         other = self._place(access, int(element[first]))
-        counted = np.unique(element[where + 1])
-        self._report(doing, rule, counted, int(element[first + 1]), other, shadow.address(int(g[first])))
+        self._report(doing, rule, element[where + 1], other, shadow, g[where])
 
     def _read_or_write(self, doing: Doing, shadow: Shadow, granules: Array, members: Array, writes: bool) -> None:
         """Compare reads or writes of granules with earlier accesses, and remember them."""
@@ -251,20 +256,19 @@ class Race(Check):
         count = doing.access.addresses.size if doing.by_element else len(doing.numbers)
         if len(self._salt) < count:
             self._salt = np.frombuffer(secrets.token_bytes(8 * count), np.uint64)
-        plain = granules, members
         granules, chosen, groups = gather(granules, members, count, self._salt)
         old = shadow.heads[:, granules].astype(np.int64)
         limit = count + len(groups)
         keys = old[WRITES] * limit + chosen
-        if writes or old[READS].any():
-            first, which = distinct(keys)
+        if old[READS].any():
+            _, which = distinct(keys)
             keys = which * self._cells.count + old[READS]
         first, which = distinct(keys)
         who = chosen[first]
         hits: list[tuple[int, Hit]] = []
-        bases = [self._walk(doing, old[WRITES][first], who, groups, hits, writes)]
+        bases = [self._walk(doing, old[WRITES][first], who, groups, hits)]
         if writes:
-            bases.append(self._walk(doing, old[READS][first], who, groups, hits, True))
+            bases.append(self._walk(doing, old[READS][first], who, groups, hits))
         else:
             bases.append(self._pop_reads(doing, old[READS][first], who))
         mine = WRITES if writes else READS
@@ -274,22 +278,17 @@ class Race(Check):
             shadow.heads[READS, granules] = bases[READS][which]
         for combination, hit in hits:
             bad = granules[which == combination]
-            elements = self._elements(doing, plain, bad, hit.member)
-            self._report_hit(doing, hit, elements, shadow.address(int(bad[0])))
+            own = self._elements(doing, hit.member)
+            at = shadow.granules(doing.access.addresses.reshape(-1)[own], doing.access.bytes)
+            self._report_hit(doing, hit, own[np.isin(at, bad).any(axis=1)], shadow, bad)
 
-    def _elements(self, doing: Doing, plain: tuple[Array, Array], bad: Array, member: int) -> Array:
-        """Return the elements of a member that access some granules."""
-        granules, members = plain
-        access = doing.access
+    def _elements(self, doing: Doing, member: int) -> Array:
+        """Return the elements that belong to a member."""
         if doing.by_element:
             return np.array([member])
-        chosen = np.flatnonzero((members == member) & np.isin(granules, bad))
-        flat, addresses = access.elements
-        del addresses
-        width = max(1, len(granules) // max(1, len(flat)))
-        if len(granules) == len(flat) * width:
-            return np.unique(flat[chosen // width])
-        return flat[flat // access.lane_size == member][:1]
+        chosen = doing.access.elements[0]
+        own: Array = chosen[chosen // doing.access.lane_size == member]
+        return own
 
     def _add(self, doing: Doing, parents: Array, who: Array, groups: dict[int, list[int]]) -> Array:
         """Make the cells of an access."""
@@ -319,7 +318,7 @@ class Race(Check):
         return base
 
     def _walk(
-        self, doing: Doing, heads: Array, who: Array, groups: dict[int, list[int]], hits: list[tuple[int, Hit]], _: bool
+        self, doing: Doing, heads: Array, who: Array, groups: dict[int, list[int]], hits: list[tuple[int, Hit]]
     ) -> Array:
         """Compare new accesses, by `who`, with lists of conflicting cells. Return the lists without what can be dropped
         from their start."""
@@ -370,14 +369,14 @@ class Race(Check):
         if self._narrow:
             return np.zeros(len(cells), bool)
         operations, inverse = np.unique(self._cells.operation[cells], return_inverse=True)
-        return np.array([self._strengths[o] == doing.strength for o in operations.tolist()], bool)[inverse]
+        equal: Array = np.array([self._strengths[o] == doing.strength for o in operations.tolist()], bool)[inverse]
+        return equal
 
     def _compare(self, doing: Doing, cell: int, members: list[int]) -> tuple[Hit | None, bool]:
         """Return a race between the events of a cell and members, if there is one, and whether all members follow."""
         operation = int(self._cells.operation[cell])
         old, new = self._strengths[operation], doing.strength
         always = morally_strong(old, new, False)
-        hit: Hit | None = None
         if always and (len(members) > 1 or self._cells.rank[cell] < 0):
             return None, False
         followed = True
@@ -389,11 +388,11 @@ class Race(Check):
                 followed = False
                 if not always and not morally_strong(old, new, event.rank == rank):
                     return Hit(cell, event, member), False
-        return hit, followed
+        return None, followed
 
     # ------------------------------------------------------------ reports
 
-    def _report_hit(self, doing: Doing, hit: Hit, elements: Array, address: int) -> None:
+    def _report_hit(self, doing: Doing, hit: Hit, elements: Array, shadow: Shadow, granules: Array) -> None:
         operation = int(self._cells.operation[hit.cell])
         rank = doing.event(hit.member).rank
         if rank == hit.earlier.rank:
@@ -402,7 +401,7 @@ class Race(Check):
             rule = "nothing orders accesses of two tile blocks to the same bytes, at least one of which writes"
         other = Place(self._ops[operation], self._block(hit.earlier.rank))
         notes = self._reasons(doing, operation, rank == hit.earlier.rank)
-        self._report(doing, rule, elements, int(elements[0]), other, address, notes)
+        self._report(doing, rule, elements, other, shadow, granules, notes)
 
     def _reasons(self, doing: Doing, operation: int, same_block: bool) -> list[str]:
         """Say why accesses that are both strong race."""
@@ -418,22 +417,24 @@ class Race(Check):
         doing: Doing,
         rule: str,
         elements: Array,
-        first: int,
         other: Place,
-        address: int,
-        notes: list[str] | None = None,
+        shadow: Shadow,
+        granules: Array,
+        notes: Sequence[str] = (),
     ) -> None:
+        """Report that elements of an access race with another one at some granules."""
         access = doing.access
-        report = self.reports.add(self.name, rule, [self._place(access, first), other])
+        report = self.reports.add(self.name, rule, [self._place(access, int(elements[0])), other])
         if report is None:
             return
         if not report.count:
+            address = shadow.address(int(granules[0]))
             segment = self.machine.memory.at(address)
             assert segment is not None
             report.values = {"the address": f"{address:#x}, byte {address - segment.address} of {segment.label}"}
-            report.notes = notes or []
+            report.notes = list(notes)
         report.count += len(elements)
-        lanes = np.unique(np.asarray(elements) // access.lane_size)
+        lanes = np.unique(elements // access.lane_size)
         report.blocks.update(tuple(block) for block in access.blocks[lanes].tolist())
 
     def _place(self, access: Access, flat: int) -> Place:

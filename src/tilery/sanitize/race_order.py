@@ -233,7 +233,8 @@ class Tokens:
     """What each token that may still be used follows, by its id."""
 
     def __init__(self) -> None:
-        self._base = 0
+        self._base = self._end = 0
+        """The ids that it holds: from, and to, exclusive."""
         self._pasts = np.empty(FIRST, object)
 
     def put(self, ids: Any, pasts: list[Past]) -> None:
@@ -245,12 +246,13 @@ class Tokens:
             grown[: len(self._pasts)] = self._pasts
             self._pasts = grown
         self._pasts[start:end] = pasts
+        self._end = self._base + end
 
     def get(self, ids: Any) -> list[Past]:
         """Return what tokens follow. A token whose maker was not watched follows nothing."""
         found: list[Past] = self._pasts[ids.astype(np.int64) - self._base].tolist()
         return [NOTHING if past is None else past for past in found]
 
-    def forget(self, last: int) -> None:
-        """Forget all tokens up to an id: no tile block is running."""
-        self._base, self._pasts = last, np.empty(FIRST, object)
+    def forget(self) -> None:
+        """Forget all tokens: no tile block is running."""
+        self._base, self._pasts = self._end, np.empty(FIRST, object)

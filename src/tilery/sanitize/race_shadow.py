@@ -9,7 +9,7 @@ dropped when a newer access happens after it and races with everything that it w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from ..engines.reference.memory import Segment
 from ..engines.reference.tiles import Array
 
 WRITES, READS = 0, 1
-CELL_BYTES = 28
 
 
 class Event(NamedTuple):
@@ -155,9 +154,3 @@ def gather(granules: Array, members: Array, count: int, salt: Array) -> tuple[Ar
         groups[count + number] = members[start : start + int(sizes[several[position]])].tolist()
     chosen[several] = count + which
     return granules[starts], chosen, groups
-
-
-def ask_all(values: Array, function: Any) -> Array:
-    """Apply a function to integers, once for each distinct one."""
-    unique, inverse = np.unique(values, return_inverse=True)
-    return np.array([function(value) for value in unique.tolist()])[inverse]

@@ -103,7 +103,7 @@ class Synchronization:
                 continue
             heads = [head for head in seen if not (acquires and releases and _sees(head, rank, wide))]
             if releases:
-                clock = past.clock.add((operation, element), number)
+                clock = past.clock.add(operation if size == 1 else (operation, element), number)
                 heads.append(Head(rank, wide, Node((past.node, *nodes), rank, clock)))
                 self._history(place).releases.append((operation, number, heads[-1]))
             elif place in self._histories:
@@ -128,7 +128,7 @@ class Synchronization:
                 self._bytes = None
 
     def _seen(self, address: int, size: int, rank: int, wide: bool) -> tuple[Head, ...]:
-        """Return the heads that a strong read sees: all of what it reads is one write that is morally strong with it."""
+        """Return the heads that a strong read sees, if all it reads is one write that is morally strong with it."""
         write = self._last.get(address)
         if write is None or (write.address, write.bytes) != (address, size):
             return ()

@@ -35,6 +35,7 @@ CHECKS = {
         CheckRow("uninit", "uninit", "Uninit", "values that nobody defined, where they come to matter"),
         CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),
         CheckRow("undefined", "undefined", "Undefined", "operands for which an operation has no defined result"),
+        CheckRow("race", "race", "Race", "conflicting accesses to the same bytes that nothing orders"),
         CheckRow("nan", "hints", "Nan", "operations that make NaN or infinity from finite numbers", hint=True),
         CheckRow("order-sensitive", "hints", "OrderSensitive", "reductions that depend on the order", hint=True),
     )

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tilery
-from support.race_programs import Program
-from support.races import Recorder, races
+from support.race.brute_force import Recorder, races
+from support.race.programs import Program
 from tilery.ir import Op
 from tilery.sanitize import Sanitizer
 from tilery.sanitize.race import Doing, Race

@@ -115,6 +115,8 @@ class Access:
     low: str
     high: str
     padding: int = 0
+    first: tuple[Number, ...] = ()
+    """Elements before these lie outside, too; empty if all are 0."""
 
 
 Env = dict[Any, Any]

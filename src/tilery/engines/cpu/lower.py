@@ -48,6 +48,10 @@ __all__ = ["atomics", "control", "floating", "integer", "lower", "mathlib", "mat
 NOTHING = (MakeToken, JoinTokens, MemoryFenceAliasTko, GdcLaunchDependentsTko, GdcWaitTko)
 TERMINATORS = (Yield, Continue, Break, Return)
 MAX_OPS = 20000
+MAX_LINES = 300000
+"""More than this takes LLVM too long."""
+MANY = 4
+"""A tile that more loops than this need is computed once, even if it is cheap."""
 
 
 def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) -> Lowered:
@@ -61,7 +65,10 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
     strong = [o for o in memory_accesses(entry) if memory_ordering(o) is not Ordering.WEAK]
     waits = any(isinstance(o, (Loop, For)) and any(i in strong for b in o.blocks for i in walk(b)) for o in ops)
     g.called = dict.fromkeys(o for o in ops if is_called(o))
-    text = g.text(entry)
+    try:
+        text = g.text(entry)
+    except RecursionError:
+        raise NotLowered("the kernel is nested very deep") from None
     ordered = not all(atomics.commutes(o, entry) for o in strong)
     lowered = Lowered(text, list(g.numbers_of), g.peak + 64, list(g.globals), ALLOWED_SYMBOLS)
     lowered.callbacks = list(g.called)
@@ -88,6 +95,8 @@ class Lowering(Writer):
         for position, o in enumerate(block.ops):
             self.numbers_of.setdefault(o, len(self.numbers_of))
             self.lines.append(f"; op {self.numbers_of[o]}")
+            if len(self.lines) > MAX_LINES:
+                raise NotLowered("the kernel is very large")
             if self.writes(o):
                 self.settle_pending(block.ops[position + 1 :])
             self.operation(o)
@@ -173,7 +182,8 @@ class Lowering(Writer):
         weights: dict[Value, bool] = {}
         for v, where in members.items():
             numbers = _numbers(members, v)
-            if len(numbers) > 1 and self.weigh(v, members, weights):
+            many = len(numbers) > MANY and type(v.owner) in ELEMENTWISE and not is_scalar(v)
+            if len(numbers) > 1 and (many or self.weigh(v, members, weights)):
                 others = [
                     u
                     for u in users[v]

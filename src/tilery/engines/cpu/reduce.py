@@ -33,6 +33,8 @@ def combine(g: Writer, o: Any, earlier: Chunks, later: Chunks, w: int, final: bo
         if isinstance(i, Yield):
             found = [(v, known.get(v) or _captured(g, v, w)) for v in i.operands]
             return [g.clean(x, v, w) if final else x for v, x in found]
+        if len(i.results) != 1:
+            raise NotLowered(o.name)
         (v,) = i.results
         if isinstance(i, Constant):
             known[v] = g.pattern(constant_bits(i), reg(v), w)

@@ -22,6 +22,7 @@ from ...ops import (
     StoreViewTko,
 )
 from ...types import DYNAMIC, GatherScatterView, PaddingValue, TensorView, TileView
+from ..reference.boxes import wrapped
 from ..reference.ops.views import PATTERNS
 from ..reference.view_access import layout
 from .abi import NotLowered
@@ -119,10 +120,8 @@ def locate(
         last.append(rest)
         strides.append(stride)
     start = g.cast("trunc", low, long, "i64", 1)
-    first = g.let(f"add i128 {low}, {reach_low}")
-    end = g.let(f"add i128 {g.let(f'add i128 {low}, {reach_high}')}, {item}")
-    bounds = [g.cast("trunc", x, long, "i64", 1) for x in (first, end)]
-    _check(g, o, tensor, (first, end), (bounds[0], bounds[1]), item, empty, writes)
+    bounds = _bounds(g, start, reach_low, reach_high, item)
+    _check(g, o, tensor, (reach_low, reach_high), bounds, item, empty, writes)
     return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], padding_of(view))
 
 
@@ -130,29 +129,36 @@ def _check(
     g: Writer,
     o: Any,
     tensor: Tensor,
-    exact: tuple[str, str],
+    spans: tuple[str, str],
     bounds: tuple[str, str],
     item: int,
     empty: str,
     writes: bool,
 ) -> None:
-    """Fault if the bytes are not in a segment, the address is not aligned, or a bound does not fit in 64 bits."""
+    """Fault if the bytes are not in a segment, the address is not aligned, or the part does not fit in memory."""
     bad = "false"
-    for wide, short in zip(exact, bounds):
-        bad = g.either(bad, g.let(f"icmp ne i128 {wide}, {g.cast('zext', short, 'i64', 'i128', 1)}"))
+    for reach in spans:
+        bad = g.either(bad, g.let(f"icmp ugt i128 {g.let(f'add i128 {reach}, {LARGE}')}, {2 * LARGE}"))
     if item > 1:
         bad = g.either(bad, g.test("ne", g.let(f"and i64 {bounds[0]}, {item - 1}"), 0))
     fault_if(g, o, g.both(bad, g.let(f"xor i1 {empty}, true")))
     check_range(g, o, tensor.home, *bounds, writes, empty)
 
 
+def _bounds(g: Writer, start: str, low: str, high: str, item: int) -> tuple[str, str]:
+    """The first byte and the end of what reaches from `low` to `high` (i128) from an address, which may wrap around."""
+    reaches = [g.cast("trunc", x, "i128", "i64", 1) for x in (low, high)]
+    first, last = (g.let(f"add i64 {start}, {x}") for x in reaches)
+    return first, g.let(f"add i64 {last}, {item}")
+
+
 def _times(g: Writer, count: Number, stride: Number, item: int) -> str:
-    """Elements times stride in bytes, as i128."""
-    if isinstance(count, int) and isinstance(stride, int):
-        return str(count * stride * item)
-    a, b = (str(n) if isinstance(n, int) else g.cast("sext", n, "i64", "i128", 1) for n in (count, stride))
-    product = g.let(f"mul i128 {a}, {b}")
-    return product if item == 1 else g.let(f"mul i128 {product}, {item}")
+    """Elements times stride in bytes, as i128. The stride in bytes wraps around."""
+    step: Number = wrapped(stride * item) if isinstance(stride, int) else g.mul(stride, item)
+    if isinstance(count, int) and isinstance(step, int):
+        return str(count * step)
+    a, b = (str(n) if isinstance(n, int) else g.cast("sext", n, "i64", "i128", 1) for n in (count, step))
+    return g.let(f"mul i128 {a}, {b}")
 
 
 def padding_of(view: TileView) -> int:
@@ -356,7 +362,7 @@ def boxes(g: Writer, o: Any, writes: bool, body: Callable[[Number, Access, tuple
         inside = "true"
     low = g.cast("zext", tensor.base, "i64", "i128", 1)
     low = g.let(f"add i128 {low}, {_times(g, at, tensor.strides[sparse], item)}")
-    start, below, above = low, low, low
+    below = above = "0"
     empty = g.let(f"xor i1 {inside}, true")
     first: list[Number] = []
     last: list[Number] = []
@@ -366,23 +372,22 @@ def boxes(g: Writer, o: Any, writes: bool, body: Callable[[Number, Access, tuple
             continue
         from_, to, begin = _clipped(g, o.index[d], tensor.shape[d], size, o.inbounds[d])
         stride = tensor.strides[d]
-        start = g.let(f"add i128 {start}, {_times(g, begin, stride, item)}")
-        ends = [_times(g, g.add(begin, n), stride, item) for n in (from_, g.sub(to, 1))]
+        low = g.let(f"add i128 {low}, {_times(g, begin, stride, item)}")
+        ends = [_times(g, n, stride, item) for n in (from_, g.sub(to, 1))]
         least, most = (g.intrinsic(name, "i128", 1, *ends) for name in ("smin", "smax"))
         below, above = g.let(f"add i128 {below}, {least}"), g.let(f"add i128 {above}, {most}")
         empty = g.either(empty, g.test("sge", from_, to))
         first.append(from_)
         last.append(to)
         strides.append(stride)
-    exact = (below, g.let(f"add i128 {above}, {item}"))
-    bounds = tuple(g.cast("trunc", x, "i128", "i64", 1) for x in exact)
-    _check(g, o, tensor, exact, (bounds[0], bounds[1]), item, empty, writes)
+    start = g.cast("trunc", low, "i128", "i64", 1)
+    bounds = _bounds(g, start, below, above, item)
+    _check(g, o, tensor, (below, above), bounds, item, empty, writes)
     if not sizes:
         sizes, strides, first, last = (1,), [1], [0], [1]
     last = [g.let(f"select i1 {empty}, i64 0, i64 {n}") for n in last]
-    pointer_ = pointer(g, g.cast("trunc", start, "i128", "i64", 1))
     access = Access(
-        pointer_, tuple(last), tuple(strides), "false", e, bounds[0], bounds[1], padding_of(view), tuple(first)
+        pointer(g, start), tuple(last), tuple(strides), "false", e, bounds[0], bounds[1], padding_of(view), tuple(first)
     )
     g.at_edge(lambda: body(loop.index, access, sizes))
     g.end(loop)

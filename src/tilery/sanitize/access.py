@@ -6,9 +6,11 @@ collapses anything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +25,8 @@ from ..ir import Op
 from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko
 from ..types import Scalar, TileView
 
+Made = tuple[Array, Array, Array | None]
+
 
 class Kind(Enum):
     """What an access does: read, write, or both as one atomic transaction per element."""
@@ -30,6 +34,35 @@ class Kind(Enum):
     READ = "read"
     WRITE = "write"
     UPDATE = "update"
+
+
+class Span(NamedTuple):
+    """Where all elements of an access are, or more than them."""
+
+    low: int
+    high: int
+    """The lowest and the highest address of an element."""
+    bits: int
+    """The bits that are set in some address."""
+    whole: bool
+    """Whether every element of the tile is accessed."""
+
+
+class Elements:
+    """The elements of an access. To make them takes long, so that is done when a check first asks."""
+
+    def __init__(self, make: Callable[[], Made], span: Callable[[], Span | None]) -> None:
+        self._make, self._span = make, span
+
+    @cached_property
+    def made(self) -> Made:
+        """Addresses, which of them are accessed, and halves of bytes."""
+        return self._make()
+
+    @cached_property
+    def span(self) -> Span | None:
+        """A quick summary; None if there is none."""
+        return self._span()
 
 
 @dataclass(slots=True, eq=False)
@@ -44,14 +77,9 @@ class Access:
     ranks: Array
     blocks: Array
     """The position of each tile block in the grid: (lanes, 3)."""
-    addresses: Array
-    """The address of each element; meaningless where `mask` is false."""
-    mask: Array
-    """Which elements access memory: not those that a mask leaves out or that lie outside the tensor of a view."""
+    place: Elements
     bytes: int
     """The bytes that an element covers. A four-bit element covers the byte that it shares with a neighbour."""
-    half: Array | None
-    """For four-bit elements, which half of the byte: 0 for the lower one."""
     kind: Kind
     ordering: MemoryOrderingSemantics
     scope: MemoryScope | None
@@ -67,6 +95,27 @@ class Access:
     """Whether a check refused some elements: `mask` then selects the others."""
     wrote: Array | None = None
     """After a compare-and-swap: which elements replaced memory. None otherwise: all that `mask` selects."""
+
+    @property
+    def addresses(self) -> Array:
+        """The address of each element; meaningless where `mask` is false."""
+        return self.place.made[0]
+
+    @property
+    def mask(self) -> Array:
+        """Which elements access memory: not those that a mask leaves out or that lie outside the tensor of a view."""
+        return self.place.made[1]
+
+    @property
+    def half(self) -> Array | None:
+        """For four-bit elements, which half of the byte: 0 for the lower one."""
+        return self.place.made[2]
+
+    def drop(self, bad: Array) -> None:
+        """Leave out elements: the machine then accesses only the others."""
+        addresses, mask, half = self.place.made
+        self.place.made = addresses, mask & ~bad, half
+        self.partial = True
 
     @property
     def reads(self) -> bool:
@@ -123,26 +172,20 @@ POINTERS = ("source", "destination", "pointers")
 
 def make_access(o: Any, batch: Batch, args: dict[str, Any], tokens: Array | None, result: Array) -> Access:
     """Return the event of an operation; `args` are its operands by name."""
-    mask: Array | None
     if "view" in args:
         promised = getattr(o, "inbounds", (False,) * len(args["index"]))
         element = o.view.type.tensor_view.element
-        addresses, mask, half = view_elements(o.view.type, args["view"], args["index"], promised, batch.lanes)
+        place = view_elements(o.view.type, args["view"], args["index"], promised, batch.lanes)
     else:
         name = next(name for name in POINTERS if name in args)
         element = pointee(getattr(o, name).type)
-        addresses = _each(batch.lanes, args[name])
-        mask = args["mask"]
-        mask = np.broadcast_to(True, addresses.shape) if mask is None else _each(batch.lanes, mask)
-        half = _halves(addresses) if element.bits == 4 else None
+        place = _pointed(args[name], args["mask"], batch.lanes, element)
     return Access(
         op=o,
         ranks=batch.ranks,
         blocks=batch.blocks,
-        addresses=addresses,
-        mask=mask,
+        place=place,
         bytes=stored(element).itemsize,
-        half=half,
         kind=KINDS[type(o)],
         ordering=o.memory_ordering_semantics,
         scope=o.memory_scope,
@@ -151,6 +194,21 @@ def make_access(o: Any, batch: Batch, args: dict[str, Any], tokens: Array | None
         element=element,
         value=args.get(STORED.get(type(o), "")),
     )
+
+
+def _pointed(pointers: Array, mask: Array | None, lanes: int, element: Scalar) -> Elements:
+    """The elements at a tile of addresses."""
+
+    def make() -> Made:
+        addresses = _each(lanes, pointers)
+        chosen = np.broadcast_to(True, addresses.shape) if mask is None else _each(lanes, mask)
+        return addresses, chosen, _halves(addresses) if element.bits == 4 else None
+
+    def span() -> Span:
+        bits = int(np.bitwise_or.reduce(pointers, axis=None))
+        return Span(int(pointers.min()), int(pointers.max()), bits, mask is None or bool(mask.all()))
+
+    return Elements(make, span)
 
 
 def _each(lanes: int, array: Array) -> Array:
@@ -168,21 +226,43 @@ def _halves(addresses: Array) -> Array:
 
 def view_elements(
     view: TileView, tensor: TensorRef, index: tuple[Array, ...], promised: tuple[bool, ...], lanes: int
-) -> tuple[Array, Array, Array | None]:
-    """Return the addresses of the elements of tiles of a view, which of them are accessed, and halves of bytes.
+) -> Elements:
+    """Return the elements of tiles of a view.
 
     Elements outside the tensor are not accessed, except along a dimension whose index is `promised` to be inside.
     """
-    shape = (lanes, *view.tile_shape)
-    addresses, mask = np.empty(shape, np.int64), np.empty(shape, bool)
-    for chosen, some, part in split_by_strides(tensor, index):
-        where = locate_tiles(view, some, part, promised)
-        key = slice(None) if chosen is None else chosen
-        addresses[key] = where.tile(box_addresses(where.starts, where.shape, where.strides))
-        mask[key] = where.tile(_inside(where))
-    if view.tensor_view.element.bits != 4:
-        return addresses, mask, None
-    return addresses >> 1, mask, (addresses & 1).astype(np.uint8)
+    split = split_by_strides(tensor, index)
+    parts = [(chosen, locate_tiles(view, some, part, promised)) for chosen, some, part in split]
+    narrow = view.tensor_view.element.bits == 4
+
+    def make() -> Made:
+        shape = (lanes, *view.tile_shape)
+        addresses, mask = np.empty(shape, np.int64), np.empty(shape, bool)
+        for chosen, where in parts:
+            key = slice(None) if chosen is None else chosen
+            addresses[key] = where.tile(box_addresses(where.starts, where.shape, where.strides))
+            mask[key] = where.tile(_inside(where))
+        if not narrow:
+            return addresses, mask, None
+        return addresses >> 1, mask, (addresses & 1).astype(np.uint8)
+
+    return Elements(make, lambda: None if narrow or len(parts) != 1 else _span(parts[0][1]))
+
+
+def _span(where: ViewAccess) -> Span | None:
+    """Where the boxes of an access are, if each lies in the tensor as a whole or is clipped in the same way."""
+    if any(not isinstance(n, int) for n in (*where.skips, *where.extents)) or any(where.skips):
+        return None
+    extents = [n for n in where.extents if isinstance(n, int)]
+    if 0 in extents or where.present is not None:
+        return None
+    reach = [(size - 1) * stride for size, stride in zip(extents, where.strides)]
+    low = int(where.starts.min()) + sum(min(0, r) for r in reach)
+    high = int(where.starts.max()) + sum(max(0, r) for r in reach)
+    bits = int(np.bitwise_or.reduce(where.starts))
+    for stride in where.strides:
+        bits |= stride
+    return Span(low, high, bits, extents == list(where.shape))
 
 
 def _inside(where: ViewAccess) -> Array:

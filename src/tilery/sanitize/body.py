@@ -11,13 +11,16 @@ from ..engines.reference.ops.reduce import Combine
 from ..engines.reference.tiles import Array
 
 
-def fold(o: Any, batch: Batch, operands: tuple[Array, ...]) -> list[Array]:
+def fold(o: Any, batch: Batch, operands: tuple[Array, ...], direct: bool = False) -> list[Array]:
     """Combine the elements along the dimension of a `reduce` or `scan` from first to last.
 
-    The order is not specified, so any will do to check the operations of the body.
+    The order is not specified, so any will do to check the operations of the body. With `direct`, only the results
+    matter, and the machine is left out where that is possible.
     """
     combine = Combine(o, batch)
-    combine.plain = combine.calls = None
+    combine.plain = None
+    if not direct:
+        combine.calls = None
     values = [np.moveaxis(a, o.dim + 1, 1) for a in operands]
     total = [a[:, 0] for a in values]
     for k in range(1, values[0].shape[1]):

@@ -15,19 +15,14 @@ from .access import Access
 from .checks import Check, Step
 
 
-def _drop(access: Access, bad: Array) -> None:
-    """Leave out elements: the machine then accesses only the others."""
-    access.mask = access.mask & ~bad
-    access.partial = True
-
-
 class Alignment(Check):
     """Addresses must be multiples of the size of an element."""
 
     name = "alignment"
 
     def before(self, access: Access) -> None:
-        if access.bytes == 1:
+        span = access.place.span
+        if access.bytes == 1 or (span is not None and not span.bits & (access.bytes - 1)):
             return
         low = access.addresses & (access.bytes - 1)
         if not low.any():
@@ -41,7 +36,7 @@ class Alignment(Check):
 
         rule = f"an address is not a multiple of {access.bytes}, the size of an element"
         self.reports.elements(self.name, access.op, rule, access.blocks, bad, values)
-        _drop(access, bad)
+        access.drop(bad)
 
 
 class Bounds(Check):
@@ -80,7 +75,7 @@ class Bounds(Check):
 
     def before(self, access: Access) -> None:
         memory = self.machine.memory
-        if access.mask.size and not self._dead and self._inside(access):
+        if not self._dead and self._inside(access):
             return
         starts = np.array([s.address for s in memory.segments], np.int64)
         ends = np.array([s.end for s in memory.segments], np.int64)
@@ -104,8 +99,9 @@ class Bounds(Check):
 
     def _inside(self, access: Access) -> bool:
         """Tell quickly whether all elements, even masked ones, lie in one segment that may be accessed."""
-        segment = self.machine.memory.at(int(access.addresses.min()))
-        if segment is None or int(access.addresses.max()) + access.bytes > segment.end:
+        span = access.place.span
+        segment = None if span is None else self.machine.memory.at(span.low)
+        if segment is None or span is None or span.high + access.bytes > segment.end:
             return False
         return segment.writable or not access.writes
 
@@ -113,7 +109,7 @@ class Bounds(Check):
         bad = bad & access.mask
         if bad.any():
             self.reports.elements(self.name, access.op, rule, access.blocks, bad, values)
-            _drop(access, bad)
+            access.drop(bad)
 
     def _nearest(self, access: Access) -> Any:
         def values(where: tuple[int, ...]) -> dict[str, Any]:

@@ -124,11 +124,12 @@ def _inbounds(check: Promise, step: Step) -> None:
     if not any(o.inbounds):
         return
     view, tensor, index = o.view.type, step.args["view"], step.args["index"]
-    inside = view_elements(view, tensor, index, (False,) * len(index), step.batch.lanes)[1]
-    if inside.all():
+    place = view_elements(view, tensor, index, (False,) * len(index), step.batch.lanes)
+    if place.span is not None and place.span.whole:
         return
+    inside = place.made[1]
     # Elements that other dimensions leave out are no concern of a promise.
-    others = view_elements(view, tensor, index, o.inbounds, step.batch.lanes)[1]
+    others = view_elements(view, tensor, index, o.inbounds, step.batch.lanes).made[1]
 
     def values(where: tuple[int, ...]) -> dict[str, Any]:
         at = [int(i[where[0] if len(i) > 1 else 0].reshape(-1)[0]) for i in index]

@@ -150,6 +150,8 @@ class Uninit(Check):
     # ------------------------------------------------------------ memory
 
     def _access(self, o: Any, access: Access, step: Step, shadows: dict[str, Any]) -> Any:
+        if not self.memory.regions and not present(shadows) and self._is_defined(o, access):
+            return None
         shape = access.mask.shape
         for name in (*POINTERS, "view", "index", "mask"):
             for shadow in present({name: shadows.get(name)}):
@@ -177,6 +179,13 @@ class Uninit(Check):
         out = np.zeros(access.mask.size, np.uint8)
         out[chosen] = old
         return out.reshape(shape), None
+
+    def _is_defined(self, o: Any, access: Access) -> bool:
+        """Tell quickly whether no element of an access can be undefined if its operands and memory are defined."""
+        if access.kind is not Kind.READ:
+            return True
+        padded = o.view.type.padding_value if isinstance(o, LoadViewTko) else o.paddingValue
+        return padded is not None or (access.place.span is not None and access.place.span.whole)
 
     def _public(self, o: Op, access: Access, chosen: Array, stored: Array, memory: Shadow, private: Array) -> None:
         """Report what is stored to memory that others see."""

@@ -1,0 +1,165 @@
+"""Measure what each check of the sanitizer costs on six cuTile kernels, and write docs/reports/sanitizer.md.
+
+    python bench/sanitizer.py [--rounds 5] [--quick] [--before SRC] [--out docs/reports]
+    python bench/sanitizer.py --redraw [--out docs/reports]
+
+Times are ratios to a launch without the sanitizer in the same process, rounds taking turns; each is the best of
+several. SRC is the `src` folder of a checkout from before the sanitizer: its launches without any check are compared with ours,
+in processes that take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilery
+from run import HERE, Case, Sizes, cases, geomean
+from tilery.sanitize import CHECKS, Sanitizer
+
+NONE = "no check"
+SMALL = Sizes(flat=1 << 22, rows=1024, edge=512, heads=16, length=256)
+"""Sizes that keep what the kernels promise about them."""
+TINY = Sizes(flat=1 << 18, rows=64, edge=256, heads=16, length=128)
+
+
+def kernel_of(case: Case) -> Any:
+    return tilery.compile(tilery.parse((HERE / "kernels" / f"{case.name}.mlir").read_text()))
+
+
+def timed(kernel: Any, case: Case, checks: str | None) -> float:
+    """Milliseconds of one launch."""
+    watched = {} if checks is None else {"sanitize": Sanitizer(checks)}
+    start = time.perf_counter()
+    kernel.launch(case.grid, case.args, convention="cutile", **watched)
+    taken = (time.perf_counter() - start) * 1e3
+    if checks is not None:
+        faults = watched["sanitize"].reports.faults
+        assert not faults, faults[0].message
+    return taken
+
+
+def measure(case: Case, rounds: int) -> dict[str, float]:
+    """The best times of a kernel: without the sanitizer, with each check, and with all."""
+    kernel = kernel_of(case)
+    ways: dict[str, str | None] = {NONE: None, **{name: name for name in CHECKS}, "all": "all"}
+    found: dict[str, float] = {}
+    for _ in range(rounds):
+        for name, checks in ways.items():
+            taken = timed(kernel, case, checks)
+            found[name] = min(taken, found.get(name, taken))
+    return found
+
+
+def off(sizes: Sizes, before: Path, rounds: int) -> dict[str, float]:
+    """For each kernel how long a launch without checks takes now, relative to the earlier source."""
+    best: dict[str, dict[str, float]] = {}
+    here = Path(tilery.__file__).parents[1]
+    for _ in range(rounds):
+        for source in (before, here):
+            environment = {**os.environ, "PYTHONPATH": str(source), "SIZES": json.dumps(sizes.as_list())}
+            command = [sys.executable, __file__, "--plain"]
+            done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+            for name, ms in json.loads(done.stdout).items():
+                times = best.setdefault(str(source), {})
+                times[name] = min(ms, times.get(name, ms))
+    return {name: best[str(here)][name] / ms for name, ms in best[str(before)].items()}
+
+
+def plain() -> dict[str, float]:
+    """The best of a few launches of each kernel without any check, with whatever source is on the path."""
+    sizes = Sizes(*json.loads(os.environ["SIZES"]))
+    found = {}
+    for case in cases(sizes):
+        kernel = kernel_of(case)
+        found[case.name] = min(timed(kernel, case, None) for _ in range(7))
+    return found
+
+
+def page(found: dict[str, Any]) -> str:
+    """Render the numbers of a run as a page."""
+    results = found["ms"]
+    facts = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    lines = [
+        "# What the sanitizer costs",
+        "",
+        f"`python bench/sanitizer.py` wrote this page ({facts}; {found['cores']} cores,",
+        f"load average {found['load']:.1f} per core at the start). The kernels are those of [the speed of kernels](run.md). A",
+        "cell is the time of a launch with a check over that of a launch without the sanitizer, each the best of several",
+        "rounds that take turns. Hints are not part of `all`. None of the launches has a fault.",
+        "",
+        "| check | " + " | ".join(results) + " | geometric mean |",
+        "|---|" + "--:|" * (len(results) + 1),
+    ]
+    for name in [each for each in next(iter(results.values())) if each != NONE]:
+        ratios = [row[name] / row[NONE] for row in results.values()]
+        lines.append(f"| `{name}` | " + " | ".join(f"{r:.2f}" for r in ratios) + f" | {geomean(ratios):.2f} |")
+    if found.get("off"):
+        ratios = list(found["off"].values())
+        lines += [
+            "",
+            "Without the sanitizer, the time of a launch over that of the source from before there was one:",
+            "",
+            "| " + " | ".join(found["off"]) + " | geometric mean |",
+            "|" + "--:|" * (len(ratios) + 1),
+            "| " + " | ".join(f"{r:.3f}" for r in ratios) + f" | {geomean(ratios):.3f} |",
+        ]
+    return "\n".join([*lines, "", *NOT_MEASURED])
+
+
+NOT_MEASURED = """\
+## Not measured
+
+Kernels with faults, whose reports take time of their own; kernels with undefined values, for which `uninit` has to keep
+shadows (these six have none, so the row shows what looking for them costs); memory; and the race detector over many
+schedules.""".splitlines()
+
+
+def run(args: argparse.Namespace) -> dict[str, Any]:
+    cores = os.cpu_count() or 1
+    load = os.getloadavg()[0] / cores
+    sizes = TINY if args.quick else SMALL
+    results = {case.name: measure(case, args.rounds) for case in cases(sizes)}
+    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    compared = {} if args.before is None else off(sizes, args.before.resolve(), args.rounds)
+    return {"versions": versions, "cores": cores, "load": load, "ms": results, "off": compared}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small arrays, to see that it works")
+    parser.add_argument("--before", type=Path, metavar="SRC")
+    parser.add_argument("--out", type=Path, help="folder for sanitizer.json and sanitizer.md")
+    parser.add_argument("--redraw", action="store_true", help="rewrite the page from sanitizer.json, without measuring")
+    parser.add_argument("--plain", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.plain:
+        print(json.dumps(plain()))
+        return 0
+    numbers = args.out / "sanitizer.json" if args.out else None
+    if args.redraw:
+        if numbers is None:
+            parser.error("--redraw needs --out")
+        found = json.loads(numbers.read_text("utf-8"))
+    else:
+        found = run(args)
+    text = page(found)
+    print(text)
+    if args.out and numbers:
+        numbers.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        (args.out / "sanitizer.md").write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

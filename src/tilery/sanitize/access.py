@@ -35,6 +35,11 @@ class Kind(Enum):
     WRITE = "write"
     UPDATE = "update"
 
+    @property
+    def noun(self) -> str:
+        """The access with its article."""
+        return f"{'an' if self is Kind.UPDATE else 'a'} {self.value}"
+
 
 class Span(NamedTuple):
     """Where all elements of an access are, or more than them."""

@@ -83,7 +83,7 @@ class Bounds(Check):
         outside = number < 0
         if len(starts):
             outside |= access.addresses > ends[np.maximum(number, 0)] - access.bytes
-        self._refuse(access, f"a {access.kind.value} is outside every buffer", outside, self._nearest(access))
+        self._refuse(access, f"{access.kind.noun} is outside every buffer", outside, self._nearest(access))
 
         def label(where: tuple[int, ...]) -> dict[str, Any]:
             return {"the memory": memory.segments[int(number[where])].label}
@@ -94,7 +94,7 @@ class Bounds(Check):
             self._refuse(access, "a write to read-only memory", ~writable[at], label)
         if self._dead:
             dead = np.array([s.address in self._dead for s in memory.segments], bool)
-            rule = f"a {access.kind.value} of the memory of an 'alloca' after the end of its block"
+            rule = f"{access.kind.noun} of the memory of an 'alloca' after the end of its block"
             self._refuse(access, rule, dead[at], label)
 
     def _inside(self, access: Access) -> bool:

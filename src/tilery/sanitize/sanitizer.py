@@ -13,7 +13,7 @@ from ..engines.kernel import ExecutionError
 from ..ops import Entry
 from .checks import Check
 from .machine import CheckedMachine
-from .reports import Faults, Reports
+from .reports import Faults, Report, Reports
 from .uninit import Region
 
 
@@ -78,7 +78,7 @@ class Sanitizer:
         for array in uninit:
             self.declare_uninit(array)
         self.raises = raises
-        """Whether a launch with faults raises `Faults` at its end."""
+        """Whether a launch with faults raises `Faults` at its end; `reports` are then those of the last launch."""
         self.more = more
         """Checks of your own."""
         self.reports = Reports()
@@ -97,6 +97,8 @@ class Sanitizer:
 
     def machine(self, *args: Any, **options: Any) -> CheckedMachine:
         """Make the machine of a launch."""
+        if self.raises:
+            self.reports = Reports()
         self._machine = CheckedMachine(*args, **options)
         self._machine.uninit = self.uninit
         return self._machine
@@ -104,19 +106,22 @@ class Sanitizer:
     @contextmanager
     def launch(self, entry: Entry) -> Iterator[None]:
         """Watch a launch on the machine that was made last."""
-        machine, before = self._machine, len(self.reports.faults)
+        machine, before = self._machine, {} if self.raises else self._counts()
         assert machine is not None
         machine.watch([make(self.reports, machine) for make in (*map(_load, self.rows), *self.more)], entry)
         try:
             yield
         except ExecutionError as error:
             self._finish(machine)
-            found = self.reports.faults[before:]
+            found = [each for each in self.reports.faults if each.count > before.get(each, 0)]
             error.notes += [f"before that, {report.check}: {report.message}" for report in found[:10]]
             raise
         self._finish(machine)
-        if self.raises and len(self.reports.faults) > before:
+        if self.raises and self.reports.faults:
             raise Faults(self.reports)
+
+    def _counts(self) -> dict[Report, int]:
+        return {report: report.count for report in self.reports}
 
     def _finish(self, machine: CheckedMachine) -> None:
         self._machine = None

@@ -184,7 +184,7 @@ class Uninit(Check):
         """Tell quickly whether no element of an access can be undefined if its operands and memory are defined."""
         if access.kind is not Kind.READ:
             return True
-        padded = o.view.type.padding_value if isinstance(o, LoadViewTko) else o.paddingValue
+        padded = _padding_of(o)
         return padded is not None or (access.place.span is not None and access.place.span.whole)
 
     def _public(self, o: Op, access: Access, chosen: Array, stored: Array, memory: Shadow, private: Array) -> None:
@@ -214,8 +214,7 @@ class Uninit(Check):
     ) -> Shadow:
         """The shadow of a loaded tile: that of memory, and of what takes the place of elements that are left out."""
         if isinstance(o, LoadViewTko):
-            assert isinstance(o.view.type, TileView)
-            padding: Any = None if o.view.type.padding_value is not None else FULL
+            padding: Any = None if _padding_of(o) is not None else FULL
         else:
             padding = FULL if o.paddingValue is None else shadows["paddingValue"]
         whole = len(chosen) == access.mask.size or access.partial
@@ -229,6 +228,14 @@ class Uninit(Check):
         else:
             out[access.mask] = 0
         return out
+
+
+def _padding_of(o: LoadPtrTko | LoadViewTko) -> object:
+    """The value of elements that a load leaves out, if it has one."""
+    if isinstance(o, LoadPtrTko):
+        return o.paddingValue
+    assert isinstance(o.view.type, TileView)
+    return o.view.type.padding_value
 
 
 def _shadow(env: dict[int, Any], slot: Any) -> Any:

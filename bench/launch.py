@@ -1,0 +1,87 @@
+"""The cost of a launch on a GPU: bound once, bound anew each time, and as part of a graph.
+
+python bench/launch.py [--engine tileiras] [--json FILE]      (with a GPU)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "src")]
+
+import tilery  # noqa: E402
+from tilery.engines.cuda.launch import Graph  # noqa: E402
+from tilery.engines.registry import load_engine  # noqa: E402
+
+EMPTY = """entry @empty(%x: tile<ptr<f32>>, %n: tile<i32>, %s: tile<i32>) {
+  return
+}"""
+ROUNDS, LAUNCHES = 20, 500
+
+
+def best(function: Callable[[], Any], finish: Callable[[], Any], count: int = LAUNCHES) -> float:
+    """Return the microseconds of a call: the best of several rounds, before the stream is full."""
+    found = []
+    for _ in range(ROUNDS):
+        finish()
+        started = time.perf_counter()
+        for _ in range(count):
+            function()
+        found.append((time.perf_counter() - started) / count)
+    finish()
+    return min(found) * 1e6
+
+
+def measure(engine: str) -> dict[str, float]:
+    """Return microseconds by kind of launch."""
+    loaded: Any = load_engine(engine).load(tilery.parse(EMPTY))
+    kernel, driver = loaded.kernel(), loaded.driver
+    address = driver.allocate(256)
+    args = [address, 64, 1]
+    bound = kernel.bind(1, args)
+
+    def anew() -> None:
+        with kernel.bind(1, args) as fresh:
+            fresh.launch()
+
+    figures = {
+        "bound once": best(bound.launch, driver.synchronize, 50),
+        "bound once, stream full": best(bound.launch, driver.synchronize, 4000),
+        "bound anew": best(anew, driver.synchronize, 50),
+        "the driver's function alone": best(_raw(bound), driver.synchronize, 50),
+    }
+    with Graph(driver) as graph:
+        inside = [kernel.bind(1, args, stream=graph.stream) for _ in range(100)]
+        graph.record(inside)
+        figures["in a graph of 100"] = best(graph.replay, lambda: driver.synchronize(graph.stream), 20) / 100
+    return figures
+
+
+def _raw(bound: Any) -> Callable[[], Any]:
+    """Return a call of cuLaunchKernel with everything prepared, which is the floor of ctypes."""
+    function, arguments = bound._launch, bound._arguments
+    return lambda: function(*arguments)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--engine", default="tileiras")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    figures = measure(args.engine)
+    for name, figure in figures.items():
+        print(f"{name:32} {figure:8.2f} µs")
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

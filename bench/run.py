@@ -1,16 +1,18 @@
-"""Measure six cuTile kernels: in batches, with threads, block by block, and in Triton's interpreter.
+"""Measure kernels: engine cpu against torch, JAX, Numba, NumPy, the reference engine and the limits of the machine.
 
-    python bench/run.py [--triton PYTHON] [--threads 2] [--quick] [--out docs/reports]
-    python bench/run.py --redraw [--out docs/reports]
+    python bench/run.py --report [--triton PYTHON]        writes docs/reports/run.json and run.md
+    python bench/run.py [--quick] [--only gemm] [--threads 2] [--out DIR]
+    python bench/run.py --redraw                          the page from an existing run.json
 
-Writes run.json and run.md; with --redraw, the page from an existing run.json. PYTHON is an interpreter with torch and
-Triton; without it, that row is left out. Each time is the best of several rounds. Block by block and Triton's
-interpreter run once, because they take minutes.
+Contenders take turns, and each time is the best of many rounds, so that other load on the machine hits all of them.
+Libraries that are not installed are left out. PYTHON is an interpreter with torch and Triton, for Triton's interpreter,
+which takes minutes. The process starts itself again with a malloc that keeps memory (see `peers.MALLOC`), for torch.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import os
 import platform
@@ -19,16 +21,21 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, log
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "src"))
+import tilery
+from cold import measure_calls
+from limits import Limits
+from peers import MALLOC, PEERS, installed
+from run_page import page
 
-import tilery  # noqa: E402  # found only now
+HERE = Path(__file__).parent
+REPORTS = HERE.parent / "docs" / "reports"
+REST = 0.004
+"""Seconds of rest before each measurement: threads of torch spin for a while after each call."""
 
 
 @dataclass
@@ -121,69 +128,130 @@ def attention(q: Any, k: Any, v: Any) -> Any:
     return softmax(q @ k.transpose(0, 2, 1) / 8) @ v
 
 
-def best(run: Callable[[], object], rounds: int) -> float:
-    """Return the milliseconds of the fastest round."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - start) * 1e3)
-    return min(times)
+def aligned(x: Any, offset: int = 0) -> Any:
+    """Return a copy whose first element is `offset` bytes after a cache line: torch allocates at 0, NumPy at 16."""
+    raw = np.empty(x.nbytes + 128, np.uint8)
+    at = -raw.ctypes.data % 64 + offset
+    made = raw[at : at + x.nbytes].view(x.dtype).reshape(x.shape)
+    made[...] = x
+    return made
 
 
-def measure(case: Case, threads: int, rounds: int) -> dict[str, float]:
-    kernel = tilery.compile(tilery.parse((HERE / "kernels" / f"{case.name}.mlir").read_text()))
+def once(run: Callable[[], object]) -> float:
+    """Return the milliseconds that a call takes."""
+    start = time.perf_counter()
+    run()
+    return (time.perf_counter() - start) * 1e3
 
-    def launch(**options: Any) -> object:
-        return kernel.launch(case.grid, case.args, convention="cutile", **options)
 
-    launch()
-    case.check()
-    found = {"batched": best(launch, rounds)}
-    found[f"{threads} threads"] = best(lambda: launch(threads=threads), rounds)
-    case.args[-1][:] = 0
-    found["block by block"] = best(lambda: launch(batch=1), 1)
-    case.check()
+def take_turns(calls: dict[str, Callable[[], object]], rounds: int, seconds: float = 0.5) -> dict[str, float]:
+    """Return the milliseconds of the fastest round of each; one that takes long gets fewer rounds."""
+    best: dict[str, float] = {}
+    spent = dict.fromkeys(calls, 0.0)
+    for turn in range(rounds):
+        for name, call in calls.items():
+            if turn and spent[name] > seconds * 1e3:
+                continue
+            time.sleep(REST)
+            taken = [once(call), once(call)] if best.get(name, 0) < 200 else [once(call)]
+            spent[name] += sum(taken)
+            best[name] = min(best.get(name, taken[0]), *taken)
+    return best
+
+
+def kernel_of(name: str, **options: Any) -> Any:
+    return tilery.compile(tilery.parse((HERE / "kernels" / f"{name}.mlir").read_text()), **options)
+
+
+def measure(case: Case, args: argparse.Namespace, limits: Limits) -> dict[str, float]:
+    """Time one of the six kernels in every way."""
+    case.args[:] = [aligned(x) for x in case.args]
+    fast, exact = kernel_of(case.name, engine="cpu"), kernel_of(case.name, engine="cpu", exact=True)
+    slow = kernel_of(case.name)
+
+    def on(kernel: Any, threads: int) -> Callable[[], object]:
+        return lambda: kernel.launch(case.grid, case.args, convention="cutile", threads=threads)
+
+    for kernel in (fast, exact):
+        case.args[-1][...] = 0
+        on(kernel, args.threads)()
+        case.check()
+    calls = {"cpu": on(fast, args.threads), "cpu, exact": on(exact, args.threads), "cpu, one thread": on(fast, 1)}
+    missing = []
+    for name, (package, make) in PEERS.items():
+        try:
+            call = make(case.name, case.args[:-1], args.threads) if installed(package) else None
+        except Exception as error:  # a peer that does not work here must not stop the others
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+            call = None
+        if call is None:
+            missing.append(name)
+        else:
+            calls[name] = call
+    calls["reference"] = on(slow, args.threads)
+    flop = {"gemm": 2 * case.args[0].size * case.args[0].shape[-1]}
+    flop["attention"] = 4 * case.args[0].size * case.args[0].shape[1] if case.name == "attention" else 0
+    if case.name in ("gemm", "attention"):
+        calls["limit of the machine"], most = limits.peak()
+        found = take_turns(calls, args.rounds)
+        found["limit of the machine"] *= flop[case.name] / most
+    else:
+        name = "triad" if case.name == "vadd" else "copy"
+        arrays = [case.args[0], case.args[1]] if name == "triad" else [case.args[0]]
+        calls["limit of the machine"] = limits.move(name, *arrays, aligned(case.args[-1]))
+        found = take_turns(calls, args.rounds)
     return found
 
 
-def geomean(values: list[float]) -> float:
-    return exp(sum(map(log, values)) / len(values))
+def bandwidth(args: argparse.Namespace, limits: Limits) -> dict[str, dict[str, float]]:
+    """Time the kernels that memory limits on arrays of four times the L3, on two alignments."""
+    large = Sizes(flat=1 << 25, rows=1 << 15, edge=128, heads=1, length=128) if not args.quick else QUICK
+    found = {}
+    for case in cases(large):
+        if case.name not in ("vadd", "softmax", "layernorm") or (args.only and case.name not in args.only):
+            continue
+        kernel = kernel_of(case.name, engine="cpu")
+        row = {}
+        for offset in (0, 16):
+            values = [aligned(x, offset) for x in case.args]
+            moved = values[:2] if case.name == "vadd" else values[:1]
+            limit = limits.move("triad" if case.name == "vadd" else "copy", *moved, aligned(case.args[-1]))
+            launch = kernel.bind(case.grid, values, convention="cutile")
+            times = take_turns({"cpu": launch, "limit": limit}, args.rounds)
+            row[f"{offset} mod 64"] = times["limit"] / times["cpu"]
+        found[case.name] = row
+    return found
 
 
-def page(found: dict[str, Any]) -> str:
-    """Render the numbers of a run as a page."""
-    results = found["ms"]
-    facts = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    facts += f"; {found['cores']} cores"
-    if "load" in found:
-        facts += f", load average {found['load']:.1f} per core at the start"
-    columns = list(dict.fromkeys(key for row in results.values() for key in row))
-    lines = ["# How fast kernels run", ""]
-    lines += [
-        "`python bench/run.py` wrote this page. All rows ran the same six kernels on the same arrays",
-        f"({facts}).",
-        "",
-    ]
-    lines += ["| milliseconds | " + " | ".join(results) + " |", "|---|" + "--:|" * len(results)]
-    for column in columns:
-        cells = (f"{row[column]:,.1f}" if column in row else "" for row in results.values())
-        lines.append(f"| {column} | " + " | ".join(cells) + " |")
-    lines += ["", "How many times faster batched execution on one thread is:", ""]
-    lines += ["| than | " + " | ".join(results) + " | geometric mean |", "|---|" + "--:|" * (len(results) + 1)]
-    for column in columns:
-        ratios = [row[column] / row["batched"] for row in results.values() if column in row]
-        if column != "batched" and len(ratios) == len(results):
-            lines.append(f"| {column} | " + " | ".join(f"{r:,.1f}" for r in ratios) + f" | {geomean(ratios):,.1f} |")
-    return "\n".join([*lines, "", *NOT_MEASURED])
+def scaling(args: argparse.Namespace) -> dict[str, float]:
+    """Return how many times longer 16 times as much work takes."""
+    found = {}
+    for name, small, big in (
+        ("vadd", Sizes(flat=1 << 21), Sizes(flat=1 << 25)),
+        ("softmax", Sizes(rows=2048), Sizes(rows=32768)),
+        ("layernorm", Sizes(rows=2048), Sizes(rows=32768)),
+    ):
+        calls = {}
+        for label, sizes in (("small", small), ("big", big)):
+            case = next(c for c in cases(sizes) if c.name == name)
+            calls[label] = kernel_of(name, engine="cpu").bind(case.grid, case.args, convention="cutile")
+        times = take_turns(calls, args.rounds)
+        found[name] = times["big"] / times["small"]
+    return found
 
 
-NOT_MEASURED = """\
-## Not measured
-
-A GPU, which is far faster than any of these; kernels that diverge, wait for one another or use atomics; and the time to
-load and compile a module. "Block by block" and Triton's interpreter ran once; the other rows are the best of several
-rounds.""".splitlines()
+def slow_ways(args: argparse.Namespace, sizes: Sizes) -> dict[str, dict[str, float]]:
+    """Time what takes minutes, once each: tile blocks one by one, and Triton's interpreter."""
+    found = {}
+    for case in cases(sizes):
+        if args.only and case.name not in args.only:
+            continue
+        kernel = kernel_of(case.name)
+        run_one = once(lambda: kernel.launch(case.grid, case.args, convention="cutile", batch=1))  # noqa: B023
+        found[case.name] = {"reference, tile blocks one by one": run_one}
+    for name, ms in triton_times(args.triton, sizes, list(found))["ms"].items():
+        found[name]["Triton's interpreter"] = ms
+    return found
 
 
 def triton_times(python: str, sizes: Sizes, names: list[str]) -> dict[str, Any]:
@@ -195,44 +263,67 @@ def triton_times(python: str, sizes: Sizes, names: list[str]) -> dict[str, Any]:
     return found
 
 
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("numpy", "llvmlite", "torch", "jax", "numba", "triton"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
 def run(args: argparse.Namespace) -> dict[str, Any]:
-    """Measure all kernels; return plain data for run.json."""
+    """Measure everything; return plain data for run.json."""
+    from more import measure_more
+    from tilery.engines.cpu.native.compiler import host
+
     cores = os.cpu_count() or 1
     load = os.getloadavg()[0] / cores
     sizes = QUICK if args.quick else Sizes()
+    limits = Limits(args.threads)
+    found: dict[str, Any] = {"versions": versions(), "cpu": host().cpu, "cores": cores, "threads": args.threads}
+    found |= {"load": load, "quick": args.quick}
     chosen = [c for c in cases(sizes) if not args.only or c.name in args.only]
-    results = {case.name: measure(case, args.threads, args.rounds) for case in chosen}
-    versions = {"python": platform.python_version(), "numpy": np.__version__}
+    found["ms"] = {}
+    for case in chosen:
+        found["ms"][case.name] = measure(case, args, limits)
+        print(case.name, {k: round(v, 2) for k, v in found["ms"][case.name].items()}, file=sys.stderr, flush=True)
+    found["bandwidth"] = bandwidth(args, limits)
+    found["scaling"] = scaling(args) if not args.quick and not args.only else {}
+    found["more"] = measure_more(args, take_turns)
+    found["calls"] = measure_calls(HERE / "kernels", args.only)
+    found["load at the end"] = os.getloadavg()[0] / cores
     if args.triton:
-        peer = triton_times(args.triton, sizes, list(results))
-        versions |= {"triton": peer["triton"], "torch": peer["torch"]}
-        for name, ms in peer["ms"].items():
-            results[name]["Triton's interpreter"] = ms
-    return {"versions": versions, "cores": cores, "load": load, "ms": results}
+        for name, row in slow_ways(args, sizes).items():
+            found["ms"][name] |= row
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--triton", metavar="PYTHON")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--quick", action="store_true", help="small arrays, to see that it works")
     parser.add_argument("--only", action="append")
-    parser.add_argument("--out", type=Path, help="folder for run.json and run.md")
+    parser.add_argument("--report", action="store_true", help="write docs/reports/run.json and run.md")
+    parser.add_argument("--out", type=Path, help="the folder for run.json and run.md, in place of docs/reports")
     parser.add_argument("--redraw", action="store_true", help="rewrite the page from run.json, without measuring")
     args = parser.parse_args()
-    numbers = args.out / "run.json" if args.out else None
-    if args.redraw:
-        if numbers is None:
-            parser.error("--redraw needs --out")
-        found = json.loads(numbers.read_text("utf-8"))
+    args.kernels = HERE / "kernels"
+    folder: Path | None = args.out or (REPORTS if args.report or args.redraw else None)
+    if args.redraw and folder:
+        found = json.loads((folder / "run.json").read_text("utf-8"))
     else:
+        if os.environ.get("MALLOC_TOP_PAD_") != MALLOC["MALLOC_TOP_PAD_"]:
+            os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
         found = run(args)
     text = page(found)
     print(text)
-    if args.out and numbers:
-        numbers.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-        (args.out / "run.md").write_text(text + "\n", encoding="utf-8")
+    if folder:
+        (folder / "run.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        (folder / "run.md").write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -12,7 +12,7 @@ import pytest
 import cutile_suite
 import gpu_bugs
 import ir
-import run
+import run_page
 import tilery
 from test_imports import ROWS
 
@@ -23,7 +23,7 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
     assert (reports / "speed.md").read_text("utf-8").strip() == ir.report(speed).strip()
     assert (reports / "speed.svg").read_text("utf-8") == ir.drawing(speed)
     kernels = json.loads((reports / "run.json").read_text("utf-8"))
-    assert (reports / "run.md").read_text("utf-8").strip() == run.page(kernels).strip()
+    assert (reports / "run.md").read_text("utf-8").strip() == run_page.page(kernels).strip()
     suite = json.loads((reports / "cutile.json").read_text("utf-8"))
     assert (reports / "cutile.md").read_text("utf-8") == cutile_suite.page(suite)
 

@@ -34,12 +34,10 @@ from .abi import Lowered, NotLowered, Specialisation, Target, fault_place
 from .callbacks import ADDRESS as CALLS_ADDRESS
 from .callbacks import Calls
 from .lower import lower
-from .native import pool_ir
+from .native import pool, pool_ir
 from .native.compiler import CompilerError, compile_texts, host
 from .native.jobs import Job, Prepared, fast_key, prepare
 from .native.objects import Code
-from .native.pool import available_cores
-from .native.pool import get as get_pool
 from .native.targets import TARGETS, named
 
 PREPARED = 16
@@ -222,7 +220,7 @@ class Kernel:
             raise TileError(f"a tile block of @{self.name} needs {lowered.arena} bytes at once, the limit is {most}")
         if lowered.ordered:
             return 1
-        wanted = available_cores() if threads is None else threads
+        wanted = pool.available_cores() if threads is None else threads
         return max(1, min(wanted, most // max(lowered.arena, 1)))
 
     def _run(
@@ -325,10 +323,14 @@ def load_code(lowered: Lowered) -> Code:
     """Return the loaded object of a kernel, and make the pool if there is none."""
     code = _codes.get(lowered.text)
     if code is None:
-        # The pool is compiled in the same child, because starting one takes longer than compiling.
-        own, _ = _compiled(lowered, [lowered.text, pool_ir.text(host())], host())
-        code = _codes[lowered.text] = Code(own, lowered.symbols)
-    get_pool()
+        if pool.exists():
+            (own,) = _compiled(lowered, [lowered.text], host())
+            code = Code((own, lowered.symbols))
+        else:  # one child compiles both, and loading them together takes half the time
+            own, shared = _compiled(lowered, [lowered.text, pool_ir.text(host())], host())
+            code = Code((own, lowered.symbols), (shared, pool_ir.SYMBOLS))
+            pool.make(code)
+        _codes[lowered.text] = code
     return code
 
 

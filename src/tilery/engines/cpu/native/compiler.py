@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ def host() -> Target:
     return Target(triple, llvm.get_host_cpu_name(), features)
 
 
+@cache
 def feature_string(target: Target) -> str:
     """Spell the features as LLVM wants them; those that only this machine lacks or has are switched off and on."""
     known = set(llvm.get_host_cpu_features()) if target.x86 == host().x86 else set()
@@ -63,17 +64,22 @@ def compile_texts(texts: Sequence[str], target: Target, emit: str = "object") ->
 
 
 def _key(text: str, target: Target, emit: str) -> str:
-    return "\0".join([_versions(), target.triple, target.cpu, feature_string(target), emit, text])
+    return "\0".join([versions(), target.triple, target.cpu, feature_string(target), emit, text])
 
 
 @cache
-def _versions() -> str:
-    try:
-        own = version("tilery")
-    except PackageNotFoundError:
-        own = ""
+def versions() -> str:
+    """Return the versions that compiled code depends on.
+
+    Importing `importlib.metadata` takes longer than loading a kernel, so the name of the installed package is looked up
+    here. For a checkout, the times of the files that make the code are its version.
+    """
+    package = Path(__file__).parents[3]
+    own = [n for n in os.listdir(package.parent) if n.startswith("tilery-") and n.endswith(".dist-info")]
+    files = [f for part in (Path(__file__).parents[1], package / "analysis") for f in os.scandir(part) if f.is_file()]
+    stamp = max(f.stat().st_mtime_ns for f in files)
     llvm_version = ".".join(map(str, llvm.llvm_version_info))
-    return f"tilery {own}, llvmlite {llvmlite.__version__}, LLVM {llvm_version}, {LEVEL} {PASSES}"
+    return f"tilery {own} {stamp}, llvmlite {llvmlite.__version__}, LLVM {llvm_version}, {LEVEL} {PASSES}"
 
 
 def _in_child(texts: Sequence[str], target: Target, emit: str) -> list[bytes]:

@@ -43,18 +43,21 @@ def _undefined(data: bytes) -> list[str]:
 
 
 class Code(HoldsAddresses):
-    """A loaded object. Its functions can be called for as long as it lives."""
+    """Loaded objects. Their functions can be called for as long as it lives."""
 
-    def __init__(self, data: bytes, allowed: frozenset[str]) -> None:
-        if missing := [name for name in undefined_symbols(data) if name not in allowed]:
-            raise TileError(f"the compiled object needs {', '.join(sorted(missing))}, which may not be called")
+    def __init__(self, *objects: tuple[bytes, frozenset[str]]) -> None:
+        """Load objects, each with the symbols that it may leave undefined."""
+        for data, allowed in objects:
+            if missing := [name for name in undefined_symbols(data) if name not in allowed]:
+                raise TileError(f"the compiled object needs {', '.join(sorted(missing))}, which may not be called")
         _initialize()
         target = host()
         machine = llvm.Target.from_triple(target.triple).create_target_machine(
             cpu=target.cpu, features=feature_string(target), reloc="pic", codemodel="small"
         )
         self._engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        for data, _ in objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:

@@ -41,8 +41,8 @@ class Arena(HoldsAddresses):
 class Pool(HoldsAddresses):
     """The native code that shares out tile blocks, and the threads that wait in it."""
 
-    def __init__(self, data: bytes) -> None:
-        self.code = Code(data, pool_ir.SYMBOLS)
+    def __init__(self, code: Code) -> None:
+        self.code = code
         self.work = ctypes.CFUNCTYPE(None, _P, _P)(self.code.address("work"))
         self.workers = 0
         self.lock = threading.Lock()
@@ -116,9 +116,21 @@ _making = threading.Lock()
 def get() -> Pool:
     """Return the pool of this process."""
     if not _current:
-        with _making:
-            if not _current:
-                _current.append(Pool(compile_texts([pool_ir.text(host())], host())[0]))
+        (data,) = compile_texts([pool_ir.text(host())], host())
+        return make(Code((data, pool_ir.SYMBOLS)))
+    return _current[0]
+
+
+def exists() -> bool:
+    """Whether this process has a pool."""
+    return bool(_current)
+
+
+def make(code: Code) -> Pool:
+    """Make the pool from code that contains `pool_ir.text`, unless another thread has made it."""
+    with _making:
+        if not _current:
+            _current.append(Pool(code))
     return _current[0]
 
 

@@ -1,0 +1,146 @@
+"""The page that bench/run.py writes, from its numbers alone."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Any
+
+FAST, PEER = "cpu", "torch eager"
+
+
+def geomean(values: list[float]) -> float:
+    return exp(sum(map(log, values)) / len(values))
+
+
+def table(rows: dict[str, dict[str, float]], corner: str, form: str = "{:,.2f}") -> list[str]:
+    """Return a table with a column for each row of `rows`, so that contenders are lines."""
+    names = list(dict.fromkeys(key for row in rows.values() for key in row))
+    lines = [f"| {corner} | " + " | ".join(rows) + " |", "|---|" + "--:|" * len(rows)]
+    for name in names:
+        cells = (form.format(row[name]) if name in row else "" for row in rows.values())
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def page(found: dict[str, Any]) -> str:
+    """Render the numbers of a run."""
+    lines = ["# How fast kernels run", "", *introduction(found), "", *table(found["ms"], "milliseconds")]
+    lines += ["", *ratios(found["ms"]), "", *gates(found), "", *memory(found)]
+    lines += ["", *more(found), "", *calls(found)]
+    return "\n".join([*lines, "", *NOT_MEASURED])
+
+
+def introduction(found: dict[str, Any]) -> list[str]:
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    load = max(found["load"], found.get("load at the end", 0))
+    busy = f"The load average was at most {load:.1f} per core."
+    if load > 1.3:
+        busy = f"**The machine was busy with other work** (load average {load:.1f} per core with this run): times are"
+    lines = ["`python bench/run.py --report` wrote this page.", ""]
+    lines += [f"Processor {found['cpu']}, {found['cores']} cores, {found['threads']} threads; {versions}.", busy]
+    if load > 1.3:
+        lines.append("too long and ratios less certain than usual. Run the script again on an idle machine.")
+    if found.get("quick"):
+        lines.append("The arrays were small (`--quick`): the numbers only show that everything works.")
+    lines += [
+        "",
+        "Everybody ran the same kernels on the same arrays, taking turns, on all threads; best of many rounds.",
+    ]
+    return lines
+
+
+def ratios(ms: dict[str, dict[str, float]]) -> list[str]:
+    """Return how many times longer each contender takes than engine cpu."""
+    names = list(dict.fromkeys(key for row in ms.values() for key in row))
+    lines = ["How many times as long as engine `cpu` each takes:", ""]
+    lines += ["| | " + " | ".join(ms) + " | geometric mean |", "|---|" + "--:|" * (len(ms) + 1)]
+    for name in names:
+        if name == FAST:
+            continue
+        cells = [row[name] / row[FAST] if name in row else None for row in ms.values()]
+        known = [cell for cell in cells if cell is not None]
+        mean = f"{geomean(known):,.2f}" if len(known) == len(cells) else ""
+        lines.append(f"| {name} | " + " | ".join("" if c is None else f"{c:,.2f}" for c in cells) + f" | {mean} |")
+    return lines
+
+
+def gates(found: dict[str, Any]) -> list[str]:
+    """Return the goals, and whether they are met."""
+    ms = found["ms"]
+    rows: list[tuple[str, float, float, str]] = []
+    against = {name: row[PEER] / row[FAST] for name, row in ms.items() if PEER in row}
+    if len(against) > 1:
+        without = [ratio for name, ratio in against.items() if name != "gelu"]
+        worst = min(against, key=lambda name: against[name])
+        rows.append(("torch eager / cpu, geometric mean", geomean(list(against.values())), 1.5, "{:.2f}"))
+        rows.append(("the same without gelu", geomean(without), 1.1, "{:.2f}"))
+        rows.append((f"the same, worst kernel ({worst})", against[worst], 1 / 1.15, "{:.2f}"))
+    for name, goal in (("gemm", 0.8), ("attention", 0.7)):
+        if name in ms:
+            rows.append((f"{name}, of peak FLOP/s", ms[name]["limit of the machine"] / ms[name][FAST], goal, "{:.0%}"))
+    for name, goals in (("vadd", (0.9, 0.8)), ("layernorm", (0.9, 0.8)), ("softmax", (0.75, 0.75))):
+        row = found["bandwidth"].get(name, {})
+        for (label, part), goal in zip(row.items(), goals):
+            rows.append((f"{name} on large arrays at {label}, of the bandwidth", part, goal, "{:.0%}"))
+    bf16 = found["more"].get("bf16 GEMM", {})
+    if PEER in bf16:
+        rows.append(("bf16 GEMM, torch eager / cpu", bf16[PEER] / bf16[FAST], 0.8, "{:.2f}"))
+    lines = ["## Goals", "", "| | measured | goal | met |", "|---|--:|--:|---|"]
+    for what, value, goal, form in rows:
+        lines.append(
+            f"| {what} | {form.format(value)} | {form.format(goal)} | {'yes' if value >= goal else '**no**'} |"
+        )
+    return lines
+
+
+def memory(found: dict[str, Any]) -> list[str]:
+    lines = ["## Large arrays", ""]
+    lines += ["Part of the bandwidth that stores past the caches reach, for arrays that no cache holds (128 MB each),"]
+    lines += ["by the position of the arrays relative to a cache line:", ""]
+    lines += table(found["bandwidth"], "", "{:.0%}")
+    if found["scaling"]:
+        times = ", ".join(f"{name} {ratio:.1f}" for name, ratio in found["scaling"].items())
+        lines += ["", f"Sixteen times as much work takes this many times as long: {times}."]
+    return lines
+
+
+def more(found: dict[str, Any]) -> list[str]:
+    if not found["more"]:
+        return []
+    lines = ["## More kernels", "", "Milliseconds, without a goal (but for bf16 GEMM):", ""]
+    names = list(dict.fromkeys(key for row in found["more"].values() for key in row))
+    lines += ["| | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
+    for kernel, row in found["more"].items():
+        cells = (f"{row[name]:,.2f}" if name in row else "" for name in names)
+        lines.append(f"| {kernel} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def calls(found: dict[str, Any]) -> list[str]:
+    measured = found["calls"]
+    lines = ["## The cost of a call", "", "Compiling happens in a child process; its object is kept on disk.", ""]
+    rows = {
+        "first call (goal: under 250 ms)": measured["first call, ms"],
+        "cached call (goal: under 10 ms)": measured["cached call, ms"],
+    }
+    kernels = list(measured["first call, ms"])
+    lines += [
+        "| milliseconds, after imports and parsing | " + " | ".join(kernels) + " |",
+        "|---|" + "--:|" * len(kernels),
+    ]
+    for label, row in rows.items():
+        lines.append(f"| {label} | " + " | ".join(f"{row[name]:.0f}" for name in kernels) + " |")
+    launch = measured["launch, us"]
+    lines += ["", "A launch of vector addition on one tile block, microseconds:", ""]
+    lines += ["| " + " | ".join(launch) + " |", "|" + "--:|" * len(launch)]
+    lines.append("| " + " | ".join(f"{value:.1f}" for value in launch.values()) + " |")
+    lines += ["", "The goals are 20 for a launch and 10 with bound arguments."]
+    return lines
+
+
+NOT_MEASURED = """\
+## Not measured
+
+A GPU, which is far faster than any of these; processors other than this one; kernels whose tile blocks wait for one
+another, which the reference engine runs. A contender without a number is not installed or has no such kernel. Tile
+blocks one by one and Triton's interpreter ran once; the other rows are the best of several rounds.""".splitlines()

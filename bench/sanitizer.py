@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 import tilery
-from run import HERE, Case, Sizes, cases, geomean
+from cases import HERE, Case, Sizes, cases
+from run_page import geomean
 from tilery.sanitize import CHECKS, Sanitizer
 
 NONE = "no check"

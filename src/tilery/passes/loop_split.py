@@ -23,6 +23,9 @@ HEAVY = (LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko, MmaF, MmaI, Reduce,
 GROWTH = 16
 """How many times as large a module may become: nested loops that all split would double it at every level."""
 
+EFFORT = 8
+"""How many times the size of a module is searched for splits: in nested loops, the inner ones are searched again."""
+
 LATER = (GT, GE)
 """The comparisons that are false first and true later."""
 
@@ -50,31 +53,51 @@ def loop_split(root: Op, report: Report, split_threshold: int = 1) -> None:
 
     The hint `cuda_tile.loop_split` of an `if`, its loop or its function, the innermost first, overrides the threshold.
     """
-    room = GROWTH * sum(1 for _ in walk(root)) + 1024
+    size = sum(1 for _ in walk(root))
+    splitter = Splitter(report, GROWTH * size + 1024, EFFORT * size)
     for function in isolated(root):
-        threshold = _hint(function, split_threshold)
-        blocks = [b for o in walk(function) for b in o.blocks]
+        splitter.run(function, _hint(function, split_threshold))
+
+
+class Splitter:
+    """Splits the loops of functions. `room` is how many operations it may add, `effort` how many it may look at."""
+
+    def __init__(self, report: Report, room: int, effort: int) -> None:
+        self.report, self.room, self.effort = report, room, effort
+        self.counters: set[Value] = set()
+        """The values that comparisons of branches compare: other loops need not be looked at."""
+        self.sizes: dict[Block, int] = {}
+        """The operations in each block, at any depth."""
+
+    def run(self, function: Op, threshold: int) -> None:
+        blocks: list[Block] = []
+        for o in walk(function):
+            blocks += o.blocks
+            if isinstance(o, If) and isinstance(compare := o.condition.owner, CmpI):
+                self.counters.update((compare.lhs, compare.rhs))
         # Inner blocks come after outer ones, so that loops are split from the inside out.
         for block in reversed(blocks):
-            if any(isinstance(o, For) for o in block.ops):
-                room = _split_block(block, threshold, room, report)
+            block.ops = [new for o in block.ops for new in self._split(o, threshold)]
+            self.sizes[block] = sum(map(self._size, block.ops))
 
+    def _size(self, o: Op) -> int:
+        return 1 + sum(self.sizes[block] for block in o.blocks) if o.nested else 1
 
-def _split_block(block: Block, threshold: int, room: int, report: Report) -> int:
-    out: list[Op] = []
-    for o in block.ops:
-        if isinstance(o, For):
-            size = sum(1 for _ in walk(o))
-            found = find_split(o, _hint(o, threshold)) if size < room else None
-            if found is not None:
-                report.remark(o, "split where " + found.predicate.text + " changes")
-                out += _apply(o, found)
-                room -= size
-                report.counts["split_loop"] += 1
-                continue
-        out.append(o)
-    block.ops = out
-    return room
+    def _split(self, o: Op, threshold: int) -> list[Op]:
+        """Return what replaces an operation, the inside of which is done."""
+        if not isinstance(o, For) or o.region.args[0] not in self.counters:
+            return [o]
+        size = self._size(o)
+        self.effort -= size
+        if size >= self.room or self.effort < 0 or (found := find_split(o, _hint(o, threshold))) is None:
+            return [o]
+        self.report.remark(o, "split where " + found.predicate.text + " changes")
+        self.report.counts["split_loop"] += 1
+        self.room -= size
+        made = _apply(o, found)
+        for new in made[-2:]:
+            self.sizes.update((block, sum(1 for _ in walk(block))) for block in new.blocks)
+        return made
 
 
 def _hint(o: Op, default: int) -> int:

@@ -34,7 +34,7 @@ class Host(Protocol):
 
     def room_for_text(self) -> int: ...
 
-    def write(self, rank: int, text: str) -> None: ...
+    def write(self, rank: int, text: bytes) -> None: ...
 
     def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array: ...
 
@@ -78,7 +78,7 @@ class Batch:
         if size > self.machine.room_for_text():
             raise MemoryError
 
-    def write(self, lane: int, text: str) -> None:
+    def write(self, lane: int, text: bytes) -> None:
         """Print text for a tile block."""
         self.require_room(len(text))
         self.machine.write(int(self.ranks[lane]), text)

@@ -8,8 +8,9 @@ new tile blocks are started; when there are none left, it is a deadlock.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from .watch import Late, watched
 
 PATIENCE = 1000
 """After this many iterations of a loop that accesses memory, other batches get a turn."""
+PER_TEXT = 120
+"""Bytes that a printed text takes besides its characters."""
+JOINED_BYTES = 1 << 20
 MANY = 32
 """Above this many batches, merging is cheaper than searching."""
 
@@ -60,7 +64,7 @@ class Machine:
         self.stats = Stats()
         self.stop = False
         self.deadline = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
-        self._printed: list[tuple[int, str]] = []
+        self._printed: list[tuple[int, bytes]] = []
         self._arenas: dict[Op, dict[int, int]] = {}
         self._printed_bytes = 0
 
@@ -332,12 +336,12 @@ class Machine:
     # ------------------------------------------------------------ what tile blocks share
 
     def room_for_text(self) -> int:
-        """Return how many more characters may be buffered."""
+        """Return how many more bytes of text may be buffered."""
         return self.limits.memory - self._printed_bytes
 
-    def write(self, rank: int, text: str) -> None:
+    def write(self, rank: int, text: bytes) -> None:
         """Buffer text that a tile block prints."""
-        self._printed_bytes += len(text)
+        self._printed_bytes += len(text) + PER_TEXT
         self._printed.append((rank, text))
 
     def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array:
@@ -351,12 +355,26 @@ class Machine:
     def _clean_up(self) -> None:
         """Print buffered text, block by block, and free the memory of `alloca`; no tile block may be running."""
         if self.output is not None and self._printed:
-            self.output("".join(text for _, text in sorted(self._printed, key=lambda item: item[0])))
+            self._printed.sort(key=itemgetter(0))
+            for text in _joined(text for _, text in self._printed):
+                self.output(text.decode("utf-8", "surrogateescape"))
         self._printed.clear()
         self._printed_bytes = 0
         if self._arenas:
             self.memory.free({address for known in self._arenas.values() for address in known.values()})
             self._arenas.clear()
+
+
+def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:
+    """Join texts to parts of about a megabyte, so that large output is not held twice. No character is cut."""
+    some = bytearray()
+    for text in texts:
+        some += text
+        if len(some) >= JOINED_BYTES and some[-1] < 128:
+            yield bytes(some)
+            some.clear()
+    if some:
+        yield bytes(some)
 
 
 def _can_join(other: Batch, batch: Batch) -> bool:

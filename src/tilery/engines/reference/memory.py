@@ -11,8 +11,9 @@ import numpy as np
 
 from ..addresses import GUARD, HoldsAddresses, allocate
 from .tiles import Array
+from .watch import check
 
-PIECE = 1 << 12
+PIECE = 1 << 14
 """Bytes of text to search for its end at a time."""
 
 
@@ -188,18 +189,22 @@ class Memory(HoldsAddresses):
         for segment, chosen, index in parts:
             segment.typed(values.dtype)[1][index] = flat[chosen]
 
-    def text(self, address: int) -> bytes:
-        """Return the bytes from an address up to the first zero. Raises Fault."""
+    def text(self, address: int, most: int) -> bytes:
+        """Return the bytes from an address up to the first zero. Raises Fault, or MemoryError for more than `most`."""
         segment = self.at(address)
         if segment is None:
             raise Fault("is outside every buffer" + self.nearby(address), (), address)
         start, content = segment.typed(np.dtype(np.uint8))
-        text = b""
-        for at in range(address - start, len(content), PIECE):
-            text += content[at : at + PIECE].tobytes()
-            if (end := text.find(b"\0")) >= 0:
-                return text[:end]
-        return text
+        begin = address - start
+        for at in range(begin, len(content), PIECE):
+            check()
+            end = content[at : at + PIECE].tobytes().find(b"\0")
+            stop = at + end if end >= 0 else min(at + PIECE, len(content))
+            if stop - begin > most:
+                raise MemoryError
+            if end >= 0:
+                return content[begin:stop].tobytes()
+        return content[begin:].tobytes()
 
     def find_segment(self, addresses: Array, dtype: np.dtype[Any]) -> tuple[Segment, Array] | None:
         """Return the segment that contains all the elements, and their indices in it; None if there is none."""

@@ -143,4 +143,5 @@ def remainder(a: Array, b: Array) -> Array:
     """The remainder of the division towards zero: exact, with the sign of `a`."""
     if a.dtype in (F16, BF16):
         return in_chunks(lambda x, y: shortened(np.fmod(widened(x), widened(y)), a.dtype), a.dtype, None, a, b)
-    return fix_nans(np.fmod(a, b), b, a)
+    # In chunks, between which a launch can stop: a huge quotient takes microseconds.
+    return in_chunks(lambda x, y: fix_nans(np.fmod(x, y), y, x), a.dtype, None, a, b)

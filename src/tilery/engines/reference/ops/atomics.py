@@ -25,6 +25,8 @@ from ..watch import check
 from .memory import pointee, stored
 
 Combine = Callable[[Array, Array], Array]
+SOME = 1 << 14
+"""How many elements at one address are swapped before the launch can stop."""
 
 
 def _as_unsigned(function: np.ufunc) -> Combine:
@@ -90,7 +92,10 @@ def _scan(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[
 
 
 def _steps(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple[Array, Array]:
-    """Do the same for any function: the first elements at all addresses, then the second ones, and so on."""
+    """Do the same for any function of what is there and the positions of elements in `args`.
+
+    The first elements at all addresses have their turn, then the second ones, and so on.
+    """
     old = np.empty_like(args)
     current = memory.copy()
     active = np.argsort(-turns.counts, kind="stable")
@@ -100,7 +105,7 @@ def _steps(turns: _Turns, memory: Array, args: Array, combine: Combine) -> tuple
         here = active[: np.searchsorted(-counts, -turn)]
         at = turns.starts[here] + turn
         old[at] = current[here]
-        current[here] = combine(current[here], args[at])
+        current[here] = combine(current[here], at)
     return old, current
 
 
@@ -108,7 +113,7 @@ def _sums(turns: _Turns, memory: Array, args: Array) -> tuple[Array, Array]:
     """Do the same for sums of floats: long sums at few addresses go address by address, many times as fast."""
     longest = int(turns.counts.max())
     if longest < 64 or len(turns.starts) > longest:
-        return _steps(turns, memory, args, add_floats)
+        return _steps(turns, memory, args, lambda current, at: add_floats(current, args[at]))
     old, new = np.empty_like(args), memory.copy()
     for n, (start, count) in enumerate(zip(turns.starts.tolist(), turns.counts.tolist())):
         check()
@@ -119,15 +124,23 @@ def _sums(turns: _Turns, memory: Array, args: Array) -> tuple[Array, Array]:
 
 def _replace(turns: _Turns, memory: Array, args: Array, wanted: Array) -> tuple[Array, Array]:
     """Do the same for compare and swap, element by element."""
-    old, new, values, expected = [], [], args.tolist(), wanted.tolist()
-    contents, starts, ends = memory.tolist(), turns.starts.tolist(), (turns.starts + turns.counts).tolist()
-    for current, start, end in zip(contents, starts, ends):
-        for i in range(start, end):
-            old.append(current)
-            if current == expected[i]:
-                current = values[i]
-        new.append(current)
-    return np.array(old, args.dtype), np.array(new, args.dtype)
+    longest = int(turns.counts.max())
+    if longest < 64 or len(turns.starts) > longest:
+        return _steps(turns, memory, args, lambda current, at: np.where(current == wanted[at], args[at], current))
+    old, new = np.empty_like(args), memory.copy()
+    for n, (start, count) in enumerate(zip(turns.starts.tolist(), turns.counts.tolist())):
+        current = new[n].item()
+        for at in range(start, start + count, SOME):
+            check()
+            some = slice(at, min(at + SOME, start + count))
+            found = []
+            for expected, value in zip(wanted[some].tolist(), args[some].tolist()):
+                found.append(current)
+                if current == expected:
+                    current = value
+            old[some] = found
+        new[n] = current
+    return old, new
 
 
 def _update(memory: Memory, addresses: Array, before: Array, after: Array) -> None:

@@ -9,7 +9,7 @@ ends at its first zero byte.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from ....ops import Assert, PrintTko
 from ....ops.misc import CONVERSION
 from ....types import F32, F64, I1, I4, Ptr, Tile, Type
 from ..batch import Batch
-from ..memory import AssertFailed, Fault, Memory
+from ..memory import AssertFailed, Fault
 from ..numerics.convert import to_f32, to_f64
 from ..printf import Format, parse_format
 from ..registry import executes
@@ -55,8 +55,8 @@ class Repeated(NamedTuple):
     format: Format
     shape: tuple[int, ...]
 
-    def show(self, value: bytes, memory: Memory) -> Iterator[bytes]:
-        """Yield the text of a tile, such as `[[x, x], [x, x]]` for 2x2."""
+    def show(self, value: bytes, string: Callable[[int], bytes]) -> Iterator[bytes]:
+        """Yield the text of a tile, such as `[[x, x], [x, x]]` for 2x2; `string` returns the text at an address."""
         # How many elements a pair of brackets encloses, from the outer dimension to the inner one.
         spans = [prod(self.shape[dim:]) for dim in range(len(self.shape))]
         at, part, count = 0, value, prod(self.shape)
@@ -66,7 +66,7 @@ class Repeated(NamedTuple):
         for number in range(count):
             if number % once == 0:
                 at, part = 0, value[number * size : (number + once) * size]
-            text, at = self.format.show(part, at, memory.text)
+            text, at = self.format.show(part, at, string)
             if number % row == 0:
                 text = b"[" * sum(number % span == 0 for span in spans) + text
             if (number + 1) % row == 0:
@@ -108,7 +108,7 @@ def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = 
     pieces = _pieces(o.str_, types)
     values = list(map(_laid_out, args, types))
     same = all(len(value) == 1 for value in values)
-    text = ""
+    text = b""
     for lane in range(batch.lanes):
         if lane == 0 or not same:
             own = [value[lane if len(value) > 1 else 0] for value in values]
@@ -119,15 +119,19 @@ def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = 
         batch.write(lane, text)
 
 
-def _printed(pieces: list[bytes | Repeated], values: list[bytes], batch: Batch) -> str:
+def _printed(pieces: list[bytes | Repeated], values: list[bytes], batch: Batch) -> bytes:
     out = bytearray()
+
+    def string(address: int) -> bytes:
+        return batch.memory.text(address, batch.machine.room_for_text())
+
     waiting = iter(values)
     for piece in pieces:
-        for part in (piece,) if isinstance(piece, bytes) else piece.show(next(waiting), batch.memory):
+        for part in (piece,) if isinstance(piece, bytes) else piece.show(next(waiting), string):
             out += part
             check()
             batch.require_room(len(out))
-    return out.decode("utf-8", "surrogateescape")
+    return bytes(out)
 
 
 @executes(Assert, batch=True)

@@ -13,13 +13,14 @@ from tilery.engines.kernel import ExecutionError, Limits
 from tilery.engines.reference.memory import Memory
 from tilery.engines.reference.numerics import order
 from tilery.engines.reference.ops.atomics import compare_and_swap
+from tilery.engines.reference.tiles import Array
 from tilery.engines.reference.watch import Late, watched
 from tilery.types import I32
 
 MEGABYTE = 1 << 20
 
 
-def memory_with(array: np.ndarray) -> Memory:  # type: ignore[type-arg]  # any type
+def memory_with(array: Array) -> Memory:
     memory = Memory()
     memory.add(array.ctypes.data, array.nbytes, "array", owner=array)
     return memory

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import tilery
 from tilery.attrs import (
     CallSite,
@@ -52,7 +54,8 @@ def test_endless_calls_have_an_end() -> None:
     assert len(places(loc)) == MAX_PLACES
 
 
-def test_an_excerpt_shows_the_source(tmp_path: Path) -> None:
+def test_an_excerpt_shows_the_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "kernel.py"
     file.write_text(SOURCE)
     loc = CallSite(
@@ -72,7 +75,8 @@ def test_an_excerpt_without_the_source() -> None:
     assert excerpt(FileLineCol("/nowhere/kernel.py", 2, 11)) == ("  at /nowhere/kernel.py:2:12",)
 
 
-def test_text_with_lines_of_source_is_the_same_module(tmp_path: Path) -> None:
+def test_text_with_lines_of_source_is_the_same_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "kernel.py"
     file.write_text(SOURCE)
     module = tilery.parse("entry @kernel(%x: tile<i32>) {\n  %y = addi %x, %x : tile<i32>\n  return\n}")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..diag import TileError
+from .output import for_stream
 
 if TYPE_CHECKING:
     from ..source.input import Input
@@ -30,15 +31,18 @@ def reason(error: OSError) -> str:
 
 def read_input(name: str) -> bytes:
     """Return the content of a file, or of stdin for `-`."""
+    from ..source.input import read_bounded, read_file
+
     try:
         if name == "-":
             if sys.stdin is None:
                 raise Stop("cannot read '-': stdin is closed")
-            return sys.stdin.buffer.read()
-        with open(name, "rb") as file:
-            return file.read()
+            return read_bounded(sys.stdin.buffer, shown_name(name))
+        return read_file(name)
     except OSError as error:
         raise Stop(f"cannot read '{name}': {reason(error)}") from None
+    except TileError as error:
+        raise Stop(error.message) from None
 
 
 def open_input(name: str, reader: str | None = None, *, fast: bool | None = None) -> Input:
@@ -89,13 +93,17 @@ def write_bytecode(source: Input, name: str, version: Version | None) -> None:
     write_output(name, data)
 
 
-def write_output(name: str, content: bytes | str) -> None:
-    """Write to a file, all or nothing, or to stdout for `-`. Bytes are not written to a terminal."""
+def write_output(name: str, content: bytes | str, *, painted: bool = False) -> None:
+    """Write to a file, all or nothing, or to stdout for `-`.
+
+    Bytes are not written to a terminal, and control characters in a text are quoted there, unless it is `painted`.
+    """
     if name == "-":
         if isinstance(content, str):
             # In parts: encoding a long text at once would double the memory.
             for at in range(0, len(content), PART):
-                sys.stdout.write(content[at : at + PART])
+                part = content[at : at + PART]
+                sys.stdout.write(part if painted else for_stream(part, sys.stdout))
             return
         if sys.stdout.isatty():
             raise Stop("this is binary and stdout is a terminal; pass -o FILE")
@@ -112,15 +120,15 @@ def write_output(name: str, content: bytes | str) -> None:
 
 def replace_file(name: str, data: bytes) -> None:
     """Replace a file in one step. Links are followed, the mode is kept, and devices are written to."""
-    path = os.path.realpath(name)
     try:
-        old = os.stat(path)
+        old = os.stat(name)
     except FileNotFoundError:
         old = None
     if old is not None and not stat.S_ISREG(old.st_mode):
-        with open(path, "wb") as file:
+        with open(name, "wb") as file:  # the links of /dev/stdout and `>(command)` lead to names that do not exist
             file.write(data)
         return
+    path = os.path.realpath(name)
     if old is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     temporary = os.path.join(os.path.dirname(path), f".tilery-{os.urandom(8).hex()}.tmp")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from .files import Stop
 
 # Control characters are shown as pictures, one character each, so that carets stay in place.
-PICTURES = (
-    {c: 0x2400 + c for c in range(32) if c not in b"\t\n"} | {127: 0x2421} | dict.fromkeys(range(128, 160), 0xFFFD)
-)
+PICTURES = {c: 0x2400 + c for c in range(32) if c not in b"\t\n"} | {127: 0x2421}
+# Also those of ISO 8859, as characters and as bytes that are not UTF-8, and those that change the direction of text.
+for _range in (range(0x80, 0xA0), range(0xDC80, 0xDCA0), range(0x202A, 0x202F), range(0x2066, 0x206A)):
+    PICTURES |= dict.fromkeys(_range, 0xFFFD)
+_UNUSUAL = re.compile(r"[^\n\t -~]")
 
 
 def as_json(data: object, indent: int | None = 2) -> str:
@@ -37,6 +40,24 @@ def show_text(module: Module, args: argparse.Namespace) -> str:
 def printable(text: str) -> str:
     """Escape characters that could control a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def quoted(text: str) -> str:
+    r"""Replace characters that could control a terminal by the hex digits of their bytes, as the printer does.
+
+    >>> quoted("a\x1b[31m é")
+    'a\\1B[31m é'
+    """
+    return _UNUSUAL.sub(lambda found: found[0] if found[0].isprintable() else _digits(found[0]), text)
+
+
+def _digits(text: str) -> str:
+    return "".join(f"\\{byte:02X}" for byte in text.encode("utf-8", "surrogateescape"))
+
+
+def for_stream(text: str, stream: Any) -> str:
+    """Return text for a stream: what could control a terminal does not reach one. Files and pipes get all bytes."""
+    return quoted(text) if stream.isatty() else text
 
 
 def colors(args: argparse.Namespace) -> bool:
@@ -61,6 +82,7 @@ def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") 
         facts = error.as_dict() if isinstance(error, TileError) else {"message": str(error)}
         sys.stderr.write(as_json({"error": facts}, indent=None))
     elif isinstance(error, TileError):
+        error.file = error.file.translate(PICTURES)
         error.message = error.message.translate(PICTURES)
         error.source = error.source and error.source.translate(PICTURES)
         error.excerpt = tuple(line.translate(PICTURES) for line in error.excerpt)
@@ -68,7 +90,7 @@ def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") 
         text = error.render(color=terminal_has_colors(sys.stderr))
         sys.stderr.write(text.replace("error: ", f"{kind}: ", 1) + "\n")
     else:
-        sys.stderr.write(f"tilery: {error}\n")
+        sys.stderr.write(f"tilery: {str(error).translate(PICTURES)}\n")
 
 
 def prepare_streams() -> None:

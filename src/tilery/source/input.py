@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cached_property
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..diag import Note, TileError
 
 if TYPE_CHECKING:
-    from typing import Protocol
+    from typing import BinaryIO, Protocol
 
     from ..ir import Op
     from ..ops import Module
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 
 Source = str | PathLike[str] | bytes | bytearray | memoryview
 """A file name, or the content of a file."""
+
+
+MAX_INPUT = 1 << 30
+"""The most bytes of an input."""
 
 
 class Kind(Enum):
@@ -74,8 +80,7 @@ class Input:
         if isinstance(source, (bytes, bytearray, memoryview)):
             return cls(bytes(source), reader=reader)
         file = fspath(source)
-        with open(file, "rb") as opened:
-            return cls(opened.read(), file=file, reader=reader)
+        return cls(read_file(file), file=file, reader=reader)
 
     @property
     def is_text(self) -> bool:
@@ -138,6 +143,28 @@ class Input:
         again, offsets = read_with_offsets(self.data, reader=self.reader)
         twins = dict(zip(walk(self._module), zip(walk(again), offsets)))
         return twins, Printed(again)
+
+
+def read_file(name: str) -> bytes:
+    """Return the content of a file. Devices and named pipes are refused: they may never end.
+
+    A pipe that this process was given, such as `<(command)`, is read.
+    """
+    mode = os.stat(name).st_mode
+    given = name == "/dev/stdin" or name.startswith(("/dev/fd/", "/proc/self/fd/"))
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or given):  # `open` explains what is wrong with a directory
+        what = "a named pipe" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) else "not a regular file"
+        raise TileError(f"cannot read '{name}': it is {what}; `-` reads stdin", file=name)
+    with open(name, "rb") as opened:
+        return read_bounded(opened, name)
+
+
+def read_bounded(file: BinaryIO, name: str) -> bytes:
+    """Read a file to its end, which must come within `MAX_INPUT` bytes."""
+    data = file.read(MAX_INPUT + 1)
+    if len(data) > MAX_INPUT:
+        raise TileError(f"cannot read '{name}': it has more than {MAX_INPUT} bytes", file=name)
+    return data
 
 
 def _parser() -> Parse:

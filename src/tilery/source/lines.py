@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,6 +13,37 @@ from ..ops import Module
 
 MAX_PLACES = 100
 """The most places that one location can have; deeper calls are left out."""
+
+
+MAX_SOURCE = 16 << 20
+"""The most bytes of a source file."""
+SOURCES = "TILERY_SOURCES"
+"""The environment variable with folders of source files, separated as in PATH."""
+
+
+def readable(file: str) -> bool:
+    """Tell whether a file that debug information names may be read: a regular file of a moderate size.
+
+    It must be below the working directory or a folder that `TILERY_SOURCES` lists, or be a file that this process
+    imported or was given on its command line.
+    """
+    try:
+        found = os.stat(file)
+        path = os.path.realpath(file)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SOURCE:
+            return False
+        named = [folder for folder in os.environ.get(SOURCES, "").split(os.pathsep) if folder]
+        if any(_is_below(path, os.path.realpath(folder)) for folder in (os.getcwd(), *named)):
+            return True
+    except (OSError, ValueError):  # there is no such file, or its name has a zero byte
+        return False
+    if any(getattr(module, "__file__", None) == file for module in list(sys.modules.values())):
+        return True
+    return any(os.path.realpath(argument.partition(":")[0]) == path for argument in sys.argv if argument)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return len(folder) > 1 and path.startswith(folder + os.sep)
 
 
 class Place(NamedTuple):
@@ -23,9 +56,11 @@ class Place(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The line of the file, or an empty string if it cannot be read."""
+        """The line of the file; an empty string if it cannot be read, or may not be, see `readable`."""
         import linecache
 
+        if self.file not in linecache.cache and not readable(self.file):
+            return ""
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     def __str__(self) -> str:
@@ -103,4 +138,5 @@ def comments(found: list[Place], line: str) -> Iterator[str]:
     margin = line[: len(line) - len(line.lstrip(" "))]
     first, *callers = found
     calls = "".join(f", from line {each.line}" for each in callers)
-    yield f"{margin}// {os.path.basename(first.file)}:{first.line}{calls}: {first.text.strip()}\n"
+    text = first.text.strip()
+    yield f"{margin}// {os.path.basename(first.file)}:{first.line}{calls}{text and ': ' + text}\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..files import open_input, write_output
 from ..options import Verbs, add_color, add_input, add_locs
-from ..output import as_json, colors
+from ..output import as_json, colors, quoted
 
 if TYPE_CHECKING:
     from ...ops import Module
@@ -39,7 +39,9 @@ def run(args: argparse.Namespace) -> int:
         write_output("-", as_json({"equal": False, "difference": why, "edits": edits(rows)}))
     else:
         lines = [f"first difference: {why}", *unified(rows, args.a, args.b)]
-        write_output("-", "".join(paint(line) + "\n" for line in lines) if colors(args) else "\n".join(lines) + "\n")
+        if color := colors(args):
+            lines = [paint(quoted(line)) for line in lines]
+        write_output("-", "\n".join(lines) + "\n", painted=color)
     return 1
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..files import Stop, in_file, open_input, write_output
 from ..options import Verbs, add_output
+from ..output import for_stream, quoted
 
 if TYPE_CHECKING:
     from ...ir import Op
@@ -77,11 +78,11 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
     def after(step: Step, report: Report) -> None:
         require_legal(module, "the pass broke the module", after=step.run.name)
         if args.print_after:
-            sys.stderr.write(f"// after {step.run.name}\n{show(module)}\n")
+            sys.stderr.write(f"// after {step.run.name}\n{for_stream(show(module), sys.stderr)}\n")
         if args.stats:
             sys.stderr.write(stats(step, report))
         for o, text in report.remarks if args.remarks else ():
-            sys.stderr.write(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n")
+            sys.stderr.write(quoted(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n"))
 
     run_pipeline(module, passes, after)
     binary = args.output.endswith(".tileirbc")

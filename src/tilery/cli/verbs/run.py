@@ -12,7 +12,7 @@ from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES
 from ..files import Stop, in_file, open_input, reason, write_output
 from ..options import Verbs
-from ..output import as_json
+from ..output import as_json, quoted
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
 
 if TYPE_CHECKING:
@@ -159,6 +159,8 @@ def execute(
     printed: list[str] = []
     if args.json:
         options["output"] = printed.append
+    elif sys.stdout.isatty():
+        options["output"] = lambda text: sys.stdout.write(quoted(text))
     if sanitizer is not None:
         options["sanitize"] = sanitizer
     with progress(prod(grid), "tile blocks") as step:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,16 @@ def test_a_refusal_names_the_operation() -> None:
 @needs_tileiras
 def test_the_tool_reads_what_it_says() -> None:
     assert readable_versions(find_tool()) == SUPPORTED
+
+
+@needs_tileiras
+def test_another_toolkit_does_not_get_in_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    old = tmp_path / "bin" / "ptxas"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    assert assemble(vector_add(), "sm_90", level=0).startswith(b"\x7fELF")
 
 
 def test_bytecode_is_of_a_version_that_the_tool_reads() -> None:

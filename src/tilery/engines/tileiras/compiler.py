@@ -138,8 +138,15 @@ def _compile(tool: Path, bytecode: bytes, options: list[str], timeout: float) ->
 
 
 def _run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str]:
+    env = dict(os.environ)
+    if Path(command[0]).with_name("ptxas").exists():
+        # tileiras prefers the toolkit of CUDA_HOME to its own, and fails where that one is older.
+        for name in ("CUDA_HOME", "CUDA_PATH"):
+            env.pop(name, None)
     try:
-        return subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", timeout=timeout)
+        return subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=timeout, env=env
+        )
     except subprocess.TimeoutExpired:
         raise TileError(f"{Path(command[0]).name} did not finish within {timeout:g} seconds") from None
     except OSError as error:

@@ -1,0 +1,230 @@
+"""Compile a kernel with Triton, in a child process that may fail in any way."""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import json
+import os
+import re
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+
+from ...diag import TileError
+from ...ops import Module
+from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
+from ..kernel import find_entry
+from .config import POINTERS, Config, default_config
+from .lower import Lowered, lower
+from .targets import Target, find_target
+from .versions import Dialect, installed
+
+TIMEOUT = 300.0
+"""Seconds that one kernel may take to compile."""
+STAGES = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
+"""The forms that a compilation can show."""
+
+
+@dataclass(frozen=True, slots=True)
+class TritonKernel:
+    """A compiled kernel."""
+
+    target: Target
+    config: Config
+    binary: bytes
+    contract: LaunchContract
+    text: str
+    """The Triton IR that it was compiled from."""
+    stages: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, int] = field(default_factory=dict)
+
+
+class Child:
+    """A process that compiles one kernel after the other. It is started when it is needed, and again after a crash."""
+
+    def __init__(self, python: str = sys.executable) -> None:
+        self.python = python
+        self.process: subprocess.Popen[bytes] | None = None
+        self.log: IO[bytes] | None = None
+        self.lock = Lock()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        if self.process is None or self.process.poll() is not None:
+            self.log = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the process
+            command = [self.python, "-P", str(Path(__file__).with_name("child.py"))]
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, start_new_session=True
+            )
+        return self.process
+
+    def stop(self) -> None:
+        """End the process and whatever it has started."""
+        process, self.process = self.process, None
+        if process is not None:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+        if self.log is not None:
+            self.log.close()
+            self.log = None
+
+    def ask(self, request: dict[str, Any], timeout: float = TIMEOUT) -> dict[str, Any]:
+        """Send a request and return the answer; a crash is an answer with an error."""
+        with self.lock:
+            try:
+                return self._ask(request, timeout)
+            except BaseException:
+                self.stop()
+                raise
+
+    def _ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        process = self.start()
+        assert self.log is not None and process.stdin is not None and process.stdout is not None
+        before = self.log.seek(0, os.SEEK_END)
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            line = _read_line(process.stdout, timeout)
+        except BrokenPipeError:
+            line = b""
+        self.log.seek(before)
+        said = self.log.read(1 << 16).decode(errors="replace")
+        if line is None:
+            self.stop()
+            return {"error": f"Triton took more than {timeout:.0f} seconds", "log": said}
+        if not line.endswith(b"\n"):
+            code = process.wait()
+            self.stop()
+            name = signal.Signals(-code).name if code < 0 else f"status {code}"
+            return {"error": f"Triton crashed with {name}", "log": said}
+        answer: dict[str, Any] = json.loads(line)
+        answer["log"] = said
+        return answer
+
+
+def _read_line(stream: IO[bytes], timeout: float) -> bytes | None:
+    """Read a line from a pipe; None if it takes too long, and a line without its end if the pipe closes."""
+    from time import monotonic
+
+    parts, end = [], monotonic() + timeout
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while True:
+            left = end - monotonic()
+            if left <= 0 or not selector.select(left):
+                return None
+            part = os.read(stream.fileno(), 1 << 20)
+            parts.append(part)
+            if not part or part.endswith(b"\n"):
+                return b"".join(parts)
+
+
+_CHILD = Child()
+atexit.register(_CHILD.stop)
+
+
+def compile_entry(
+    module: Module,
+    entry: str | None = None,
+    *,
+    target: str | Target = "sm_90",
+    config: Config | None = None,
+    emit: Sequence[str] = (),
+    child: Child | None = None,
+    dialect: Dialect | None = None,
+) -> TritonKernel:
+    """Compile a kernel of a verified module. Without a configuration, rules choose one.
+
+    `emit` names intermediate forms to keep: ttir, ttgir, llir, ptx, amdgcn. `child` and `dialect` are for another
+    Python that has another version of Triton.
+    """
+    found = find_entry(module, entry)
+    profile = find_target(target) if isinstance(target, str) else target
+    spelling = installed() if dialect is None else dialect
+    for name in emit:
+        if name not in STAGES:
+            raise TileError(f"unknown form '{name}', expected one of {', '.join(STAGES)}")
+    first = default_config(found, profile) if config is None else config
+    attempts = [first] if config is not None else [first, *_smaller(first)]
+    for attempt in attempts:
+        lowered = lower(module, found, profile, attempt, spelling)
+        answer = (child or _CHILD).ask(_request(lowered, profile, attempt, emit))
+        if "error" in answer:
+            raise _error(found.sym_name, profile, answer)
+        metadata = answer["metadata"]
+        if metadata["shared"] <= profile.shared:
+            binary = base64.b64decode(answer["binary"])
+            contract = _contract(lowered, profile, attempt, metadata)
+            return TritonKernel(profile, attempt, binary, contract, lowered.text, answer["stages"], lowered.notes)
+    raise TileError(
+        f"@{found.sym_name} needs {metadata['shared']} bytes of shared memory, and {profile.name} has {profile.shared}"
+    )
+
+
+def _smaller(config: Config) -> list[Config]:
+    """Configurations that need less shared memory."""
+    fewer = [replace(config, num_stages=n) for n in range(config.num_stages - 1, 0, -1)]
+    return [*fewer, replace(config, num_stages=1, views=POINTERS, num_warps=8)]
+
+
+def _request(lowered: Lowered, target: Target, config: Config, emit: Sequence[str]) -> dict[str, Any]:
+    options = {
+        "num_warps": config.num_warps,
+        "num_stages": config.num_stages,
+        "enable_fp_fusion": False,
+        "enable_reflect_ftz": False,
+    }
+    return {
+        "text": lowered.text,
+        "backend": target.backend,
+        "target": target.name,
+        "warp": target.warp,
+        "options": options,
+        "emit": list(emit),
+    }
+
+
+def _contract(lowered: Lowered, target: Target, config: Config, metadata: dict[str, Any]) -> LaunchContract:
+    """What the launcher must know: Triton appends a pointer to scratch memory and one for profiling."""
+    extra = (Argument(SCRATCH), Argument(NULL))[: max(0, metadata["parameters"] - len(lowered.arguments))]
+    maps = metadata["maps"]
+    descriptors = tuple(
+        replace(d, box=tuple(m.get("block_size", d.box)), swizzle=m.get("swizzle", 0))
+        for d, m in zip(lowered.descriptors, maps)
+    )
+    return LaunchContract(
+        name=metadata["name"] or lowered.name,
+        arguments=(*lowered.arguments, *extra),
+        threads=metadata["num_warps"] * target.warp,
+        shared_bytes=metadata["shared"],
+        descriptors=descriptors or lowered.descriptors,
+        constants=lowered.constants,
+        frame_bytes=lowered.frame_bytes,
+        scratch_bytes=metadata["scratch"],
+        scratch_alignment=metadata["scratch_alignment"],
+        folded=config.folded,
+    )
+
+
+def _error(name: str, target: Target, answer: dict[str, Any]) -> TileError:
+    """What Triton said, in one line."""
+    said = re.findall(r"error: (.+)", answer.get("log", ""))
+    asserted = re.findall(
+        r"Assertion `(.+?)' failed|LLVM ERROR: (.+)|UNREACHABLE executed at (.+)", answer.get("log", "")
+    )
+    words = [next(filter(None, groups)) for groups in asserted]
+    notes = tuple(dict.fromkeys(text.strip()[:300] for text in (*said, *words)))[:3]
+    return TileError(f"Triton cannot compile @{name} for {target.name}: {answer['error'].strip()[:300]}", notes=notes)

@@ -1,0 +1,113 @@
+"""Tokens, access through pointers, and memory of a tile block."""
+
+from __future__ import annotations
+
+from ....enums import MemoryOrderingSemantics as Ordering
+from ....ops import (
+    Alloca,
+    GdcLaunchDependentsTko,
+    GdcWaitTko,
+    JoinTokens,
+    LoadPtrTko,
+    MakeToken,
+    MemoryFenceAliasTko,
+    StorePtrTko,
+)
+from ....types import Ptr, Scalar, Type
+from ..access import load, store
+from ..emit import Val, tile_type
+from ..lower import Lowering, Tok
+from ..registry import lowers
+from .misc import get_num_tile_blocks, get_tile_block_id
+
+PACKED = "which four-bit elements share a byte is only known at run time; use a view"
+
+
+def pointee(type: Type) -> Scalar:
+    element = tile_type(type).element
+    assert isinstance(element, Ptr)
+    return element.pointee
+
+
+@lowers(MakeToken)
+def make_token(low: Lowering, o: MakeToken) -> Tok:
+    return Tok()
+
+
+@lowers(JoinTokens)
+def join_tokens(low: Lowering, o: JoinTokens, tokens: tuple[Tok, ...]) -> Tok:
+    return Tok(max(t.read for t in tokens), max(t.write for t in tokens))
+
+
+@lowers(LoadPtrTko)
+def load_ptr_tko(
+    low: Lowering, o: LoadPtrTko, source: Val, mask: Val | None, padding: Val | None, token: Tok | None
+) -> tuple[Val, Tok]:
+    element = pointee(o.source.type)
+    if element.is_packed:
+        raise low.refuse(PACKED)
+    made = low.order(token, False, o.memory_ordering_semantics is Ordering.ACQUIRE)
+    if padding is not None and padding.element == "i1":
+        padding = low.integer(padding, "i8", signed=False)
+    return load(low, source, element, mask, padding, o.memory_ordering_semantics, o.memory_scope), made
+
+
+@lowers(StorePtrTko)
+def store_ptr_tko(
+    low: Lowering, o: StorePtrTko, destination: Val, value: Val, mask: Val | None, token: Tok | None
+) -> Tok:
+    if pointee(o.destination.type).is_packed:
+        raise low.refuse(PACKED)
+    made = low.order(token, write=True)
+    store(low, destination, value, mask, o.memory_ordering_semantics, o.memory_scope)
+    return made
+
+
+@lowers(Alloca)
+def alloca(low: Lowering, o: Alloca) -> Val:
+    """A part of the memory that the launcher gives to each tile block."""
+    element = pointee(o.result.type)
+    size = max(o.num_elem * element.row.memory_bits // 8, 1)
+    if size > 1 << 30 or o.alignment > 1 << 20:
+        raise low.refuse("it is larger than 1 GiB, or aligned to more than 1 MiB")
+    at = low.frame(size, o.alignment)
+    x, y, z = (low.integer(v, "i64", signed=False) for v in get_tile_block_id(low, o))  # type: ignore[arg-type]
+    nx, ny, _ = (low.integer(v, "i64", signed=False) for v in get_num_tile_blocks(low, o))  # type: ignore[arg-type]
+    number = low.map("arith.addi", low.map("arith.muli", low.map("arith.addi", low.map("arith.muli", z, ny), y), nx), x)
+    # The size of the frame is known when all allocations are, so it is an argument of the text that is filled in last.
+    base = low.frame_address()
+    scaled = low.map("arith.muli", number, Val("%frame_size", (), "i64"))
+    moved = low.map("arith.addi", scaled, low.constant(at, (), "i64"))
+    found = low.make(f"tt.addptr {base.name}, {moved.name} : {base.type}, i64", (), base.element)
+    return low.bitcast(found, low.element(o.result))
+
+
+def _instruction(low: Lowering, text: str) -> None:
+    """A PTX instruction without operands, once in every thread."""
+    low.assembly(f"{text} mov.u32 $0, $1;", "=r,r", "i32", low.constant(0, (), "i32"), pure=False)
+
+
+@lowers(GdcWaitTko)
+def gdc_wait_tko(low: Lowering, o: GdcWaitTko, token: Tok | None) -> Tok:
+    """Wait for the kernels before; targets without such launches have nothing to wait for."""
+    if low.target.capability >= 90:
+        _instruction(low, "griddepcontrol.wait;")
+    low.tick += 1
+    return Tok(low.tick, low.tick)
+
+
+@lowers(GdcLaunchDependentsTko)
+def gdc_launch_dependents_tko(low: Lowering, o: GdcLaunchDependentsTko, token: Tok | None) -> Tok:
+    made = low.order(token, write=True)
+    if low.target.capability >= 90:
+        _instruction(low, "griddepcontrol.launch_dependents;")
+    return made
+
+
+@lowers(MemoryFenceAliasTko)
+def memory_fence_alias_tko(low: Lowering, o: MemoryFenceAliasTko, token: Tok | None) -> Tok:
+    low.barrier()
+    if low.target.nvidia:
+        _instruction(low, "fence.proxy.alias;")
+        low.barrier()
+    return Tok()

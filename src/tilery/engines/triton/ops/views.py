@@ -1,0 +1,197 @@
+"""Tensors in memory and views of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....enums import MemoryOrderingSemantics as Ordering
+from ....ops import (
+    GetIndexSpaceShape,
+    GetTensorShape,
+    LoadViewTko,
+    MakeGatherScatterView,
+    MakePartitionView,
+    MakeStridedView,
+    MakeTensorView,
+    StoreViewTko,
+)
+from ....types import DYNAMIC, PaddingValue, Scalar, TensorView, Tile, TileView
+from ..access import load, store
+from ..emit import Val, carrier
+from ..lower import Lowering, Tok
+from ..registry import lowers
+from ..views import Place, ViewRef, as_i64, box, layout, locate
+
+
+def patterns(element: Scalar) -> dict[PaddingValue, int]:
+    """The bits of each padding value, as memory has them."""
+    form, shift = element.format, element.row.memory_bits - element.bits if element.bits > 8 else 0
+    infinity = form.top + 1 if form.infinity else form.nan
+    bits = {
+        PaddingValue.ZERO: 0,
+        PaddingValue.NEG_ZERO: form.sign,
+        PaddingValue.NAN: form.nan,
+        PaddingValue.POS_INF: infinity,
+        PaddingValue.NEG_INF: form.sign | infinity,
+    }
+    return {value: pattern << shift for value, pattern in bits.items()}
+
+
+@lowers(MakeTensorView)
+def make_tensor_view(
+    low: Lowering, o: MakeTensorView, base: Val, sizes: tuple[Val, ...], strides: tuple[Val, ...]
+) -> ViewRef:
+    """The tensor: nothing is emitted until it is accessed."""
+    tensor = o.result.type
+    assert isinstance(tensor, TensorView)
+    some, more = iter(zip(sizes, o.dynamicShape)), iter(zip(strides, o.dynamicStrides))
+    shape = [next(some) if n == DYNAMIC else (n, n) for n in tensor.shape]
+    steps = [next(more) if n == DYNAMIC else (n, n) for n in tensor.strides]
+    slot: list[Any] = []
+    low.out.append(slot)
+    origin = (o.base, tuple(n for _, n in shape), tuple(n for _, n in steps))
+    return ViewRef(base, tuple(n for n, _ in shape), tuple(n for n, _ in steps), origin, slot)
+
+
+@lowers(MakePartitionView, MakeStridedView, MakeGatherScatterView)
+def make_view(low: Lowering, o: Any, tensor: ViewRef) -> ViewRef:
+    """The same tensor: how it is cut is in the type."""
+    return tensor
+
+
+def _number(low: Lowering, number: int | Val, element: str) -> Val:
+    return low.constant(number, (), element) if isinstance(number, int) else low.integer(number, element, signed=False)
+
+
+@lowers(GetTensorShape)
+def get_tensor_shape(low: Lowering, o: GetTensorShape, tensor: ViewRef) -> tuple[Val, ...]:
+    return tuple(_number(low, n, low.element(v)) for n, v in zip(tensor.shape, o.result))
+
+
+@lowers(GetIndexSpaceShape)
+def get_index_space_shape(low: Lowering, o: GetIndexSpaceShape, view: ViewRef) -> tuple[Val, ...]:
+    """The tiles along each dimension, with the parts at the edge."""
+    type = o.src.type
+    assert isinstance(type, TileView)
+    found = []
+    for value, dim, step in zip(o.result, *layout(type)):
+        size, element = view.shape[dim], low.element(value)
+        if isinstance(size, int):
+            found.append(low.constant(-(-size // step), (), element))
+            continue
+        wide = as_i64(low, size)
+        by = low.constant(step, (), "i64")
+        up = low.map("arith.divui", low.map("arith.addi", wide, low.constant(step - 1, (), "i64")), by)
+        found.append(low.integer(up, element, signed=False))
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- load and store
+
+
+@lowers(LoadViewTko)
+def load_view_tko(
+    low: Lowering, o: LoadViewTko, view: ViewRef, index: tuple[Val, ...], token: Tok | None
+) -> tuple[Val, Tok]:
+    """A tile, through a tensor map if nothing in this kernel wrote the memory before it."""
+    type, tile = o.view.type, o.tile.type
+    assert isinstance(type, TileView) and isinstance(tile, Tile)
+    made = low.order(token, False, o.memory_ordering_semantics is Ordering.ACQUIRE)
+    element = type.tensor_view.element
+    weak = o.memory_ordering_semantics is Ordering.WEAK and (token is None or token.write < 0)
+    found = box(low, type, view, index) if weak else None
+    if found is not None:
+        low.notes["descriptors"] += 1
+        return _load_box(low, type, found), made
+    place = locate(low, type, view, index, o.inbounds)
+    kind = carrier(element, low.target, memory=True)
+    padding = None
+    if place.mask is not None and type.padding_value not in (None, PaddingValue.ZERO):
+        padding = low.constant(patterns(element)[type.padding_value], place.pointers.shape, kind)
+    if element.is_packed:
+        value = _load_nibbles(low, place, padding)
+    else:
+        value = load(low, place.pointers, element, place.mask, padding, o.memory_ordering_semantics, o.memory_scope)
+    return low.reshape(value, tile.shape), made
+
+
+def _load_box(low: Lowering, type: TileView, found: Any) -> Val:
+    """A box of a tensor map, without leading unit dimensions, in the order of the tile."""
+    dims, _ = layout(type)
+    element = carrier(type.tensor_view.element, low.target, memory=True)
+    lead = 0
+    while lead < len(dims) - 1 and found.shape[lead] == 1 and dims[lead] == lead:
+        lead += 1
+    inner = Val("", found.shape[lead:], element)
+    value = low.make(f"tt.descriptor_load {found.at} : {found.type} -> {inner.type}", inner.shape, element)
+    return low.reshape(low.transpose(value, [d - lead for d in dims[lead:]]), type.tile_shape)
+
+
+def _load_nibbles(low: Lowering, place: Place, padding: Val | None) -> Val:
+    """Four-bit elements: one half of each byte."""
+    assert place.nibbles is not None
+    pointers = place.pointers
+    extra = "" if place.mask is None else f", {place.mask.name}, {low.constant(0, pointers.shape, 'i8').name}"
+    low.notes["pointers"] += 1
+    byte = low.make(f"tt.load {pointers.name}{extra} : {pointers.type}", pointers.shape, "i8")
+    upper = low.map("arith.shrui", byte, low.like(4, byte))
+    half = low.map("arith.andi", low.select(place.nibbles, upper, byte), low.like(15, byte))
+    return half if padding is None or place.mask is None else low.select(place.mask, half, padding)
+
+
+@lowers(StoreViewTko)
+def store_view_tko(
+    low: Lowering, o: StoreViewTko, tile: Val, view: ViewRef, index: tuple[Val, ...], token: Tok | None
+) -> Tok:
+    """Write a tile, through a tensor map if nothing waits for it."""
+    type = o.view.type
+    assert isinstance(type, TileView)
+    made = low.order(token, write=True)
+    weak = o.memory_ordering_semantics is Ordering.WEAK and o.result_token not in low.uses
+    found = box(low, type, view, index) if weak else None
+    if found is not None:
+        low.notes["descriptors"] += 1
+        dims, _ = layout(type)
+        order = [dims.index(d) for d in range(len(dims))]
+        value = low.transpose(tile, order)
+        low.line(f"tt.descriptor_store {found.at}, {value.name} : {found.type}, {value.type}")
+        return made
+    place = locate(low, type, view, index, o.inbounds)
+    if type.tensor_view.element.is_packed:
+        _store_nibbles(low, type, view, place, tile)
+        return made
+    value = low.reshape(tile, place.pointers.shape)
+    store(low, place.pointers, value, place.mask, o.memory_ordering_semantics, o.memory_scope)
+    return made
+
+
+def _store_nibbles(low: Lowering, type: TileView, view: ViewRef, place: Place, tile: Val) -> None:
+    """Four-bit elements in pairs: along the last dimension, whose stride must be one and whose size even."""
+    dims, steps = layout(type)
+    others = [s for d, s in enumerate(view.strides) if d != dims[-1]]
+    paired = view.strides[dims[-1]] == 1 and type.tile_shape[-1] >= 2 and steps[-1] % 2 == 0
+    even = all(low.divisor(s) % 2 == 0 for d, s in enumerate(view.origin[2]) if d != dims[-1])
+    if not paired or (others and not even):
+        raise low.refuse("two four-bit elements of a tile must share each byte: stride 1 along its last dimension")
+    value = low.reshape(tile, place.pointers.shape)
+
+    def halves(v: Val) -> tuple[Val, Val]:
+        pairs = low.reshape(v, (*v.shape[:-1], v.shape[-1] // 2, 2))
+        first, second = (low.pick(pairs, low.constant(i, (), "i32"), len(v.shape)) for i in range(2))
+        return first, second
+
+    first, second = halves(value)
+    number = halves(low.convert("tt.ptr_to_int", place.pointers, "i64"))[0]
+    pointers = low.convert("tt.int_to_ptr", number, place.pointers.element)
+    if place.mask is None:
+        inside = None
+    else:
+        one, two = (low.compare("ne", v, low.like(0, v)) for v in halves(low.integer(place.mask, "i8", signed=False)))
+        # At an odd edge, the byte keeps its other half.
+        rest = low.map("arith.andi", one, low.map("arith.xori", two, low.constant(1, two.shape, "i1")))
+        zero = low.constant(0, pointers.shape, "i8")
+        old = low.make(f"tt.load {pointers.name}, {rest.name}, {zero.name} : {pointers.type}", pointers.shape, "i8")
+        second = low.select(two, second, low.map("arith.shrui", old, low.like(4, old)))
+        inside = one
+    byte = low.map("arith.ori", first, low.map("arith.shli", second, low.like(4, second)))
+    store(low, pointers, byte, inside, Ordering.WEAK, None)

@@ -1,0 +1,319 @@
+"""Control flow: early exits become structured branches.
+
+Triton IR has loops and branches with one way out. Where a branch may leave early (`break`, `continue`, `return`), the
+rest of the block moves into the branch that goes on. If both may go on, a flag says whether to skip the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...ir import Block, Op, Value, walk
+from ...ops import Break, Continue, For, If, Loop, Return, Yield
+from ...types import Token
+from .emit import Val, names, type_text, types
+from .lower import MAX_DEPTH, Lowering, Tok
+
+Kind = tuple[tuple[int, ...], str]
+"""The shape and element of a value of Triton IR."""
+
+EXITS = (Break, Continue, Return)
+RUNNING, LEFT, RETURNED = 0, -1, -2
+"""The state of a loop: running (0 or 1, in turn), left by `break`, or by `return`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exits:
+    """How to leave a construct: the values that all its paths end with, and how a terminator makes them."""
+
+    kinds: Sequence[Kind]
+    leave: Callable[[Op | None], list[Val]]
+
+
+def lower_ops(low: Lowering, ops: list[Op], start: int, exits: Exits) -> list[Val]:
+    """Lower the operations of a block from a position on; return the values that the construct ends with."""
+    low.depth += 1
+    low.op = ops[start] if start < len(ops) else low.op
+    if low.depth > MAX_DEPTH:
+        raise low.refuse("control flow nests too deep")
+    try:
+        for i in range(start, len(ops)):
+            o = ops[i]
+            if isinstance(o, (*EXITS, Yield)):
+                return exits.leave(o)
+            if isinstance(o, If) and any(leaves(b) for b in o.blocks):
+                low.op = o
+                return _lower_leaving_if(low, o, ops, i + 1, exits)
+            if isinstance(o, Loop) and returns(o):
+                low.op = o
+                return _lower_returning_loop(low, o, ops, i + 1, exits)
+            low.one(o)
+        return exits.leave(None)
+    finally:
+        low.depth -= 1
+
+
+def leaves(block: Block) -> bool:
+    """Tell whether a branch may leave the construct around its `if`."""
+    for o in block.ops:
+        if isinstance(o, EXITS) or (isinstance(o, If) and any(leaves(b) for b in o.blocks)):
+            return True
+        if isinstance(o, Loop) and returns(o):
+            return True
+    return False
+
+
+def returns(loop: Loop) -> bool:
+    return any(isinstance(o, Return) for o in walk(loop.region))
+
+
+# ---------------------------------------------------------------- helpers
+
+
+def open_op(low: Lowering, text: str, kinds: Sequence[Kind]) -> list[Val]:
+    """Append the head of an operation with regions and return its results."""
+    name = low.fresh("r")
+    many = len(kinds) > 1
+    left = f"{name}:{len(kinds)} = " if many else f"{name} = " if kinds else ""
+    low.line(left + text)
+    return [Val(f"{name}#{i}" if many else name, *kind) for i, kind in enumerate(kinds)]
+
+
+def end_region(low: Lowering, values: Sequence[Val]) -> None:
+    if values:
+        low.line(f"scf.yield {names(values)} : {types(values)}")
+
+
+def kinds_text(kinds: Sequence[Kind]) -> str:
+    return ", ".join(type_text(*kind) for kind in kinds)
+
+
+def branch(
+    low: Lowering, condition: Val, kinds: Sequence[Kind], then: Callable[[], list[Val]], other: Callable[[], list[Val]]
+) -> list[Val]:
+    """Append an `scf.if`, whose branches are made by two functions."""
+    arrow = f" -> ({kinds_text(kinds)})" if kinds else ""
+    found = open_op(low, f"scf.if {condition.name}{arrow} {{", kinds)
+    before, after = low.fenced, []
+    for number, make in enumerate((then, other)):
+        if number:
+            low.line("} else {")
+        low.fenced = before
+        end_region(low, make())
+        after.append(low.fenced)
+    low.line("}")
+    low.fenced = min(after)
+    return found
+
+
+def kind_of(low: Lowering, value: object) -> Kind:
+    return low.shape(value), low.element(value)  # type: ignore[arg-type]
+
+
+def dummies(low: Lowering, kinds: Sequence[Kind]) -> list[Val]:
+    """Values that nobody reads."""
+    return [low.constant(0, shape, element) for shape, element in kinds]
+
+
+# ---------------------------------------------------------------- branches
+
+
+def lower_if(low: Lowering, o: If, condition: Val) -> tuple[object, ...]:
+    """A branch that does not leave early."""
+    real = [v for v in o.results_ if not _is_token(v)]
+    tokens: list[list[Tok]] = []
+
+    def region(block: Block | None) -> list[Val]:
+        ended: list[object] = []
+
+        def leave(end: Op | None) -> list[Val]:
+            ended.extend(_yielded(low, end))
+            return []
+
+        if block is not None:
+            lower_ops(low, block.ops, 0, Exits((), leave))
+        tokens.append([v for v in ended if isinstance(v, Tok)])
+        return [v for v in ended if isinstance(v, Val)]
+
+    kinds = [kind_of(low, v) for v in real]
+    found = iter(branch(low, condition, kinds, lambda: region(o.thenRegion), lambda: region(o.elseRegion)))
+    joined = iter(_join(*pair) for pair in zip(*tokens))
+    return tuple(next(joined, Tok()) if _is_token(v) else next(found) for v in o.results_)
+
+
+def _yielded(low: Lowering, end: Op | None) -> list[object]:
+    return [] if end is None else [low.get(v) for v in end.operands]
+
+
+def _lower_leaving_if(low: Lowering, o: If, ops: list[Op], rest: int, exits: Exits) -> list[Val]:
+    """A branch that may leave early, and everything after it in the block."""
+    blocks = (o.thenRegion, o.elseRegion)
+    goes_on = [b is None or not b.ops or isinstance(b.ops[-1], Yield) for b in blocks]
+    if all(goes_on):
+        return _lower_flagged_if(low, o, ops, rest, exits)
+
+    def region(block: Block | None) -> list[Val]:
+        def leave(end: Op | None) -> list[Val]:
+            if isinstance(end, EXITS):
+                return exits.leave(end)
+            for value, made in zip(o.results_, _yielded(low, end)):
+                low.values[value] = made
+            return lower_ops(low, ops, rest, exits)
+
+        return leave(None) if block is None else lower_ops(low, block.ops, 0, Exits(exits.kinds, leave))
+
+    condition = low.get(o.condition)
+    return branch(low, condition, exits.kinds, lambda: region(o.thenRegion), lambda: region(o.elseRegion))
+
+
+def _lower_flagged_if(low: Lowering, o: If, ops: list[Op], rest: int, exits: Exits) -> list[Val]:
+    """A branch both of whose sides may leave or go on: a flag tells which, and guards the rest of the block."""
+    real = [v for v in o.results_ if not _is_token(v)]
+    kinds = [kind_of(low, v) for v in real]
+    tokens: list[list[Tok]] = []
+
+    def region(block: Block | None) -> list[Val]:
+        def leave(end: Op | None) -> list[Val]:
+            if isinstance(end, EXITS):
+                return [low.constant(1, (), "i1"), *exits.leave(end), *dummies(low, kinds)]
+            ended = _yielded(low, end)
+            tokens.append([v for v in ended if isinstance(v, Tok)])
+            values = [v for v in ended if isinstance(v, Val)]
+            return [low.constant(0, (), "i1"), *dummies(low, exits.kinds), *values]
+
+        inner = Exits([((), "i1"), *exits.kinds, *kinds], leave)
+        return leave(None) if block is None else lower_ops(low, block.ops, 0, inner)
+
+    every = [((), "i1"), *exits.kinds, *kinds]
+    flag, *found = branch(
+        low, low.get(o.condition), every, lambda: region(o.thenRegion), lambda: region(o.elseRegion)
+    )  # fmt: skip
+    left, made = found[: len(exits.kinds)], iter(found[len(exits.kinds) :])
+    joined = iter(_join(*pair) for pair in zip(*tokens))
+    for value in o.results_:
+        low.values[value] = next(joined, Tok()) if _is_token(value) else next(made)
+    return branch(low, flag, exits.kinds, lambda: left, lambda: lower_ops(low, ops, rest, exits))
+
+
+def _is_token(value: object) -> bool:
+    return isinstance(value, Value) and isinstance(value.type, Token)
+
+
+def _join(*tokens: Tok) -> Tok:
+    return Tok(max(t.read for t in tokens), max(t.write for t in tokens))
+
+
+# ---------------------------------------------------------------- loops
+
+
+def lower_for(
+    low: Lowering, o: For, first: Val, limit: Val, step: Val, carried: tuple[object, ...]
+) -> tuple[object, ...]:
+    """A loop over a range."""
+    counter, *args = o.region.args
+    real = [i for i, v in enumerate(args) if not _is_token(v)]
+    kinds = [kind_of(low, args[i]) for i in real]
+    inner = [Val(low.fresh("a"), *kind) for kind in kinds]
+    index = Val(low.fresh("i"), first.shape, first.element)
+    starts = [carried[i] for i in real]
+    pairs = ", ".join(f"{a.name} = {b.name}" for a, b in zip(inner, starts) if isinstance(b, Val))
+    values = f" iter_args({pairs}) -> ({kinds_text(kinds)})" if real else ""
+    unsigned = "unsigned " if o.unsignedCmp else ""
+    head = f"scf.for {unsigned}{index.name} = {first.name} to {limit.name} step {step.name}{values} : {first.type} {{"
+    found = open_op(low, head, kinds)
+    low.values[counter] = index
+    for i, value in zip(real, inner):
+        low.values[args[i]] = value
+    entered = _enter(low, o.region, [(a, carried[i]) for i, a in enumerate(args) if i not in real])
+
+    def leave(end: Op | None) -> list[Val]:
+        assert end is not None
+        return [low.get(end.operands[i]) for i in real]
+
+    end_region(low, lower_ops(low, o.region.ops, 0, Exits(kinds, leave)))
+    low.line("}" + _attributes(low, o))
+    after = _exit(low, *entered)
+    made = iter(found)
+    return tuple(after if _is_token(v) else next(made) for v in o.resultValues)
+
+
+def _attributes(low: Lowering, o: For) -> str:
+    """What Triton is told about a loop."""
+    inner = o.region.ops
+    if any(isinstance(i, (For, Loop)) for i in inner):
+        return ""
+    if any(i.name.startswith("mma") for i in inner):
+        return f" {{tt.num_stages = {low.config.num_stages} : i32}}"
+    return f" {{tt.loop_unroll_factor = {low.config.unroll} : i32}}" if low.config.unroll else ""
+
+
+def _enter(low: Lowering, block: Block, tokens: list[tuple[object, object]]) -> tuple[int, bool, bool]:
+    """Start the body of a loop: carried tokens follow whatever the body does."""
+    reads, writes = low.dirty(block)
+    low.tick += 1
+    for arg, start in tokens:
+        assert isinstance(start, Tok)
+        low.values[arg] = Tok(low.tick if reads else start.read, low.tick if writes else start.write)  # type: ignore[index]
+    return low.fenced, reads, writes
+
+
+def _exit(low: Lowering, fenced: int, reads: bool, writes: bool) -> Tok:
+    """End the body of a loop, which may not have run; return a token that follows all of it."""
+    low.fenced = min(low.fenced, fenced)
+    low.tick += 1
+    return Tok(low.tick if reads else -1, low.tick if writes else -1)
+
+
+def _lower_while(low: Lowering, o: Loop, carried: tuple[object, ...]) -> tuple[Val, tuple[object, ...]]:
+    """A loop that is left by `break` or `return`: its state at the end, and its results."""
+    args = list(o.region.args)
+    real = [i for i, v in enumerate(args) if not _is_token(v)]
+    out = [v for v in o.resultValues if not _is_token(v)]
+    inner, outer = [kind_of(low, args[i]) for i in real], [kind_of(low, v) for v in out]
+    kinds: list[Kind] = [((), "i32"), *inner, *outer]
+    zero = low.constant(0, (), "i32")
+    starts = [zero, *(v for i, v in enumerate(carried) if i in real), *dummies(low, outer)]
+    heads = [Val(low.fresh("a"), *kind) for kind in kinds]
+    pairs = ", ".join(f"{a.name} = {b.name}" for a, b in zip(heads, starts) if isinstance(b, Val))
+    found = open_op(low, f"scf.while ({pairs}) : ({kinds_text(kinds)}) -> ({kinds_text(kinds)}) {{", kinds)
+    going = low.compare("sge", heads[0], zero)
+    low.line(f"scf.condition({going.name}) {names(heads)} : {types(heads)}")
+    low.line("} do {")
+    body = [Val(low.fresh("b"), *kind) for kind in kinds]
+    low.line(f"^bb0({', '.join(f'{v.name}: {v.type}' for v in body)}):")
+    kept, ends = body[1 : 1 + len(real)], body[1 + len(real) :]
+    for i, value in zip(real, kept):
+        low.values[args[i]] = value
+    entered = _enter(low, o.region, [(a, carried[i]) for i, a in enumerate(args) if i not in real])
+    # Triton before 3.9 asserts if a carried value never changes: the state alternates.
+    toggled = low.map("arith.xori", body[0], low.constant(1, (), "i32"))
+
+    def leave(end: Op | None) -> list[Val]:
+        if isinstance(end, Break):
+            values = [low.get(v) for v, result in zip(end.operands, o.resultValues) if not _is_token(result)]
+            return [low.constant(LEFT, (), "i32"), *kept, *values]
+        if isinstance(end, Return):
+            return [low.constant(RETURNED, (), "i32"), *kept, *ends]
+        assert end is not None
+        return [toggled, *(low.get(end.operands[i]) for i in real), *ends]
+
+    end_region(low, lower_ops(low, o.region.ops, 0, Exits(kinds, leave)))
+    low.line("}")
+    after = _exit(low, *entered)
+    made = iter(found[1 + len(real) :])
+    return found[0], tuple(after if _is_token(v) else next(made) for v in o.resultValues)
+
+
+def lower_loop(low: Lowering, o: Loop, carried: tuple[object, ...]) -> tuple[object, ...]:
+    return _lower_while(low, o, carried)[1]
+
+
+def _lower_returning_loop(low: Lowering, o: Loop, ops: list[Op], rest: int, exits: Exits) -> list[Val]:
+    """A loop inside of which the kernel may end, and everything after it in the block."""
+    state, results = _lower_while(low, o, tuple(low.get(v) for v in o.initValues))
+    for value, made in zip(o.resultValues, results):
+        low.values[value] = made
+    ended = low.compare("eq", state, low.constant(RETURNED, (), "i32"))
+    final = next(i for i in walk(o.region) if isinstance(i, Return))
+    return branch(low, ended, exits.kinds, lambda: exits.leave(final), lambda: lower_ops(low, ops, rest, exits))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 VARIABLE = "TILERY_CACHE_DIR"
 """The environment variable that names another directory. If it is empty, nothing is cached."""
-CACHES = ("cpu",)
+CACHES = ("cpu", "triton")
 """The caches that there are: one per engine that compiles."""
 LIMIT = 256 << 20
 """Bytes that the entries of one engine may take together; the ones that were not used for longest are removed."""

@@ -46,6 +46,7 @@ ENGINES = {
     for row in (
         EngineRow("reference", "tilery.engines.reference.launch", "exact results on the CPU, by NumPy"),
         EngineRow("tileiras", "tilery.engines.tileiras.launch", "NVIDIA GPUs, compiled by NVIDIA's tileiras", "nvidia"),
+        EngineRow("triton", "tilery.engines.triton.launch", "NVIDIA GPUs, compiled by Triton", "gpu", "triton"),
         EngineRow("cpu", "tilery.engines.cpu.launch", "fast on any CPU, by LLVM", "cpu", "llvmlite"),
     )
 }  # fmt: skip

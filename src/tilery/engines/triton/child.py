@@ -43,10 +43,11 @@ def compile_text(text: str, backend: str, name: str, warp: int, options: dict[st
     ir.load_dialects(context)
     compiler.load_dialects(context)
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "kernel.ttir")
-        with open(path, "w", encoding="utf-8") as file:
+        os.chdir(folder)  # so that the name in debug information is the same each time
+        with open("kernel.ttir", "w", encoding="utf-8") as file:
             file.write(text)
-        module = ir.parse_mlir_module(path, context)
+        module = ir.parse_mlir_module("kernel.ttir", context)
+        os.chdir("/")
     module.context = context
     stages: dict[str, Any] = {}
     if len(inspect.signature(compiler.add_stages).parameters) == 3:

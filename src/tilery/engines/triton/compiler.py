@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from ...diag import TileError
 from ...ops import Module
+from ..cache import DiskCache
 from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
 from ..kernel import find_entry
 from .config import POINTERS, Config, default_config
@@ -29,6 +30,8 @@ from .versions import Dialect, installed
 
 TIMEOUT = 300.0
 """Seconds that one kernel may take to compile."""
+FORMAT = 1
+"""Changes with what `child` answers, so that the cache holds nothing that an older version wrote."""
 STAGES = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
 """The forms that a compilation can show."""
 
@@ -161,7 +164,7 @@ def compile_entry(
     attempts = [first] if config is not None else [first, *_smaller(first)]
     for attempt in attempts:
         lowered = lower(module, found, profile, attempt, spelling)
-        answer = (child or _CHILD).ask(_request(lowered, profile, attempt, emit))
+        answer = _answer(child or _CHILD, _request(lowered, profile, attempt, emit), spelling)
         if "error" in answer:
             raise _error(found.sym_name, profile, answer)
         metadata = answer["metadata"]
@@ -172,6 +175,22 @@ def compile_entry(
     raise TileError(
         f"@{found.sym_name} needs {metadata['shared']} bytes of shared memory, and {profile.name} has {profile.shared}"
     )
+
+
+CACHE = DiskCache("triton")
+
+
+def _answer(child: Child, request: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
+    """What Triton makes of a request, from the cache if it is there."""
+    key = json.dumps([FORMAT, dialect.version, request], sort_keys=True)
+    kept = CACHE.get(key)
+    if kept is not None:
+        found: dict[str, Any] = json.loads(kept)
+        return found
+    answer = child.ask(request)
+    if "error" not in answer:
+        CACHE.put(key, json.dumps(answer).encode())
+    return answer
 
 
 def _smaller(config: Config) -> list[Config]:

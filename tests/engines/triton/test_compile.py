@@ -1,0 +1,203 @@
+"""Compiling for GPUs without one: every operation, real kernels, random modules, and what Triton does not survive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tilery
+from support.oracle import corpus_files
+from support.triton_battery import battery, outcomes
+from tilery.declare.operation import OpDef
+from tilery.engines.cuda.contract import DESCRIPTOR, FRAME, GLOBAL, NULL, PARAMETER, SCRATCH, LaunchContract
+from tilery.engines.triton.compiler import Child, compile_entry
+from tilery.engines.triton.config import DEVICE, HOST, POINTERS, Config
+from tilery.engines.triton.ops import LOWERS
+from tilery.engines.triton.targets import find_target
+from tilery.ops import registered
+from tilery.smith import smith
+
+pytest.importorskip("triton")
+
+KERNEL = """
+entry @k(%p: tile<ptr<f32>>) {
+  %0 = iota : tile<128xi32>
+  %1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %2 = broadcast %1 : tile<1xptr<f32>> -> tile<128xptr<f32>>
+  %3 = offset %2, %0 : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
+  %4, %5 = load_ptr_tko weak %3 : tile<128xptr<f32>> -> tile<128xf32>, token
+  %6 = mulf %4, %4 : tile<128xf32>
+  %7 = addf %6, %4 : tile<128xf32>
+  %8 = store_ptr_tko weak %3, %7 token=%5 : tile<128xptr<f32>>, tile<128xf32> -> token
+  return
+}"""
+
+PRODUCT = """
+entry @k(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %n: tile<i32>) {
+  %a0 = assume div_by<16>, %a : tile<ptr<f16>>
+  %b0 = assume div_by<16>, %b : tile<ptr<f16>>
+  %c0 = assume div_by<16>, %c : tile<ptr<f32>>
+  %n0 = assume div_by<16>, %n : tile<i32>
+  %zero = constant <i32: 0> : tile<i32>
+  %ta = make_tensor_view %a0, shape = [%n0, %n0], strides = [%n0, 1] : tile<i32> -> tensor_view<?x?xf16, strides=[?,1]>
+  %tb = make_tensor_view %b0, shape = [%n0, %n0], strides = [%n0, 1] : tile<i32> -> tensor_view<?x?xf16, strides=[?,1]>
+  %tc = make_tensor_view %c0, shape = [%n0, %n0], strides = [%n0, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
+  %va = make_partition_view %ta : partition_view<tile=(64x64), tensor_view<?x?xf16, strides=[?,1]>>
+  %vb = make_partition_view %tb : partition_view<tile=(64x64), tensor_view<?x?xf16, strides=[?,1]>>
+  %vc = make_partition_view %tc : partition_view<tile=(64x64), tensor_view<?x?xf32, strides=[?,1]>>
+  %x, %t0 = load_view_tko weak %va[%zero, %zero] : partition_view<tile=(64x64), tensor_view<?x?xf16, strides=[?,1]>>, tile<i32> -> tile<64x64xf16>, token
+  %y, %t1 = load_view_tko weak %vb[%zero, %zero] : partition_view<tile=(64x64), tensor_view<?x?xf16, strides=[?,1]>>, tile<i32> -> tile<64x64xf16>, token
+  %acc = constant <f32: 0.0> : tile<64x64xf32>
+  %z = mmaf %x, %y, %acc : tile<64x64xf16>, tile<64x64xf16>, tile<64x64xf32>
+  %t2 = store_view_tko weak %z, %vc[%zero, %zero] : tile<64x64xf32>, partition_view<tile=(64x64), tensor_view<?x?xf32, strides=[?,1]>>, tile<i32> -> token
+  return
+}"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    """One process for all tests of this file."""
+    made = Child()
+    yield made
+    made.stop()
+
+
+def test_every_operation_has_a_rule() -> None:
+    assert {d.cls for d in registered()} == set(LOWERS)
+
+
+@pytest.mark.parametrize("target", ["sm_90", "gfx942"])
+@pytest.mark.parametrize("opdef", registered(), ids=lambda d: d.mnemonic)
+def test_the_example_of_every_operation_compiles(opdef: OpDef, target: str, child: Child) -> None:
+    for module in battery(opdef, seeds=0):
+        for found in outcomes(module, target, child):
+            assert found.compiled, found.reason
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_random_module_compiles_or_is_refused_with_a_reason(seed: int, child: Child) -> None:
+    for found in outcomes(smith(seed), "sm_90" if seed % 2 else "gfx942", child):
+        assert found.compiled or found.ours, found.reason
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("path", corpus_files(30), ids=lambda p: p.stem)
+def test_a_real_kernel_compiles(path: Path, child: Child) -> None:
+    for found in outcomes(tilery.load(path), "sm_90", child):
+        assert found.compiled, found.reason
+
+
+# ---------------------------------------------------------------- numerics
+
+
+def test_products_and_sums_are_not_fused(child: Child) -> None:
+    made = compile_entry(tilery.parse(KERNEL), target="sm_90", emit=["ptx"], child=child)
+    assert "mul.rn.f32" in made.stages["ptx"] and "fma" not in made.stages["ptx"]
+    assert ".ftz" not in made.stages["ptx"]
+
+
+def test_a_later_addition_stays_outside_of_a_product(child: Child) -> None:
+    text = PRODUCT.replace("%t2 = store", "%w = addf %z, %z : tile<64x64xf32>\n  %t2 = store").replace(
+        "weak %z,", "weak %w,"
+    )
+    made = compile_entry(tilery.parse(text), target="sm_90", emit=["ttir"], child=child)
+    assert "arith.addf" in made.stages["ttir"]
+
+
+# ---------------------------------------------------------------- the launch contract
+
+
+def test_the_contract_names_every_parameter(child: Child) -> None:
+    contract = compile_entry(tilery.parse(KERNEL), target="sm_90", child=child).contract
+    assert [a.kind for a in contract.arguments] == [PARAMETER, SCRATCH, NULL]
+    assert contract.name == "k" and contract.threads == 32
+    assert LaunchContract.from_dict(json.loads(json.dumps(contract.as_dict()))) == contract
+
+
+@pytest.mark.parametrize("views", [POINTERS, DEVICE, HOST])
+def test_views_are_accessed_as_the_configuration_says(views: str, child: Child) -> None:
+    made = compile_entry(tilery.parse(PRODUCT), target="sm_90", config=Config(4, 3, views), child=child, emit=["ptx"])
+    maps = [a for a in made.contract.arguments if a.kind == DESCRIPTOR]
+    assert len(maps) == (3 if views == HOST else 0)
+    assert made.notes == {
+        "descriptors": 0 if views == POINTERS else 3,
+        "pointers": 3 if views == POINTERS else 0,
+        "barriers": 0,
+    }
+    assert ("cp.async.bulk.tensor" in made.stages["ptx"]) == (views != POINTERS)
+    for found in made.contract.descriptors:
+        assert found.shape[0].parameter == 3 and found.strides[1].value == 1 and found.box
+
+
+def test_globals_and_allocations_are_arguments(child: Child) -> None:
+    text = """
+    global @g <f32: [1.0, 2.0]> : tile<2xf32>
+    entry @k(%p: tile<ptr<f32>>) {
+      %0 = get_global @g : tile<ptr<f32>>
+      %1, %2 = load_ptr_tko weak %0 : tile<ptr<f32>> -> tile<f32>, token
+      %3 = alloca num_elem = 16, alignment = 16 : tile<ptr<f32>>
+      %4 = store_ptr_tko weak %3, %1 : tile<ptr<f32>>, tile<f32> -> token
+      return
+    }"""
+    contract = compile_entry(tilery.parse(text), target="sm_90", child=child).contract
+    kinds = {a.kind: a for a in contract.arguments}
+    assert kinds[GLOBAL].name == "g" and FRAME in kinds and contract.frame_bytes == 256
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+def request(text: str) -> dict[str, object]:
+    target = find_target("sm_90")
+    return {"text": text, "backend": "cuda", "target": target.name, "warp": 32, "options": {}, "emit": []}
+
+
+def test_text_that_triton_cannot_parse_is_an_answer_and_the_process_goes_on() -> None:
+    child = Child()
+    try:
+        assert "error" in child.ask(request("module { nonsense }"))
+        made = compile_entry(tilery.parse(KERNEL), target="sm_90", child=child)
+        assert made.binary.startswith(b"\x7fELF")
+    finally:
+        child.stop()
+
+
+def test_a_crash_is_an_answer_and_the_next_request_starts_a_new_process() -> None:
+    child = Child()
+    try:
+        process = child.start()
+        process.kill()
+        process.wait()
+        assert "error" not in child.ask(request("module { tt.func public @k() { tt.return } }"))
+    finally:
+        child.stop()
+
+
+def test_a_request_that_takes_too_long_ends_the_process() -> None:
+    child = Child()
+    try:
+        found = child.ask(request("module { tt.func public @k() { tt.return } }"), timeout=0.001)
+        assert "took more than" in found["error"] and child.process is None
+    finally:
+        child.stop()
+
+
+def test_a_tile_that_is_too_large_is_refused_with_its_operation() -> None:
+    text = "entry @k() { %0 = constant <f32: 1.0> : tile<4194304xf32> %1 = absf %0 : tile<4194304xf32> return }"
+    with pytest.raises(tilery.TileError, match="constant: the Triton engine cannot compile this: a tile has 4194304"):
+        compile_entry(tilery.parse(text), target="sm_90")
+
+
+def test_deep_early_exits_are_refused_and_do_not_overflow() -> None:
+    body = "if %c { return }\n" * 400
+    text = "entry @k(%c: tile<i1>) {\n" + body + "return\n}"
+    with pytest.raises(tilery.TileError, match="nests too deep"):
+        compile_entry(tilery.parse(text), target="sm_90")
+
+
+def test_an_unknown_target_is_named() -> None:
+    with pytest.raises(tilery.TileError, match="unknown target 'sm_1', expected one of sm_80"):
+        compile_entry(tilery.parse(KERNEL), target="sm_1")

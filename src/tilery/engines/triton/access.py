@@ -6,7 +6,7 @@ from ...enums import MemoryOrderingSemantics as Ordering
 from ...enums import MemoryScope
 from ...types import Scalar
 from .emit import Val, names, types
-from .lower import Lowering
+from .state import Lowering
 
 SCOPES = {MemoryScope.TL_BLK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: "sys"}
 

@@ -24,7 +24,8 @@ from ..cache import DiskCache
 from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
 from ..kernel import find_entry
 from .config import POINTERS, Config, default_config
-from .lower import Lowered, lower
+from .lower import lower
+from .state import Lowered
 from .targets import Target, find_target
 from .versions import Dialect, installed
 

@@ -10,7 +10,7 @@ from ...enums import RoundingMode as R
 from ...floats.formats import Format
 from ...types import BF16, F16, F32, F64, TF32, Scalar
 from .emit import Val
-from .lower import Lowering
+from .state import Lowering
 
 NATIVE = {F16: "f16", BF16: "bf16", F32: "f32", F64: "f64", TF32: "f32"}
 

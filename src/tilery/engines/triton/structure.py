@@ -13,7 +13,7 @@ from ...ir import Block, Op, Value, walk
 from ...ops import Break, Continue, For, If, Loop, Return, Yield
 from ...types import Token
 from .emit import Val, names, type_text, types
-from .lower import MAX_DEPTH, Lowering, Tok
+from .state import MAX_DEPTH, Lowering, Tok
 
 Kind = tuple[tuple[int, ...], str]
 """The shape and element of a value of Triton IR."""

@@ -10,7 +10,7 @@ from ...types import GatherScatterView, PaddingValue, PartitionView, StridedView
 from ..cuda.contract import Descriptor, Extent
 from .config import HOST, POINTERS
 from .emit import Val, carrier, names
-from .lower import Lowering
+from .state import Lowering
 
 LARGE = 1 << 62
 TMA_ELEMENTS = ("f16", "bf16", "f32", "tf32", "f8E4M3FN", "f8E5M2", "i8", "i16", "i32")

@@ -7,8 +7,8 @@ from ....ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
 from ....types import TileView
 from ..access import SCOPES, atomic
 from ..emit import INTEGERS, Val, names, types
-from ..lower import Lowering, Tok
 from ..registry import lowers
+from ..state import Lowering, Tok
 from ..views import ViewRef, locate
 
 MODES = {Mode.ADDF: "fadd", Mode.XCHG: "exch"}

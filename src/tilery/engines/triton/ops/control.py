@@ -6,8 +6,8 @@ from typing import Any
 
 from ....ops import Break, Continue, Entry, For, Global, If, Loop, Module, Return, Yield
 from ..emit import Val
-from ..lower import Lowering
 from ..registry import lowers
+from ..state import Lowering
 from ..structure import lower_for, lower_if, lower_loop
 
 

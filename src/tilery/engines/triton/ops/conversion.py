@@ -7,8 +7,8 @@ from ....ops import Bitcast, ExtI, FToF, FToI, IntToPtr, IToF, Pack, PtrToInt, P
 from ....types import F16, F32, F64, I1, I4, Scalar
 from ..emit import Val, tile_type
 from ..floats import convert, widen
-from ..lower import Lowering
 from ..registry import lowers
+from ..state import Lowering
 from .integer import is_signed
 
 NEAREST = RoundingMode.NEAREST_EVEN

@@ -39,8 +39,8 @@ from ....ops import (
 )
 from ..emit import Val
 from ..floats import truncate
-from ..lower import Lowering
 from ..registry import lowers
+from ..state import Lowering
 from .integer import PREDICATES
 
 SUFFIX = {R.ZERO: ("rz", "rtz"), R.NEGATIVE_INF: ("rd", "rtn"), R.POSITIVE_INF: ("ru", "rtp")}

@@ -10,8 +10,8 @@ from ....enums import IntegerOverflow
 from ....ir import Value
 from ....ops import AbsI, AddI, AndI, CmpI, DivI, MaxI, MinI, MulhiI, MulI, NegI, OrI, RemI, ShLI, ShRI, SubI, XOrI
 from ..emit import INTEGERS, Val
-from ..lower import Lowering
 from ..registry import lowers
+from ..state import Lowering
 
 PREDICATES = {
     P.EQUAL: "eq", P.NOT_EQUAL: "ne", P.LESS_THAN: "lt", P.LESS_THAN_OR_EQUAL: "le",

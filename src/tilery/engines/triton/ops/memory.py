@@ -16,8 +16,8 @@ from ....ops import (
 from ....types import Ptr, Scalar, Type
 from ..access import load, store
 from ..emit import Val, tile_type
-from ..lower import Lowering, Tok
 from ..registry import lowers
+from ..state import Lowering, Tok
 from .misc import get_num_tile_blocks, get_tile_block_id
 
 PACKED = "which four-bit elements share a byte is only known at run time; use a view"

@@ -7,8 +7,8 @@ from typing import Any
 from ....attrs import DivBy
 from ....ops import Assert, Assume, GetNumTileBlocks, GetTileBlockId, PrintTko
 from ..emit import FLOAT_BITS, Val, names, types
-from ..lower import Lowering, Tok
 from ..registry import lowers
+from ..state import Lowering, Tok
 
 
 @lowers(GetTileBlockId)

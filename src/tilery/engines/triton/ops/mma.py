@@ -8,8 +8,8 @@ from ....types import F64, TF32, Scalar
 from ...semantics import SMALL_PRODUCT, rounds_once
 from ..emit import Val
 from ..floats import widen
-from ..lower import Lowering
 from ..registry import lowers
+from ..state import Lowering
 from .conversion import scalar
 
 NO_FOLD = 1 << 30

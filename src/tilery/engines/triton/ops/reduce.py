@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ....ops import Reduce, Scan
 from ..emit import FLOAT_BITS, Val, names, types
-from ..lower import Lowering
 from ..registry import lowers
+from ..state import Lowering
 from ..structure import Exits, Kind, lower_ops, open_op
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ....ops import Broadcast, Cat, Constant, Extract, GetGlobal, Insert, Iota, Offset, Permute, Reshape, Select
 from ....types import Ptr
 from ..emit import FLOAT_BITS, INTEGERS, Val, tile_type
-from ..lower import Lowering
 from ..registry import lowers
+from ..state import Lowering
 
 CHAIN = 16
 """Up to this many elements, a constant is made by selects; above, it is read from memory."""

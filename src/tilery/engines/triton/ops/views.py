@@ -18,8 +18,8 @@ from ....ops import (
 from ....types import DYNAMIC, PaddingValue, Scalar, TensorView, Tile, TileView
 from ..access import load, store
 from ..emit import Val, carrier
-from ..lower import Lowering, Tok
 from ..registry import lowers
+from ..state import Lowering, Tok
 from ..views import Place, ViewRef, as_i64, box, layout, locate
 
 

@@ -1,0 +1,200 @@
+"""The state of lowering an entry to Triton IR: values, hidden arguments, the order of accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...analysis.alignment import axis_info
+from ...analysis.ranges import ranges
+from ...analysis.uses import Uses
+from ...ir import Block, Op, Value, walk
+from ...ops import Entry, Module
+from ...types import Tile
+from ..cuda.contract import (
+    CONSTANT,
+    DESCRIPTOR,
+    FRAME,
+    GLOBAL,
+    GRID,
+    WORD,
+    Argument,
+    Descriptor,
+)
+from .config import Config
+from .emit import MAX_TENSOR, Emitter, Val, carrier
+from .registry import LOWERS
+from .targets import Target
+from .versions import Dialect
+
+MAX_DEPTH = 120
+"""How deep control flow may nest after early exits have been turned into branches."""
+MAX_LINES = 200_000
+"""Lines of Triton IR after which the lowering gives up."""
+
+
+@dataclass(slots=True)
+class Lowered:
+    """Triton IR, and what the launcher passes to it."""
+
+    name: str
+    text: str
+    arguments: tuple[Argument, ...]
+    descriptors: tuple[Descriptor, ...] = ()
+    constants: tuple[bytes, ...] = ()
+    frame_bytes: int = 0
+    notes: dict[str, int] = field(default_factory=dict)
+    """How many accesses go through descriptors and pointers, and how many barriers there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tok:
+    """A token: when the latest read and write that it follows were emitted; -1 for none."""
+
+    read: int = -1
+    write: int = -1
+
+
+class Lowering(Emitter):
+    """The state of lowering one entry."""
+
+    def __init__(self, module: Module, entry: Entry, target: Target, config: Config, dialect: Dialect) -> None:
+        super().__init__(target)
+        self.module, self.entry, self.config, self.dialect = module, entry, config, dialect
+        self.values: dict[Value, Any] = {}
+        self.ranges = ranges(entry)
+        self.alignment = axis_info(entry, self.ranges)
+        self.uses = Uses(entry)
+        self.depth = 0
+        self.tick, self.fenced = 0, -1
+        """The number of memory accesses so far, and that at the last barrier."""
+        self.notes = {"descriptors": 0, "pointers": 0, "barriers": 0}
+        self.hidden: dict[str, tuple[Argument, str]] = {}
+        """The arguments besides the parameters, by name: what the launcher passes, and the type in Triton IR."""
+        self.descriptors: list[Descriptor] = []
+        self.descriptor_types: list[str] = []
+        self.constant_data: list[bytes] = []
+        self.frame_bytes = 0
+        self.parameters: dict[Value, int] = {}
+
+    # ------------------------------------------------------------ values
+
+    def element(self, value: Value) -> str:
+        """The element type that Triton IR has for a value."""
+        type = value.type
+        assert isinstance(type, Tile)
+        if type.size > MAX_TENSOR:
+            raise self.refuse(f"a tile has {type.size} elements, and a tensor of Triton at most {MAX_TENSOR}")
+        return carrier(type.element, self.target)
+
+    def shape(self, value: Value) -> tuple[int, ...]:
+        type = value.type
+        assert isinstance(type, Tile)
+        return type.shape
+
+    def divisor(self, value: Any) -> int:
+        """A power of two that divides an integer or address of the module, or a constant."""
+        if isinstance(value, int):
+            return value & -value or 1 << 30
+        return self.alignment[value].divisor if isinstance(value, Value) else 1
+
+    def get(self, value: Value) -> Any:
+        return self.values[value]
+
+    def one(self, o: Op) -> None:
+        """Lower an operation without early exits and bind its results."""
+        function = LOWERS.get(o.__class__)
+        outer, self.op = self.op, o
+        if function is None:
+            raise self.refuse("there is no rule for it")
+        if len(self.out) > MAX_LINES:
+            raise self.refuse(f"the kernel needs more than {MAX_LINES} lines of Triton IR")
+        for value in o.results:
+            if isinstance(value.type, Tile):
+                self.element(value)
+        found = function(self, o, *self.operands(o))
+        results = o.results
+        found = () if found is None else found if isinstance(found, tuple) else (found,)
+        assert len(found) == len(results), o
+        for value, made in zip(results, found):
+            self.values[value] = made
+        self.op = outer
+
+    def operands(self, o: Op) -> list[Any]:
+        out: list[Any] = []
+        for f in o.opdef.operands:
+            value = getattr(o, f.attr)
+            if value.__class__ is tuple:
+                out.append(tuple(self.values[v] for v in value))
+            else:
+                out.append(None if value is None else self.values[value])
+        return out
+
+    # ------------------------------------------------------------ arguments besides the parameters
+
+    def pointer(self, name: str, argument: Argument, element: str = "i8") -> Val:
+        """A pointer that the launcher passes."""
+        kind = f"!tt.ptr<{element}>"
+        self.hidden.setdefault(name, (argument, f"{kind} {{tt.divisibility = 16 : i32}}"))
+        return Val(name, (), kind)
+
+    def global_address(self, name: str, element: str) -> Val:
+        index = [g.sym_name for g in self.module.globals].index(name)
+        return self.pointer(f"%global{index}", Argument(GLOBAL, index, name=name), element)
+
+    def constant_buffer(self, data: bytes, element: str) -> Val:
+        if data not in self.constant_data:
+            self.constant_data.append(data)
+        index = self.constant_data.index(data)
+        return self.pointer(f"%constant{index}_{element}", Argument(CONSTANT, index), element)
+
+    def frame(self, size: int, alignment: int) -> int:
+        """Reserve bytes that each tile block has for itself; return their offset."""
+        at = -(-self.frame_bytes // alignment) * alignment
+        self.frame_bytes = at + size
+        return at
+
+    def frame_address(self) -> Val:
+        return self.pointer("%frame", Argument(FRAME))
+
+    def word(self) -> Val:
+        return self.pointer("%word", Argument(WORD))
+
+    def grid_extent(self, dim: int) -> Val:
+        name = f"%grid{dim}"
+        self.hidden.setdefault(name, (Argument(GRID, dim, 4), "i32"))
+        return Val(name, (), "i32")
+
+    def host_descriptor(self, descriptor: Descriptor, type: str) -> str:
+        """The name of the argument that holds a tensor map."""
+        if descriptor in self.descriptors:
+            return f"%map{self.descriptors.index(descriptor)}"
+        self.descriptors.append(descriptor)
+        self.descriptor_types.append(type)
+        index = len(self.descriptors) - 1
+        self.hidden[f"%map{index}"] = (Argument(DESCRIPTOR, index, 128), type)
+        return f"%map{index}"
+
+    # ------------------------------------------------------------ order
+
+    def order(self, token: Tok | None, write: bool, acquire: bool = False) -> Tok:
+        """Emit a barrier if a token orders this access after one that no barrier follows; return the new token.
+
+        What follows an acquiring load waits for it as for a write: other threads may do it.
+        """
+        if token is not None and (token.write > self.fenced or (write and token.read > self.fenced)):
+            self.barrier()
+        self.tick += 1
+        return Tok(-1 if write else self.tick, self.tick if write or acquire else -1)
+
+    def barrier(self) -> None:
+        self.line(self.dialect.barrier)
+        self.tick += 1
+        self.fenced = self.tick
+        self.notes["barriers"] += 1
+
+    def dirty(self, block: Block) -> tuple[bool, bool]:
+        """Whether a block reads and writes memory."""
+        found = [o for o in walk(block) if any(not isinstance(v.type, Tile) for v in o.results) and not o.nested]
+        touching = [o for o in found if o.opdef.mnemonic.endswith("_tko")]
+        return bool(touching), any(not o.name.startswith("load_") for o in touching)

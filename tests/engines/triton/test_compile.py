@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import tilery
+from engines.triton.battery import battery, outcomes
 from support.oracle import corpus_files
-from support.triton_battery import battery, outcomes
 from tilery.declare.operation import OpDef
 from tilery.engines.cuda.contract import DESCRIPTOR, FRAME, GLOBAL, NULL, PARAMETER, SCRATCH, LaunchContract
 from tilery.engines.triton.compiler import Child, compile_entry

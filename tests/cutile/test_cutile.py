@@ -21,6 +21,7 @@ from tilery.cli.main import main
 from tilery.cutile import driver
 from tilery.cutile.signatures import parse_signature
 from tilery.engines import recorded as record
+from tilery.engines.registry import AUTOMATIC, ENGINES
 from tilery.source.lines import annotate, places
 
 ct = pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
@@ -35,9 +36,11 @@ def line_of(text: str) -> int:
     return next(n for n, line in enumerate(Path(KERNELS).read_text().splitlines(), 1) if text in line)
 
 
-@pytest.fixture
-def engine() -> Iterator[Any]:
-    with tilery.cutile.on() as session:
+@pytest.fixture(params=AUTOMATIC)
+def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
+    if not ENGINES[request.param].installed:
+        pytest.skip(f"needs pip install 'tilery[{ENGINES[request.param].extra}]'")
+    with tilery.cutile.on(request.param) as session:
         yield session
 
 

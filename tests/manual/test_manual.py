@@ -27,7 +27,7 @@ REFERENCE = sorted((ROOT / "docs" / "reference").rglob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 SCRIPT = re.compile(r"^`(\w+\.py)`:\n\n```python\n(.*?)^```$", re.M | re.S)
 """A Python file that the commands of a document use."""
-NEEDS_CUTILE = ["cutile.md"]
+NEEDS_CUTILE = ["cutile.md", "nan.md"]
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 

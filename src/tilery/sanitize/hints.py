@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,12 @@ def _float(type: Type) -> Scalar | None:
     return type.element
 
 
-def _not_finite(value: Array, element: Scalar) -> Array:
-    if value.dtype.kind != "f":
-        value = to_f64(value, element)
-    return ~np.isfinite(value)
+def _numbers(value: Array, element: Scalar) -> Array:
+    return value if value.dtype.kind == "f" else to_f64(value, element)
 
 
 class Nan(Check):
-    """The operations that make a NaN or an infinity from finite numbers, whether or not it reaches an output."""
+    """The operations that make a NaN from numbers, or an infinity from finite ones, even if no output depends on it."""
 
     name = "nan"
     hint = True
@@ -46,53 +45,54 @@ class Nan(Check):
         flat = [each for value in results for each in (value if isinstance(value, tuple) else (value,))]
         for value, array in zip(o.results, flat):
             element = _float(value.type)
-            if element is None:
-                continue
-            bad = _not_finite(array, element)
-            if bad.any():
-                self._made(step, bad, array, element)
+            if element is not None:
+                made = _numbers(array, element)
+                if not np.isfinite(made).all():
+                    self._made(step, made)
 
-    def _made(self, step: Step, bad: Array, array: Array, element: Scalar) -> None:
-        """Report the elements whose operands are all finite; a tile of another shape counts as a whole."""
-        operands = {}
-        for field in step.op.opdef.operands:
-            values, arrays = getattr(step.op, field.attr), step.args[field.attr]
-            pairs = zip(values, arrays) if isinstance(values, tuple) else [(values, arrays)]
-            for number, (value, given) in enumerate(pairs):
-                kind = None if value is None else _float(value.type)
-                if kind is None:
-                    continue
-                operands[f"{field.attr}" if number == 0 else f"{field.attr}[{number}]"] = given, kind
-        for given, kind in operands.values():
-            wrong = _not_finite(given, kind)
-            if wrong.shape[1:] == bad.shape[1:]:
-                bad = bad & ~wrong
-            elif wrong.any():
-                lanes = wrong.reshape(len(wrong), -1).any(axis=1)
-                bad = bad & ~lanes.reshape(-1, *(1,) * (bad.ndim - 1))
-        if not operands or not bad.any():
+    def _made(self, step: Step, made: Array) -> None:
+        """Report the elements whose operands are better; an operand of another shape counts as a whole."""
+        operands = {name: _numbers(a, kind) for name, a, kind in _float_operands(step)}
+        if not operands:
             return
+        finite = np.ones(made.shape, bool)
+        number = np.ones(made.shape, bool)
+        for given in operands.values():
+            finite = finite & _alike(np.isfinite(given), made)
+            number = number & _alike(~np.isnan(given), made)
 
-        def values_at(where: tuple[int, ...]) -> dict[str, Any]:
-            shown = {}
-            for name, (given, kind) in operands.items():
-                if given.shape[1:] == bad.shape[1:]:
-                    number = np.broadcast_to(given, bad.shape)[where]
-                    shown[f"'{name}'"] = to_f64(np.asarray([number]), kind)[0]
-            shown["the result"] = to_f64(np.asarray([np.broadcast_to(array, bad.shape)[where]]), element)[0]
-            return shown
+        def values(where: tuple[int, ...]) -> dict[str, Any]:
+            alike = {name: a for name, a in operands.items() if a.shape[1:] == made.shape[1:]}
+            shown = {f"'{name}'": np.broadcast_to(a, finite.shape)[where] for name, a in alike.items()}
+            return {**shown, "the result": np.broadcast_to(made, finite.shape)[where]}
 
-        nan = np.isnan(array if array.dtype.kind == "f" else to_f64(array, element))
-        for kind_of, rule in ((bad & nan, "NaN"), (bad & ~nan, "an infinity")):
-            self.reports.elements(
-                self.name,
-                step.op,
-                f"finite numbers make {rule}",
-                step.blocks,
-                np.broadcast_to(kind_of, bad.shape),
-                values_at,
-                hint=True,
-            )
+        nan, infinite = np.isnan(made), np.isinf(made)
+        for bad, rule in (
+            (nan & finite, "finite numbers make NaN"),
+            (nan & number & ~finite, "infinities make NaN"),
+            (infinite & finite, "finite numbers make an infinity"),
+        ):
+            found = np.broadcast_to(bad, finite.shape)
+            self.reports.elements(self.name, step.op, rule, step.blocks, found, values, hint=True)
+
+
+def _float_operands(step: Step) -> Iterator[tuple[str, Array, Scalar]]:
+    """The operands that are tiles of floats, by name."""
+    for field in step.op.opdef.operands:
+        values, arrays = getattr(step.op, field.attr), step.args[field.attr]
+        pairs = zip(values, arrays) if isinstance(values, tuple) else [(values, arrays)]
+        for number, (value, array) in enumerate(pairs):
+            kind = None if value is None else _float(value.type)
+            if kind is not None:
+                yield f"{field.attr}[{number}]" if number else field.attr, array, kind
+
+
+def _alike(good: Array, made: Array) -> Array:
+    """Whether elements of a result depend on good operands: on those at the same place, or on all of a tile block's."""
+    if good.shape[1:] == made.shape[1:]:
+        return good
+    lanes: Array = good.reshape(len(good), -1).all(axis=1).reshape(-1, *(1,) * (made.ndim - 1))
+    return lanes
 
 
 class OrderSensitive(Check):

@@ -4,8 +4,8 @@
     python bench/sanitizer.py --redraw [--out docs/reports]
 
 Times are of the processor, as ratios to a launch without the sanitizer in the same process; rounds take turns, and each
-is the best of several. SRC is the `src` folder of a checkout from before the sanitizer: its launches without any check are compared
-with ours, in processes that take turns.
+is the best of several. SRC is the `src` folder of a checkout from before the sanitizer: its launches without any check
+are compared with ours, in processes that take turns.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def page(found: dict[str, Any]) -> str:
         f"`python bench/sanitizer.py` wrote this page ({facts}; {found['cores']} cores,",
         f"load average {found['load']:.1f} per core at the start). The kernels are those of [the page on",
         "speed](run.md). A cell is the processor time of a launch with a check over that of one without the sanitizer,",
-        "each the best of several rounds that take turns. Hints are not part of `all`. None of the launches has a fault.",
+        "each the best of several rounds that take turns. Hints are not part of `all`. No launch has a fault.",
         "",
         "| check | " + " | ".join(results) + " | geometric mean |",
         "|---|" + "--:|" * (len(results) + 1),

@@ -32,5 +32,5 @@ def run_script(file: str, arguments: Sequence[str] = (), **options: Any) -> Sess
         patch.object(sys, "argv", [file, *arguments]),
         patch.object(sys, "path", [path, *sys.path]),
     ):
-        runpy.run_path(str(Path(file).resolve()), run_name="__main__")
+        runpy.run_path(file, run_name="__main__")
     return session

@@ -30,6 +30,7 @@ from modules import chain, chained, mixed, nested  # noqa: E402  # found only no
 from plot import line_plot  # noqa: E402
 from processes import start_up, whole, xdsl_seconds  # noqa: E402
 from support import oracle  # noqa: E402
+from tilery.api import dumps  # noqa: E402
 from tilery.bytecode.reader import read  # noqa: E402
 from tilery.bytecode.writer import write  # noqa: E402
 from tilery.cli.progress import progress  # noqa: E402
@@ -42,7 +43,7 @@ from tilery.verifier.verify import verify  # noqa: E402
 
 Made = TypeVar("Made")
 CASES: dict[str, Callable[[int], Module]] = {"chain": chain, "mixed": mixed}
-STEPS = ("decode", "verify", "print", "parse", "encode", "canonicalize")
+STEPS = ("decode", "verify", "print", "parse", "encode", "verify and encode", "canonicalize")
 NESTED = 10_000
 XDSL_SIZE = 10_000
 PASSES = parse_pipeline("canonicalize")
@@ -72,6 +73,7 @@ def measure(name: str, module: Module) -> dict[str, Any]:
         "print": best(lambda: module, show, times),
         "parse": best(lambda: text, parse, times),
         "encode": best(lambda: module, write, times),
+        "verify and encode": best(lambda: module, dumps, times),
         "canonicalize": best(lambda: read(data), lambda m: run_pipeline(m, PASSES), min(times, 3)),
     }
     return {
@@ -112,6 +114,7 @@ def corpus() -> dict[str, Any] | None:
         "print": each(modules, show),
         "parse": each(texts, parse),
         "encode": each(modules, write),
+        "verify and encode": each(modules, dumps),
     }
     rates = {step: count / taken for step, taken in seconds.items()}
     return {"case": "corpus", "files": len(files), "ops": count, "ops_per_second": rates}

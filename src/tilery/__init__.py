@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .bytecode.dump import Dump
     from .ir import Block, Op, Value, clone, difference, equal, walk
     from .ops import Module
+    from .rewrite.edit import Edit
 
 __version__ = "0.1.0"
 
@@ -107,6 +108,18 @@ def _operate(symbol: str, lhs: Any, rhs: Any = None) -> Value:
     return operate(symbol, lhs, rhs)
 
 
+def _edit(module: Module) -> Edit:
+    from .rewrite.edit import Edit
+
+    return Edit(module)
+
+
+def _builder(module: Module) -> Builder:
+    from .builder import Builder
+
+    return Builder(module)
+
+
 def _to_html(text: str) -> str:
     from .text.print.highlight import to_html
 
@@ -121,6 +134,7 @@ def _sanitizer(option: Any) -> Any:
 
 hooks.attr_text, hooks.show, hooks.parse_type = _attr_text, _show, _parse_type
 hooks.to_html, hooks.sanitizer, hooks.operate = _to_html, _sanitizer, _operate
+hooks.edit, hooks.builder = _edit, _builder
 
 
 def __dir__() -> list[str]:

@@ -35,14 +35,18 @@ def _read(source: Input, verify: bool) -> Module:
     return read_legal(source)
 
 
-def dumps(module: Module, version: Version | str | None = None) -> bytes:
-    """Return a module as bytecode.
+def dumps(module: Module, version: Version | str | None = None, *, verify: bool = True) -> bytes:
+    """Return a module as bytecode; raise TileError if it is not legal. `verify=False` writes it unchecked.
 
     Without `version`, use the version the module was read from, or the lowest that can express it.
     """
     from .bytecode.writer import write
 
     with enough_memory("write the module"):
+        if verify:
+            from .verifier.explain import require_legal
+
+            require_legal(module, "verify=False writes the module as it is")
         return write(module, None if version is None else Version.parse(version))
 
 

@@ -13,6 +13,10 @@ parse_type: Callable[[str], Any]
 """Return the type that a text spells."""
 operate: Callable[..., Any]
 """Build what an operator on values is, with the builder that is open."""
+edit: Callable[[Any], Any]
+"""Start an edit of a module."""
+builder: Callable[[Any], Any]
+"""Make a builder for a module."""
 to_html: Callable[[str], str]
 """Return text with colours, for a notebook."""
 sanitizer: Callable[[Any], Any]

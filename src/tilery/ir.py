@@ -50,7 +50,21 @@ class Value:
         self.owner = owner
 
     def __repr__(self) -> str:
-        return f"<value of type {self.type.text}>"
+        owner = self.owner
+        if isinstance(owner, Block):
+            return f"<{self.type.text}, argument of a block>"
+        return f"<{self.type.text}, {f'result of {owner.name}' if owner is not None else 'not defined yet'}>"
+
+    def __str__(self) -> str:
+        """Return the type, and the operation that defines the value."""
+        owner = self.owner
+        if owner is None:
+            return f"{self.type.text}, not defined yet"
+        if isinstance(owner, Block):
+            index = next((i for i, value in enumerate(owner.args) if value is self), -1)
+            return f"{self.type.text}, argument {index} of a block"
+        index = next((i for i, value in enumerate(owner.results) if value is self), -1)
+        return f"{self.type.text}, result {index} of: {str(owner).partition(chr(10))[0]}"
 
     # Operators build operations while a `tilery.Builder` is open; see there. `==` compares objects.
 
@@ -110,8 +124,31 @@ class Op:
         """The blocks of all regions in order, without absent regions."""
         raise NotImplementedError
 
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """The attributes by their Python names, without those that have their default; discardable ones last."""
+        found = (
+            {}
+            if isinstance(self, UnknownOp)
+            else {
+                f.attr: value
+                for f in self.opdef.attrs
+                if (value := getattr(self, f.attr)) is not None and value is not False and value != f.default_of(self)
+            }
+        )
+        return {**found, **(self.extra or {})}
+
+    def __str__(self) -> str:
+        """Return the text; outer values have names that are local to it."""
+        text: str = hooks.show(self)
+        return text.rstrip("\n")
+
     def __repr__(self) -> str:
-        return f"<{self.name} op>"
+        symbol = getattr(self, "sym_name", None)
+        if symbol is not None:
+            return f"<{self.name} @{symbol}>"
+        operands, results = (", ".join(v.type.text for v in values[:4]) for values in (self.operands, self.results))
+        return f"<{self.name} ({operands}) -> ({results})>"
 
 
 def gathered(fields: Sequence[Field]) -> property:
@@ -195,8 +232,14 @@ class Block:
         for value in self.args:
             value.owner = self
 
+    def __iter__(self) -> Iterator[Op]:
+        """Iterate over the operations; those inside them are not included, see `walk`."""
+        return iter(self.ops)
+
     def __repr__(self) -> str:
-        return f"<block of {len(self.ops)} ops>"
+        ops = [o.name for o in self.ops[:4]] + ["..."] * (len(self.ops) > 4)
+        args = f" with {len(self.args)} arguments" if self.args else ""
+        return f"<block{args}: {', '.join(ops) or 'empty'}>"
 
 
 def walk(root: Op | Block) -> Iterator[Op]:

@@ -455,7 +455,7 @@ def test_the_guide_runs(root: Path) -> None:
     finally:
         PASSES.clear()
         PASSES.update(before)
-    assert len(code) == 5
+    assert len(code) == 6
 
 
 def test_the_same_module_gives_the_same_result() -> None:

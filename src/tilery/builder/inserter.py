@@ -44,8 +44,8 @@ class Inserter:
         """Whether operations get the caller's source lines as locations."""
         self.results: tuple[Value, ...] = ()
         """The results of the `for_`, `loop` or `if_` that ended last."""
-        self.on_insert: Callable[[Op, Block], None] | None = None
-        """Called for each operation that is inserted."""
+        self.on_insert: Callable[[Op, Block, Op | None], None] | None = None
+        """Called for each operation that is inserted, with its block and the open operation around it."""
         self._points: list[_Point] = []
         self._homes: dict[Op, Block] = {}
         self._closed: dict[Block, str] = {}
@@ -84,7 +84,7 @@ class Inserter:
             point.index += 1
         self._homes[op] = point.block
         if self.on_insert is not None:
-            self.on_insert(op, point.block)
+            self.on_insert(op, point.block, point.op)
         return op
 
     def op(self, name: str, /, *args: Any, **kwargs: Any) -> Any:

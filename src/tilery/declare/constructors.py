@@ -12,6 +12,8 @@ from ..types import Type
 from .fields import INFER, REQUIRED, Field
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from .operation import OpDef
 
 
@@ -40,6 +42,25 @@ def constructor(opdef: OpDef) -> Callable[..., None]:
     made: Callable[..., None] = env["__init__"]
     made.__qualname__ = f"{opdef.cls.__name__}.__init__"
     return made
+
+
+def signature(opdef: OpDef) -> Signature:
+    """Return the keyword arguments of a constructor, with the types that the class declares."""
+    from inspect import Parameter, Signature
+
+    parameters = []
+    for f in opdef.fields:
+        default = Parameter.empty if f.default is REQUIRED else _Inferred() if f.default is INFER else f.default
+        annotation = opdef.annotations.get(f.attr, Parameter.empty)
+        parameters.append(Parameter(f.attr, Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+    return Signature(parameters)
+
+
+class _Inferred:
+    """Stands in a signature for a default that follows from the other arguments."""
+
+    def __repr__(self) -> str:
+        return "..."
 
 
 def _keyword(f: Field, text: str) -> TileEnum:

@@ -34,6 +34,8 @@ class OpDef:
     parents: tuple[str, ...]
     hint: str
     fields: list[Field]
+    annotations: dict[str, str]
+    """the declared types of the fields, as text"""
     summary: str = ""
     description: str = ""
     operands: list[Field] = field(default_factory=list)
@@ -130,6 +132,7 @@ def op(
             tuple(parents),
             hint,
             fields,
+            cls.__annotations__,
         )
         _validate(opdef)
         _equip(opdef)
@@ -153,7 +156,8 @@ def _with_slots(cls: type[OpT], fields: list[Field]) -> type[OpT]:
     """Return a copy of a class with a slot per field."""
     skip = {*cls.__annotations__, "__dict__", "__weakref__", "__annotations__"}
     body = {k: v for k, v in cls.__dict__.items() if k not in skip}
-    body["__slots__"] = body["__match_args__"] = tuple(f.attr for f in fields)
+    body["__match_args__"] = tuple(f.attr for f in fields)
+    body["__slots__"] = {f.attr: f.doc for f in fields}  # `help` shows the texts
     return type(cls.__name__, cls.__bases__, body)
 
 
@@ -164,7 +168,7 @@ def _equip(opdef: OpDef) -> None:
     # To type checkers these are the base class's properties.
     cls.name = opdef.mnemonic
     cls.operands, cls.results, cls.blocks = map(gathered, (opdef.operands, opdef.outs, opdef.regions))
-    cls.__init__ = _first_init
+    cls.__init__, cls.__signature__ = _first_init, _Signature()
 
 
 def _register(opdef: OpDef) -> None:
@@ -196,6 +200,15 @@ def _validate(opdef: OpDef) -> None:
     used = {*re.findall(r"\$(\w+)", opdef.format), *(n for rule in opdef.rules for n in rule.names)}
     if unknown := used - names:
         raise TypeError(f"{where}no field is called {', '.join(sorted(unknown))}")
+
+
+class _Signature:
+    """The signature of an operation's constructor, made when `inspect` asks for it."""
+
+    def __get__(self, instance: object, owner: type[Op]) -> Any:
+        from .constructors import signature
+
+        return signature(owner.opdef)
 
 
 def _first_init(self: Any, **fields: Any) -> None:

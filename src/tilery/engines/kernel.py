@@ -147,6 +147,12 @@ class Engine(Protocol):
 # ---------------------------------------------------------------- checks that engines share
 
 
+def describe_kernel(name: str, params: Sequence[Type], engine: str) -> str:
+    """Return a short description of a kernel, for `repr`."""
+    shown = ", ".join(t.text for t in params[:6]) + (", ..." if len(params) > 6 else "")
+    return f"<kernel {name}({shown}) on {engine}>"
+
+
 def find_entry(module: Module, name: str | None) -> Entry:
     """Return the entry with that name; without a name, the only one."""
     entries = {o.sym_name: o for o in module.entries}

@@ -77,9 +77,9 @@ def _fields(title: str, fields: list[dict[str, Any]]) -> Iterator[str]:
     head = [title.capitalize().removesuffix("s"), "Type", *(["Default"] if defaults else []), "Since", "Meaning"]
     rows = []
     for f in fields:
-        python = "" if f["python"] == f["name"] else f" (Python: `{f['python']}`)"
+        text = "" if f["python"] == f["name"] else f" (text: `{f['name']}`)"
         default = [] if not defaults else ["required" if f["required"] else f["default"] or ""]
-        rows.append([f"`{f['name']}`{python}", _linked(f), *default, f["since"], f["doc"]])
+        rows.append([f"`{f['python']}`{text}", _linked(f), *default, f["since"], f["doc"]])
     yield from table(head, rows)
 
 

@@ -61,6 +61,7 @@ from .scopes import body_locations, function_location, global_locations
 
 if TYPE_CHECKING:
     from ..bytecode.wire import FileLayout
+    from ..rewrite.edit import Edit
 
 GROUP = "Core"
 RESHAPING = "$source attr-dict `:` type($source) `->` type($result)"
@@ -316,9 +317,18 @@ class Module(Op):
         there = ", ".join(f"'{o.sym_name}'" for o in self.entries) or "none"
         raise TileError(f"the module has no kernel '{name}'; its kernels: {there}")
 
+    def edit(self) -> Edit:
+        """Start an edit, which knows uses and parents and keeps them up to date: `with module.edit() as edit:`."""
+        started: Edit = hooks.edit(self)
+        return started
+
     def __str__(self) -> str:
         """Return the text, as tileirdisasm prints it."""
         return hooks.show(self)
+
+    def __repr__(self) -> str:
+        names = ", ".join(o.sym_name for o in self.entries[:4]) + (", ..." if len(self.entries) > 4 else "")
+        return f"<module @{self.sym_name}: {f'kernels {names}' if names else 'no kernels'}>"
 
     def _repr_html_(self) -> str:
         """Return the text with colours, for a notebook."""

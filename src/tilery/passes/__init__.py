@@ -1,7 +1,7 @@
 """The passes: each by name with its options, and pipelines of them in the syntax of mlir-opt."""
 
 from .pipeline import Pipeline, Step, parse_pipeline, run_pipeline
-from .registry import HOMES, PASSES, Option, Pass, find_pass, register
+from .registry import HOMES, PASSES, Option, Pass, find_pass, load_passes, register
 
 __all__ = [
     "HOMES",
@@ -11,6 +11,7 @@ __all__ = [
     "Pipeline",
     "Step",
     "find_pass",
+    "load_passes",
     "parse_pipeline",
     "register",
     "run_pipeline",

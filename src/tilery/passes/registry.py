@@ -69,14 +69,44 @@ PASSES: dict[str, Pass] = {}
 
 
 def register(name: str, *options: Option, on: str = "any") -> Callable[[FunctionT], FunctionT]:
-    """Declare a pass; `tilery opt --list` shows the first line of its docstring."""
+    """Declare a pass; `tilery opt --list` shows the first line of its docstring. A name that is taken is refused."""
 
     def declare(run: FunctionT) -> FunctionT:
+        home = f"{__package__}.{HOMES[name]}" if name in HOMES else ""
+        if name in PASSES or (home and run.__module__ != home and not run.__module__.startswith(f"{home}.")):
+            raise TileError(f"there already is a pass '{name}'")
         doc = (run.__doc__ or "").strip().partition("\n")[0]
         PASSES[name] = Pass(name, run, doc, on, options)
         return run
 
     return declare
+
+
+def load_passes(path: str) -> list[Pass]:
+    """Run a Python file that registers passes; return them.
+
+    The file is code that you trust: it is executed. Raise TileError if it fails or registers nothing.
+    """
+    import os
+    import runpy
+
+    if not os.path.isfile(path):
+        raise TileError(f"there is no file '{path}'")
+    before = set(PASSES)
+    try:
+        runpy.run_path(path)
+    except TileError:
+        raise
+    except Exception as error:
+        from traceback import extract_tb
+
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
+        at = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else next(reversed(lines), None)
+        where = path if at is None else f"{path}:{at}"
+        raise TileError(f"{where}: {type(error).__name__}: {error}") from None
+    if not (new := [PASSES[name] for name in PASSES if name not in before]):
+        raise TileError(f"'{path}' registers no pass; use tilery.passes.register")
+    return new
 
 
 def find_pass(name: str) -> Pass:

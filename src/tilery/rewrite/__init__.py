@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from .deadcode import erase_dead
 from .driver import Place, apply, isolated
+from .edit import Edit
 from .editing import erase, insert, map_operands, replace, replace_uses, users, uses
 from .rules import Answer, Dead, Report, Rewrite, Rules
 
 __all__ = [
     "Answer",
     "Dead",
+    "Edit",
     "Place",
     "Report",
     "Rewrite",

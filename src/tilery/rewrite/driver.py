@@ -88,6 +88,7 @@ def apply(root: Op, rules: Rules, report: Report | None = None, prepare: Prepare
                 prepare(scope, report)
             erase_dead(scope, rules, report)
             sweep = _Sweep(rules, report)
+            before = report.counts.copy()
             size = sweep.count(scope)
             budget = 1000 + BUDGET * size if budget is None else budget
             if not sweep.run(scope, budget):
@@ -95,6 +96,8 @@ def apply(root: Op, rules: Rules, report: Report | None = None, prepare: Prepare
             budget -= sweep.visits
             if budget <= 0:
                 report.complete = False
+                fired = report.counts - before
+                report.endless += [name for name, _ in fired.most_common(3) if name not in report.endless]
                 break
     return report
 
@@ -275,8 +278,11 @@ def _as_rewrite(o: Op, answer: Value | Op | Rewrite, name: str) -> Rewrite:
         edit = answer
     elif isinstance(answer, Value):
         edit = Rewrite([], [answer])
-    else:
+    elif isinstance(answer, Op):
         edit = Rewrite([answer], answer.results)
+    else:
+        wanted = "None, a Value, an operation or a Rewrite"
+        raise TypeError(f"rule {name}: it returned {answer!r} for {o.name}, expected {wanted}")
     if edit.values is not None:
         found, wanted = [v.type for v in edit.values], [v.type for v in o.results]
         if found != wanted:

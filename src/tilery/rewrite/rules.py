@@ -51,6 +51,8 @@ class Report:
     """Messages for the user about what was done, or why it was not, each with the operation it is about."""
     complete: bool = True
     """False if the budget ran out before a fixed point was reached. The module is legal all the same."""
+    endless: list[str] = field(default_factory=list)
+    """The rules that still fired when the budget ran out, the most frequent first."""
 
     def remark(self, o: Op, text: str) -> None:
         self.remarks.append((o, text))
@@ -60,6 +62,7 @@ class Report:
         self.counts += other.counts
         self.remarks += other.remarks
         self.complete &= other.complete
+        self.endless += [name for name in other.endless if name not in self.endless]
 
     @property
     def changed(self) -> bool:

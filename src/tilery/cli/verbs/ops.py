@@ -89,7 +89,7 @@ def op_text(op: dict[str, Any]) -> str:
     if op["description"]:
         lines += ["", op["description"]]
     lines += ["", f"since {op['since']}, opcode 0x{op['opcode']:02X}, class {op['class']}{former}"]
-    width = max((len(f["name"]) for title in TITLES for f in op[title]), default=0)
+    width = max((len(f["python"]) for title in TITLES for f in op[title]), default=0)
     for title in TITLES:
         if op[title]:
             lines += ["", title]
@@ -114,4 +114,4 @@ def _field_lines(field: dict[str, Any], since: str, width: int) -> list[str]:
         facts.append(f"default: {field['default']}")
     if field["since"] != since:
         facts.append(f"since {field['since']}")
-    return [f"  {field['name']:<{width}} {field['doc']}", f"  {'':<{width}} {'; '.join(facts)}"]
+    return [f"  {field['python']:<{width}} {field['doc']}", f"  {'':<{width}} {'; '.join(facts)}"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     examples = ["opt kernel.mlir --passes canonicalize,cse", "opt kernel.tileirbc --stats -o out.tileirbc"]
-    sub = verbs.add("opt", run, [*examples, "opt --list"])
+    sub = verbs.add("opt", run, [*examples, "opt --load mypass.py --passes my-pass kernel.mlir", "opt --list"])
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
     names = "passes in order, options in braces, or a pipeline in mlir-opt's syntax; default: %(default)s"
     sub.add_argument("--passes", default="canonicalize,cse", metavar="PASSES", help=names)
@@ -27,6 +27,8 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--print-after", action="store_true", help="print the module after each pass, to stderr")
     sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
+    load = "a Python file that registers passes of your own; it is executed; can be repeated"
+    sub.add_argument("--load", action="append", default=[], metavar="PY", help=load)
     sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
 
 
@@ -34,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Run passes on a file and write the result, as bytecode if OUT ends in .tileirbc, else as text."""
     from ...verifier.explain import read_legal
 
+    load(args.load)
     if args.list:
         write_output("-", list_passes())
         return 0
@@ -46,12 +49,24 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def load(files: list[str]) -> None:
+    """Execute the files that register passes."""
+    from ...diag import TileError
+    from ...passes import load_passes
+
+    for file in files:
+        try:
+            load_passes(file)
+        except TileError as error:
+            raise Stop(f"--load: {error.message}") from None
+
+
 def list_passes() -> str:
     """List every pass with its options."""
-    from ...passes import HOMES, find_pass
+    from ...passes import HOMES, PASSES, find_pass
 
     lines: list[str] = []
-    for found in map(find_pass, sorted(HOMES)):
+    for found in map(find_pass, sorted({*HOMES, *PASSES})):
         lines.append(f"{found.name:30}{found.doc}")
         lines += [f"    {{{o.name}={str(o.default).lower()}}}".ljust(30) + o.doc for o in found.options]
     return "\n".join(lines) + "\n"
@@ -79,6 +94,9 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
         require_legal(module, "the pass broke the module", after=step.run.name)
         if args.print_after:
             sys.stderr.write(f"// after {step.run.name}\n{for_stream(show(module), sys.stderr)}\n")
+        if not report.complete:
+            rules = ", ".join(report.endless)
+            sys.stderr.write(f"warning: {step.run.name}: stopped early, these rules keep firing: {rules}\n")
         if args.stats:
             sys.stderr.write(stats(step, report))
         for o, text in report.remarks if args.remarks else ():

@@ -26,6 +26,7 @@ from ..kernel import (
     check_grid,
     check_parameters,
     check_threads,
+    describe_kernel,
     find_entry,
     refuse_options,
 )
@@ -119,6 +120,9 @@ class Kernel:
         if self.lowered is not None:
             self.code = load_code(self.lowered)
             self.address = self.code.address("run")
+
+    def __repr__(self) -> str:
+        return describe_kernel(self.name, self.params, self.engine)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Loaded.kernel, (self.loaded, self.name)

@@ -17,7 +17,7 @@ from ...ops import Entry, Global, Module, PrintTko
 from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
 from ..arguments import bind
-from ..kernel import Buffers, Limits, Stats, check_grid, check_parameters, find_entry
+from ..kernel import Buffers, Limits, Stats, check_grid, check_parameters, describe_kernel, find_entry
 from . import contract as kinds
 from .contract import LaunchContract
 from .driver import CAPTURE_RELAXED, Driver, Handle, open_driver
@@ -124,6 +124,9 @@ class Kernel:
         self.function = driver.find_function(image, contract.name, contract.shared_bytes)
         self._pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in self.params]
         self._prints = any(isinstance(o, PrintTko) for o in walk(entry))
+
+    def __repr__(self) -> str:
+        return describe_kernel(self.name, self.params, "a GPU")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Loaded.kernel, (self.loaded, self.name)

@@ -24,6 +24,7 @@ from ..kernel import (
     check_grid,
     check_parameters,
     check_threads,
+    describe_kernel,
     find_entry,
     refuse_options,
 )
@@ -107,6 +108,9 @@ class Kernel:
         self._program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self._program.steady and not prints
+
+    def __repr__(self) -> str:
+        return describe_kernel(self.name, self.params, self.engine)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Loaded.kernel, (self.loaded, self.name)

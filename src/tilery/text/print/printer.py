@@ -7,8 +7,10 @@ from itertools import accumulate
 
 from ...declare.fastclass import dataclass
 from ...declare.gcpause import paused
+from ...declare.operation import has_trait
+from ...declare.relations import ISOLATED, TOP_LEVEL
 from ...diag import TileError
-from ...ir import Block, Op
+from ...ir import Block, Op, walk
 from ...ops import Module
 from .. import DIALECT, PRODUCER
 from .aliases import Aliases, Node, Shown
@@ -132,8 +134,8 @@ def show_styled(
 ) -> str:
     """Like `show`, in any style. `names` names all values inside a block, given the longest text that is allowed."""
     bare = style.bare and isinstance(root, Module)
-    block = root.body if bare and isinstance(root, Module) else Block(ops=[root])
-    prefix = "" if bare else DIALECT
+    block = root.body if bare and isinstance(root, Module) else alone(root)
+    prefix = "" if bare or (style.bare and not has_trait(root, TOP_LEVEL)) else DIALECT
     if quick is None:
         quick = _has_ops(block, QUICK_OPS)
     made: Shown | None = None
@@ -152,6 +154,15 @@ def show_styled(
     if len(text) > limit:
         raise too_long(limit)
     return text
+
+
+def alone(o: Op) -> Block:
+    """Return a block with one operation, whose arguments are the outer values that it uses, so that they have names."""
+    block = Block(ops=[o])
+    if not has_trait(o, ISOLATED):
+        inside = {v for each in walk(o) for v in [*each.results, *(a for b in each.blocks for a in b.args)]}
+        block.args = list(dict.fromkeys(v for each in walk(o) for v in each.operands if v not in inside))
+    return block
 
 
 def _has_ops(root: Block, count: int) -> bool:

@@ -266,6 +266,7 @@ def drawing(found: dict[str, Any]) -> str:
     series = {
         f"{step}": [(row["ops"], row["ops_per_second"][step]) for row in found["steps"] if row["case"] == "mixed"]
         for step in STEPS
+        if step in found["steps"][0]["ops_per_second"]
     }
     return line_plot("Mixed modules", "operations in the module", "operations per second", series)
 

@@ -25,8 +25,10 @@ class TileEnum(Enum):
         self.text = self.text or self.name.lower()
 
     @classmethod
-    def _missing_(cls, value: object) -> TileEnum:
+    def _missing_(cls, value: object) -> TileEnum | None:
         """Find a member by its keyword: `RoundingMode("zero")`."""
+        if not isinstance(value, str):
+            return None
         for member in cls:
             if value in (member.text, member.name):
                 return member

@@ -26,7 +26,7 @@ def test_ops_of_a_version_leaves_newer_ones_out(capsys: pytest.CaptureFixture[st
 def test_ops_names_every_field(opdef: OpDef, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", opdef.mnemonic]) == 0
     out = capsys.readouterr().out
-    assert all(f"\n  {f.name} " in out for f in opdef.fields if f.role != "state")
+    assert all(f"\n  {f.attr} " in out for f in opdef.fields if f.role != "state")
 
 
 def test_ops_takes_full_and_former_names(capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,7 +88,7 @@ def test_illegal_bytecode_is_read_once_more_for_positions(
     verb: str, tmp_path: Path, runs: Counter[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "bad.tileirbc"
-    path.write_bytes(tilery.dumps(tilery.parse(ILLEGAL, verify=False)))
+    path.write_bytes(tilery.dumps(tilery.parse(ILLEGAL, verify=False), verify=False))
     runs.clear()
     assert main([verb, str(path)]) == 1
     assert "error: at byte 0x" in capsys.readouterr().err
@@ -122,7 +122,7 @@ def test_errors_name_the_exact_location(monkeypatch: pytest.MonkeyPatch) -> None
     module.entries[0].loc = DILoc(FileLineCol("k.cu", 1, 1), scope)
     for line, o in enumerate(module.entries[0].body.ops, 7):
         o.loc = DILoc(FileLineCol("k.cu", line, 3), scope)
-    source = Input(tilery.dumps(module), file="bad")
+    source = Input(tilery.dumps(module, verify=False), file="bad")
     again = source.read(exact_locs=False)
     for line, o in enumerate(again.entries[0].body.ops[:2], 7):
         assert source.error(o, "wrong").notes == [f"from /src/k.cu:{line}:3 in k"]

@@ -12,6 +12,7 @@ from .version import Version
 if TYPE_CHECKING:
     from .bytecode.dump import Dump
     from .engines.kernel import Kernel
+    from .ir import Op
     from .ops import Module
     from .rewrite import Report
     from .verifier.verify import Finding
@@ -122,10 +123,11 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
         return compile_kernel(module, entry, engine=engine, **options)
 
 
-def show(module: Module, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:
-    """Print a module as text: `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic.
+def show(module: Op, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:
+    """Print a module, or one operation, as text.
 
-    Style and names can also be `documented`, see `tilery.documented`.
+    `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic. Style and names can
+    also be `documented`, see `tilery.documented`.
     """
     with enough_memory("print the module"):
         if names != "disasm" or style == "documented":

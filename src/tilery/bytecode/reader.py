@@ -67,6 +67,16 @@ def read_with_offsets(data: bytes, *, reader: str | None = None) -> tuple[Module
         return file.module(), offsets
 
 
+def newer_note(version: Version) -> tuple[str, ...]:
+    """Say what to do about a file that is newer than this library."""
+    if version <= SUPPORTED[-1]:
+        return ()
+    return (
+        f"bytecode {version} is newer than this version of tilery: upgrade tilery, or let the compiler that made the "
+        f"file write {SUPPORTED[-1]}",
+    )
+
+
 def settle(e: TileError, file: str) -> TileError:
     """Complete an error before it leaves the reader."""
     e.file = e.file or file
@@ -154,10 +164,8 @@ class FileReader:
         supported = [v for v in SUPPORTED if v <= self.profile.latest]
         if (major, minor) not in supported:
             window = f"[{supported[0]}{self.profile.window}{supported[-1]}]"
-            raise TileError(
-                f"unsupported Tile version {major}.{minor}.{self.tag}, this reader supports versions {window}",
-                offset=start,
-            )
+            message = f"unsupported Tile version {major}.{minor}.{self.tag}, this reader supports versions {window}"
+            raise TileError(message, offset=start, notes=newer_note(Version(major, minor)))
         self.version = Version(major, minor)
 
     def _find_sections(self, c: Cursor) -> None:

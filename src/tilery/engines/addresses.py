@@ -42,6 +42,35 @@ class Device(NamedTuple):
 HOST = Device(dlpack.CPU, 0)
 
 
+class Runs(NamedTuple):
+    """The bytes of an array with gaps: runs of `length` bytes, repeated by steps (stride and count), outer first."""
+
+    steps: tuple[tuple[int, int], ...]
+    length: int
+
+
+def runs_of(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> Runs | None:
+    """Return the runs of an array, counted from its lowest byte; None if it has no gaps. Strides are in bytes.
+
+    Also None if its elements are interleaved in a way that runs cannot describe.
+
+    >>> runs_of((4, 8), (64, 4), 4), runs_of((8, 8), (32, 4), 4)
+    (Runs(steps=((64, 4),), length=32), None)
+    """
+    dims = sorted((abs(stride), count) for stride, count in zip(strides, shape) if count > 1 and stride)
+    length = reach = item
+    steps: list[tuple[int, int]] = []
+    for stride, count in dims:
+        if stride < reach:
+            return None
+        if stride == length and not steps:
+            length *= count
+        else:
+            steps.insert(0, (stride, count))
+        reach += stride * (count - 1)
+    return Runs(tuple(steps), length) if steps else None
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryRange(HoldsAddresses):
     """Bytes that a kernel may access. `label` names them in errors, `owner` keeps them alive."""
@@ -54,6 +83,8 @@ class MemoryRange(HoldsAddresses):
     owner: object = None
     pointers: tuple[int, ...] = ()
     """The offsets of addresses that it holds."""
+    runs: Runs | None = None
+    """The bytes of an array with gaps."""
 
 
 def allocate(size: int, alignment: int) -> tuple[int, Any]:

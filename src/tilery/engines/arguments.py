@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import copysign, frexp, inf, isfinite, isnan
@@ -46,6 +46,10 @@ def bind(
     """Match arguments with the parameters of an entry; `names` label the arguments in errors."""
     if not isinstance(args, Sequence) or isinstance(args, str):
         raise TileError(f"arguments must be a list with one item per parameter, got a {type(args).__name__}")
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise TileError(f"names must be a list of strings, got {names!r}")
+    if is_array(buffers) or isinstance(buffers, (str, bytes)) or not isinstance(buffers, Iterable):
+        raise TileError(f"buffers must be a list, got a {type(buffers).__name__}")
     labels = [f"argument '{names[n]}'" if n < len(names) else f"argument {n}" for n in range(len(args))]
     given = f"{len(args)} {'argument was' if len(args) == 1 else 'arguments were'} given"
     bound = BoundArguments(ranges=[_buffer(extra, f"buffer {number}") for number, extra in enumerate(buffers)])

@@ -11,7 +11,7 @@ import numpy as np
 from ..diag import TileError
 from ..types import I1, SCALARS, Scalar
 from . import dlpack
-from .addresses import HOST, Device, HoldsAddresses, MemoryRange
+from .addresses import HOST, Device, HoldsAddresses, MemoryRange, runs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class ArrayMemory(HoldsAddresses):
 
     def range(self, label: str) -> MemoryRange:
         """Return the bytes from the first element to the last."""
-        return MemoryRange(self.low, self.high - self.low, label, self.writable, self.device, self.owner)
+        runs = runs_of(self.shape, tuple(s * self.item for s in self.strides), self.item)
+        return MemoryRange(self.low, self.high - self.low, label, self.writable, self.device, self.owner, runs=runs)
 
 
 def element_bytes(element: Scalar) -> int:
@@ -75,6 +76,8 @@ def locate(value: Any) -> ArrayMemory:
         array = np.asarray(value)
     except Exception as error:  # code of another library, which may raise anything
         raise _no_memory(value, error) from None
+    if array.dtype.hasobject:
+        raise TileError(f"an array of Python objects ({array.dtype}) is not memory for a kernel")
     low, high = np.lib.array_utils.byte_bounds(array)
     if not array.size:
         high = low

@@ -17,6 +17,7 @@ from ..types import Tile, Type
 MAX_GRID = (1 << 24) - 1
 """The largest extent of a grid."""
 
+MAX_THREADS = 1024
 Buffers = Iterable[Any]
 """Memory besides the arguments: arrays, pairs of address and size, or extents, which have names."""
 
@@ -178,9 +179,26 @@ def check_parameters(entry: Entry) -> Sequence[Type]:
 
 def check_threads(threads: int) -> int:
     """Return a number of threads."""
+    if not _is_count(threads):
+        raise TileError(f"the number of threads must be an integer, got {threads!r}")
     if threads < 1:
         raise TileError(f"a launch needs at least one thread, got {threads}")
+    if threads > MAX_THREADS:
+        raise TileError(f"a launch can use at most {MAX_THREADS} threads, got {threads}")
     return threads
+
+
+def check_batch(batch: int) -> int:
+    """Return a number of tile blocks to run at once."""
+    if not _is_count(batch):
+        raise TileError(f"a batch must be an integer, got {batch!r}")
+    if batch < 1:
+        raise TileError(f"a batch needs at least one tile block, got {batch}")
+    return batch
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
 
 
 def check_grid(grid: int | Sequence[int]) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
-from ..diag import TileError
+from ..diag import TileError, enough_memory
 from ..ops import Module
 from ..types import Ptr, Tile
 from .addresses import HoldsAddresses
@@ -24,7 +24,9 @@ FORMAT = 1
 ALIGNMENT = 256
 """Buffers are restored with the same address modulo this; kernels assume alignments up to smaller powers of two."""
 LIMIT = 1 << 34
-"""The most bytes that a file may contain; a file that claims more is broken."""
+"""The most bytes that the buffers of a file may take."""
+MAX_FACTS = 16 << 20
+"""The most bytes of `launch.json`."""
 
 
 class Pointer(NamedTuple):
@@ -72,10 +74,9 @@ class Recorded:
         kept = [(ctypes.c_char * (len(b.data) + 2 * ALIGNMENT))() for b in self.buffers]
         starts = [-(-ctypes.addressof(m) // ALIGNMENT) * ALIGNMENT + b.remainder for m, b in zip(kept, self.buffers)]
         for start, b in zip(starts, self.buffers):
-            data = bytearray(b.data)
+            ctypes.memmove(start, b.data, len(b.data))
             for at, (target, offset) in b.pointers.items():
-                struct.pack_into("<Q", data, at, starts[target] + offset)
-            ctypes.memmove(start, bytes(data), len(data))
+                ctypes.memmove(start + at, struct.pack("<Q", starts[target] + offset), 8)
         values = [starts[a.buffer] + a.offset if isinstance(a, Pointer) else a for a in self.arguments]
         return Placed(values, [(start, len(b.data)) for start, b in zip(starts, self.buffers)], list(kept))
 
@@ -157,21 +158,30 @@ def save(path: str | PathLike[str], launch: Recorded) -> None:
             file.writestr(f"buffer{at}", b.data)
 
 
-def load(path: str | PathLike[str]) -> Recorded:
-    """Load a launch from a file. Raise TileError if the file is not a recorded launch."""
-    with open(path, "rb") as opened:
+def load(path: str | PathLike[str], *, memory: int = LIMIT) -> Recorded:
+    """Load a launch from a file. Raise TileError if the file is not a recorded launch.
+
+    `memory` limits the bytes that its buffers take, each of which is held twice: as it was, and for the kernel.
+    """
+    with open(path, "rb") as opened, enough_memory("load the recorded launch", fspath(path)):
         try:
             with zipfile.ZipFile(opened) as file:
+                needed = 2 * sum(info.file_size for info in file.infolist())
+                if needed > memory:
+                    message = f"the recorded launch needs {needed} bytes, the limit is {memory}"
+                    raise TileError(message, file=fspath(path))
                 found = _read(file)
             check(found)
+        except (TileError, MemoryError):
+            raise
         except Exception as error:  # zip, zlib, JSON and wrong contents all raise different exceptions
             raise TileError(f"this is not a recorded launch: {error}", file=fspath(path)) from None
     return found
 
 
 def _read(file: zipfile.ZipFile) -> Recorded:
-    if sum(info.file_size for info in file.infolist()) > LIMIT:
-        raise ValueError("too large")
+    if file.getinfo("launch.json").file_size > MAX_FACTS:
+        raise ValueError("launch.json is too large")
     facts = json.loads(file.read("launch.json"))
     if facts["format"] != FORMAT:
         raise ValueError(f"format {facts['format']}, expected {FORMAT}")

@@ -189,7 +189,7 @@ def replay(args: argparse.Namespace) -> int:
         raise Stop("a recorded launch has its own kernel, grid and arguments")
     with in_file(args.recorded):
         try:
-            recorded = load(args.recorded)
+            recorded = load(args.recorded, memory=args.max_memory)
         except OSError as error:
             raise Stop(f"cannot read '{args.recorded}': {reason(error)}") from None
         from ... import compile

@@ -1,18 +1,29 @@
-"""Python runs this when a process that finds it starts; see `tilery.cutile.children`."""
+"""Python runs this when a process that finds it starts; see `tilery.cutile.children`.
+
+The process may belong to another environment, so this must not fail, and not need a recent Python.
+"""
 
 import importlib.machinery
 import importlib.util
 import os
 import sys
-from pathlib import Path
 
+
+def run_hidden() -> None:
+    """Run the machine's own sitecustomize, which this one hides."""
+    here = os.path.dirname(os.path.realpath(__file__))
+    others = [each for each in sys.path if os.path.realpath(each) != here]
+    found = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if found is not None and found.loader is not None:
+        module = sys.modules["sitecustomize"] = importlib.util.module_from_spec(found)
+        found.loader.exec_module(module)
+
+
+run_hidden()
 if "TILERY_CUTILE_ON" in os.environ:
-    from tilery.cutile import children
+    try:
+        from tilery.cutile import children
 
-    children.start()
-
-    # Run the machine's own sitecustomize, which this one hides.
-    here = Path(__file__).resolve().parent
-    others = [each for each in sys.path if Path(each).resolve() != here]
-    if (found := importlib.machinery.PathFinder.find_spec("sitecustomize", others)) and found.loader:
-        found.loader.exec_module(importlib.util.module_from_spec(found))
+        children.start()
+    except Exception:  # this environment has no tilery, or lacks what it needs
+        pass

@@ -143,7 +143,7 @@ def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: 
     item = values.dtype.itemsize
     simple = apart(shape, strides, item)
     found = _window(memory, starts, shape, strides, values.dtype) if simple else None
-    if found is not None:
+    if found is not None and not found.segment.parts:
         _require_writable(memory, found, starts, values.ndim)
         memory.changes += 1
         if found.index is not None:
@@ -158,7 +158,7 @@ def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: 
     each = [
         _window(memory, starts[i : i + 1], shape, strides, values.dtype) for i in range(len(starts) if simple else 0)
     ]
-    if not simple or None in each:
+    if not simple or any(window is None or window.segment.parts for window in each):
         memory.store(box_addresses(starts, shape, strides), values)
         return
     for lane, window in enumerate(each):
@@ -172,6 +172,6 @@ def store_boxes(memory: Memory, starts: Array, shape: tuple[int, ...], strides: 
 
 def _require_writable(memory: Memory, window: _Window, starts: Array, rank: int, lane: int = 0) -> None:
     try:
-        memory.require_writable(window.segment, starts)
+        memory.require_writable(window.segment, starts, 1)
     except Fault as fault:
         raise Fault(fault.reason, (lane, *(0,) * (rank - 1)), fault.address) from None

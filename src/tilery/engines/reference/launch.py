@@ -21,6 +21,7 @@ from ..kernel import (
     Buffers,
     Limits,
     Stats,
+    check_batch,
     check_grid,
     check_parameters,
     check_threads,
@@ -169,9 +170,7 @@ class Kernel:
         peak = max(self._program.peak, 1)
         if peak > limits.memory:
             raise TileError(f"a tile block of @{self.name} needs {peak} bytes at once, the limit is {limits.memory}")
-        wanted = BATCH_BYTES // max(self._program.widest, 1) if batch is None else batch
-        if wanted < 1 and batch is not None:
-            raise TileError(f"a batch needs at least one tile block, got {batch}")
+        wanted = BATCH_BYTES // max(self._program.widest, 1) if batch is None else check_batch(batch)
         return max(1, min(wanted, limits.memory // peak, MAX_LANES))
 
     def _run(self, machines: list[Machine], env: dict[int, Any], lanes: int) -> None:
@@ -201,7 +200,7 @@ def memory_of(loaded: Loaded, bound: BoundArguments) -> Memory:
     for each in bound.ranges:
         if not each.device.is_host:
             raise TileError(f"{each.label}: the array is not in host memory")
-        memory.add(each.address, each.size, each.label, writable=each.writable, owner=each.owner)
+        memory.add(each.address, each.size, each.label, writable=each.writable, owner=each.owner, runs=each.runs)
     return memory
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..addresses import GUARD, HoldsAddresses, allocate
+from ..addresses import GUARD, HoldsAddresses, Runs, allocate
+from .protection import Part, forbidden, is_uniform
 from .tiles import Array
 from .watch import check
 
@@ -62,6 +63,8 @@ class Segment(HoldsAddresses):
     """The segment that this is a part of, if any: accesses to all its parts are made together."""
     place: int | None = None
     """Where the bytes are, if they are a copy of those at the address."""
+    parts: tuple[Part, ...] = ()
+    """The arrays in it, if only some of its bytes are writable."""
     _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
 
     @property
@@ -79,6 +82,10 @@ class Segment(HoldsAddresses):
             raw = (ctypes.c_uint8 * (count * item)).from_address(place + skip)
             found = self._typed[dtype] = (self.address + skip, np.frombuffer(memoryview(raw).cast("B"), dtype, count))
         return found
+
+
+def _whole(segment: Segment) -> Part:
+    return Part(segment.address, segment.size, segment.label, segment.writable, None)
 
 
 def _read_only(segment: Segment) -> str:
@@ -100,11 +107,21 @@ class Memory(HoldsAddresses):
 
     # ------------------------------------------------------------ segments
 
-    def add(self, address: int, size: int, label: str, *, writable: bool = True, owner: object = None) -> None:
+    def add(
+        self,
+        address: int,
+        size: int,
+        label: str,
+        *,
+        writable: bool = True,
+        owner: object = None,
+        runs: Runs | None = None,
+    ) -> None:
         """Register memory. Overlapping segments are merged: arguments may alias."""
         if size <= 0:
             return
         new = Segment(address, size, label, writable, [owner])
+        parts: tuple[Part, ...] = (Part(address, size, label, writable, runs),)
         first = bisect_right(self._starts, address)
         first -= first > 0 and self.segments[first - 1].end > address
         last = bisect_left(self._starts, new.end)
@@ -112,9 +129,11 @@ class Memory(HoldsAddresses):
             members = [*joined, new]
             start, end = min(b.address for b in members), max(b.end for b in members)
             labels = dict.fromkeys(b.label for b in members)
-            # Memory that is writable through one of them is writable.
             can_write = any(b.writable for b in members)
             new = Segment(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
+            parts += tuple(part for b in joined for part in b.parts or (_whole(b),))
+        if not is_uniform(parts):
+            new.parts = parts
         self.segments[first:last] = [new]
         self._starts[first:last] = [new.address]
 
@@ -125,7 +144,7 @@ class Memory(HoldsAddresses):
             raw = np.empty(each.size + 16, np.uint8)
             place = raw.ctypes.data + (each.address - raw.ctypes.data) % 16
             ctypes.memmove(place, each.address, each.size)
-            made.segments.append(Segment(each.address, each.size, each.label, each.writable, raw, place=place))
+            made.segments.append(replace(each, owner=raw, place=place, _typed={}))
         made._starts = list(self._starts)
         return made
 
@@ -179,12 +198,12 @@ class Memory(HoldsAddresses):
         found = self.find_segment(addresses, values.dtype)
         if found is not None:
             segment, index = found
-            self.require_writable(segment, addresses)
+            self.require_writable(segment, addresses, values.dtype.itemsize)
             # Flat, because NumPy visits other arrays in the order of their memory.
             segment.typed(values.dtype)[1][index.ravel()] = values.ravel()
             return
         parts = self._parts(addresses, values.dtype)
-        self.check_writable(addresses)
+        self.check_writable(addresses, values.dtype.itemsize)
         flat = values.ravel()
         for segment, chosen, index in parts:
             segment.typed(values.dtype)[1][index] = flat[chosen]
@@ -248,20 +267,32 @@ class Memory(HoldsAddresses):
             parts.append((segment, chosen, (flat[chosen] - segment.typed(dtype)[0]) // item))
         return parts
 
-    def require_writable(self, segment: Segment, addresses: Array) -> None:
-        if not segment.writable:
+    def require_writable(self, segment: Segment, addresses: Array, item: int) -> None:
+        """Raise Fault unless elements of `item` bytes in a segment are writable."""
+        if segment.parts:
+            bad, reason = forbidden(segment.parts, addresses, item)
+            if reason:
+                raise self._fault(reason, bad, addresses)
+        elif not segment.writable:
             first = int(addresses.reshape(-1)[0])
             raise Fault(_read_only(segment), (0,) * addresses.ndim, first)
 
-    def check_writable(self, addresses: Array) -> None:
-        """Raise Fault if some of the addresses, all of which lie in segments, are read-only."""
-        if all(b.writable for b in self.segments):
+    def check_writable(self, addresses: Array, item: int) -> None:
+        """Raise Fault if some of the elements, all of which lie in segments, are read-only."""
+        if all(b.writable and not b.parts for b in self.segments):
             return
         number = np.searchsorted(np.array(self._starts, np.int64), addresses, "right") - 1
-        fixed = ~np.array([b.writable for b in self.segments])[number]
-        if fixed.any():
-            segment = self.segments[number[fixed][0]]
-            raise self._fault(_read_only(segment), fixed, addresses)
+        bad, reasons = np.zeros(addresses.shape, bool), {}
+        for at in np.unique(number).tolist():
+            segment, here = self.segments[at], number == at
+            if segment.parts:
+                wrong, reasons[at] = forbidden(segment.parts, addresses, item)
+                bad |= wrong & here
+            elif not segment.writable:
+                bad |= here
+                reasons[at] = _read_only(segment)
+        if bad.any():
+            raise self._fault(reasons[int(number[tuple(np.argwhere(bad)[0])])], bad, addresses)
 
     def _fault(self, reason: str, bad: Array, addresses: Array) -> Fault:
         where = tuple(int(i) for i in np.argwhere(bad)[0])

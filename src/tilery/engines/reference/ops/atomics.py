@@ -159,7 +159,7 @@ def read_modify_write(memory: Memory, mode: AtomicRMWMode, element: Scalar, addr
     """Combine flat arrays with memory, in order, and return the old elements. Raises Fault."""
     _count(memory, args)
     before = memory.load(addresses, stored(element))
-    memory.check_writable(addresses)
+    memory.check_writable(addresses, before.dtype.itemsize)
     turns = _turns(addresses)
     combine = INTEGER.get(mode, add_floats)
     if turns is None:
@@ -178,7 +178,7 @@ def compare_and_swap(memory: Memory, element: Scalar, addresses: Array, wanted: 
     """Replace elements that have the wanted bits, in order, and return the old elements. Raises Fault."""
     _count(memory, args)
     before = unsigned(memory.load(addresses, stored(element)))
-    memory.check_writable(addresses)
+    memory.check_writable(addresses, before.dtype.itemsize)
     wanted, args = unsigned(wanted), unsigned(args)
     turns = _turns(addresses)
     if turns is None:

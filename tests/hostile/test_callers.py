@@ -1,0 +1,130 @@
+"""What callers may pass to a launch: a clear error for anything else, and nothing written that is not theirs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilery
+from support.growth import peak_of
+from tilery import TileError
+from tilery.engines import recorded
+from tilery.engines.kernel import ExecutionError
+
+STORE = """
+entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>, %i: tile<i32>) {
+  %at = offset %p, %i : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %one = constant <i32: 1> : tile<i32>
+  %t = store_ptr_tko weak %at, %one : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+"""
+SWAP = STORE.replace(
+    "%t = store_ptr_tko weak %at, %one : tile<ptr<i32>>, tile<i32> -> token",
+    "%old, %t = atomic_rmw_tko relaxed device %at, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token",
+)
+EMPTY = "entry @k() { return }"
+
+
+def launch(text: str, *arguments: Any, **options: Any) -> None:
+    tilery.compile(tilery.parse(text)).launch(1, arguments, **options)
+
+
+@pytest.mark.parametrize("text", [STORE, SWAP], ids=["store", "atomic"])
+def test_a_read_only_array_stays_so_where_it_overlaps_a_writable_one(text: str) -> None:
+    whole = np.zeros(16, np.int32)
+    fixed = whole[4:8]
+    fixed.flags.writeable = False
+    for index in range(16):
+        if 4 <= index < 8:
+            with pytest.raises(ExecutionError, match="is in argument 1, which is read-only"):
+                launch(text, whole, fixed, index)
+        else:
+            launch(text, whole, fixed, index)
+    assert whole.tolist() == [1] * 4 + [0] * 4 + [1] * 8
+
+
+@pytest.mark.parametrize("text", [STORE, SWAP], ids=["store", "atomic"])
+def test_the_gaps_of_a_strided_array_are_not_writable(text: str) -> None:
+    whole = np.zeros((4, 8), np.int32)
+    other = np.zeros(1, np.int32)
+    view = whole[1:3, 2:5]
+    for index in range(11):
+        if index in (0, 1, 2, 8, 9, 10):
+            launch(text, view, other, index)
+        else:
+            with pytest.raises(ExecutionError, match="is in a gap between elements of argument 0"):
+                launch(text, view, other, index)
+    view[...] = 0
+    assert not whole.any()
+    launch(text, whole[::-1], whole, 0)  # no gaps, and a second array that covers them
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"buffers": [np.array([object()])]}, "an array of Python objects"),
+        ({"buffers": np.zeros(3)}, "buffers must be a list, got a ndarray"),
+        ({"buffers": 3}, "buffers must be a list, got a int"),
+        ({"batch": 1.5}, "a batch must be an integer, got 1.5"),
+        ({"batch": "2"}, "a batch must be an integer, got '2'"),
+        ({"batch": 0}, "a batch needs at least one tile block, got 0"),
+        ({"threads": 1.5}, "the number of threads must be an integer, got 1.5"),
+        ({"threads": "all"}, "the number of threads must be an integer, got 'all'"),
+        ({"threads": 100_000}, "a launch can use at most 1024 threads, got 100000"),
+        ({"names": "x"}, "names must be a list of strings, got 'x'"),
+        ({"names": [3]}, "names must be a list of strings"),
+        ({"names": 3}, "names must be a list of strings"),
+    ],
+    ids=str,
+)
+def test_wrong_options_get_a_clear_error(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TileError, match=message.replace("(", r"\(")):
+        launch(EMPTY, **options)
+
+
+def archive(path: Path, size: int, facts: str = "") -> str:
+    """A recorded launch whose buffer is zeros, which compress well."""
+    described = {"names": ["x"], "size": size, "remainder": 0, "pointers": []}
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as file:
+        known = {"format": 1, "entry": "k", "grid": [1, 1, 1], "arguments": [], "buffers": [described]}
+        file.writestr("launch.json", facts or json.dumps(known))
+        file.writestr("kernel.tileirbc", tilery.dumps(tilery.parse(EMPTY)))
+        file.writestr("buffer0", bytes(size))
+    path.write_bytes(data.getvalue())
+    return str(path)
+
+
+def test_a_recorded_launch_is_limited_in_memory(tmp_path: Path) -> None:
+    name = archive(tmp_path / "launch.zip", 1 << 26)
+    assert Path(name).stat().st_size < 1 << 18
+
+    def load() -> None:
+        with pytest.raises(TileError, match=r"needs 134.* bytes, the limit is 1000000"):
+            recorded.load(name, memory=1_000_000)
+
+    assert peak_of(load) < 1 << 22
+    assert len(recorded.load(name).place().buffers) == 1
+
+
+def test_the_description_of_a_recorded_launch_is_limited(tmp_path: Path) -> None:
+    name = archive(tmp_path / "launch.zip", 1, facts="[" * (17 << 20))
+    with pytest.raises(TileError, match=r"launch\.json is too large"):
+        recorded.load(name)
+
+
+def test_the_command_limits_a_recorded_launch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tilery.cli.main import main
+
+    assert main(["run", "--recorded", archive(tmp_path / "a.zip", 1 << 20), "--max-memory", "1000"]) == 1
+    assert "the limit is 1000" in capsys.readouterr().err
+    assert main(["run", "--recorded", archive(tmp_path / "a.zip", 1 << 20)]) == 0
+    assert sys.stdout is not None

@@ -70,7 +70,7 @@ def test_the_gaps_of_a_strided_array_are_not_writable(text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"buffers": [np.array([object()])]}, "an array of Python objects"),
+        ({"buffers": [np.array([object()])]}, "an array of object cannot be passed: it holds Python objects"),
         ({"buffers": np.zeros(3)}, "buffers must be a list, got a ndarray"),
         ({"buffers": 3}, "buffers must be a list, got a int"),
         ({"batch": 1.5}, "a batch must be an integer, got 1.5"),

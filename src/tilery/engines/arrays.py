@@ -77,7 +77,7 @@ def locate(value: Any) -> ArrayMemory:
     except Exception as error:  # code of another library, which may raise anything
         raise _no_memory(value, error) from None
     if array.dtype.hasobject:
-        raise TileError(f"an array of Python objects ({array.dtype}) is not memory for a kernel")
+        raise TileError(f"an array of {array.dtype.name} cannot be passed: it holds Python objects")
     low, high = np.lib.array_utils.byte_bounds(array)
     if not array.size:
         high = low

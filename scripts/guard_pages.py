@@ -20,7 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import checkout
-from support import guarded
+from support.hostile import guarded
 from tilery.cli.progress import progress
 
 BATCH = 50

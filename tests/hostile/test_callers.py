@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tilery
-from support.growth import peak_of
+from support.hostile.growth import peak_of
 from tilery import TileError
 from tilery.engines import recorded
 from tilery.engines.kernel import ExecutionError

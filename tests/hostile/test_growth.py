@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import tilery
-from support.growth import is_linear
+from support.hostile.growth import is_linear
 from tilery.passes import parse_pipeline, run_pipeline
 
 COUNT = "%zero = constant <i32: 0> : tile<i32> %one = constant <i32: 1> : tile<i32>"

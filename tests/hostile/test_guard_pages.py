@@ -20,7 +20,7 @@ def test_a_sample_of_hostile_kernels(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_write_beside_an_array_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from support import guarded
+    from support.hostile import guarded
 
     class Writes:
         def launch(self, grid: int, args: list[np.ndarray[tuple[int], np.dtype[np.int32]]], **_: object) -> None:
@@ -35,6 +35,6 @@ def test_a_write_beside_an_array_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_access_to_a_guard_page_kills_the_process(root: Path) -> None:
-    code = "from support import guarded; import ctypes; ctypes.string_at(guarded.Region().start - 1, 1)"
+    code = "from support.hostile import guarded; import ctypes; ctypes.string_at(guarded.Region().start - 1, 1)"
     ran = subprocess.run([sys.executable, "-c", code], cwd=root / "tests", capture_output=True)
     assert ran.returncode < 0

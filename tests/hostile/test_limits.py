@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilery
-from support.growth import is_linear, peak_of
+from support.hostile.growth import is_linear, peak_of
 from tilery.engines.kernel import ExecutionError, Limits
 from tilery.engines.reference.memory import Memory
 from tilery.engines.reference.numerics import order

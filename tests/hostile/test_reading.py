@@ -10,7 +10,7 @@ import pytest
 
 import tilery
 from support.assemble import RETURN, File, function, tile, vi
-from support.growth import is_linear, peak_of
+from support.hostile.growth import is_linear, peak_of
 from tilery import Block, Op, TileError, ops
 from tilery.types import Function
 

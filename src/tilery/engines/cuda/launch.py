@@ -87,7 +87,8 @@ class Loaded:
     def write(self, name: str, content: bytes) -> None:
         """Set the bytes of a global."""
         address, size = self.address(name)
-        self.driver.copy_in(address, ctypes.addressof(ctypes.create_string_buffer(content, size)), size)
+        source = ctypes.create_string_buffer(content, size)  # alive until it is copied
+        self.driver.copy_in(address, ctypes.addressof(source), size)
 
     def address(self, name: str) -> tuple[int, int]:
         """Return where a global is on the device, and its size."""

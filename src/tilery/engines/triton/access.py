@@ -6,6 +6,7 @@ from ...enums import MemoryOrderingSemantics as Ordering
 from ...enums import MemoryScope
 from ...types import Scalar
 from .emit import Val, names, types
+from .limits import SHORT_ORDER
 from .state import Lowering
 
 SCOPES = {MemoryScope.TL_BLK: "cta", MemoryScope.DEVICE: "gpu", MemoryScope.SYS: "sys"}
@@ -89,7 +90,7 @@ def store(
 def _guard(low: Lowering, pointers: Val, mask: Val | None) -> tuple[Val, Val]:
     """Addresses and mask as PTX takes them."""
     if not low.target.nvidia:
-        raise low.refuse("Triton has no acquiring or releasing access of 8 or 16 bits on AMD")
+        raise low.refuse(SHORT_ORDER)
     chosen = low.constant(1, pointers.shape, "i1") if mask is None else mask
     return low.convert("tt.ptr_to_int", pointers, "i64"), low.integer(chosen, "i32", signed=False)
 

@@ -13,6 +13,7 @@ from ...ir import Block, Op, Value, walk
 from ...ops import Break, Continue, For, If, Loop, Return, Yield
 from ...types import Token
 from .emit import Val, names, type_text, types
+from .limits import DEEP
 from .state import MAX_DEPTH, Lowering, Tok
 
 Kind = tuple[tuple[int, ...], str]
@@ -36,7 +37,7 @@ def lower_ops(low: Lowering, ops: list[Op], start: int, exits: Exits) -> list[Va
     low.depth += 1
     low.op = ops[start] if start < len(ops) else low.op
     if low.depth > MAX_DEPTH:
-        raise low.refuse("control flow nests too deep")
+        raise low.refuse(DEEP)
     try:
         for i in range(start, len(ops)):
             o = ops[i]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....enums import MemoryOrderingSemantics as Ordering
+from ....ir import Value
 from ....ops import (
     Alloca,
     GdcLaunchDependentsTko,
@@ -16,11 +17,11 @@ from ....ops import (
 from ....types import Ptr, Scalar, Type
 from ..access import load, store
 from ..emit import Val, tile_type
+from ..limits import PACKED_POINTERS
+from ..nibbles import load_nibbles, paired_dimension, store_nibbles
 from ..registry import lowers
 from ..state import Lowering, Tok
 from .misc import get_num_tile_blocks, get_tile_block_id
-
-PACKED = "which four-bit elements share a byte is only known at run time; use a view"
 
 
 def pointee(type: Type) -> Scalar:
@@ -44,21 +45,35 @@ def load_ptr_tko(
     low: Lowering, o: LoadPtrTko, source: Val, mask: Val | None, padding: Val | None, token: Tok | None
 ) -> tuple[Val, Tok]:
     element = pointee(o.source.type)
-    if element.is_packed:
-        raise low.refuse(PACKED)
     made = low.order(token, False, o.memory_ordering_semantics is Ordering.ACQUIRE)
     if padding is not None and padding.element == "i1":
         padding = low.integer(padding, "i8", signed=False)
+    if element.is_packed:
+        dim = _paired(low, o.source)
+        at = low.positions(source.shape, dim)
+        upper = low.compare("ne", low.map("arith.andi", at, low.like(1, at)), low.like(0, at))
+        return load_nibbles(low, source, upper, mask, padding), made
     return load(low, source, element, mask, padding, o.memory_ordering_semantics, o.memory_scope), made
+
+
+def _paired(low: Lowering, pointers: Value) -> int:
+    found = paired_dimension(low, pointers)
+    if found is None:
+        raise low.refuse(PACKED_POINTERS)
+    return found
 
 
 @lowers(StorePtrTko)
 def store_ptr_tko(
     low: Lowering, o: StorePtrTko, destination: Val, value: Val, mask: Val | None, token: Tok | None
 ) -> Tok:
-    if pointee(o.destination.type).is_packed:
-        raise low.refuse(PACKED)
     made = low.order(token, write=True)
+    if pointee(o.destination.type).is_packed:
+        dim, rank = _paired(low, o.destination), len(value.shape)
+        order = [*(i for i in range(rank) if i != dim), dim]
+        last = None if mask is None else low.transpose(mask, order)
+        store_nibbles(low, low.transpose(destination, order), low.transpose(value, order), last)
+        return made
     store(low, destination, value, mask, o.memory_ordering_semantics, o.memory_scope)
     return made
 

@@ -18,6 +18,8 @@ from ....ops import (
 from ....types import DYNAMIC, PaddingValue, Scalar, TensorView, Tile, TileView
 from ..access import load, store
 from ..emit import Val, carrier
+from ..limits import PACKED_VIEW
+from ..nibbles import load_nibbles, store_nibbles
 from ..registry import lowers
 from ..state import Lowering, Tok
 from ..views import Place, ViewRef, as_i64, box, layout, locate
@@ -109,7 +111,8 @@ def load_view_tko(
     if place.mask is not None and type.padding_value not in (None, PaddingValue.ZERO):
         padding = low.constant(patterns(element)[type.padding_value], place.pointers.shape, kind)
     if element.is_packed:
-        value = _load_nibbles(low, place, padding)
+        assert place.nibbles is not None
+        value = load_nibbles(low, place.pointers, place.nibbles, place.mask, padding)
     else:
         value = load(low, place.pointers, element, place.mask, padding, o.memory_ordering_semantics, o.memory_scope)
     return low.reshape(value, tile.shape), made
@@ -125,18 +128,6 @@ def _load_box(low: Lowering, type: TileView, found: Any) -> Val:
     inner = Val("", found.shape[lead:], element)
     value = low.make(f"tt.descriptor_load {found.at} : {found.type} -> {inner.type}", inner.shape, element)
     return low.reshape(low.transpose(value, [d - lead for d in dims[lead:]]), type.tile_shape)
-
-
-def _load_nibbles(low: Lowering, place: Place, padding: Val | None) -> Val:
-    """Four-bit elements: one half of each byte."""
-    assert place.nibbles is not None
-    pointers = place.pointers
-    extra = "" if place.mask is None else f", {place.mask.name}, {low.constant(0, pointers.shape, 'i8').name}"
-    low.notes["pointers"] += 1
-    byte = low.make(f"tt.load {pointers.name}{extra} : {pointers.type}", pointers.shape, "i8")
-    upper = low.map("arith.shrui", byte, low.like(4, byte))
-    half = low.map("arith.andi", low.select(place.nibbles, upper, byte), low.like(15, byte))
-    return half if padding is None or place.mask is None else low.select(place.mask, half, padding)
 
 
 @lowers(StoreViewTko)
@@ -172,26 +163,5 @@ def _store_nibbles(low: Lowering, type: TileView, view: ViewRef, place: Place, t
     paired = view.strides[dims[-1]] == 1 and type.tile_shape[-1] >= 2 and steps[-1] % 2 == 0
     even = all(low.divisor(s) % 2 == 0 for d, s in enumerate(view.origin[2]) if d != dims[-1])
     if not paired or (others and not even):
-        raise low.refuse("two four-bit elements of a tile must share each byte: stride 1 along its last dimension")
-    value = low.reshape(tile, place.pointers.shape)
-
-    def halves(v: Val) -> tuple[Val, Val]:
-        pairs = low.reshape(v, (*v.shape[:-1], v.shape[-1] // 2, 2))
-        first, second = (low.pick(pairs, low.constant(i, (), "i32"), len(v.shape)) for i in range(2))
-        return first, second
-
-    first, second = halves(value)
-    number = halves(low.convert("tt.ptr_to_int", place.pointers, "i64"))[0]
-    pointers = low.convert("tt.int_to_ptr", number, place.pointers.element)
-    if place.mask is None:
-        inside = None
-    else:
-        one, two = (low.compare("ne", v, low.like(0, v)) for v in halves(low.integer(place.mask, "i8", signed=False)))
-        # At an odd edge, the byte keeps its other half.
-        rest = low.map("arith.andi", one, low.map("arith.xori", two, low.constant(1, two.shape, "i1")))
-        zero = low.constant(0, pointers.shape, "i8")
-        old = low.make(f"tt.load {pointers.name}, {rest.name}, {zero.name} : {pointers.type}", pointers.shape, "i8")
-        second = low.select(two, second, low.map("arith.shrui", old, low.like(4, old)))
-        inside = one
-    byte = low.map("arith.ori", first, low.map("arith.shli", second, low.like(4, second)))
-    store(low, pointers, byte, inside, Ordering.WEAK, None)
+        raise low.refuse(PACKED_VIEW)
+    store_nibbles(low, place.pointers, low.reshape(tile, place.pointers.shape), place.mask)

@@ -1,0 +1,40 @@
+"""What the Triton engine refuses, and what it does differently from the reference engine: the tables of its report."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Limit(NamedTuple):
+    """Something that is refused: the operations, the targets, and the words of the error."""
+
+    operations: str
+    targets: str
+    why: str
+
+
+PACKED_POINTERS = "which four-bit elements share a byte is only known at run time; use a view"
+PACKED_VIEW = "two four-bit elements of a tile must share each byte: stride 1 along its last dimension"
+SHORT_ORDER = "Triton has no acquiring or releasing access of 8 or 16 bits on AMD"
+DEEP = "control flow nests too deep"
+
+REFUSED = (
+    Limit("all", "all", "a tile has more than 1048576 elements, the limit of Triton"),
+    Limit("`load_ptr_tko`, `store_ptr_tko` of f4E2M1FN", "all", PACKED_POINTERS),
+    Limit("`store_view_tko` of f4E2M1FN", "all", PACKED_VIEW),
+    Limit("`load_*_tko`, `store_*_tko`", "AMD", SHORT_ORDER),
+    Limit("`divf`, `sqrt` rounded up, down or to zero", "AMD", "AMD's library has no such function"),
+    Limit("`if`, `for`, `loop`", "all", f"{DEEP}: 120 levels after early exits became branches"),
+    Limit("`alloca`", "all", "it is larger than 1 GiB, or aligned to more than 1 MiB"),
+)
+
+DIFFERENT = (
+    ("`print_tko`", "Triton prints the text before the first value, then each value in a format of its own."),
+    ("`assert`", "The kernel stops, and the driver reports an error without the tile block."),
+    ("`atomic_cas_tko` with a mask", "Masked elements are compared with a word that nobody reads."),
+    ("NaN", "Signs and payloads may differ."),
+    ("`mmaf` above 2**14 multiplications", "Tensor cores, or fused steps for f32 and f64, in Triton's order."),
+    ("`mmaf_scaled`", "Scaled elements are rounded to bf16, which is exact above its smallest normal number."),
+    ("`reduce`, `scan` of floats", "Triton's order."),
+)
+"""What the engine computes or does differently, without an error."""

@@ -64,21 +64,24 @@ class Element:
 
 @dataclass(slots=True)
 class Graph:
-    """The elements of a run in the order in which they happened, and the token edges."""
+    """Elements in the order in which they happened, and the edges between them, tokens and the starts of executions."""
 
     elements: list[Element] = field(default_factory=list)
-    edges: dict[Node, set[Node]] = field(default_factory=dict)
+    sources: dict[Node, list[Node]] = field(default_factory=dict)
+    """Each node, in an order in which all edges point forward, and the nodes with an edge to it."""
 
-    def edge(self, a: Node, b: Node) -> None:
-        self.edges.setdefault(a, set()).add(b)
-
-    def reachable(self, start: Node) -> set[Node]:
-        found, todo = {start}, [start]
-        while todo:
-            for node in self.edges.get(todo.pop(), ()):
-                if node not in found:
-                    found.add(node)
-                    todo.append(node)
+    def before(self) -> list[int]:
+        """For each element, those from which a path leads to it, as bits."""
+        reached: dict[Node, int] = {}
+        found = []
+        for node, sources in self.sources.items():
+            bits = 0
+            for source in sources:
+                bits |= reached[source]
+            if node[0] == "element":
+                found.append(bits)
+                bits |= 1 << node[1]
+            reached[node] = bits
         return found
 
 
@@ -87,32 +90,34 @@ def graph(events: Sequence[Access | Link]) -> Graph:
     made = Graph()
     execution = 0
     for event in events:
-        for lane, rank in enumerate(event.ranks.tolist()):
+        tokens = event.tokens if isinstance(event, Link) else () if event.tokens is None else (event.tokens,)
+        own: list[list[Node]] = []
+        for lane in range(len(event.ranks)):
             execution += 1
-            token = int(event.result_token[lane])
-            start: Node = ("start", execution)
-            made.edge(start, ("token", token))
-            if isinstance(event, Link):
-                for tokens in event.tokens:
-                    made.edge(("token", int(tokens[lane])), start)
-                continue
-            if event.tokens is not None:
-                made.edge(("token", int(event.tokens[lane])), start)
-            for where in zip(*event.mask[lane : lane + 1].nonzero()):
-                at = (lane, *where[1:])
-                address = int(event.addresses[at])
-                wrote = event.writes and (event.wrote is None or bool(event.wrote[at]))
-                number = len(made.elements)
-                half = None if event.half is None else int(event.half[at])
-                span = range(address, address + event.bytes)
-                made.elements.append(
-                    Element(
-                        number, execution, event.op, rank, span, half, event.reads, wrote, event.ordering, event.scope
-                    )
-                )
-                made.edge(start, ("element", number))
-                made.edge(("element", number), ("token", token))
+            own.append([("start", execution)])
+            made.sources["start", execution] = [("token", int(ids[lane])) for ids in tokens]
+            if isinstance(event, Access):
+                own[-1] += _elements(made, event, lane, execution)
+        for lane, nodes in enumerate(own):
+            made.sources["token", int(event.result_token[lane])] = nodes
     return made
+
+
+def _elements(made: Graph, event: Access, lane: int, execution: int) -> list[Node]:
+    nodes: list[Node] = []
+    for where in zip(*event.mask[lane].nonzero()) if event.mask.ndim > 1 else [()] if event.mask[lane] else []:
+        at = (lane, *where)
+        address, number = int(event.addresses[at]), len(made.elements)
+        wrote = event.writes and (event.wrote is None or bool(event.wrote[at]))
+        half = None if event.half is None else int(event.half[at])
+        span = range(address, address + event.bytes)
+        rank = int(event.ranks[lane])
+        made.elements.append(
+            Element(number, execution, event.op, rank, span, half, event.reads, wrote, event.ordering, event.scope)
+        )
+        made.sources["element", number] = [("start", execution)]
+        nodes.append(("element", number))
+    return nodes
 
 
 def morally_strong(a: Element, b: Element) -> bool:
@@ -143,46 +148,40 @@ def observations(made: Graph) -> set[tuple[int, int]]:
 
 def synchronize(made: Graph) -> list[tuple[Element, Element]]:
     """Releases and the acquires that they synchronize with."""
-    elements = made.elements
-    after = [made.reachable(("element", e.number)) for e in elements]
+    strong = [e for e in made.elements if e.strong]
+    before = made.before()
 
     def then(a: Element, b: Element) -> bool:
-        same = a.block == b.block and a.bytes == b.bytes
-        return same and a.execution != b.execution and ("element", b.number) in after[a.number]
+        return a.block == b.block and a.bytes == b.bytes and bool(before[b.number] >> a.number & 1)
 
-    releases = [
-        (a, w) for a in elements if a.releases for w in elements if w is a or (w.strong and w.writes and then(a, w))
-    ]
-    acquires = [
-        (r, b) for b in elements if b.acquires for r in elements if r is b or (r.strong and r.reads and then(r, b))
-    ]
+    releases = [(a, w) for a in strong if a.releases for w in strong if w is a or (w.writes and then(a, w))]
+    acquires = [(r, b) for b in strong if b.acquires for r in strong if r is b or (r.reads and then(r, b))]
     seen = observations(made)
     return [
         (a, b) for a, w in releases for r, b in acquires if (w.number, r.number) in seen and morally_strong(a, b)
     ]  # fmt: skip
 
 
-def conflict(a: Element, b: Element) -> set[int]:
-    """The bytes at which two elements conflict."""
-    if not (a.writes or b.writes):
-        return set()
-    if a.execution == b.execution and a.half != b.half:
-        return set()
-    return set(a.bytes) & set(b.bytes)
+def conflict(a: Element, b: Element) -> bool:
+    """Whether two elements that share a byte conflict."""
+    return (a.writes or b.writes) and not (a.execution == b.execution and a.half != b.half)
 
 
 def races(events: Sequence[Access | Link]) -> dict[int, set[frozenset[Op]]]:
     """For each byte at which something races: the pairs of operations that do."""
     made = graph(events)
     for a, b in synchronize(made):
-        made.edge(("element", a.number), ("element", b.number))
-    after = [made.reachable(("element", e.number)) for e in made.elements]
+        made.sources["element", b.number].append(("element", a.number))
+    before = made.before()
+    by_byte: dict[int, list[Element]] = {}
+    for e in made.elements:
+        for byte in e.bytes:
+            by_byte.setdefault(byte, []).append(e)
     found: dict[int, set[frozenset[Op]]] = {}
-    for b in made.elements:
-        for a in made.elements[: b.number]:
-            shared = conflict(a, b)
-            ordered = ("element", b.number) in after[a.number] or ("element", a.number) in after[b.number]
-            if shared and not ordered and not morally_strong(a, b):
-                for byte in shared:
+    for byte, elements in by_byte.items():
+        for i, b in enumerate(elements):
+            for a in elements[:i]:
+                # Edges point forward, so a later element is never before an earlier one.
+                if conflict(a, b) and not before[b.number] >> a.number & 1 and not morally_strong(a, b):
                     found.setdefault(byte, set()).add(frozenset((a.op, b.op)))
     return found

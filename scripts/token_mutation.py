@@ -86,10 +86,9 @@ def kernels(count: int) -> str:
             module = tilery.load(file)
             for entry in module.entries:
                 for way, (grid, aliased) in WAYS.items() if any(edges(entry)) else ():
+                    make = partial(made_up_arguments, entry, aliased)
                     try:
-                        tally = try_cuts(
-                            module, entry.sym_name, grid, lambda e=entry, a=aliased: made_up_arguments(e, a)
-                        )
+                        tally = try_cuts(module, entry.sym_name, grid, make)
                     except (TileError, TooLarge):
                         skipped[way] += 1
                         continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from ..diag import TileError
@@ -21,14 +22,18 @@ def add_sanitize(parser: argparse.ArgumentParser) -> None:
     """Add the options to a parser."""
     what = "look for faults: all, or names of checks separated by commas"
     parser.add_argument("--sanitize", metavar="CHECKS", help=what)
+    parser.add_argument(
+        "--schedule", metavar="N", help="run tile blocks in a random order: a number, or `random` for --seed"
+    )
     parser.add_argument("--sarif", metavar="FILE", help="also write what --sanitize finds as SARIF, `-` is stdout")
 
 
 def make_sanitizer(args: argparse.Namespace, arguments: list[Argument] | None = None) -> Sanitizer | None:
     """Return the sanitizer that the options ask for, if any."""
     if args.sanitize is None:
-        if args.sarif is not None:
-            raise Stop("--sarif needs --sanitize")
+        for name in ("sarif", "schedule", "schedules"):
+            if getattr(args, name, None) is not None:
+                raise Stop(f"--{name} needs --sanitize")
         return None
     if args.engine == AUTO:
         args.engine = DEFAULT
@@ -36,10 +41,21 @@ def make_sanitizer(args: argparse.Namespace, arguments: list[Argument] | None = 
         raise Stop(f"--sanitize needs the engine '{DEFAULT}'")
     from ..sanitize import Sanitizer
 
+    schedule = parse_schedule(args)
     try:
-        return Sanitizer(args.sanitize, uninit=[a.value for a in arguments or () if a.is_uninit])
+        return Sanitizer(args.sanitize, uninit=[a.value for a in arguments or () if a.is_uninit], schedule=schedule)
     except TileError as error:
         raise Stop(f"--sanitize: {error.message}") from None
+
+
+def parse_schedule(args: argparse.Namespace) -> int | None:
+    """Return the seed of the schedule that the options ask for, if any."""
+    if args.schedule is None:
+        return None
+    text = str(getattr(args, "seed", 0)) if args.schedule == "random" else args.schedule
+    if not (text.isascii() and text.isdigit()):
+        raise Stop(f"--schedule: expected `random` or a number, got '{args.schedule}'")
+    return int(text)
 
 
 def show_reports(found: Sanitizer | None, source: Input | None, args: argparse.Namespace) -> int:
@@ -50,6 +66,8 @@ def show_reports(found: Sanitizer | None, source: Input | None, args: argparse.N
 
     for each in [] if args.json else found.reports:
         report(as_error(each, source), kind="hint" if each.hint else "error")
+    if found.claim and not args.json:
+        sys.stderr.write(f"{found.claim}\n")
     if args.sarif:
         write_output(args.sarif, json.dumps(sarif(found.reports, source), indent=2) + "\n")
     return int(bool(found.reports.faults))

@@ -27,6 +27,9 @@ from .race_shadow import READS, WRITES, Cells, Event, Shadow, distinct, gather
 from .race_sync import ACQUIRES, RELEASES, Synchronization
 from .reports import Place
 
+MOST_CELL_BYTES = 1 << 25
+"""Above this size, cells that are not used any more are looked for."""
+
 
 class Strength(NamedTuple):
     """What decides whether two accesses are morally strong."""
@@ -105,6 +108,7 @@ class Race(Check):
         self._strengths: dict[int, Strength] = {}
         self._tokens = Tokens()
         self._cells = Cells()
+        self._most = MOST_CELL_BYTES
         self._shadows: dict[int, Shadow] = {}
         self._salt = np.empty(0, np.uint64)
 
@@ -125,6 +129,11 @@ class Race(Check):
         self._tokens.put(link.result_token, pasts)
 
     def after(self, access: Access) -> None:
+        if self._cells.bytes > self._most:
+            self._cells.collect(self._shadows.values())
+            self._most = max(self._most, 2 * self._cells.bytes)
+            if self._cells.bytes > self.machine.limits.memory:
+                raise MemoryError
         operation = self._operations[access.op]
         counts = self._counts.get(operation)
         if counts is None:
@@ -188,8 +197,6 @@ class Race(Check):
         chosen, addresses = access.elements
         if not len(chosen):
             return
-        if self._cells.bytes > self.machine.limits.memory:
-            raise MemoryError
         for segment, some in self._segments(addresses):
             elements, at = (chosen, addresses) if some is None else (chosen[some], addresses[some])
             shadow = self._shadows.get(id(segment))

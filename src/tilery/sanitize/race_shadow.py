@@ -8,6 +8,7 @@ dropped when a newer access happens after it and races with everything that it w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -36,11 +37,12 @@ class Cells:
         self.groups: list[list[Event]] = []
         """The events of cells that stand for several; such a cell has the rank -1 - group."""
         self._group_numbers: dict[tuple[Event, ...], int] = {}
+        self._grouped = 0
 
     @property
     def bytes(self) -> int:
         """Memory in use, roughly."""
-        return self._columns.nbytes + 100 * sum(map(len, self.groups[-1:])) * len(self.groups)
+        return self._columns.nbytes + 200 * self._grouped
 
     parent = property(lambda self: self._columns[0])
     operation = property(lambda self: self._columns[1])
@@ -67,7 +69,32 @@ class Cells:
         if number is None:
             number = self._group_numbers[key] = len(self.groups)
             self.groups.append(events)
+            self._grouped += len(events)
         return -1 - number
+
+    def collect(self, shadows: Iterable[Shadow]) -> None:
+        """Forget the cells that are in no list, and number the others anew."""
+        shadows = list(shadows)
+        live = np.zeros(self.count, bool)
+        for shadow in shadows:
+            live[shadow.heads] = True
+        todo = np.flatnonzero(live)
+        while len(todo := np.unique(self.parent[todo])):
+            todo = todo[~live[todo]]
+            live[todo] = True
+        live[0] = True
+        kept = np.flatnonzero(live)
+        numbers = np.cumsum(live) - 1
+        columns = self._columns[:, kept]
+        columns[0] = numbers[columns[0]]
+        used, groups = np.unique(columns[2][columns[2] < 0], return_inverse=True)
+        columns[2][columns[2] < 0] = -1 - groups
+        self.groups = [self.groups[-1 - rank] for rank in used.tolist()]
+        self._group_numbers = {tuple(events): number for number, events in enumerate(self.groups)}
+        self._grouped = sum(map(len, self.groups))
+        self.count, self._columns = len(kept), columns
+        for shadow in shadows:
+            shadow.heads[...] = numbers[shadow.heads]
 
     def events(self, cell: int) -> list[Event]:
         """Return the executions that a cell stands for."""

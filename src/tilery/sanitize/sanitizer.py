@@ -70,7 +70,13 @@ class Sanitizer:
     """
 
     def __init__(
-        self, checks: str = ALL, *, uninit: Iterable[Any] = (), raises: bool = False, more: Sequence[type[Check]] = ()
+        self,
+        checks: str = ALL,
+        *,
+        uninit: Iterable[Any] = (),
+        raises: bool = False,
+        more: Sequence[type[Check]] = (),
+        schedule: int | None = None,
     ) -> None:
         self.rows = parse_checks(checks)
         self.uninit: list[Region] = []
@@ -81,6 +87,10 @@ class Sanitizer:
         """Whether a launch with faults raises `Faults` at its end; `reports` are then those of the last launch."""
         self.more = more
         """Checks of your own."""
+        self.schedule = schedule
+        """The seed of a random schedule, or None for the engine's own."""
+        self.schedules: list[int | None] = []
+        """The schedules of the launches so far."""
         self.reports = Reports()
         self._machine: CheckedMachine | None = None
 
@@ -88,6 +98,21 @@ class Sanitizer:
     def names(self) -> list[str]:
         """The names of the checks."""
         return [row.name for row in self.rows]
+
+    @property
+    def claim(self) -> str:
+        """What is known about races if none is reported; empty if nobody looked for them."""
+        if "race" not in self.names or not self.schedules:
+            return ""
+        seeds = sorted(seed for seed in self.schedules if seed is not None)
+        runs = ["the engine's own schedule"] if None in self.schedules else []
+        if seeds:
+            numbers = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+            runs.append(f"{len(seeds)} random schedule{'s' * (len(seeds) > 1)} ({numbers})")
+        return (
+            f"races were looked for in {' and '.join(runs)}, and in all executions with the same control flow and the "
+            "same order of synchronisation; not in others"
+        )
 
     def declare_uninit(self, array: Any) -> None:
         """Declare that nobody has written an array yet, which later launches take as an argument."""
@@ -99,7 +124,12 @@ class Sanitizer:
         """Make the machine of a launch."""
         if self.raises:
             self.reports = Reports()
-        self._machine = CheckedMachine(*args, **options)
+        if self.schedule is None:
+            self._machine = CheckedMachine(*args, **options)
+        else:
+            from .schedule import ScheduledMachine
+
+            self._machine = ScheduledMachine(self.schedule, *args, **options)
         self._machine.uninit = self.uninit
         return self._machine
 
@@ -112,21 +142,26 @@ class Sanitizer:
         try:
             yield
         except ExecutionError as error:
-            self._finish(machine)
+            self._finish(machine, before)
             found = [each for each in self.reports.faults if each.count > before.get(each, 0)]
             error.notes += [f"before that, {report.check}: {report.message}" for report in found[:10]]
             raise
-        self._finish(machine)
+        self._finish(machine, before)
         if self.raises and self.reports.faults:
             raise Faults(self.reports)
 
     def _counts(self) -> dict[Report, int]:
         return {report: report.count for report in self.reports}
 
-    def _finish(self, machine: CheckedMachine) -> None:
+    def _finish(self, machine: CheckedMachine, before: dict[Report, int]) -> None:
         self._machine = None
         for check in machine.checks:
             check.finish()
+        self.schedules.append(self.schedule)
+        if self.schedule is not None:
+            for report in self.reports:
+                if report not in before:
+                    report.notes.append(f"first seen in a random schedule: --schedule {self.schedule} replays it")
 
 
 def _load(row: CheckRow) -> type[Check]:

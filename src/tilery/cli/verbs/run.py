@@ -25,6 +25,7 @@ EXAMPLES = [
     "run k.tileirbc --entry k --grid 4,2 --arg x=randn:bf16:64x64 --arg n=i32:64 --save x=x.npy --stats",
     "run --recorded launch.zip --stats",
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=uninit:f32:4096 --sanitize all",
+    "run sum.mlir --grid 64 --arg zeros:f32:64 --arg zeros:i32:1 --sanitize race --schedules 100",
 ]
 SPEC = """\
 An argument is NAME=SPEC or SPEC; names only label arguments, which are positional. SPEC is
@@ -52,8 +53,11 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
     sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
     seed, count = at_least(int, 0), at_least(int, 1)
-    sub.add_argument("--seed", type=seed, default=0, metavar="N", help="for rand and randn; default: 0")
+    sub.add_argument(
+        "--seed", type=seed, default=0, metavar="N", help="for rand, randn and --schedule random; default: 0"
+    )
     add_sanitize(sub)
+    sub.add_argument("--schedules", type=count, metavar="N", help="with --sanitize: also run N random schedules")
     sub.add_argument("--stats", action="store_true", help="print statistics of the launch to stderr")
     sub.add_argument("--threads", type=count, metavar="N", help="default: as many as the engine likes")
     sub.add_argument("--batch", type=count, metavar="N", help="tile blocks that run at once; default: by their size")
@@ -163,11 +167,16 @@ def execute(
         options["output"] = lambda text: sys.stdout.write(quoted(text))
     if sanitizer is not None:
         options["sanitize"] = sanitizer
-    with progress(prod(grid), "tile blocks") as step:
-        try:
-            stats = kernel.launch(
+    runs = 1 + (args.schedules or 0)
+    with progress(prod(grid) * runs, "tile blocks") as step:
+
+        def start() -> Any:
+            return kernel.launch(
                 grid, values, batch=args.batch, threads=args.threads, limits=limits, progress=step, **options
             )
+
+        try:
+            stats = start() if runs == 1 else explored(start, values, args, sanitizer)
         except TileError as error:
             error.facts["printed"] = "".join(printed)
             raise
@@ -178,8 +187,22 @@ def execute(
         width = max(map(len, facts))
         lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
         sys.stderr.write("\n".join(lines) + "\n")
-    found = {} if sanitizer is None else {"reports": [report.as_dict() for report in sanitizer.reports]}
+    found = (
+        {}
+        if sanitizer is None
+        else {"reports": [report.as_dict() for report in sanitizer.reports], "claim": sanitizer.claim}
+    )
     return {"engine": kernel.engine, "stats": facts, "printed": "".join(printed), **found}
+
+
+def explored(start: Callable[[], Any], values: list[Any], args: argparse.Namespace, sanitizer: Any) -> Any:
+    """Launch in random schedules, then in the engine's own."""
+    import numpy as np
+
+    from ...sanitize.schedule import explore
+
+    arrays = [value for value in values if isinstance(value, np.ndarray) and value.flags.writeable]
+    return explore(start, sanitizer, arrays, args.schedules, seed=sanitizer.schedule or 0)
 
 
 def replay(args: argparse.Namespace) -> int:

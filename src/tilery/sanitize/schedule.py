@@ -1,0 +1,105 @@
+"""Schedules: which tile blocks run next, and how many of them together, drawn from a seed.
+
+A launch with a seed runs the same schedule each time, so that what was found in it can be replayed. `explore` runs a
+launch in several schedules, each on the same arguments.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..engines.kernel import Stats
+from ..engines.reference.batch import Batch
+from ..engines.reference.program import Compute, Slots
+from .machine import CheckedMachine
+
+if TYPE_CHECKING:
+    from .sanitizer import Sanitizer
+
+TURN = 12
+"""Operations that a batch executes at a time, on average."""
+WAITING = 64
+"""Batches of the grid from which the next one is drawn."""
+
+
+class ScheduledMachine(CheckedMachine):
+    """Runs batches in a random order: it splits them at random when they start, and stops them at random."""
+
+    def __init__(self, seed: int, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._random = random.Random(seed)
+
+    def run(self, more: Iterator[Batch]) -> None:
+        super().run(self._shuffled(more))
+
+    def _shuffled(self, more: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield parts of batches in a random order."""
+        waiting: list[Batch] = []
+        for batch in more:
+            waiting += self._parts(batch)
+            while len(waiting) >= WAITING:
+                yield waiting.pop(self._random.randrange(len(waiting)))
+        self._random.shuffle(waiting)
+        yield from waiting
+
+    def _parts(self, batch: Batch) -> list[Batch]:
+        """Split a batch, or do not, into tile blocks that start together."""
+        if batch.lanes == 1 or self._random.random() < 0.25:
+            return [batch]
+        chosen = np.array([self._random.random() < 0.5 for _ in range(batch.lanes)])
+        if chosen.all() or not chosen.any():
+            return [batch]
+        return [part for half in batch.split(chosen) for part in self._parts(half)]
+
+    def _choose(self, active: list[Batch], more: Iterator[Batch]) -> Batch | None:
+        if not active:
+            return None
+        ready = [b for b in active if not self._waits(b)]
+        wants = not ready or self._random.random() < 0.3
+        if wants and self._has_room(active, bool(ready)) and (fresh := next(more, None)) is not None:
+            active.append(fresh)
+            ready.append(fresh)
+        if not ready:
+            raise self._deadlock(active)
+        chosen = self._random.choice(ready)
+        active.remove(chosen)
+        return chosen
+
+    def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
+        """Run a batch for a random number of operations, or until it finishes, splits or waits."""
+        code = batch.program.code
+        for _ in range(1 + int(self._random.expovariate(1 / TURN))):
+            instruction = code[batch.pc]
+            if instruction.__class__ is Compute:
+                self._compute(instruction, batch)
+                batch.pc += 1
+            elif not self._control(instruction, batch, active, finished):
+                return
+        active.append(batch)
+
+
+def explore(
+    launch: Callable[[], Stats], sanitizer: Sanitizer, arrays: Sequence[Any], schedules: int, *, seed: int = 0
+) -> Stats:
+    """Call `launch` in random schedules with the seeds from `seed` on, and finally in the engine's own.
+
+    `launch` must pass the sanitizer on. Memory that it may change must be among the arrays, which have their first
+    contents at the start of each run; those of globals that the kernel writes are not reset.
+    """
+    contents = [np.array(array, copy=True) for array in arrays]
+    uninit = deepcopy(sanitizer.uninit)
+    try:
+        for number in range(seed, seed + schedules):
+            sanitizer.schedule = number
+            launch()
+            for array, content in zip(arrays, contents):
+                array[...] = content
+            sanitizer.uninit[:] = deepcopy(uninit)
+    finally:
+        sanitizer.schedule = None
+    return launch()

@@ -93,6 +93,9 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     at = tilery.dump(data).lines()
     lhs = next(int(line[:8], 16) for line in at if " lhs " in line)
     (tmp_path / "broken.tileirbc").write_bytes(data[:lhs] + b"\x63" + data[lhs + 1 :])
+    text = (ROOT / "examples" / "last_block_sum.mlir").read_text("utf-8")
+    (tmp_path / "last_block_sum.mlir").write_text(text, "utf-8")
+    (tmp_path / "fixed_sum.mlir").write_text(text.replace("relaxed device", "acq_rel device"), "utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -112,13 +112,20 @@ def child(kind: str, first: int, count: int, exact: bool) -> None:
 # ---------------------------------------------------------------- in the parent
 
 
-def campaign(kind: str, first: int, count: int, jobs: int, exact: bool) -> dict[str, Any]:
-    """Run modules in children; return counts and the seeds of findings."""
+def campaign(kind: str, first: int, count: int, jobs: int, exact: bool, seconds: float) -> dict[str, Any]:
+    """Run modules in children, for so many seconds at most; return counts and the seeds of findings."""
+    end = time.monotonic() + seconds
     totals: Counter[str] = Counter()
     findings: list[dict[str, Any]] = []
     starts = list(range(first, first + count, BATCH))
+
+    def work(start: int) -> list[dict[str, Any]]:
+        return run_batch(kind, start, min(BATCH, first + count - start), exact) if time.monotonic() < end else []
+
+    done = 0
     with progress(count, f"{kind} of the campaign") as step, ThreadPoolExecutor(jobs) as pool:
-        for lines in pool.map(lambda start: run_batch(kind, start, min(BATCH, first + count - start), exact), starts):
+        for lines in pool.map(work, starts):
+            done += len(lines)
             for found in lines:
                 totals[found["outcome"]] += 1
                 totals["launches native"] += found.get("native", 0)
@@ -126,7 +133,7 @@ def campaign(kind: str, first: int, count: int, jobs: int, exact: bool) -> dict[
                 if found["outcome"] not in (SAME, REFUSED):
                     findings.append(found)
             step(len(lines))
-    return {"first": first, "count": count, "exact": exact, "totals": dict(totals), "findings": findings[:200]}
+    return {"first": first, "count": done, "exact": exact, "totals": dict(totals), "findings": findings[:200]}
 
 
 def run_batch(kind: str, first: int, count: int, exact: bool) -> list[dict[str, Any]]:
@@ -238,6 +245,7 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=1e9, help="start nothing more of a kind after this time")
     parser.add_argument("--hardware", type=Path)
     parser.add_argument("--report", action="store_true", help="write docs/reports/cpu.md and cpu.json")
     parser.add_argument("--more", action="store_true", help="keep the parts of cpu.json that are not measured now")
@@ -252,7 +260,7 @@ def main() -> int:
     start = time.perf_counter()
     for kind in ("modules", "mutants"):
         if count := getattr(args, kind):
-            found[kind] = campaign(kind, args.first, count, args.jobs, True)
+            found[kind] = campaign(kind, args.first, count, args.jobs, True, args.seconds)
     if args.hardware:
         found["hardware"] = hardware(args.hardware)
     print(page(found))

@@ -369,6 +369,19 @@ def test_memory_of_arguments_is_not_kept(kernel: Make) -> None:
     assert gone() is None
 
 
+def test_a_number_in_an_array_is_read_anew() -> None:
+    text = """entry @put(%out: tile<ptr<i32>>, %v: tile<i32>) {
+  %t0 = store_ptr_tko weak %out, %v : tile<ptr<i32>>, tile<i32> -> token
+  return
+}"""
+    made = tilery.compile(tilery.parse(text), engine="cpu")
+    out, number = np.zeros(1, np.int32), np.array(3, np.int32)
+    for wanted in (3, 7):
+        number[...] = wanted
+        made.launch(1, [out, number])
+        assert out[0] == wanted
+
+
 def test_the_remembered_arguments_are_bounded(kernel: Make) -> None:
     made = kernel(ADD)
     arrays = [np.zeros(10, np.int64) for _ in range(100)]

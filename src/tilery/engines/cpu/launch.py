@@ -163,8 +163,8 @@ class Kernel:
             bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
             prepared = self._prepare(bound)
             if key is not None:
-                while len(self._prepared) >= PREPARED:
-                    self._prepared.pop(next(iter(self._prepared)), None)
+                for old in list(self._prepared)[: 1 - PREPARED]:
+                    self._prepared.pop(old, None)
                 self._prepared[key] = prepared
         if lowered is None or prepared.overlaps or sanitize is not None or (limits and limits.steps is not None):
             return self.reference.launch(

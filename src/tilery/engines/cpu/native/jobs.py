@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def fast_key(args: Sequence[Any], convention: str | None) -> Any:
     key: list[Any] = [convention]
     for value in args:
         kind = type(value)
-        if kind is np.ndarray:
+        if kind is np.ndarray and value.ndim:  # one without dimensions may be passed by its value
             key += (value.ctypes.data, value.shape, value.strides, value.dtype, value.flags.writeable)
         elif kind is int or kind is bool:
             key += (kind, value)
@@ -201,6 +202,12 @@ class Job(HoldsAddresses):
                 pass
         except BaseException:  # Ctrl-C: nobody may use the memory of this launch once it has ended
             self.stop()
-            while not workers.finish(workers.shared, self.address, pool.SLICE):
-                pass
+            self._drain(workers)
             raise
+
+    def _drain(self, workers: pool.Pool) -> None:
+        """Wait until the workers have left this job, whatever else happens."""
+        while True:
+            with suppress(KeyboardInterrupt):
+                if workers.finish(workers.shared, self.address, pool.SLICE):
+                    return

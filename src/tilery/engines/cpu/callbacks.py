@@ -68,6 +68,10 @@ def _may_refuse(o: Op) -> bool:
 class _Nothing:
     """Takes the place of the writer: every method gives a name."""
 
+    def __init__(self) -> None:
+        self.needs: dict[str, None] = {}
+        self.functions: dict[str, str] = {}
+
     def __getattr__(self, name: str) -> Callable[..., str]:
         return lambda *_: "x"
 

@@ -35,13 +35,15 @@ from ...ops import (
     TruncI,
     XOrI,
 )
-from ...types import BF16, F16, F32, F64, I1, I4, Ptr, Scalar
+from ...types import BF16, F16, F32, F64, I1, I4, TF32, Ptr, Scalar
 from ..reference.tiles import pointee_bits
 from .abi import NotLowered
 from .floating import PREDICATES
 from .floats import (
     NEAREST,
+    canonical,
     doubled,
+    float_of,
     from_f32,
     keep_payload,
     narrowed,
@@ -219,7 +221,10 @@ def ftof(g: Text, o: FToF, w: int, x: str) -> str:
     if target is F64:
         return doubled(g, x, source, w)
     if source is not F64:
-        return from_f32(g, widened(g, x, source, w), target, w, mode)
+        wide = widened(g, x, source, w)
+        if source is F16 and target is TF32:  # some of these keep a payload, and f16 has none
+            wide = float_of(g, canonical(g, wide, w), "float", w)
+        return from_f32(g, wide, target, w, mode)
     if target is F32:
         return narrowed(g, x, F32, w, mode)
     result = from_f32(g, odd32(g, x, w), target, w, mode)

@@ -20,8 +20,8 @@ from ...ops import (
     GetNumTileBlocks,
     GetTileBlockId,
     If,
+    Iota,
     JoinTokens,
-    LoadViewTko,
     Loop,
     MakeToken,
     MemoryFenceAliasTko,
@@ -41,7 +41,7 @@ from .memory import provenance
 from .registry import ELEMENTWISE, EMITTED, emits
 from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
-from .writer import Writer
+from .writer import MOVES, Writer
 
 __all__ = ["atomics", "control", "floating", "integer", "lower", "mathlib", "matrix", "reduce", "shapes", "views"]
 
@@ -335,5 +335,5 @@ def _numbers(members: dict[Value, list[tuple[int, bool]]], v: Value) -> set[int]
 
 def is_native(cls: type[Op]) -> bool:
     """Whether an operation has code of its own, in some of its forms."""
-    others = (*NOTHING, Assume, Constant, Reshape, LoadViewTko)
+    others = (*NOTHING, *MOVES, Assume, Constant, Iota)
     return cls in ELEMENTWISE or cls in EMITTED or issubclass(cls, others)

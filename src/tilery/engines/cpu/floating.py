@@ -46,7 +46,8 @@ def ieee(mode: RoundingMode) -> RoundingMode:
     return NEAREST if mode in APPROXIMATE else mode
 
 
-@applies(AddF, SubF, MulF, DivF)
+@applies(AddF, SubF, MulF)
+@applies(DivF, heavy=True)
 def arithmetic(g: Text, o: Any, w: int, a: str, b: str) -> str:
     e, mode, name = element(o.result), ieee(o.rounding_mode), INSTRUCTIONS[type(o)]
     if e is F64:

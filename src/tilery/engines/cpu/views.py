@@ -27,13 +27,15 @@ from ..reference.ops.views import PATTERNS
 from ..reference.view_access import layout
 from .abi import NotLowered
 from .memory import check_range, fault_if, settle_loads
-from .registry import emits
+from .registry import HEAVY, emits
 from .shapes import source
 from .text import BYTES, Number, vector
 from .tiles import Access, Tensor, is_scalar, reg, register, shape, stored, wide_dims
 from .writer import Writer, pointer
 
 LARGE = 1 << 62
+LINE, PART = 64, 16
+"""Alignments of stores past the caches: lines, or parts of them, which arrays of NumPy have. The latter are slower."""
 FAR = 1 << 40
 """No memory has so many elements along a dimension; larger indices are as good as this one."""
 
@@ -280,7 +282,7 @@ def _stored_at_edge(g: Writer, o: StoreViewTko, a: Access, copies: bool) -> None
 
     def body() -> None:
         if not copies:
-            _loops(g, o, a, "")
+            _loops(g, o, a)
             return
         sides, held = g.sides, g.held.get(o.tile)
         b = g.buffer(shape(o.tile), reg(o.tile))
@@ -289,7 +291,7 @@ def _stored_at_edge(g: Writer, o: StoreViewTko, a: Access, copies: bool) -> None
         g.fill(b, o.tile)
         g.sides = {}
         g.settle({o.tile: b})
-        _loops(g, o, a, "")
+        _loops(g, o, a)
         g.settle({o.tile: held})
         if held is None:
             del g.held[o.tile]
@@ -303,25 +305,43 @@ def _stored(g: Writer, o: StoreViewTko, a: Access) -> None:
     sizes = shape(o.tile)
     dims, item = wide_dims(sizes), BYTES[stored(reg(o.tile))]
     if min(g.lanes, sizes[dims[-1]]) * item < 64 or a.strides[dims[-1]] != 1:
-        _loops(g, o, a, "")
+        _loops(g, o, a)
         return
     places = g.let(f"ptrtoint ptr {a.pointer} to i64")
     for stride, n in zip(a.strides, sizes):
         if n > 1 and stride != 1:
             places = g.let(f"or i64 {places}, {g.mul(stride, item)}")
-    aligned = g.test("eq", g.let(f"and i64 {places}, 63"), 0)
-    g.when(g.both(aligned, "%stream"), lambda: _loops(g, o, a, ", !nontemporal !0"), lambda: _loops(g, o, a, ""))
+    lines, parts = (g.test("eq", g.let(f"and i64 {places}, {n - 1}"), 0) for n in (LINE, PART))
+
+    def as_usual() -> None:
+        _loops(g, o, a)
+
+    def in_parts() -> None:
+        g.when(g.both(parts, "%stream"), lambda: _loops(g, o, a, PART), as_usual)
+
+    otherwise = in_parts if is_light(g, o.tile) else as_usual
+    g.when(g.both(lines, "%stream"), lambda: _loops(g, o, a, LINE), otherwise)
 
 
-def _loops(g: Writer, o: StoreViewTko, a: Access, note: str) -> None:
+def is_light(g: Writer, v: Value) -> bool:
+    """Whether computing a tile takes less time than storing it."""
+    found: dict[Value, bool] = {}
+    g.behind(v, found, None)
+    return not any(type(u.owner) in HEAVY for u in found if not is_scalar(u))
+
+
+def _loops(g: Writer, o: StoreViewTko, a: Access, streamed: int = 0) -> None:
     def body(index: list[Number], vd: int, w: int) -> None:
         x, t = g.final(g.chunk(o.tile, index, vd, w), o.tile, w)
-        store_chunk(g, a, x, t, tuple(index), vd, w, note)
+        store_chunk(g, a, x, t, tuple(index), vd, w, streamed)
 
     g.nest(shape(o.tile), body, [o.tile])
 
 
-def store_chunk(g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...], vd: int, w: int, note: str) -> None:
+def store_chunk(
+    g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...], vd: int, w: int, streamed: int = 0
+) -> None:
+    """Store a chunk; past the caches if `streamed` gives an alignment."""
     v, p, mask = vector(t, w), place(g, a, index), mask_of(g, a, index, vd, w)
     if w == 1:
         g.when(mask or "true", lambda: g.store(t, x, p, BYTES[t]))
@@ -332,7 +352,7 @@ def store_chunk(g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...],
         g.needs[f"declare void {f}({v}, <{w} x ptr>, i32, <{w} x i1>)"] = None
         g.put(f"call void {f}({v} {x}, <{w} x ptr> {places}, i32 {BYTES[t]}, <{w} x i1> {mask or 'splat (i1 true)'})")
     elif mask is None:
-        g.store(v, x, p, 64 if note else BYTES[t], note)
+        g.store(v, x, p, streamed or BYTES[t], ", !nontemporal !0" if streamed else "")
     else:
         f = f"@llvm.masked.store.{_mangled(t, w)}.p0"
         g.needs[f"declare void {f}({v}, ptr, i32, <{w} x i1>)"] = None
@@ -440,7 +460,7 @@ def scatter(g: Writer, o: StoreViewTko) -> None:
         def one(index: list[Number], vd: int, w: int) -> None:
             inside = _inside(o, position, index)
             x = g.read(b, b.type, inside, len(b.shape) - 1, w)
-            store_chunk(g, a, x, b.type, tuple(index), vd, w, "")
+            store_chunk(g, a, x, b.type, tuple(index), vd, w)
 
         _rows(g, o, sizes, one)
 

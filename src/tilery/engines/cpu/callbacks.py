@@ -106,19 +106,23 @@ class Calls(HoldsAddresses):
     def __init__(self, lowered: Lowered, output: Callable[[str], None], limit: int) -> None:
         self.lowered, self.output, self.limit = lowered, output, limit
         self.memory = Memory()  # unused: text in memory is not printed by a call
+        self._text = bytearray()
         self.count = 0
         self.number = next(_numbers)
         _calls[self.number] = self
 
     def close(self) -> None:
+        """Print what the kernel has printed, and take no more calls."""
         del _calls[self.number]
+        if self._text:
+            self.output(self._text.decode("utf-8", "surrogateescape"))
 
     # What `print_tko` needs of a batch of tile blocks.
     lanes = 1
 
-    def write(self, lane: int, text: str) -> None:
+    def write(self, lane: int, text: bytes) -> None:
         self.limit -= len(text)
-        self.output(text)
+        self._text += text
 
     def require_room(self, size: int) -> None:
         if size > self.limit:

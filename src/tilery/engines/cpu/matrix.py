@@ -16,7 +16,7 @@ from ...ir import Op, Value
 from ...ops import MmaF, MmaFScaled, MmaI, Permute
 from ...types import F32, F64, TF32, Scalar
 from ..semantics import rounds_once, uses_tensor_cores
-from .floats import canonical, doubled, from_f32, mended64, narrowed, widened
+from .floats import NAN32, bits_of, doubled, from_f32, mended64, narrowed, widened
 from .memory import any_of
 from .registry import emits
 from .text import BYTES, Number, vector
@@ -209,7 +209,8 @@ def finished(g: Writer, o: Any, t: str, out: Buffer) -> Callable[..., None]:
         kind = out.type
         if e is F32:
             single = x if t == "float" else g.cast("fptrunc", x, "double", "float", w)
-            x, kind = canonical(g, single, w), "i32"
+            nan, raw = g.compare("uno", "float", w, single, single), bits_of(g, single, "float", w)
+            x, kind = g.select(nan, "i32", w, g.const(NAN32, "i32", w), raw), "i32"
         elif e is not F64:
             x = from_f32(g, x, e, w) if t == "float" else narrowed(g, x, e, w)
         g.write(Buffer(out.pointer, out.shape, kind), x, index_of(o.result, batch, i, j), w)

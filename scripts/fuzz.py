@@ -1,6 +1,6 @@
 """Send mutated bytecode, mutated texts and generated modules through every path of the library.
 
-    python scripts/fuzz.py [--kind bytes|texts|smith] [--count N] [--seconds S] [--seed S] [--jobs N]
+    python scripts/fuzz.py [--kind KIND] [--count N] [--seconds S] [--seed S] [--jobs N]
                            [--report FILE.md] [--json FILE.json] [--add FILE.json] [--keep FOLDER] [--guided]
 
 The only exception allowed is TileError, within limits on time and memory. Each input depends on the kind, the seed and
@@ -36,6 +36,7 @@ from typing import Any, TypeVar
 
 import checkout
 from support import fuzzing
+from support.hostile import recipes
 from tilery.bytecode.writer import write
 from tilery.cli.progress import progress
 from tilery.diag import TileError
@@ -45,12 +46,12 @@ SECONDS = 1.0
 """CPU time that an input may take."""
 MEGABYTES = 200
 """Memory that an input may take beyond ten times its own size."""
-BATCH = {"bytes": 1000, "texts": 500, "smith": 50}
+BATCH = {"bytes": 1000, "texts": 500, "smith": 50, "amplification": 20, "growth": 50, "copies": 50}
 ADDRESSES = 6 << 30
 """Address space of a worker: an input that needs more gets a MemoryError and does not exhaust the machine."""
 REDUCE_SECONDS = 20.0
 
-Input = bytes | str | Module
+Input = bytes | str | Module | fuzzing.Recipe
 Data = TypeVar("Data", bytes, str)
 
 
@@ -91,6 +92,8 @@ class Result:
     slowest_number: int = -1
     peak: float = 0.0
     """The most by which a worker grew, in megabytes."""
+    factor: float = 0.0
+    """The largest number that a recipe measured."""
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, other: Result) -> None:
@@ -99,7 +102,7 @@ class Result:
         self.steps += other.steps
         if other.slowest > self.slowest:
             self.slowest, self.slowest_number = other.slowest, other.slowest_number
-        self.peak = max(self.peak, other.peak)
+        self.peak, self.factor = max(self.peak, other.peak), max(self.factor, other.factor)
         self.findings += other.findings
 
 
@@ -112,7 +115,7 @@ def _alarm(*_: object) -> None:
 
 def run_one(given: Input, rng: random.Random) -> tuple[fuzzing.Trace | None, BaseException | None]:
     """Send an input through the paths, with the alarm set; return its trace or the exception."""
-    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 10 * SECONDS if isinstance(given, fuzzing.Recipe) else SECONDS)
     try:
         return fuzzing.exercise(given, rng), None
     except (Exception, RecursionError, MemoryError) as error:
@@ -145,7 +148,7 @@ def describe(error: BaseException) -> tuple[str, str]:
     where = f"{Path(last.filename).name}:{last.name}" if last else ""
     if isinstance(error, TooSlow):  # the alarm can ring anywhere
         where = ""
-    words = f": {str(error)[:120]}" if isinstance(error, (fuzzing.Broken, TooSlow, TooBig)) else ""
+    words = f": {str(error)[:120]}" if isinstance(error, (fuzzing.Broken, recipes.Excess, TooSlow, TooBig)) else ""
     return type(error).__name__ + words, where
 
 
@@ -173,7 +176,7 @@ def run_batch(kind: str, seed: int, first: int, count: int) -> Result:
         if isinstance(error, TooSlow):  # again: the first time may have included generated code
             trace, error = run_one(*fuzzing.input_of(kind, seed, number))
         now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        if error is None and now - known > 50_000:
+        if error is None and now - known > 50_000 and not isinstance(given, fuzzing.Recipe):
             used = memory_of(lambda number=number: fuzzing.input_of(kind, seed, number))  # type: ignore[misc]  # a default
             if used > limit_of(given):
                 error = TooBig(f"{used / 1e6:.0f} MB")
@@ -183,6 +186,7 @@ def run_batch(kind: str, seed: int, first: int, count: int) -> Result:
             result.slowest, result.slowest_number = took, number
         if trace is not None:
             result.steps += trace.steps
+            result.factor = max(result.factor, trace.factor)
         if error is not None:
             what, where = describe(error)
             result.findings.append(Finding(kind, seed, number, "", what, where))
@@ -291,6 +295,8 @@ def keep(finding: Finding, folder: Path) -> None:
         error = run_one(candidate, again)[1]
         return error is not None and describe(error) == (finding.what, finding.where)
 
+    if isinstance(given, fuzzing.Recipe):
+        return  # its seed and number make it again
     if isinstance(given, Module):
         try:
             given = write(given)
@@ -363,7 +369,7 @@ def guided(kind: str, seconds: int, seed: int, folder: Path) -> str:
 
 def options_of(args: argparse.Namespace) -> list[str]:
     """Return the options that reproduce the inputs."""
-    kinds = [f"--kind {kind}" for kind in args.kinds] if len(args.kinds) < len(fuzzing.KINDS) else []
+    kinds = [f"--kind {kind}" for kind in args.kinds] if len(args.kinds) < len(BATCH) else []
     time_box = [f"--seconds {args.seconds:g}"] if args.seconds else []
     return [*kinds, f"--count {args.count}", *time_box, f"--seed {args.seed}", f"--jobs {args.jobs}"]
 
@@ -397,12 +403,13 @@ def markdown(campaign: Campaign, findings: list[Finding], runs: list[str], notes
         "|---|---|---|---|---|---|---|---|",
     ]
     for kind, r in results.items():
-        first = {"bytes": "read", "texts": "parse", "smith": "verify"}[kind]
+        first = {"bytes": "read", "texts": "parse", "smith": "verify"}.get(kind, kind)
         rate = r.inputs / r.seconds if r.seconds else 0
         lines.append(
             f"| {kind} | {r.inputs:,} | {rate:,.0f} | {r.steps[f'{first}: done']:,} | {r.steps[f'{first}: refused']:,} "
             f"| {r.slowest * 1000:.0f} | {r.peak:.0f} | {len(r.findings)} |"
         )
+    lines += recipe_lines(results)
     lines += ["", "How often each path was taken:", "", "| path | " + " | ".join(results) + " |"]
     lines.append("|---" * (1 + len(results)) + "|")
     for path in sorted({p for r in results.values() for p in r.steps}):
@@ -415,6 +422,17 @@ def markdown(campaign: Campaign, findings: list[Finding], runs: list[str], notes
     return "\n".join([*lines, "", *NOT_MEASURED])
 
 
+def recipe_lines(results: dict[str, Result]) -> list[str]:
+    """Say what the recipes measured."""
+    said = {
+        "amplification": f"{recipes.FACTOR} bytes of memory per byte of a hostile file, beyond {recipes.BASE >> 20} MB",
+        "growth": f"{recipes.RATIO} times the function calls for a structure of twice the size",
+        "copies": "equal results of a copied kernel and the original",
+    }
+    rows = [f"| {kind} | {said[kind]} | {results[kind].factor:.2f} |" for kind in said if kind in results]
+    return ["", "| kind | allowed | largest |", "|---|---|---|", *rows] if rows else []
+
+
 NOT_MEASURED = """\
 ## Not measured
 
@@ -425,7 +443,7 @@ run.""".splitlines()
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kind", choices=fuzzing.KINDS, action="append", dest="kinds", help="default: all")
+    parser.add_argument("--kind", choices=BATCH, action="append", dest="kinds", help="default: all")
     parser.add_argument("--count", type=int, default=10_000, help="inputs of each kind")
     parser.add_argument("--seconds", type=float, default=0, help="stop after this time")
     parser.add_argument("--seed", type=int, default=0)
@@ -438,7 +456,7 @@ def main() -> int:
     )
     parser.add_argument("--guided", action="store_true", help="then let atheris choose inputs, for --seconds (60)")
     args = parser.parse_args()
-    args.kinds = args.kinds or list(fuzzing.KINDS)
+    args.kinds = args.kinds or list(BATCH)
     started = time.monotonic()
     campaign = Campaign(args)
     campaign.run()
@@ -448,7 +466,7 @@ def main() -> int:
     runs += [line for path in args.add for line in add_earlier(campaign, path)]
     findings = distinct([f for r in campaign.results.values() for f in r.findings])
     box = int(args.seconds or 60)
-    kinds = [kind for kind in args.kinds if kind != "smith"] if args.guided else []
+    kinds = [kind for kind in args.kinds if kind in ("bytes", "texts")] if args.guided else []
     notes = [f"Guided by coverage, {kind}: {guided(kind, box, args.seed, args.keep)}" for kind in kinds]
     if args.json:
         numbers = {k: {**asdict(r), "steps": dict(r.steps)} for k, r in campaign.results.items()}

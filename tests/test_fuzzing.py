@@ -12,9 +12,10 @@ import pytest
 
 import fuzz
 from support import fuzzing, oracle
+from support.hostile import recipes
 
 FOUND = sorted((Path(__file__).parent / "corpus" / "fuzz").glob("*"))
-COUNTS = {"bytes": 1000, "texts": 400, "smith": 40}
+COUNTS = {"bytes": 1000, "texts": 400, "smith": 40, "amplification": 8, "growth": 30, "copies": 60}
 
 
 def test_past_findings_are_fixed() -> None:
@@ -25,7 +26,7 @@ def test_past_findings_are_fixed() -> None:
             fuzzing.exercise(given, random.Random(seed))
 
 
-@pytest.mark.parametrize("kind", fuzzing.KINDS)
+@pytest.mark.parametrize("kind", COUNTS)
 def test_short_campaign(kind: str) -> None:
     for number in range(COUNTS[kind] * (20 if oracle.FULL else 1)):
         fuzzing.exercise(*fuzzing.input_of(kind, oracle.SEED, number))
@@ -60,6 +61,16 @@ def test_an_endless_input_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(fuzzing, "exercise", exercise)
     assert isinstance(fuzz.run_one(b"", random.Random())[1], fuzz.TooSlow)
+
+
+def test_recipes_find_what_they_look_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    signal.signal(signal.SIGVTALRM, fuzz._alarm)
+    monkeypatch.setattr(recipes, "FACTOR", 0)
+    monkeypatch.setattr(recipes, "BASE", 1 << 14)
+    monkeypatch.setattr(recipes, "RATIO", 1.2)
+    for kind, what in (("amplification", "bytes take"), ("growth", "times the steps for twice the size")):
+        findings = fuzz.run_batch(kind, 0, 0, 8).findings
+        assert findings and all(what in finding.what for finding in findings), findings
 
 
 def test_campaign_reports(root: Path, tmp_path: Path) -> None:

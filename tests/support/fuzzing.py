@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from support.broken import mutate_bytes, mutate_text
+from support.hostile import recipes
 from support.mutation import mutate
 from tilery import TileError
 from tilery.api import optimize
@@ -24,6 +25,9 @@ from tilery.verifier.verify import verify
 from tilery.version import LATEST, SUPPORTED
 
 KINDS = ("bytes", "texts", "smith")
+"""The kinds of input."""
+RECIPES = tuple(recipes.RUN)
+"""The kinds of check that make their own input."""
 READERS = (None, None, None, "13.1", "13.2", "13.3")
 PASSES = ("canonicalize,cse", "canonicalize", "cse,dce", "simplify", "licm", "fuse-fma", "loop-split")
 SEEDS = 96
@@ -41,6 +45,8 @@ class Trace:
     rng: random.Random
     steps: Counter[str] = field(default_factory=Counter)
     path: str = ""
+    factor: float = 0.0
+    """What a recipe measured."""
 
     def go(self, path: str, run: Callable[[], object]) -> object:
         """Return the result of a path, or None if it refused the input with a TileError."""
@@ -99,8 +105,17 @@ def nudge(data: bytes, rng: random.Random) -> bytes:
     return bytes(out)
 
 
-def input_of(kind: str, seed: int, number: int) -> tuple[bytes | str | Module, random.Random]:
+@dataclass
+class Recipe:
+    """A check that makes its own input from the random generator."""
+
+    kind: str
+
+
+def input_of(kind: str, seed: int, number: int) -> tuple[bytes | str | Module | Recipe, random.Random]:
     """Return an input and a random generator; both depend on the three arguments alone."""
+    if kind in RECIPES:
+        return Recipe(kind), random.Random(f"{kind} {seed} {number}")
     rng = random.Random((seed << 40) + (number << 2) + KINDS.index(kind))
     if kind == "bytes":
         change = nudge if number % 2 else mutate_bytes
@@ -118,10 +133,13 @@ def input_of(kind: str, seed: int, number: int) -> tuple[bytes | str | Module, r
 # ---------------------------------------------------------------- paths
 
 
-def exercise(given: bytes | str | Module, rng: random.Random) -> Trace:
+def exercise(given: bytes | str | Module | Recipe, rng: random.Random) -> Trace:
     """Send an input through the paths."""
     trace = Trace(rng)
-    if isinstance(given, bytes):
+    if isinstance(given, Recipe):
+        trace.factor = recipes.RUN[given.kind](rng)
+        trace.steps[f"{given.kind}: done"] += 1
+    elif isinstance(given, bytes):
         _bytes(given, trace)
     elif isinstance(given, str):
         _text(given, trace)

@@ -174,6 +174,23 @@ def test_globals_can_be_read_and_set() -> None:
     assert kernel.loaded.content("count") == b"\5\0\0\0"
 
 
+def test_a_global_that_the_machine_code_lacks_keeps_its_content() -> None:
+    library, kernel = load(ADD)
+    library.failing["cuModuleGetGlobal_v2"] = driver_module.NOT_FOUND
+    assert kernel.loaded.content("count") == b"\3\0\0\0"
+
+
+def test_a_copy_of_a_module_has_the_globals_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, kernel = load(ADD)
+    kernel.loaded.write("count", b"\7\0\0\0")
+    other = FakeCuda(library.module, library.contract)
+    monkeypatch.setattr("tilery.engines.cuda.launch.open_driver", lambda: Driver(other))
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again.loaded.content("count") == b"\7\0\0\0"
+    kernel.loaded.write("count", b"\1\0\0\0")
+    assert again.loaded.content("count") == b"\7\0\0\0"
+
+
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_launches_and_drivers_cannot_be_copied(again: Any) -> None:
     _, kernel = load(ADD)

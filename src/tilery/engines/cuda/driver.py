@@ -20,6 +20,7 @@ MAX_SHARED_BYTES = 8
 FREE_SHARED_BYTES = 48 << 10
 MAJOR, MINOR = 75, 76
 """CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR."""
+NOT_FOUND = 500
 NOT_READY = 600
 STICKY = {700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721}
 """Errors after which the context refuses everything: illegal addresses, traps, time-outs, failed launches."""

@@ -18,9 +18,11 @@ from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
 from ..arguments import bind
 from ..kernel import Buffers, Limits, Stats, check_grid, check_parameters, describe_kernel, find_entry
+from ..reference.nibbles import packed
+from ..reference.tiles import dense_array
 from . import contract as kinds
 from .contract import LaunchContract
-from .driver import CAPTURE_RELAXED, Driver, Handle, open_driver
+from .driver import CAPTURE_RELAXED, NOT_FOUND, Driver, DriverError, Handle, open_driver
 from .staging import Staged, stage
 from .tensor_map import encode
 
@@ -58,6 +60,7 @@ class Loaded:
         self.driver.make_current()
         self._images: dict[bytes, Handle] = {}
         self._globals: dict[str, tuple[int, int]] = {}
+        self._pending: dict[str, bytes] = {}
         for o in module.globals:
             initial = compiler.initial(o)
             if initial is not None:
@@ -65,7 +68,7 @@ class Loaded:
                 self.write(o.sym_name, initial)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        contents = {name: self.content(name) for name in self._globals}
+        contents = {o.sym_name: self.content(o.sym_name) for o in self.module.globals}
         return _load_with, (self.module, self.compiler, contents)
 
     def __del__(self) -> None:
@@ -78,31 +81,56 @@ class Loaded:
         return Kernel(self, find_entry(self.module, entry))
 
     def content(self, name: str) -> bytes:
-        """Return the bytes that a global holds now."""
-        address, size = self.address(name)
+        """Return the bytes that a global holds now. A compiler may leave out a global that no kernel can change."""
+        if (found := self._find(name)) is None:
+            return self._pending.get(name) or global_bytes(next(o for o in self.module.globals if o.sym_name == name))
+        address, size = found
         data = ctypes.create_string_buffer(size)
         self.driver.copy_out(ctypes.addressof(data), address, size)
         return data.raw
 
     def write(self, name: str, content: bytes) -> None:
-        """Set the bytes of a global."""
-        address, size = self.address(name)
+        """Set the bytes of a global; one that the machine code holds is set when that is loaded."""
+        if (found := self._find(name)) is None:
+            self._pending[name] = content
+            return
+        address, size = found
         source = ctypes.create_string_buffer(content, size)  # alive until it is copied
         self.driver.copy_in(address, ctypes.addressof(source), size)
 
-    def address(self, name: str) -> tuple[int, int]:
-        """Return where a global is on the device, and its size."""
+    def address(self, name: str) -> int:
+        """Return where a global is on the device."""
+        found = self._find(name)
+        if found is None:
+            raise TileError(f"global @{name} is not on the device")
+        return found[0]
+
+    def _find(self, name: str) -> tuple[int, int] | None:
+        """Return where a global is on the device and its size, or None if no machine code with it is loaded."""
         if name in self._globals:
             return self._globals[name]
         for image in self._images.values():
-            return self.driver.find_global(image, name)
-        raise TileError(f"global @{name} is part of the machine code, which is loaded with the first kernel")
+            try:
+                return self.driver.find_global(image, name)
+            except DriverError as error:
+                if error.code != NOT_FOUND:
+                    raise
+        return None
 
     def load_image(self, image: bytes) -> Handle:
         """Load machine code, once."""
         if image not in self._images:
             self._images[image] = self.driver.load_image(image)
+            for name, content in list(self._pending.items()):
+                if self._find(name) is not None:
+                    self.write(name, self._pending.pop(name, content))
         return self._images[image]
+
+
+def global_bytes(o: Global) -> bytes:
+    """Return the bytes that a global starts with."""
+    content = dense_array(o.value).reshape(-1)
+    return (packed(content) if o.value.element.bits == 4 else content).tobytes()
 
 
 def _load_with(module: Module, compiler: Compiler, contents: dict[str, bytes]) -> Loaded:
@@ -243,7 +271,7 @@ class BoundLaunch(HoldsAddresses):
                 found = contract.descriptors[argument.index]
                 return encode(self._driver, found, self._parameter(found.base), self._parameter)
             case kinds.GLOBAL:
-                return ctypes.c_uint64(self.kernel.loaded.address(argument.name)[0])
+                return ctypes.c_uint64(self.kernel.loaded.address(argument.name))
             case kinds.CONSTANT:
                 content = contract.constants[argument.index]
                 address = self._own(len(content))

@@ -8,10 +8,8 @@ from typing import Any
 from ...diag import TileError
 from ...ops import Entry, Global, Module
 from ..cuda.driver import open_driver
-from ..cuda.launch import Binary, Loaded
+from ..cuda.launch import Binary, Loaded, global_bytes
 from ..kernel import find_entry, refuse_options
-from ..reference.nibbles import packed
-from ..reference.tiles import dense_array
 from .compiler import STAGES, compile_entry
 from .config import DEVICE, HOST, POINTERS, Config, default_config
 from .targets import TARGETS, find_target
@@ -87,5 +85,4 @@ class TritonCompiler:
 
     def initial(self, o: Global) -> bytes:
         """Return the bytes that a global starts with."""
-        content = dense_array(o.value).reshape(-1)
-        return bytes((packed(content) if o.value.element.is_packed else content).tobytes())
+        return global_bytes(o)

@@ -26,7 +26,7 @@ import numpy as np
 
 import checkout
 import tilery
-from guarded import guarded
+from parts.guarded import guarded
 from support.contract import arguments, random_case
 from support.mutation import mutate
 from tilery.cli.progress import progress

@@ -18,8 +18,8 @@ from importlib import import_module
 from pathlib import Path
 
 import checkout
-import gpu_compare
 import tilery
+from parts import gpu_compare
 from support.contract import random_case, run_contract
 from tilery.cli.progress import progress
 from tilery.passes import HOMES

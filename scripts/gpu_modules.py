@@ -6,7 +6,7 @@
 
 `build` generates modules, compiles them with NVIDIA's compiler, and puts them into one file with everything that a
 launch needs. Operations for which a GPU may compute other bits are left out; `tilery.engines.semantics` lists them.
-`gpu_compare.py` compares, and `gpu_bugs.py` lists the known bugs of the compiler.
+`parts/gpu_compare.py` compares, and `parts/gpu_bugs.py` lists the known bugs of the compiler.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import checkout  # noqa: F401  # makes `support` importable
-import gpu_bugs
-import gpu_compare
 import tilery
+from parts import gpu_bugs, gpu_compare
 from support.contract import arguments, constants_as_arguments, store_all_values
 from tilery.attrs import FloatAttr, IntAttr
 from tilery.cli.progress import progress

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import cutile_suite
-import gpu_bugs
 import ir
 import run_page
 import tilery
+from parts import gpu_bugs
 from test_imports import ROWS
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 import checkout
-import gpu_bugs
 import tilery
+from parts import gpu_bugs
 from support.contract import arguments, run_contract
 from tilery.attrs import FloatAttr, IntAttr
 from tilery.cli.progress import progress
@@ -274,7 +274,7 @@ def bug_table(reduced: dict[str, Verdict]) -> list[str]:
 
 BUGS = """\
 A module counts as showing one of these only if it was reduced to the kernel by hand: its seed and the digest of its
-bytecode are then listed in `scripts/gpu_bugs.py`. The reduced kernels run with every bundle.""".splitlines()
+bytecode are then listed in `scripts/parts/gpu_bugs.py`. The reduced kernels run with every bundle.""".splitlines()
 
 REFUSALS = """\
 A negative exit status is a crash of the compiler. The modules it refused were not examined one by one.""".splitlines()

@@ -131,3 +131,17 @@ def test_a_waiting_loop_with_tokens_still_waits() -> None:
     } }"""
     with pytest.raises(tilery.TileError, match="deadlocked"):
         recorded(text, 1, np.zeros(1, np.int32))
+
+
+def test_a_divisor_may_be_larger_than_the_type() -> None:
+    text = """
+    cuda_tile.module @m { entry @k(%n: tile<i8>) {
+      %m = assume div_by<1024>, %n : tile<i8>
+      return
+    } }"""
+    found = Sanitizer("promise")
+    kernel = tilery.compile(tilery.parse(text))
+    kernel.launch(1, [0], sanitize=found)
+    assert list(found.reports) == []
+    kernel.launch(1, [64], sanitize=found)
+    assert [report.rule for report in found.reports] == ["a value is not divisible by 1024"]

@@ -75,7 +75,9 @@ def _assume(check: Promise, step: Step) -> None:
 
 
 def _divisible(check: Promise, step: Step, value: Array, predicate: DivBy) -> None:
-    bad = (unsigned(value) if value.dtype != np.bool_ else value.view(np.uint8)) & (predicate.divisor - 1) != 0
+    bits = unsigned(value) if value.dtype != np.bool_ else value.view(np.uint8)
+    # A divisor that the type cannot hold divides 0 only.
+    bad = bits & bits.dtype.type((predicate.divisor - 1) & ((1 << 8 * bits.itemsize) - 1)) != 0
     if predicate.every is not None and predicate.along is not None and predicate.every > 0:
         _consecutive(check, step, value, predicate.every, predicate.along + 1)
         first = np.arange(bad.shape[predicate.along + 1]) % predicate.every == 0

@@ -16,6 +16,7 @@ from tilery.attrs import (
     DictAttr,
     DivBy,
     FloatAttr,
+    IntAttr,
     SameElements,
     StrAttr,
     TypeAttr,
@@ -76,6 +77,12 @@ def test_attributes_both_ways(data: str, expected: Attr) -> None:
     found = documented.decode_attr(bytes.fromhex(data), tables)
     assert found == expected and type(found) is type(expected)
     assert documented.encode_attr(expected, tables) == bytes.fromhex(data)
+
+
+@pytest.mark.parametrize("attr", [IntAttr(I32, 1), ArrayAttr(()), DenseArray(I32, (1,)), DictAttr()], ids=str)
+def test_kinds_without_a_tag_are_refused(attr: Attr) -> None:
+    with pytest.raises(TileError, match=f"the documented layout has no tag for {type(attr).__name__}"):
+        documented.encode_attr(attr, TABLES)
 
 
 def test_an_array_in_the_shared_pool() -> None:

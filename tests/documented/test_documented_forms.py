@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+import tilery
 from support.documented import (
     CAS,
+    HEAD,
     LOAD,
     LOAD_PTR,
     LOADED,
     RMW,
     STORE,
     STORE_PTR,
+    TAIL,
     TILE,
     VIEW,
     printed,
@@ -19,8 +24,8 @@ from support.documented import (
     refused,
     refused_by_default,
 )
-from tilery import ops
-from tilery.attrs import MemoryOrderingSemantics, MemoryScope
+from tilery import documented, ops
+from tilery.attrs import MemoryOrderingSemantics, MemoryScope, UnitAttr
 from tilery.ops import registered
 from tilery.text.spelling import ANSWERS, COMPARISONS, POINTEE
 from tilery.types import F32, I1, I32, Tile
@@ -86,6 +91,24 @@ def test_every_field_is_visible() -> None:
         line = printed(body, o.name)
         assert "token=%0" in line and "!cuda_tile.token" in line and " gpu " in line
         assert "memory_scope" not in line and "operandSegmentSizes" not in line
+
+
+def test_fields_of_the_format_are_not_in_the_dictionary() -> None:
+    """Orderings, scopes, sizes of segments, modes and hints have their place before the dictionary."""
+    hints = "optimization_hints = <sm_100 = {latency = 3}>"
+    hinted = LOAD.replace("token=%tok0\n", f"token=%tok0 {hints}\n")
+    for body in (hinted, LOADED + STORE, CAS, RMW, LOAD_PTR, STORE_PTR):
+        line = tilery.show(marked(body), style="documented")
+        (dictionary,) = re.findall(r"\{([^{}]*marked[^{}]*)\}", line)
+        assert dictionary == "marked"
+        assert "latency = 3" in line or body is not hinted
+
+
+def marked(body: str) -> tilery.Module:
+    """The module of a body whose last operation has an attribute of its own."""
+    module = documented.parse(HEAD + body + TAIL)
+    module.entries[0].body.ops[-2].extra = {"marked": UnitAttr()}
+    return module
 
 
 def test_a_masked_store_through_a_view_is_answered_with_the_real_form() -> None:

@@ -271,6 +271,9 @@ RULES = [
     ("unpack to another size", "%a = constant <i8: 0> : tile<64xi8>\n"
      "%0 = unpack %a : tile<64xi8> -> tile<64xf16>",
      "expects source and result to have the same size in bytes"),
+    ("unpack has one dimension", "%a = constant <i8: 0> : tile<8x8xi8>\n"
+     "%0 = unpack %a : tile<8x8xi8> -> tile<8x4xf16>",
+     "expects source and result to be rank-1 tiles"),
     ("reduce removes the dimension", "%0 = reduce %m dim=0 identities=[0.0 : f32] : tile<4x8xf32> -> tile<8xf32>\n"
      + REDUCE, ""),
     ("reduce to the wrong dimension", "%0 = reduce %m dim=0 identities=[0.0 : f32] : tile<4x8xf32> -> tile<4xf32>\n"

@@ -97,6 +97,14 @@ def test_the_addition_takes_five_bytes() -> None:
     assert b"addi" not in tilery.dumps(module, verify=False)
 
 
+def test_a_mnemonic_stands_once_in_the_dialect() -> None:
+    """Operations have one name each, and files, however many operations they have, none."""
+    names = [d.mnemonic for d in registered()]
+    assert len(set(names)) == len(names) == len({d.opcode for d in registered()})
+    data = tilery.dumps(tilery.load(body(bytes.fromhex("03 01 00 00 01") * 9 + RETURN), verify=False), verify=False)
+    assert not [name for name in ("addi", "return", "entry", "module") if name.encode() in data]
+
+
 def test_opcodes_of_the_first_version() -> None:
     first = [d.opcode for d in registered() if str(d.since) == "13.1"]
     assert len(first) == 92 and min(first) == 0x00 and max(first) <= 109

@@ -11,7 +11,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -138,14 +137,14 @@ def _choices(choices: list[dict[str, str]]) -> Iterator[str]:
 def _tables(documents: list[Document]) -> Iterator[str]:
     for document in documents:
         yield from (f"## {document.title}", "")
-        for section, claims in groupby(document.claims, key=lambda claim: claim.section):
+        for section in dict.fromkeys(claim.section for claim in document.claims):
             yield from (
                 f"### {section}",
                 "",
                 "| | The document says | Status | Answer | Tests |",
                 "|---|---|---|---|---|",
             )
-            for claim in claims:
+            for claim in (claim for claim in document.claims if claim.section == section):
                 tests = ", ".join(map(_link, claim.tests))
                 yield f"| {claim.id} | {_cell(claim.says)} | {claim.status} | {_cell(claim.answer)} | {tests} |"
             yield ""

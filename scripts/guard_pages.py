@@ -84,7 +84,7 @@ def page(args: argparse.Namespace, outcomes: Counter[str], findings: list[str], 
         "views, with numbers that are likely to be at an edge. Arrays touch a page without access on one side. They "
         "are plain, strided, overlapping, read-only (for the processor too), or read-only inside a writable array. "
         "After each launch, every byte beside the arrays, in the gaps of strided ones and in read-only ones must be as "
-        "it was."
+        "before."
     )
     rows = sorted({name.partition(":")[0] for name in outcomes})
     lines = [

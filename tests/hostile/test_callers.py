@@ -128,3 +128,30 @@ def test_the_command_limits_a_recorded_launch(tmp_path: Path, capsys: pytest.Cap
     assert "the limit is 1000" in capsys.readouterr().err
     assert main(["run", "--recorded", archive(tmp_path / "a.zip", 1 << 20)]) == 0
     assert sys.stdout is not None
+
+
+FAR_STORES = {
+    "partition": (4, "%a", "tile<i64>", ""),
+    "gather_scatter": (1, "%i", "tile<1xi64>", ", sparse_dim=0"),
+}
+
+
+@pytest.mark.parametrize("form", FAR_STORES)
+@pytest.mark.parametrize("index", [1 << 60, 1 << 61, 1 << 62, (1 << 63) - 1])
+def test_indices_that_no_memory_has_are_faults(form: str, index: int) -> None:
+    size, at, type, last = FAR_STORES[form]
+    view = f"{form}_view<tile=({size}), tensor_view<?xi32, strides=[1]>{last}>"
+    text = f"""
+entry @k(%p: tile<ptr<i32>>, %a: tile<i64>, %n: tile<i64>) {{
+  %v = constant <i32: 7> : tile<{size}xi32>
+  %tensor = make_tensor_view %p, shape = [%n], strides = [1] : tile<i64> -> tensor_view<?xi32, strides=[1]>
+  %view = make_{form}_view %tensor : {view}
+  %i = reshape %a : tile<i64> -> tile<1xi64>
+  %t = store_view_tko weak %v, %view[{at}] : tile<{size}xi32>, {view}, {type} -> token
+  return
+}}"""
+    array = np.zeros(64, np.int32)
+    with pytest.raises(ExecutionError, match="is outside every buffer"):
+        launch(text, array, index, (1 << 63) - 1)
+    launch(text, array, index, 64)  # outside of the tensor: nothing is stored
+    assert not array.any()

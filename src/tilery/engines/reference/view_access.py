@@ -19,6 +19,8 @@ from .tiles import Array, pointee_bits, pointee_bytes, unsigned
 Number = int | Array
 """An integer that is the same for all tile blocks, or one for each."""
 LARGE = 1 << 62
+FAR = 1 << 61
+"""No memory has this many elements. Offsets beyond it could wrap around, so such an access is a fault."""
 
 
 class TensorRef(NamedTuple):
@@ -158,6 +160,8 @@ def locate_tiles(view: TileView, tensor: TensorRef, index: tuple[Array, ...], pr
     dims, steps = layout(view)
     for i, (dim, step, size) in enumerate(zip(dims, steps, view.tile_shape)):
         stride = unit * _one(tensor.strides[dim])
+        if stride:
+            _refuse_far(index[i], tensor.shape[dim], 1 if i == sparse else step, promised[i], len(dims), tensor.base)
         if i == sparse:
             offsets, present = _positions(index[i], tensor.shape[dim], promised[i])
             starts = starts.reshape(starts.shape[0], *(1,) * (2 - starts.ndim)) + offsets * wrapped(stride)
@@ -233,6 +237,20 @@ def _range(
     starts = np.maximum(starts, -tile)
     skips = np.maximum(-starts, 0)
     return starts, _shared(skips), _shared(np.maximum(np.minimum(room, tile) - skips, 0))
+
+
+def _refuse_far(index: Array, size: Number, step: int, promised: bool, rank: int, base: Array) -> None:
+    """Raise Fault for a tile that lies in the tensor, or is promised to, but where no memory can be."""
+    if index.dtype.itemsize < 8 or not (far := unsigned(index) >= np.uint64(-(-FAR // step))).any():
+        return
+    if not promised:
+        tiles = -(-np.asarray(size) // step)
+        inside = limited(index) < tiles.reshape(*tiles.shape, *(1,) * (index.ndim - tiles.ndim))
+        far = far & (inside | (np.asarray(size) >= LARGE).reshape(*tiles.shape, *(1,) * (index.ndim - tiles.ndim)))
+    if far.any():
+        lane = int(np.argwhere(far)[0][0])
+        address = int(base.reshape(-1)[lane if base.size > 1 else 0]) & (1 << 64) - 1
+        raise Fault("plus an index beyond 2**61 is outside every buffer", (lane, *(0,) * rank), address)
 
 
 def _bounded(numbers: Array) -> Array:

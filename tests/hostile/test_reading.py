@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import pytest
 
@@ -109,6 +110,11 @@ def test_reading_is_linear_in_the_number_of_entries() -> None:
         ("tilery.engines.registry.compile_kernel", lambda data, m: tilery.compile(m)),
         ("tilery.text.print.printer.show", lambda data, m: tilery.show(m)),
         ("tilery.engines.reference.launch.bind", lambda data, m: tilery.compile(m).launch(1)),
+        pytest.param(
+            "tilery.engines.cpu.launch.check_grid",
+            lambda data, m: tilery.compile(m, engine="cpu").launch(1),
+            marks=pytest.mark.skipif(find_spec("llvmlite") is None, reason="needs llvmlite"),
+        ),
     ],
 )
 def test_every_entry_point_refuses_when_memory_runs_out(

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ...diag import TileError
+from ...diag import TileError, enough_memory
 from ...ir import Refused, walk
 from ...ops import Entry, For, Loop, Module
 from ..addresses import HoldsAddresses
@@ -132,6 +132,7 @@ class Kernel:
         """The same kernel on the reference engine."""
         return self.loaded.reference.kernel(self.name)
 
+    @enough_memory("launch the kernel")
     def launch(
         self,
         grid: int | Sequence[int],

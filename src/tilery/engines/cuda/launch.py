@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from ...diag import TileError
+from ...diag import TileError, enough_memory
 from ...ir import walk
 from ...ops import Entry, Global, Module, PrintTko
 from ...types import Ptr, Tile
@@ -177,6 +177,7 @@ class Kernel:
         staged, slots = stage(self.loaded.driver, bound, self._pointers)
         return BoundLaunch(self, shape, staged, slots, stream, bound)
 
+    @enough_memory("launch the kernel")
     def launch(
         self,
         grid: int | Sequence[int],

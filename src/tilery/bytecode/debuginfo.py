@@ -131,8 +131,9 @@ def read_entry(c: Cursor, string: Callable[[Cursor, str], str], ref: Callable[[C
         else:
             values[p.attr] = ref(c, p.form, p.failure)
         shown = values[p.attr]
-        said = brief(shown) if isinstance(shown, str) else str(shown) if isinstance(shown, int) else ""
-        c.mark(start, f"{p.attr} {said}".rstrip())
+        if c.marks is not None:
+            said = brief(shown) if isinstance(shown, str) else str(shown) if isinstance(shown, int) else ""
+            c.mark(start, f"{p.attr} {said}".rstrip())
     if row.cls is DILoc:
         return place_in_scope(**values)
     return row.cls(**values)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
 from ..declare.fastclass import dataclass
@@ -394,12 +394,13 @@ class FileReader:
 
     # ------------------------------------------------------------ layout
 
-    def _entries(self, ranges: Ranges) -> Iterator[bytes]:
-        return (self.data[slice(*ranges.at(i))] for i in range(len(ranges)))
+    def _entries(self, ranges: Ranges, known: dict[int, Any], first: int = 0) -> tuple[Any, ...]:
+        """Return the entries of a table: what was decoded, and the bytes of the others. `known` counts from `first`."""
+        return tuple([known.get(i + first) or self.data[slice(*ranges.at(i))] for i in range(len(ranges))])
 
     def _overlapping(self) -> bool:
         """Whether entries overlap so much that no writer made them, and that copies of them could be huge."""
-        tables = (self.tables.types, self.tables.constants, self.tables.debug)
+        tables = [r for r in (self.tables.types, self.tables.debug) if r.starts != sorted(r.starts)]
         sizes = (end - start for ranges in tables for start, end in map(ranges.at, range(len(ranges))))
         return sum(size for size in sizes if size > 0) > budget(self.data)
 
@@ -411,10 +412,10 @@ class FileReader:
             tag=self.tag,
             sections=tuple(self._hint(section) for section in self.order),
             strings=tuple(self._all_strings()),
-            types=tuple(tables.known_types.get(i) or raw for i, raw in enumerate(self._entries(tables.types))),
-            constants=tuple(self._entries(tables.constants)),
+            types=self._entries(tables.types, tables.known_types),
+            constants=self._entries(tables.constants, {}),
             constant_uses={key: tuple(uses) for key, uses in tables.constant_uses.items()},
-            debug=tuple(tables.known_debug.get(i, raw) or raw for i, raw in enumerate(self._entries(tables.debug), 1)),
+            debug=self._entries(tables.debug, tables.known_debug, 1),
             locations=locations,
             location_list=self.location_list if locations else {},
         )

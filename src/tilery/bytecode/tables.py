@@ -224,7 +224,8 @@ class Tables:
         data = self.known_bytes.setdefault(index, data)  # constants of several types share their bytes
         if (why := dense_problem(t, data)) is not None:
             raise TileError(self.profile.say_prefixed(why), offset=start)
-        c.mark(start, f"elements of {brief_type(t)}")
+        if c.marks is not None:
+            c.mark(start, f"elements of {brief_type(t)}")
         return Dense(t, data)
 
     # ------------------------------------------------------------ debug information

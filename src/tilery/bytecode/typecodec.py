@@ -202,7 +202,8 @@ def _read_param(c: Cursor, row: TypeRow, p: Param, profile: Profile, ref: ReadRe
         failure = profile.say(p.failure_of(f"{row.cname}.{p.name}"))
     if p.form == "type":
         t = ref(c, failure)
-        c.mark(start, f"{p.name} {brief_type(t)}")
+        if c.marks is not None:
+            c.mark(start, f"{p.name} {brief_type(t)}")
         if p.must_be is not None and not isinstance(t, p.must_be):
             problem = f"expected ::mlir::cuda_tile::{p.must_be.__name__}Type but got {quoted(t)}"
             raise TileError(profile.say_prefixed(problem), offset=start)
@@ -214,7 +215,8 @@ def _read_param(c: Cursor, row: TypeRow, p: Param, profile: Profile, ref: ReadRe
             raise TileError(f"{p.name} value {number} exceeds uint32_t range", offset=start)
         return number
     values = c.sized(8 if p.form == "i64s" else 4, failure)
-    c.mark(start, f"{p.name} {values}")
+    if c.marks is not None:
+        c.mark(start, f"{p.name} {values}")
     if p.form == "i32s data" and profile.refuses_extreme_tile_shapes:
         refuse_extremes(values, 32, start, "tile shape")
     return values

@@ -96,7 +96,8 @@ def mmai(low: Lowering, o: MmaI, lhs: Val, rhs: Val, acc: Val) -> Val:
         return _step_by_step(low, left, right, acc)
     left = _shifted(low, lhs) if unsigned_lhs else lhs
     right = _shifted(low, rhs) if unsigned_rhs else rhs
-    found = _dot(low, left, right, acc, limit=0)
+    # Triton's instructions saturate, and `mmai` wraps around: the accumulator is added afterwards.
+    found = _dot(low, left, right, low.like(0, acc), limit=NO_FOLD)
     rank = len(acc.shape)
     if unsigned_lhs:  # 128 times the column sums of the right side
         found = low.map("arith.addi", found, _sums(low, right, rank - 2, acc))
@@ -104,7 +105,7 @@ def mmai(low: Lowering, o: MmaI, lhs: Val, rhs: Val, acc: Val) -> Val:
         found = low.map("arith.addi", found, _sums(low, left, rank - 1, acc))
     if unsigned_lhs and unsigned_rhs:
         found = low.map("arith.addi", found, low.like(lhs.shape[-1] << 14, found))
-    return found
+    return low.map("arith.addi", found, acc)
 
 
 def _shifted(low: Lowering, value: Val) -> Val:

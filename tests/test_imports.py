@@ -13,7 +13,7 @@ from support.oracle import ROOT
 SRC = ROOT / "src"
 
 ROWS = (
-    ("version", "diag", "hooks"),
+    ("version", "diag", "hooks", "checking"),
     ("enums",),
     ("floats",),
     ("types", "attrs"),
@@ -37,8 +37,8 @@ ROWS = (
 )
 """The packages and modules of tilery. A row may import from itself and from the rows above it, inside functions too."""
 
-LEAVES = {"hooks", "declare.fastclass", "declare.codegen", "declare.gcpause"}
-"""Helpers that import nothing of tilery, so that every row may use them."""
+LEAVES = {"checking", "hooks", "declare.fastclass", "declare.codegen", "declare.gcpause"}
+"""Helpers that import nothing of tilery but each other, so that every row may use them."""
 
 FREE = {"", "api"}
 """The public API itself: it imports everything inside functions, so that `import tilery` stays fast."""
@@ -133,7 +133,7 @@ def test_imports_point_one_way() -> None:
 
 
 def test_leaves_import_nothing_of_tilery() -> None:
-    assert [edge for edge in edges() if edge[0] in LEAVES] == []
+    assert [(a, b) for a, b in edges() if a in LEAVES and b not in LEAVES] == []
 
 
 def test_modules_form_no_cycles() -> None:

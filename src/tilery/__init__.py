@@ -17,13 +17,14 @@ True
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from . import hooks
+from .checking import TYPE_CHECKING
 from .diag import TileError
 from .version import LATEST, SUPPORTED, Version
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import attrs, ops, types
     from .api import compile, dump, dumps, load, optimize, parse, show, verify
     from .builder import Builder

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
+from .checking import TYPE_CHECKING
 from .diag import enough_memory
 from .source.input import Input, Source
 from .version import Version
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from .bytecode.dump import Dump
     from .engines.kernel import Kernel
     from .ir import Op

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from contextlib import ContextDecorator
 
 RED, BOLD, CYAN, RESET = "\x1b[31;1m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
@@ -148,3 +149,15 @@ class LineIndex:
         """Return the one-based line and column of an offset."""
         row = bisect_right(self.starts, offset)
         return row, offset - self.starts[row - 1] + 1
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return the end of a message that suggests the nearest of the known words, or nothing.
+
+    >>> did_you_mean("chekc", ["check", "convert"])
+    "; did you mean 'check'?"
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, 1)
+    return f"; did you mean '{near[0]}'?" if near else ""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+
+from .checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 attr_text: Callable[[Any], str]
 """Return the text of an attribute."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
 
 from . import hooks
 from .attrs import Attr, Loc
+from .checking import TYPE_CHECKING
 from .diag import TileError
 from .types import Type
 
 if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
     from .declare.fields import Field
     from .declare.operation import OpDef
 

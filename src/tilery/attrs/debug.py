@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from _thread import RLock  # `threading` takes long to import
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass, fields
 from .values import Attr
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _Ref(ref["DebugAttr"]):

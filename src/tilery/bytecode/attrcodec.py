@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Protocol
 
 from ..attrs import (
     ArrayAttr,
@@ -21,12 +20,18 @@ from ..attrs import (
     StrAttr,
     TypeAttr,
 )
+from ..checking import TYPE_CHECKING
 from ..diag import TileError
 from ..types import I1, Scalar, Tile, Type
 from .hints import no_dictionary, old_problem
 from .tables import MAX_NESTING, Tables
 from .typecodec import refuse_extremes
 from .wire import U64, Cursor, brief, enclosing, put_fixed, put_svarint, put_varint
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class AttrTag(IntEnum):

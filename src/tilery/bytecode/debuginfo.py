@@ -6,12 +6,17 @@ from collections.abc import Callable
 from enum import IntEnum
 from functools import cache
 from operator import attrgetter
-from typing import Any
 
 from ..attrs import Attr, CallSite, DICompileUnit, DIFile, DILexicalBlock, DILoc, DISubprogram, Loc, place_in_scope
+from ..checking import TYPE_CHECKING
 from ..declare.codegen import GiveUp, build
 from ..declare.fastclass import dataclass
 from .wire import Cursor, brief, decode_varint, put_varint
+
+if TYPE_CHECKING:
+    from typing import Any
+
+QuickReader = Callable[[bytes, int, dict[int, str], dict[int, "Any"]], tuple["Any", int]]
 
 Scope = (DISubprogram, DILexicalBlock)
 
@@ -137,9 +142,6 @@ def read_entry(c: Cursor, string: Callable[[Cursor, str], str], ref: Callable[[C
     if row.cls is DILoc:
         return place_in_scope(**values)
     return row.cls(**values)
-
-
-QuickReader = Callable[[bytes, int, dict[int, str], dict[int, Any]], tuple[Any, int]]
 
 
 @cache

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
+from ..checking import TYPE_CHECKING
 from ..declare.codegen import GiveUp, build, indent
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
@@ -18,6 +18,12 @@ from ..ir import Value
 from ..version import Version
 from .layout import OpLayout, WireKind, WireStep, layout
 from .wire import decode_varint
+
+if TYPE_CHECKING:
+    from typing import Any
+
+Decoder = Callable[[int, Callable[["Any"], None]], int]
+"""Takes the offset after the opcode and a function for the operation; returns the offset after the operation."""
 
 GIVING_UP = (GiveUp, TileError, IndexError, KeyError, StopIteration)
 """The exceptions that mean giving up: missing bytes, values, list entries or table entries among them."""
@@ -41,10 +47,6 @@ class DecoderBinding:
     cursor: Any
     attr: Callable[[Field, Any], Any]
     opened: list[tuple[Any, OpLayout]]
-
-
-Decoder = Callable[[int, Callable[[Any], None]], int]
-"""Takes the offset after the opcode and a function to pass the operation to; returns the offset after the operation."""
 
 
 @cache

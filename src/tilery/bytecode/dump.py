@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..declare.fastclass import dataclass
+from ..declare.fastclass import dataclass, replace
 from ..diag import TileError
 from .profile import find_profile
 from .reader import FileReader, settle
@@ -73,7 +73,7 @@ def _mark_tables(tables: Tables) -> None:
             except TileError as e:
                 marks.append(_entry(tables.types, index, f"type {index}, unused and broken: {e.message or e.notes[0]}"))
             else:
-                marks[first:] = [m._replace(text=f"{m.text} (unused)") for m in marks[first:]]
+                marks[first:] = [replace(m, text=f"{m.text} (unused)") for m in marks[first:]]
     used = {index for _, index in tables.known_dense}
     marks += [
         _entry(tables.constants, index, f"constant {index}, unused")
@@ -111,7 +111,7 @@ def _complete(data: bytes, marks: list[Mark], file_reader: FileReader) -> list[M
             continue
         if start > at:
             out += _gap(data, at, start, file_reader)
-        out.append(mark._replace(start=start))
+        out.append(replace(mark, start=start))
         at = mark.end
     if at < len(data):
         out += _gap(data, at, len(data), file_reader)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ..attrs import Attr, Bounded, DivBy, SameElements
+from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_OPCODE, OpDef
@@ -18,6 +18,9 @@ from .layout import OpLayout, WireKind, last_opcode, layout
 from .tables import Tables
 from .typecodec import read_enum, refuse_extremes
 from .wire import Cursor, brief, brief_type, enclose, enclosing
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import repeat
-from typing import Any
 
 from ..attrs import Loc
+from ..checking import TYPE_CHECKING
 from ..declare.codegen import GiveUp
 from ..declare.operation import BY_OPCODE
 from ..declare.relations import TERMINATOR, TOP_LEVEL
@@ -17,8 +17,11 @@ from .read_body import BodyReader
 from .tables import Tables
 from .wire import Cursor, decode_varint
 
+if TYPE_CHECKING:
+    from typing import Any
 
-class _Filled(dict[int, Any]):
+
+class _Filled(dict[int, "Any"]):
     """A table that decodes an entry on first use."""
 
     def __init__(self, decode: Callable[[int, int], Any]) -> None:
@@ -91,7 +94,7 @@ def _locations(tables: Tables, index: int, exact_locs: bool) -> Callable[[], Any
     return map(_Filled(decode).__getitem__, entries).__next__
 
 
-OpenRegion = tuple[Any, OpLayout, int, Block, int, int]
+OpenRegion = tuple["Any", OpLayout, int, Block, int, int]
 """A block being read: its operation with layout and region index, the block, how many operations are left, and how many
 values are visible outside."""
 

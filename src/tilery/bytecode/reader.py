@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
 
 from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
+from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
 from ..declare.gcpause import paused
 from ..diag import TileError, enough_memory
@@ -15,14 +15,16 @@ from ..types import Function, quoted
 from ..version import SUPPORTED, Version
 from .attrcodec import read_tagged
 from .container import FunctionFlag, container
-from .decoders import GIVING_UP
 from .profile import Profile, find_profile
 from .read_body import read_body
-from .read_body_fast import FastTables, read_fast
 from .tables import Ranges, Tables, budget
 from .wire import ALIGNMENT, MAGIC, Cursor, FileLayout, Mark, Section, SectionHint, enclosing
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T")
+
 KNOWN_FLAGS = sum(FunctionFlag)
 _GlobalRow = dict[str, tuple[int, int]]
 """The offset and the number in each column of a global."""
@@ -49,6 +51,8 @@ def read(
     fast = len(data) >= FAST_FROM if fast is None else fast
     with paused, enough_memory("read the module", file) as memory:
         if fast and marks is None:
+            from .decoders import GIVING_UP  # small files do not need it
+
             try:
                 return FileReader(data, profile, None, fast=True, exact_locs=exact_locs, memory=memory).module()
             except GIVING_UP:
@@ -123,7 +127,10 @@ class FileReader:
             self._header(c)
         self._find_sections(c)
         tables = self.tables = Tables(self.data, self.version, self.profile, self.marks, self.tag)
-        self.shared = FastTables(tables)
+        if self.fast:
+            from .read_body_fast import FastTables
+
+            self.shared = FastTables(tables)
         self._parse(Section.STRING, tables.parse_strings, mandatory=True)
         producer = self._producer()
         self._parse(Section.TYPE, tables.parse_types)
@@ -365,6 +372,8 @@ class FileReader:
         c = Cursor(self.data, info.start, info.end, self.marks, 1)
         with enclosing(f"failed to parse function body for function '{name}'"):
             if self.fast:
+                from .read_body_fast import read_fast
+
                 read_fast(c, self.shared, block, info.location, self.exact_locs)
             else:
                 read_body(c, tables, block, info.location, self.offsets)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cached_property
 from struct import unpack
-from typing import Any
 
 from ..attrs import Attr, Dense, Loc, dense_problem
+from ..checking import TYPE_CHECKING
 from ..declare.codegen import GiveUp
 from ..diag import TileError
 from ..types import Tile, Type, quoted
@@ -16,12 +18,15 @@ from .profile import Profile
 from .typecodec import read_type
 from .wire import Cursor, Mark, brief_type, decode_text, enclose, silent
 
+if TYPE_CHECKING:
+    from typing import Any
+
 MAX_NESTING = 100
 """The deepest nesting of types, attributes and debug entries."""
 
 
 _NUMBER = rb"[\x80-\xff]{0,4}[\0-\x7f]"
-LOCATION_ENTRY = re.compile(rb"%c((?:%b){2})(?:%b){2}" % (DebugTag.LOCATION, _NUMBER, _NUMBER))
+LOCATION_ENTRY = rb"%c((?:%b){2})(?:%b){2}" % (DebugTag.LOCATION, _NUMBER, _NUMBER)
 """The entry of a location: its scope and file, which are captured, then line and column."""
 
 
@@ -328,11 +333,16 @@ class Tables:
             pass  # it refers to a new entry, or is broken
         return self.debug_entry(index, 0)
 
+    @cached_property
+    def location_entry(self) -> Callable[[bytes, int, int], re.Match[bytes] | None]:
+        """Match a location in the debug section; the first group is its scope and its file."""
+        return re.compile(LOCATION_ENTRY).match
+
     def scoped_entry(self, index: int) -> Attr | None:
         """Like `quick_debug_entry`, but return any location in the same scope and file."""
         base, starts = self.debug.start, self.debug.starts
         if 0 < index < len(starts) and (end := base + starts[index]) <= self.debug.end:
-            entry = LOCATION_ENTRY.match(self.data, base + starts[index - 1], end)
+            entry = self.location_entry(self.data, base + starts[index - 1], end)
             if entry is not None:
                 if entry[1] not in self.known_scopes:
                     self.known_scopes[entry[1]] = self.quick_debug_entry(index)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum, IntEnum
-from typing import Any
 
+from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
 from ..diag import TileError
 from ..enums import TileEnum
@@ -29,6 +29,9 @@ from ..types import (
 from ..version import V13_1, V13_3, V13_4, Version
 from .profile import Profile
 from .wire import Cursor, brief_type, put_fixed, put_varint
+
+if TYPE_CHECKING:
+    from typing import Any
 
 UNIFIED = V13_3
 """From this version on, one word of flags says which optional parameters follow; before, each had a byte of its own."""

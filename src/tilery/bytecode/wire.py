@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
 
 from ..attrs import Attr
 from ..declare.codegen import GiveUp
@@ -130,7 +129,8 @@ class enclosing:
 # ---------------------------------------------------------------- reading
 
 
-class Mark(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Mark:
     """The meaning of a range of bytes; `depth` indents it."""
 
     start: int

@@ -8,8 +8,8 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from ..checking import TYPE_CHECKING
 from ..diag import TileError
 from .output import for_stream
 

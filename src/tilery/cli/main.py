@@ -2,43 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
+import atexit
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from ..diag import TileError, enough_memory
+from ..checking import TYPE_CHECKING
+from ..diag import TileError
 from .files import Stop, reason
-from .options import EXIT, Help, PrintVersion, Verbs
 from .output import abandon_stdout, prepare_streams, report
 from .verbs import VERBS
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
 
-def make_parser(only: str | None = None) -> argparse.ArgumentParser:
+
+def make_parser(only: str | None = None) -> ArgumentParser:
     """Make the parser of all verbs, or of one only: making all of them takes longer than printing a small file."""
-    parser = argparse.ArgumentParser(
+    from .options import Parser, PrintVersion, Verbs
+
+    parser = Parser(
         prog="tilery",
-        description="Read, write and inspect CUDA Tile IR.",
-        epilog="`tilery VERB --help` shows the options of a verb, with examples.\n\n" + EXIT,
-        formatter_class=Help,
+        description="Read, write, check, optimise and run CUDA Tile IR.",
+        epilog="`tilery help VERB` shows the options of a verb, with examples.",
     )
-    parser.add_argument("--version", action=PrintVersion)
+    parser.add_argument("-V", "--version", action=PrintVersion)
     verbs = Verbs(parser)
     for name in [only] if only in VERBS else VERBS:
         import_module(f"{__package__}.verbs.{name}").add(verbs)
     return parser
 
 
+def parse(argv: Sequence[str]) -> Namespace:
+    """Parse the command line. `tilery dis FILE` needs no parser, which takes as long to make as to print the file."""
+    if len(argv) == 2 and argv[0] == "dis" and not argv[1].startswith("-"):
+        from .verbs.dis import plain
+
+        return plain(argv[1])
+    if not argv:
+        argv = ["help"]
+    return make_parser(argv[0]).parse_args(argv)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     prepare_streams()
     try:
-        argv = sys.argv[1:] if argv is None else argv
-        args = make_parser(argv[0] if argv else None).parse_args(argv)
+        args = parse(sys.argv[1:] if argv is None else argv)
         try:
-            with enough_memory(f"run 'tilery {args.verb}'"):
-                status: int = args.run(args)
+            status: int = args.run(args)
             sys.stdout.flush()
             return status
         except (TileError, Stop) as error:
@@ -66,7 +80,11 @@ def program() -> int:
     """Run the command as a process of its own, which ends so soon that collecting garbage is rarely worth it."""
     gc.set_threshold(500_000)
     status = main()
-    gc.freeze()  # the process ends now; freeing a large module takes as long as printing it
+    if "threading" not in sys.modules and not atexit._ncallbacks():
+        # Nothing is left to do, and freeing every object takes as long as printing a small file.
+        sys.stderr.flush()
+        os._exit(status)
+    gc.freeze()
     return status
 
 

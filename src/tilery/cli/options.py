@@ -7,23 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
 
-from ..diag import TileError
+from ..checking import TYPE_CHECKING
+from ..diag import TileError, did_you_mean
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..version import Version
-
-EXIT = """\
-exit status:
-  0  success
-  1  the input is wrong (or differs, or is not formatted)
-  2  the command line is wrong, or a file cannot be read or written
-  70 a bug in tilery
-  130 interrupted
-
-`-` is stdin or stdout. Colours are used only on a terminal, and never if NO_COLOR is set.
-"""
 
 
 def version_option(text: str) -> Version:
@@ -47,24 +38,53 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=(width or 80) - 2)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests the nearest verb, option or choice."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=Help, **options)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = self.parse_known_args(args, namespace)
+        if not unknown:
+            return found
+        parser = self._parser_of(found)
+        word = unknown[0].partition("=")[0]
+        hint = did_you_mean(word, parser._option_string_actions) if word.startswith("-") else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+
+    def _parser_of(self, found: argparse.Namespace) -> argparse.ArgumentParser:
+        """Return the parser of the verb that the command line names."""
+        parser: argparse.ArgumentParser = self
+        for name in (getattr(found, "verb", None), getattr(found, "subverb", None)):
+            for action in parser._actions:
+                if isinstance(action, argparse._SubParsersAction) and name in action.choices:
+                    parser = action.choices[name]
+        return parser
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        known = list(map(str, action.choices))
+        hint = did_you_mean(str(value), known)
+        if action.dest in ("verb", "subverb"):
+            raise argparse.ArgumentError(None, f"there is no verb '{value}'{hint or '; `tilery help` lists all'}")
+        raise argparse.ArgumentError(action, f"expected one of {', '.join(known)}, got '{value}'{hint}")
+
+
 class Verbs:
     """The subcommands of a parser. Each is a function whose docstring is its summary."""
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
+    def __init__(self, parser: argparse.ArgumentParser, dest: str = "verb") -> None:
         # Without `prog`, argparse would derive it with a help formatter, which is slow to import.
-        self.parsers = parser.add_subparsers(dest="verb", metavar="VERB", required=True, prog=parser.prog)
+        self.parsers = parser.add_subparsers(dest=dest, metavar="VERB", required=True, prog=parser.prog)
 
     def add(
         self, name: str, run: Callable[[argparse.Namespace], int], examples: Sequence[str], json_result: bool = False
     ) -> argparse.ArgumentParser:
         lines = [f"  tilery {example}" for example in examples]
-        added = self.parsers.add_parser(
-            name,
-            help=run.__doc__,
-            description=run.__doc__,
-            epilog="examples:\n" + "\n".join(lines) + "\n\n" + EXIT,
-            formatter_class=Help,
-        )
+        epilog = "examples:\n" + "\n".join(lines)
+        added = self.parsers.add_parser(name, help=run.__doc__, description=run.__doc__, epilog=epilog)
         added.set_defaults(run=run)
         what = "print the result and any error as JSON" if json_result else "print an error as JSON"
         added.add_argument("--json", action="store_true", help=what)
@@ -72,8 +92,7 @@ class Verbs:
 
     def add_group(self, name: str, what: str) -> Verbs:
         """Add a verb that has verbs of its own."""
-        group = self.parsers.add_parser(name, help=what, description=what, epilog=EXIT, formatter_class=Help)
-        return Verbs(group)
+        return Verbs(self.parsers.add_parser(name, help=what, description=what), "subverb")
 
 
 def add_version(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
@@ -90,8 +109,13 @@ def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def add_spelling(parser: argparse.ArgumentParser) -> None:
-    what = "accept the spelling of NVIDIA's tools (default), or also that of the documents"
-    parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=what)
+    """Add the option for text in the spelling of documents; it is not listed, as few have such text."""
+    parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=argparse.SUPPRESS)
+
+
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Add the option for names of values as documents have them; it is not listed either."""
+    parser.add_argument("--names", choices=["disasm", "documented"], default="disasm", help=argparse.SUPPRESS)
 
 
 def add_locs(parser: argparse.ArgumentParser, help: str) -> None:
@@ -104,19 +128,14 @@ def add_color(parser: argparse.ArgumentParser) -> None:
 
 
 class PrintVersion(argparse.Action):
-    """Print the version. The metadata is looked up only when it is needed."""
+    """Print the version."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **_: Any) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="print tilery's version and exit")
+        hidden = argparse.SUPPRESS  # it is no argument of the verbs
+        super().__init__(option_strings, hidden, nargs=0, default=hidden, help="print tilery's version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import PackageNotFoundError, version
+        from .. import SUPPORTED, __version__
 
-        from ..version import SUPPORTED
-
-        try:
-            own = version("tilery")
-        except PackageNotFoundError:
-            own = "(not installed)"
-        sys.stdout.write(f"tilery {own}, bytecode {SUPPORTED[0]} to {SUPPORTED[-1]}\n")
+        sys.stdout.write(f"tilery {__version__}, bytecode {SUPPORTED[0]} to {SUPPORTED[-1]}\n")
         parser.exit()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
 
+from ..checking import TYPE_CHECKING
 from ..diag import Note, TileError
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from ..ops import Module
     from .files import Stop
@@ -35,6 +36,18 @@ def show_text(module: Module, args: argparse.Namespace) -> str:
 
     style, names = getattr(args, "style", "disasm"), getattr(args, "names", "disasm")
     return show(module, style=style, locs=getattr(args, "locs", False), names=names)
+
+
+def write_text(module: Module, args: argparse.Namespace) -> None:
+    """Write a module as text, in colour if that goes to a terminal."""
+    from .files import write_output
+
+    text = show_text(module, args)
+    if args.output == "-" and colors(args):
+        from ..text.print.highlight import to_ansi
+
+        text = to_ansi(text)
+    write_output(args.output, text)
 
 
 def printable(text: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ..checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class GiveUp(Exception):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from ..attrs import TileEnum
+from ..checking import TYPE_CHECKING
 from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..types import Type
@@ -13,6 +13,7 @@ from .fields import INFER, REQUIRED, Field
 
 if TYPE_CHECKING:
     from inspect import Signature
+    from typing import Any
 
     from .operation import OpDef
 

@@ -1,17 +1,31 @@
 """The part of `dataclasses` that tilery uses; declaring a class takes a tenth of the time.
 
 A command on a small file spends most of its time on declarations, so methods are shared, and a constructor is compiled
-on its first call.
+only if it is called often.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+from ..checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, TypeVar
+    from typing import dataclass_transform as dataclass_transform
+
+    Made = TypeVar("Made")
+else:
+
+    def dataclass_transform(**_: object) -> Callable[[Made], Made]:
+        """Mark a decorator for type checkers, which is all that the one in `typing` does."""
+        return lambda decorator: decorator
+
 
 MISSING: Any = object()
-Made = TypeVar("Made")
+PATIENCE = 12
+"""How often a constructor is called before it is compiled, which takes as long as this many calls without."""
 
 
 class Spec:
@@ -40,7 +54,7 @@ def dataclass(
         for name in own:
             given = cls.__dict__.get(name, MISSING)
             specs[name] = given if isinstance(given, Spec) else Spec(given, None, True)
-        body: dict[str, Any] = {"_specs": specs, "_frozen": frozen, "__match_args__": tuple(specs)}
+        body: dict[str, Any] = {"_specs": specs, "_calls": 0, "_frozen": frozen, "__match_args__": tuple(specs)}
         body["__init__"] = _first_init
         if repr:
             body["__repr__"] = _repr
@@ -80,10 +94,30 @@ def _content(names: list[str]) -> Any:
 
 
 def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
-    """Compile the constructor on the first call, replace this method by it, and call it."""
+    """Set the fields one by one in the first calls; then compile the constructor, which replaces this method."""
     cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__init__") is _first_init)
-    made = cls.__init__ = _constructor(cls)
-    made(self, *args, **kwargs)
+    cls._calls += 1
+    if cls._calls > PATIENCE or not _set_fields(self, cls._specs, args, kwargs):
+        made = cls.__init__ = _constructor(cls)
+        made(self, *args, **kwargs)
+    elif hasattr(cls, "__post_init__"):
+        self.__post_init__()
+
+
+def _set_fields(o: Any, specs: dict[str, Spec], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Set the fields of an object, or return whether the arguments are wrong: the compiled constructor says why."""
+    given = dict(zip(specs, args))
+    if len(args) > len(specs) or not given.keys().isdisjoint(kwargs) or not kwargs.keys() <= specs.keys():
+        return False
+    given |= kwargs
+    for name, spec in specs.items():
+        value = given.get(name, MISSING)
+        if value is MISSING:
+            value = spec.default if spec.factory is None else spec.factory()
+            if value is MISSING:
+                return False
+        object.__setattr__(o, name, value)
+    return True
 
 
 def _constructor(cls: Any) -> Callable[..., None]:

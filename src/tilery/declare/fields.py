@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Any
 
 from ..attrs import TileEnum
+from ..checking import TYPE_CHECKING
 from ..types import Type
 from ..version import V13_1, Version
 from .constraints import Constraint
 from .fastclass import dataclass
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class AttrKind(Enum):

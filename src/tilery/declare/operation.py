@@ -5,13 +5,18 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, dataclass_transform
 
+from ..checking import TYPE_CHECKING
 from ..ir import Op, UnknownOp, gathered
 from ..version import SUPPORTED, TESTING, V13_1, Version
-from .fastclass import dataclass, field
+from .fastclass import dataclass, dataclass_transform, field
 from .fields import REQUIRED, Field, attr, operand, region
 from .relations import Rule, Trait
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    OpT = TypeVar("OpT", bound=Op)
 
 
 @dataclass(slots=True, eq=False)
@@ -80,8 +85,6 @@ def has_trait(o: Op, trait: Trait) -> bool:
 BY_OPCODE: dict[int, OpDef] = {}
 BY_NAME: dict[str, OpDef] = {}
 """Every operation by its mnemonic, and by its former one."""
-
-OpT = TypeVar("OpT", bound=Op)
 
 
 @dataclass_transform(

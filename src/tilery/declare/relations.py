@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
 
 from ..attrs import Attr
+from ..checking import TYPE_CHECKING
 from ..ir import Op
 from .fastclass import dataclass
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

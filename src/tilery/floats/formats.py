@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+
+from ..checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fractions import Fraction
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 IEEE, NAN_ONLY, NUMBERS_ONLY = 0, 1, 2
@@ -112,14 +116,16 @@ def nearest(type: FloatType, negative: bool, value: Fraction) -> int | None:
     >>> hex(nearest(F16, True, Fraction("0.1")))
     '0xae66'
     """
-    from fractions import Fraction
+    return nearest_ratio(type, negative, value.numerator, value.denominator)
 
+
+def nearest_ratio(type: FloatType, negative: bool, top: int, bottom: int) -> int | None:
+    """Like `nearest`, of the quotient of two integers: `fractions` takes long to import."""
     form = type.format
-    top, bottom = value.numerator, value.denominator
     last = form.lowest
     if top:
         power = top.bit_length() - bottom.bit_length()
-        power -= value < Fraction(2) ** power
+        power -= top << -power < bottom if power < 0 else top < bottom << power
         last = max(power - form.mantissa, last)
     if last < 0:
         top <<= -last
@@ -156,8 +162,6 @@ def float_text(type: FloatType, bits: int) -> str:
     >>> [float_text(F32, n) for n in (0x3F000000, 0x3DCCCCCE, 0x4CBEBC21, 0x7FC00000)]
     ['5.000000e-01', '0.100000009', '0x4CBEBC21', '0x7FC00000']
     """
-    from fractions import Fraction  # slow to import, and many files print no float
-
     parts = scaled(type, bits)
     if parts is not None:
         negative, mantissa, exponent = parts
@@ -166,7 +170,7 @@ def float_text(type: FloatType, bits: int) -> str:
             return sign + "0.000000e+00"
         precision = type.format.mantissa + 1
         digits, power = _decimal(mantissa, exponent, 6)
-        if nearest(type, negative, int(digits) * Fraction(10) ** power) == bits:
+        if nearest_ratio(type, negative, int(digits) * 10 ** max(power, 0), 10 ** max(-power, 0)) == bits:
             power += len(digits) - 1
             mark = "-" if power < 0 else "+"
             return f"{sign}{digits[0]}.{digits[1:]:0<6}e{mark}{abs(power):02}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..attrs import AtomicRMWMode, RoundingMode, TileEnum
 from ..attrs import MemoryOrderingSemantics as Ordering
+from ..checking import TYPE_CHECKING
 from ..declare.relations import Problem
 from ..diag import Note
 from ..ir import Block, Op, Value
@@ -28,6 +28,9 @@ from ..types import (
     quoted_list,
 )
 from .effects import has_no_effect
+
+if TYPE_CHECKING:
+    from typing import Any
 
 Answer = str | Problem | None
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..checking import TYPE_CHECKING
 from ..declare.relations import Rule, holds
 from ..types import I1, Tile, Type
+
+if TYPE_CHECKING:
+    from typing import Any
 
 LHS = "The left operand."
 RHS = "The right operand."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ..checking import TYPE_CHECKING
 from ..declare.constraints import AnyType, BoolTile, DialectType, ScalarBool, ScalarInt
 from ..declare.fields import AttrKind, attr, flag, operand, optional_region, outs, region, variadic
 from ..declare.operation import op

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from .. import hooks
 from ..attrs import Attr, Dense, OptimizationHints, SymbolVisibility
+from ..checking import TYPE_CHECKING
 from ..declare.constraints import (
     AnyTile,
     BoolTile,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..checking import TYPE_CHECKING
 from ..types import BF16, F16, F32, F64, SCALARS, TF32, quoted, quoted_list
 from .checks import Answer, commas, tile_element, tile_rank, tile_shape
+
+if TYPE_CHECKING:
+    from typing import Any
 
 F8E4M3FN, F8E5M2, F8E8M0FNU, F4E2M1FN, FNV8E5M3FNU = (
     SCALARS[name] for name in ("f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..attrs import Attr, CallSite, DILoc, DISubprogram, FusedLoc, NameLoc, enclosing
+from ..checking import TYPE_CHECKING
 from ..declare.operation import has_trait
 from ..declare.relations import FUNCTION, Problem
 from ..ir import Op
 from .checks import Answer
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def located(loc: Attr | None) -> DILoc | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from ..checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from .input import Input, Kind
     from .lines import MAX_PLACES, Place, annotate, column, comments, excerpt, innermost, places
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cached_property
 from os import PathLike, fspath
-from typing import TYPE_CHECKING
 
+from ..checking import TYPE_CHECKING
 from ..diag import Note, TileError
 
 if TYPE_CHECKING:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from _thread import RLock  # `threading` takes long to import
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from ..checking import TYPE_CHECKING
 from ..diag import TileError
 from ..enums import PtrAttr
 from ..floats.elements import ELEMENTS, Element
 from ..floats.formats import Format
 from ..version import V13_1, Version
+
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    T = TypeVar("T", bound="Type")
 
 MAX_TILE_ELEMENTS = 1 << 24
 MAX_FUNCTION_TEXT = 1 << 20
@@ -39,9 +44,6 @@ class Type:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self.key[0], self.key[1:]
-
-
-T = TypeVar("T", bound=Type)
 
 
 def intern(cls: type[T], key: tuple[Any, ...], text: str | None, **fields: Any) -> T:

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any
 
+from ..checking import TYPE_CHECKING
 from ..declare.codegen import build
 from ..declare.fields import AttrKind, Field
 from ..declare.relations import SYMBOL, TERMINATOR
 from ..ir import Op, UnknownOp
 
-Getter = Callable[[Any], Any]
+if TYPE_CHECKING:
+    from typing import Any
+
+Getter = Callable[["Any"], "Any"]
 
 
 _KNOWN: dict[type[Op], Getter] = {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
 
 from ..attrs import Attr
+from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_NAME, OpDef, has_trait
@@ -16,6 +16,9 @@ from ..ir import Block, Op, UnknownOp, Value, full_name
 from ..ops import Module
 from ..types import Tile, Type, quoted
 from .signatures import Getter, depends_only_on_parent, is_context_free, signature
+
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_ERRORS = 100
 
@@ -93,7 +96,7 @@ def problem_at_end(o: Op) -> Finding | None:
 # ---------------------------------------------------------------- the walk
 
 
-class _Passed(dict[type[Op], tuple[Getter, set[Any], set[Any], bool]]):
+class _Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
     """The signatures accepted so far, by class: the function that computes them, those that are legal, those that need
     no further check, and whether a terminator needs none given its parent. Used for one verification."""
 

@@ -24,5 +24,7 @@ VERBS = (
     "compare",
     "cache",
     "cutile",
+    "completion",
+    "help",
 )
 """The verbs in the order in which `tilery --help` lists them."""

@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 
-from ..files import open_documented, open_input, write_output
-from ..options import Verbs, add_input, add_locs, add_output, add_spelling
-from ..output import report, show_text
+from ...checking import TYPE_CHECKING
+from ..files import open_documented, open_input
+from ..output import report, write_text
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from ...diag import TileError
     from ...ops import Module
     from ...source.input import Input
+    from ..options import Verbs
 
 
 def add(verbs: Verbs) -> None:
+    from ..options import add_color, add_input, add_locs, add_names, add_output, add_spelling
+
     sub = verbs.add("dis", run, ["dis kernel.tileirbc", "dis -g --style opt kernel.tileirbc -o kernel.mlir"])
     add_input(sub)
     add_output(sub)
     add_locs(sub, "print source locations")
-    styles = "the style of tileirdisasm (default) or cuda-tile-opt, MLIR's generic form, or that of the documents"
+    styles = "the style of tileirdisasm (default) or cuda-tile-opt, or MLIR's generic form"
     sub.add_argument("--style", choices=["disasm", "opt", "generic", "documented"], default="disasm", help=styles)
-    names = "names of values: those of tileirdisasm (default), or those of the documents"
-    sub.add_argument("--names", choices=["disasm", "documented"], default="disasm", help=names)
+    add_names(sub)
     add_spelling(sub)
     sub.add_argument("--no-verify", action="store_true", help="do not verify the module")
+    add_color(sub)
 
 
-def run(args: argparse.Namespace) -> int:
+def plain(file: str) -> Namespace:
+    """Return the arguments of `tilery dis FILE`."""
+    args: Namespace = SimpleNamespace(  # type: ignore[assignment]  # it has the same attributes
+        verb="dis", run=run, json=False, file=file, output="-", locs=False, style="disasm", names="disasm",
+        input="disasm", no_verify=False, color="auto",
+    )  # fmt: skip
+    return args
+
+
+def run(args: Namespace) -> int:
     """Print bytecode or text as text. An illegal module is printed too, with its errors on stderr."""
     errors: list[TileError] = []
     exact_locs = args.locs or "documented" in (args.style, args.names)
@@ -37,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         module = opener(args.file).read(exact_locs=exact_locs)
     else:
         module, errors = read_unverified(opener(args.file), exact_locs)
-    write_output(args.output, show_text(module, args))
+    write_text(module, args)
     for error in errors:
         report(error, args.json)
     return int(bool(errors))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import Enum
 
@@ -61,9 +60,6 @@ ENUM_NAMES: dict[type[TileEnum], str] = {
 }
 """The enums that are attributes of the dialect, `#cuda_tile.rounding<zero>`. The others are i32 numbers."""
 
-_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*\Z")
-_PLAIN = re.compile(r"[ !#-\[\]-~]*\Z")
-
 
 class Typed(Enum):
     """Whether a number is printed with its type: always, unless it is the default (i64, f64), or never."""
@@ -86,7 +82,7 @@ def quote(text: str) -> str:
     >>> print(quote('a "b"\n'), quote("é"))
     "a \22b\22\0A" "\C3\A9"
     """
-    if _PLAIN.match(text):
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     out = []
     for byte in text.encode("utf-8", "surrogateescape"):
@@ -101,7 +97,8 @@ def quote(text: str) -> str:
 
 def word(name: str) -> str:
     """Return a name, in quotes unless it is an identifier."""
-    return name if _BARE.match(name) else quote(name)
+    is_bare = name.isascii() and name[:1] not in "$." and name.replace("$", "_").replace(".", "_").isidentifier()
+    return name if is_bare else quote(name)
 
 
 def symbol(name: str) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from ...attrs import Attr, StrAttr
+from ...checking import TYPE_CHECKING
 from ...ir import Block, Op
 from ...ops import Entry, For, Loop, MakeTensorView, Module, TestFunc
 from ...types import DYNAMIC, Ptr, TensorView, Tile
 from .attributes import hints_text, symbol
 from .parts import Context, Part
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _module(o: Module, p: Context) -> list[Part]:

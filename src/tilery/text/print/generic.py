@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...attrs import ArrayAttr, Attr, DenseArray, IntAttr, OpaqueAttr, StrAttr, SymbolRef, TileEnum, TypeAttr, UnitAttr
+from ...checking import TYPE_CHECKING
 from ...declare.fields import AttrKind, Field
 from ...ir import Block, Op, UnknownOp, Value
 from ...types import I1, I32, I64, full_text
@@ -13,6 +13,9 @@ from .. import DIALECT, OPT
 from .attributes import ENUM_NAMES, quote
 from .names import Names
 from .parts import Context, Part, Region
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _enum(value: TileEnum) -> Attr:

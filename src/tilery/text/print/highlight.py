@@ -1,4 +1,4 @@
-"""Text with colours, as HTML for notebooks."""
+"""Text with colours: HTML for notebooks, and escape sequences for terminals."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ STYLE = {
     "number": "#b08800",
     "op": "#d73a49",
 }
+ANSI = {
+    "comment": "90",
+    "string": "33",
+    "symbol": "1;35",
+    "value": "34",
+    "type": "32",
+    "number": "36",
+    "op": "1",
+}
+"""The same for terminals: colours of the standard palette, which are legible on dark and on light."""
 
 _TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*)
@@ -47,3 +57,12 @@ def to_html(text: str) -> str:
         end = match.end()
     out.append(html.escape(text[end:]))
     return f'<pre style="line-height:1.3">{"".join(out)}</pre>'
+
+
+def to_ansi(text: str) -> str:
+    """Return the text with colours for a terminal.
+
+    >>> to_ansi("return")
+    '\\x1b[1mreturn\\x1b[0m'
+    """
+    return _TOKEN.sub(lambda match: f"\x1b[{ANSI[match.lastgroup or 'op']}m{match[0]}\x1b[0m", text)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ...attrs import ArrayAttr
+from ...checking import TYPE_CHECKING
 from ...declare.codegen import build, indent
 from ...declare.fields import REQUIRED, AttrKind, Field
 from ...ir import Op, Value
@@ -15,6 +15,9 @@ from .custom import FORMS
 from .generic import generic_line
 from .names import Names
 from .parts import Context, Part
+
+if TYPE_CHECKING:
+    from typing import Any
 
 Line = Callable[[Op, dict[Value, str], Context], str | list[Part]]
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import length_hint
-from typing import Any
 
+from ...checking import TYPE_CHECKING
 from ...declare.fastclass import dataclass
 from ...floats.formats import is_nan, whole_number
 from ...ir import Block, Op, UnknownOp, Value
 from ...ops import Assume, Constant, For, Reduce
 from ...types import I1, Type
 from .attributes import splat_bits, too_long
+
+if TYPE_CHECKING:
+    from typing import Any
 
 Counters = tuple[int, int, int, int]
 """How many results and arguments are numbered, how many conflicts occurred, and how many names come from hints."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from ...checking import TYPE_CHECKING
 from ...declare.fastclass import dataclass, field
 from ...ir import Op, UnknownOp
 from .. import DIALECT, OPT
 from .generic import generic_line
 from .lines import Line, make_line
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _mnemonic(cls: type[Op], prefix: str) -> str:

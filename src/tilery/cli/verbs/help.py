@@ -1,0 +1,42 @@
+"""`tilery help`: the help of the command or of a verb, and the manual page."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..files import Stop, write_output
+from ..options import Verbs
+
+
+def add(verbs: Verbs) -> None:
+    sub = verbs.add("help", run, ["help", "help dis", "help cutile run", "help --man > tilery.1"])
+    sub.add_argument("words", metavar="VERB", nargs="*", help="a verb; default: list all")
+    sub.add_argument("--man", action="store_true", help="print the manual page of the command")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the help of the command or of a verb."""
+    from ...diag import did_you_mean
+    from ..main import make_parser
+
+    if args.man:
+        from ..manpage import manpage
+
+        write_output("-", manpage(make_parser()))
+        return 0
+    parser = make_parser(args.words[0] if args.words else None)
+    for word in args.words:
+        known = subparsers(parser)
+        if word not in known:
+            raise Stop(f"there is no verb '{word}'{did_you_mean(word, known) or '; `tilery help` lists all'}")
+        parser = known[word]
+    write_output("-", parser.format_help())
+    return 0
+
+
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the verbs of a parser with their parsers."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}

@@ -19,6 +19,7 @@ HOMES = {
     "fuse-fma": "fuse_fma",
     "licm": "licm",
     "loop-split": "loop_split",
+    "merge-assumes": "merge_assumes",
     "rename-symbol": "rename_symbol",
     "simplify": "simplify",
     "strip-debug-info": "strip_debug",

@@ -125,7 +125,7 @@ def test_short_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_completion_knows_every_verb_and_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", shell]) == 0
+    assert main(["help", "--completion", shell]) == 0
     script = capsys.readouterr().out
     for verb in verbs_of(make_parser()):
         assert verb.words[-1] in script
@@ -134,7 +134,7 @@ def test_completion_knows_every_verb_and_option(shell: str, capsys: pytest.Captu
 
 def test_bash_completes(tmp_path: Path) -> None:
     script = tmp_path / "completion"
-    script.write_bytes(run("completion", "bash").stdout)
+    script.write_bytes(run("help", "--completion", "bash").stdout)
     for words, wanted in (("tilery di", "dis diff"), ("tilery dis --sty", "--style"), ("tilery dis --style o", "opt")):
         line = words.split()
         code = (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.command import TEXT
+from support.oracle import ROOT
 from tilery.cli.main import main
 
 
@@ -47,3 +48,51 @@ def test_dump_of_a_broken_file_goes_up_to_the_break(broken: Path, capsys: pytest
     shown = capsys.readouterr()
     assert "magic" in shown.out
     assert "error: at byte 0x" in shown.err
+
+
+def test_info_of_a_matrix_product(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--json", str(ROOT / "bench/kernels/gemm.mlir")]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    entry = facts["entries"][0]
+    (product,) = entry["products"]
+    assert (product["m"], product["n"], product["k"], product["inputs"]) == (128, 128, 32, "f32")
+    assert entry["work"]["block"]["bytes written"] == 128 * 128 * 4
+    assert entry["work"]["iteration"] == {
+        "bytes read": 2 * 128 * 32 * 4,
+        "bytes written": 0,
+        "flops": 2 * 128 * 128 * 32,
+    }
+    assert facts["needs"] == {}
+
+
+LOOP = """\
+entry @k(%p: tile<ptr<f32>>) optimization_hints=<sm_100 = {occupancy = 2}> {
+  %l = constant <i32: 0> : tile<i32>
+  %u = constant <i32: 10> : tile<i32>
+  %s = constant <i32: 4> : tile<i32>
+  for %i in (%l to %u, step %s) : tile<i32> {
+    %t, %k = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+    %a = atan2 %t, %t : tile<f32>
+    continue
+  }
+  return
+}
+"""
+
+
+def test_info_of_a_loop_of_known_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(LOOP)
+    assert main(["info", str(path), str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("entry @k") == 2
+    assert "per tile block: 12 bytes read, 3 flops" in out
+    assert "needs bytecode 13.2: atan2" in out
+    assert "hints for sm_100: occupancy = 2" in out
+
+
+def test_many_parameters_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--color", "always", str(ROOT / "bench/kernels/attention.mlir")]) == 0
+    out = capsys.readouterr().out
+    assert "    0  tile<ptr<f16>>     7  tile<ptr<f16>>    14  tile<ptr<f16>>    21  tile<ptr<f16>>\n" in out
+    assert "\x1b[1;36mentry @attention\x1b[0m" in out

@@ -57,7 +57,7 @@ def bash(parser: argparse.ArgumentParser) -> str:
     top = " ".join([*subparsers(parser), "--help", "--version"])
     groups = "|".join(name for name, inner in subparsers(parser).items() if subparsers(inner))
     return f"""\
-# Completion of tilery for bash; made by `tilery completion bash`.
+# Completion of tilery for bash; made by `tilery help --completion bash`.
 _tilery() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} verb=${{COMP_WORDS[1]}} words=
   case "$verb" in {groups}) [ "$COMP_CWORD" -gt 2 ] && verb="$verb ${{COMP_WORDS[2]}}" ;; esac
@@ -94,7 +94,7 @@ def zsh(parser: argparse.ArgumentParser) -> str:
     groups = "|".join(name for name, inner in subparsers(parser).items() if subparsers(inner))
     return f"""\
 #compdef tilery
-# Completion of tilery for zsh; made by `tilery completion zsh`.
+# Completion of tilery for zsh; made by `tilery help --completion zsh`.
 _tilery() {{
   local verb=$words[2]
   local -a verbs=(
@@ -115,7 +115,7 @@ _tilery "$@"
 
 def fish(parser: argparse.ArgumentParser) -> str:
     """Return the script for fish."""
-    lines = ["# Completion of tilery for fish; made by `tilery completion fish`."]
+    lines = ["# Completion of tilery for fish; made by `tilery help --completion fish`."]
     for name, inner in subparsers(parser).items():
         lines.append(f"complete -c tilery -n __fish_use_subcommand -a {name} -d '{_plain(inner.description)}'")
     for verb in verbs_of(parser):

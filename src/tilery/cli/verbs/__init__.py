@@ -24,7 +24,6 @@ VERBS = (
     "compare",
     "cache",
     "cutile",
-    "completion",
     "help",
 )
 """The verbs in the order in which `tilery --help` lists them."""

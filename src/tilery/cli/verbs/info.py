@@ -6,25 +6,36 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ..files import open_input, write_output
-from ..options import Verbs, add_input
-from ..output import as_json, printable
+from ..options import Verbs, add_color
+from ..output import as_json, colors, printable
 
 if TYPE_CHECKING:
     from ...ops import Entry, Global, Module
 
+WIDTH = 100
+"""Longer lists of parameters are a table with several columns."""
+MANY = 8
+"""How many parameters have a line of their own."""
+
 
 def add(verbs: Verbs) -> None:
     sub = verbs.add("info", run, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
-    add_input(sub)
+    sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
+    add_color(sub)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Summarise a file: version, producer, kernels, globals, operations."""
+    """Summarise files: version, kernels, tiles, matrix products, work per tile block, hints, operations."""
     from ...verifier.explain import read_legal
 
-    source = open_input(args.file)
-    facts = info_data(read_legal(source), args.file, len(source.data), source.kind.value)
-    write_output("-", as_json(facts) if args.json else info_text(facts))
+    facts = []
+    for name in args.files:
+        source = open_input(name)
+        facts.append(info_data(read_legal(source), name, len(source.data), source.kind.value))
+    if args.json:
+        write_output("-", as_json(facts[0] if len(facts) == 1 else facts))
+    else:
+        write_output("-", "\n".join(info_text(found, colors(args)) for found in facts))
     return 0
 
 
@@ -33,6 +44,7 @@ def info_data(module: Module, name: str, size: int, format: str) -> dict[str, An
     from collections import Counter
 
     from ...ir import walk
+    from ..facts import needs
 
     counts = Counter(o.name for o in walk(module.body))
     return {
@@ -41,6 +53,7 @@ def info_data(module: Module, name: str, size: int, format: str) -> dict[str, An
         "bytes": size,
         "version": str(module.version) if module.version else None,
         "producer": module.producer,
+        "needs": needs(module),
         "entries": [_entry_data(e) for e in module.entries],
         "globals": [_global_data(g) for g in module.globals],
         "ops": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
@@ -49,11 +62,13 @@ def info_data(module: Module, name: str, size: int, format: str) -> dict[str, An
 
 def _entry_data(entry: Entry) -> dict[str, Any]:
     from ...ir import walk
+    from ..facts import entry_facts
 
     return {
         "name": entry.sym_name,
         "params": [t.text for t in entry.function_type.params],
         "ops": sum(1 for _ in walk(entry.body)),
+        **entry_facts(entry),
     }
 
 
@@ -67,26 +82,64 @@ def _global_data(item: Global) -> dict[str, Any]:
     }
 
 
-def info_text(facts: dict[str, Any]) -> str:
+def info_text(facts: dict[str, Any], color: bool = False) -> str:
     """Print the facts about a file."""
+
+    def title(text: str) -> str:
+        return f"\x1b[1;36m{text}\x1b[0m" if color else text
+
     version = f" {facts['version']}" if facts["version"] else ""
-    lines = [f"{facts['file']}: {facts['format']}{version}, {_count(facts['bytes'], 'byte')}"]
+    lines = [f"{title(printable(facts['file']))}: {facts['format']}{version}, {_count(facts['bytes'], 'byte')}"]
     if facts["producer"] is not None:
         lines.append(f"producer: {printable(facts['producer'])}")
+    for needed, names in facts["needs"].items():
+        lines.append(f"needs bytecode {needed}: {', '.join(map(printable, names))}")
     for entry in facts["entries"]:
-        lines.append(f"\nentry @{printable(entry['name'])}, {_count(entry['ops'], 'operation')}")
-        lines += [f"  {index:>3}  {param}" for index, param in enumerate(entry["params"])]
+        lines.append("\n" + title(f"entry @{printable(entry['name'])}") + f", {_count(entry['ops'], 'operation')}")
+        lines += _parameters(entry["params"]) + [f"  {line}" for line in _entry_lines(entry)]
     if facts["globals"]:
-        lines.append("\nglobals:")
+        lines.append("\n" + title("globals:"))
     for item in facts["globals"]:
         extra = ["constant"] if item["constant"] else []
         extra += [f"alignment {item['alignment']}"] if item["alignment"] else []
         extra += [item["visibility"]] if item["visibility"] != "public" else []
         lines.append(f"  @{printable(item['name'])} : {', '.join([item['type'], *extra])}")
-    lines.append(f"\noperations: {sum(facts['ops'].values())}")
+    lines.append("\n" + title(f"operations: {sum(facts['ops'].values())}"))
     width = max(map(len, facts["ops"]), default=0)
     lines += [f"  {name:<{width}}  {count}" for name, count in facts["ops"].items()]
     return "\n".join(lines) + "\n"
+
+
+def _parameters(params: list[str]) -> list[str]:
+    """Return a line per parameter, or a table with several columns if there are many."""
+    cells = [f"{index:>3}  {param}" for index, param in enumerate(params)]
+    if len(cells) <= MANY:
+        return [f"  {cell}" for cell in cells]
+    width = max(map(len, cells)) + 3
+    columns = max(1, WIDTH // width)
+    rows = -(-len(cells) // columns)
+    return [("  " + "".join(f"{cell:<{width}}" for cell in cells[row::rows])).rstrip() for row in range(rows)]
+
+
+def _entry_lines(entry: dict[str, Any]) -> list[str]:
+    """Return what is known about a kernel beyond its parameters."""
+    lines = []
+    if entry["tiles"]:
+        lines.append("tiles: " + ", ".join(f"{name} ({count})" for name, count in entry["tiles"].items()))
+    for p in entry["products"]:
+        batch = f"{p['batch']} x " if p["batch"] > 1 else ""
+        times = f", {p['count']} times" if p["count"] > 1 else ""
+        lines.append(f"{p['op']}: {batch}{p['m']}x{p['n']}x{p['k']}, {p['inputs']} to {p['accumulator']}{times}")
+    where = {"block": "per tile block", "iteration": "per iteration of loops of unknown length"}
+    for kind, found in entry["work"].items():
+        amounts = ", ".join(f"{amount:,} {what}" for what, amount in found.items() if amount)
+        if amounts:
+            lines.append(f"{where[kind]}: {amounts}")
+    for name, found in entry["hints"].items():
+        lines.append(f"hints for {printable(name)}: " + ", ".join(f"{k} = {printable(v)}" for k, v in found.items()))
+    if entry["sources"]:
+        lines.append("sources: " + ", ".join(map(printable, entry["sources"])))
+    return lines
 
 
 def _count(number: int, what: str) -> str:

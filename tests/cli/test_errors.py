@@ -75,3 +75,20 @@ def test_colours_are_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPa
     assert not terminal_has_colors(io.StringIO())
     monkeypatch.setenv("NO_COLOR", "1")
     assert not terminal_has_colors(Terminal())
+
+
+@pytest.mark.parametrize(
+    ("data", "note"), [(b"", "the file is empty"), (b"\x89PNG\r\n\x1a\n\0", "PNG picture"), (b"\x7fELF\0", "ELF file")]
+)
+def test_files_of_other_kinds_are_named(
+    data: bytes, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k"
+    path.write_bytes(data)
+    assert main(["dis", str(path)]) == 1
+    assert note in capsys.readouterr().err
+
+
+def test_a_misspelt_pass_has_a_suggestion(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", "--passes", "canonicalise", str(kernel)]) == 2
+    assert "did you mean 'canonicalize'?" in capsys.readouterr().err

@@ -43,3 +43,14 @@ def test_ops_suggests_a_name(capsys: pytest.CaptureFixture[str]) -> None:
 def test_ops_says_when_an_operation_came(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ops", "atan2", "--version", "13.1"]) == 2
     assert "new in bytecode 13.2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("load", "load_view_tko"), ("matmul", "mmaf")])
+def test_ops_understands_other_names(name: str, wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", name]) == 2
+    assert wanted in capsys.readouterr().err
+
+
+def test_ops_takes_names_of_classes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "AddF", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "addf"

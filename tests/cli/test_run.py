@@ -106,7 +106,7 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["--arg", "x=zeros:f99:3"], "unknown element type 'f99'"),
         (["--arg", "x=zeros:f32:3x"], "expected a shape"),
-        (["--arg", "x=some"], "expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE"),
+        (["--arg", "x=some"], "expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE"),
         (["--arg", "i32:many"], "'many' is not a value of i32"),
         (["--arg", "x=@none.npy"], "cannot read 'none.npy'"),
         (["--arg", "x=i32:1", "--arg", "x=i32:2"], "'x' is given twice"),
@@ -114,7 +114,7 @@ def test_cutile_s_convention(capsys: pytest.CaptureFixture[str]) -> None:
         (["--save", "y"], "expected NAME=FILE"),
         (["--grid", "a,b"], "expected X, X,Y or X,Y,Z"),
         (["--recorded", "launch.zip"], "needs a FILE or --recorded"),
-        (["--arg", "x=zeros:f32"], "expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE"),
+        (["--arg", "x=zeros:f32"], "expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE"),
         (["--arg", "x=zeros:f32:99999999999999"], "does not fit in memory"),
         (["--arg", "x=zeros:f32:9999999999999999999999"], "does not fit in memory"),
         (["--arg", "x=arange:f32:9999999999999999999999"], "does not fit in memory"),

@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+OTHER_FORMATS = {
+    b"ML\xefR": "this looks like MLIR bytecode",
+    b"\x89PNG": "this looks like a PNG picture",
+    b"\x7fELF": "this looks like an ELF file, such as a compiled kernel (cubin)",
+    b"PK\x03\x04": "this looks like a zip file; `tilery run --recorded` reads recorded launches",
+    b"\x93NUMPY": "this looks like a NumPy array",
+    b"\x1f\x8b": "this looks like a gzip file",
+}
+"""How files start that people pass by mistake."""
 KNOWN_FLAGS = sum(FunctionFlag)
 _GlobalRow = dict[str, tuple[int, int]]
 """The offset and the number in each column of a global."""
@@ -153,10 +162,13 @@ class FileReader:
     def _header(self, c: Cursor) -> None:
         for index, expected in enumerate(MAGIC):
             if c.remaining == 0 and not self.profile.missing_bytes_are_zero:
-                raise TileError(f"truncated bytecode: missing magic byte at position {index}", offset=index)
+                notes = () if self.data else ("the file is empty",)
+                raise TileError(
+                    f"truncated bytecode: missing magic byte at position {index}", offset=index, notes=notes
+                )
             byte = c.byte() if c.remaining else 0
             if byte != expected:
-                hint = ("this looks like MLIR bytecode",) if self.data.startswith(b"ML\xefR") else ()
+                hint = tuple(what for start, what in OTHER_FORMATS.items() if self.data.startswith(start))
                 raise TileError(
                     f"invalid magic number at position {index}, got {byte} expected {expected}",
                     offset=index,

@@ -59,7 +59,23 @@ def make_argument(name: str, spec: str, rng: np.random.Generator) -> Argument:
     if len(parts) == 2 and parts[0] not in KINDS:
         element = element_type(parts[0])
         return Argument(name, number_of(parts[1], element), element)
-    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE or TYPE:VALUE, got '{spec}'")
+    if len(parts) == 1 and (number := plain_number(spec)) is not None:
+        return Argument(name, number)
+    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE, got '{spec}'")
+
+
+def plain_number(text: str) -> int | float | None:
+    """Return a number whose type is that of the parameter, or None if it is none.
+
+    >>> plain_number("500"), plain_number("0.5"), plain_number("x")
+    (500, 0.5, None)
+    """
+    for read in (lambda: int(text, 0), lambda: float(text)):
+        try:
+            return read()
+        except ValueError:
+            pass
+    return None
 
 
 def element_type(name: str) -> Scalar:
@@ -157,6 +173,10 @@ def check_types(arguments: list[Argument], params: Sequence[Any], convention: st
         wanted = param.pointee if is_array else param
         if a.element is None:
             a.element = wanted
+            if isinstance(a.value, int) and wanted.is_float:
+                a.value = float(a.value)
+            elif isinstance(a.value, float) and wanted.is_int:
+                raise Stop(f"--arg: '{a.value}' is not a value of {wanted}, which '{a.name}' has")
         elif a.element is not wanted:
             raise Stop(f"--arg: '{a.name}' has type {a.element}, the kernel takes {param}")
 

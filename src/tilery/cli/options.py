@@ -135,7 +135,8 @@ class PrintVersion(argparse.Action):
         super().__init__(option_strings, hidden, nargs=0, default=hidden, help="print tilery's version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from .. import SUPPORTED, __version__
+        from ..version import SUPPORTED
 
-        sys.stdout.write(f"tilery {__version__}, bytecode {SUPPORTED[0]} to {SUPPORTED[-1]}\n")
+        own = sys.modules["tilery"].__version__
+        sys.stdout.write(f"tilery {own}, bytecode {SUPPORTED[0]} to {SUPPORTED[-1]}\n")
         parser.exit()

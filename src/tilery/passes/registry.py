@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TypeVar
 
-from ..diag import TileError
+from ..diag import TileError, did_you_mean
 
 HOMES = {
     "canonicalize": "canonicalize",
@@ -115,5 +115,7 @@ def find_pass(name: str) -> Pass:
     if name not in PASSES and name in HOMES:
         import_module(f".{HOMES[name]}", __package__)
     if name not in PASSES:
-        raise TileError(f"unknown pass '{name}', there are: {', '.join(sorted({*HOMES, *PASSES}))}")
+        known = sorted({*HOMES, *PASSES})
+        near = did_you_mean(name, known)
+        raise TileError(f"unknown pass '{name}'{near or ', there are: ' + ', '.join(known)}")
     return PASSES[name]

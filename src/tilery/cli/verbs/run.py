@@ -34,6 +34,7 @@ An argument is NAME=SPEC or SPEC; names only label arguments, which are position
                      (all bits set; never written, for --sanitize uninit),
                      TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
   TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
+  VALUE              a scalar of the parameter's type
 Elements of four bits are packed two to a byte, also in files. With --convention cutile an array is passed as its
 pointer, shape and strides, as cuTile does.
 """

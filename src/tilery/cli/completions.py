@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterator
 
 from ..declare.fastclass import dataclass
-from .verbs.help import subparsers
+from .options import subparsers
 
 
 @dataclass(slots=True)

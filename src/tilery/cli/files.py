@@ -14,6 +14,9 @@ from ..diag import TileError
 from .output import for_stream
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from ..ops import Module
     from ..source.input import Input
     from ..version import Version
 
@@ -116,6 +119,18 @@ def write_output(name: str, content: bytes | str, *, painted: bool = False) -> N
         replace_file(name, data)
     except OSError as error:
         raise Stop(f"cannot write '{name}': {reason(error)}") from None
+
+
+def write_text(module: Module, args: Namespace) -> None:
+    """Write a module as text, in colour if that goes to a terminal."""
+    from .output import colors, show_text
+
+    text = show_text(module, args)
+    if args.output == "-" and colors(args):
+        from ..text.print.highlight import to_ansi
+
+        text = to_ansi(text)
+    write_output(args.output, text)
 
 
 def replace_file(name: str, data: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .verbs.help import subparsers
+from .options import subparsers
 
 STATUS = (
     ("0", "success"),

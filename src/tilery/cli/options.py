@@ -127,6 +127,14 @@ def add_color(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--color", choices=["auto", "always", "never"], default="auto", help=what)
 
 
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the verbs of a parser with their parsers."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return dict(action.choices)
+    return {}
+
+
 class PrintVersion(argparse.Action):
     """Print the version."""
 

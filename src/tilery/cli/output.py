@@ -38,18 +38,6 @@ def show_text(module: Module, args: argparse.Namespace) -> str:
     return show(module, style=style, locs=getattr(args, "locs", False), names=names)
 
 
-def write_text(module: Module, args: argparse.Namespace) -> None:
-    """Write a module as text, in colour if that goes to a terminal."""
-    from .files import write_output
-
-    text = show_text(module, args)
-    if args.output == "-" and colors(args):
-        from ..text.print.highlight import to_ansi
-
-        text = to_ansi(text)
-    write_output(args.output, text)
-
-
 def printable(text: str) -> str:
     """Escape characters that could control a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from ...checking import TYPE_CHECKING
-from ..files import open_documented, open_input
-from ..output import report, write_text
+from ..files import open_documented, open_input, write_text
+from ..output import report
 
 if TYPE_CHECKING:
     from argparse import Namespace

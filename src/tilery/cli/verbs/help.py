@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..files import Stop, write_output
-from ..options import Verbs
+from ..options import Verbs, subparsers
 
 COMPLETION = "help --completion bash > ~/.local/share/bash-completion/completions/tilery"
 
@@ -41,11 +41,3 @@ def run(args: argparse.Namespace) -> int:
         parser = known[word]
     write_output("-", parser.format_help())
     return 0
-
-
-def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the verbs of a parser with their parsers."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}

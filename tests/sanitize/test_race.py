@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from support.race.cuts import Tally, judge_program, module_cuts, module_races
+from support.race.cuts import Spy, Tally, judge_program, module_cuts, module_races
 from support.race.programs import Program
+from tilery.sanitize import Access
+from tilery.sanitize.race import Race
 
 
 def compare(seed: int) -> bool:
@@ -19,6 +21,16 @@ def compare(seed: int) -> bool:
 def test_the_detector_agrees_with_a_brute_force_search(start: int) -> None:
     racy = [compare(seed) for seed in range(start, start + 100)]
     assert 20 < sum(racy) < 90
+
+
+def test_forgetting_what_is_not_used_any_more_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def after(self: Spy, access: Access) -> None:
+        self._most = 0  # look for unused cells each time
+        Race.after(self, access)
+
+    monkeypatch.setattr(Spy, "after", after)
+    for seed in range(60):
+        compare(seed)
 
 
 @pytest.mark.parametrize("start", range(0, 60, 20))

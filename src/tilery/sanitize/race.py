@@ -204,10 +204,12 @@ class Race(Check):
                 shadow = self._shadows[id(segment)] = Shadow.of(segment, access.bytes)
             granules = shadow.granules(at, access.bytes)
             width = granules.shape[1]
-            members = np.repeat(elements if doing.by_element else elements // access.lane_size, width)
-            self._compare_elements(doing, shadow, granules.reshape(-1), np.repeat(elements, width))
+            members = elements if doing.by_element else elements // access.lane_size
+            if width > 1:
+                elements, members = np.repeat(elements, width), np.repeat(members, width)
+            self._compare_elements(doing, shadow, granules.reshape(-1), elements)
             if access.kind is Kind.UPDATE and access.wrote is not None:
-                wrote = np.repeat(access.wrote.reshape(-1)[elements], width)
+                wrote = access.wrote.reshape(-1)[elements]
                 self._read_or_write(doing, shadow, granules.reshape(-1)[wrote], members[wrote], True)
                 self._read_or_write(doing, shadow, granules.reshape(-1)[~wrote], members[~wrote], False)
             else:
@@ -343,12 +345,16 @@ class Race(Check):
                     hit, followed[i] = self._compare(doing, cell, groups.get(member, [member]))
                     if hit is not None:
                         hits.append((int(alive[i]), hit))
+            self._note_order(doing, at[followed])
             drop = popping[alive] & followed & self._droppable(doing, at)
             popping[alive] = drop
             base[alive[drop]] = cells.parent[at[drop]]
             current[alive] = cells.parent[at]
             alive = alive[current[alive] != 0]
         return base
+
+    def _note_order(self, doing: Doing, cells: Array) -> None:
+        """Take note of conflicting accesses that happen before an access, for a subclass."""
 
     def _is_followed(self, doing: Doing, cells: Array, who: Array) -> Array:
         """Tell of cells whether their event is known by tokens to come before a member; false if that is not clear."""

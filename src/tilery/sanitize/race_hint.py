@@ -1,0 +1,93 @@
+"""`order`: tokens that order nothing. A hint: fewer tokens leave a compiler more freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..analysis.flow import flow
+from ..engines.reference.tiles import Array
+from ..ir import Value
+from ..ops import Entry
+from ..types import TOKEN
+from .race import Doing, Race, morally_strong
+from .race_sync import ACQUIRES, RELEASES
+from .reports import Place
+
+RULE = "its token orders nothing: no conflicting accesses of this launch need it"
+
+
+class Order(Race):
+    """Tokens on no path between accesses that would race without it.
+
+    A path counts if it leads from one operation to another, and accesses of the two conflict in the launch; or from an
+    acquire, or to a release.
+    """
+
+    name = "order"
+    hint = True
+
+    def begin(self, entry: Entry) -> None:
+        super().begin(entry)
+        self._entry = entry
+        self._needed: set[tuple[int, int]] = set()
+
+    def _note_order(self, doing: Doing, cells: Array) -> None:
+        for operation in np.unique(self._cells.operation[cells]).tolist():
+            if not morally_strong(self._strengths[operation], doing.strength, True):
+                self._needed.add((operation, doing.operation))
+
+    def _report(self, *args: Any, **options: Any) -> None:
+        """Races are for `race` to report."""
+
+    def finish(self) -> None:
+        sources = token_sources(self._entry)
+        users: dict[Value, list[Value]] = {}
+        for value, origins in sources.items():
+            for origin in origins:
+                users.setdefault(origin, []).append(value)
+        made = [_made(o) for o in self._ops]
+        below = [_reachable([value], users) for value in made]
+        above = [_reachable([value], sources) for value in made]
+        useful: set[tuple[Value, Value]] = set()
+        orders = [o.memory_ordering_semantics for o in self._ops]  # type: ignore[attr-defined]  # all are accesses
+        paths = [(below[a], above[b]) for a, b in self._needed]
+        paths += [(below[i], set(sources)) for i, order in enumerate(orders) if order in ACQUIRES]
+        paths += [(set(sources), above[i]) for i, order in enumerate(orders) if order in RELEASES]
+        for after, before in paths:
+            useful |= {(v, user) for v in after for user in users.get(v, ()) if user in before}
+        for number, counts in self._counts.items():
+            token = getattr(self._ops[number], "token", None)
+            if token is not None and (token, made[number]) not in useful and counts.any():
+                report = self.reports.add(self.name, RULE, [Place(self._ops[number])], hint=True)
+                if report is not None:
+                    report.count += int(counts.sum())
+                    report.blocks.update(self._block(int(rank)) for rank in np.flatnonzero(counts))
+
+
+def token_sources(entry: Entry) -> dict[Value, list[Value]]:
+    """Return, for each token of an entry, the tokens that it follows directly."""
+    found = flow(entry)
+    sources = {v: [source for source, _ in origins] for v, origins in found.copies.items() if v.type is TOKEN}
+    for o in found.ops:
+        if not o.blocks:
+            tokens = [v for v in o.operands if v.type is TOKEN]
+            sources.update((v, tokens) for v in o.results if v.type is TOKEN)
+    return sources
+
+
+def _made(o: Any) -> Value:
+    value: Value = next(v for v in o.results if v.type is TOKEN)
+    return value
+
+
+def _reachable(start: Iterable[Value], edges: dict[Value, list[Value]]) -> set[Value]:
+    found, todo = set(start), list(start)
+    while todo:
+        for value in edges.get(todo.pop(), ()):
+            if value not in found:
+                found.add(value)
+                todo.append(value)
+    return found

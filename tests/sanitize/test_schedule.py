@@ -87,4 +87,6 @@ def test_the_command_explores_and_replays(tmp_path: Path, capsys: pytest.Capture
     assert main([*args, "--schedule", number]) == 1
     assert "race: " in capsys.readouterr().err
     assert main([*args, "--schedule", "sideways"]) == 2
+    undefined = [*args[:8], "--arg", "uninit:i32:1", "--sanitize", "all", "--schedules", "3"]
+    assert main(undefined) == 1  # each schedule starts with the same memory
     assert main([*args[:-2], "--schedules", "2"]) == 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,14 +91,15 @@ def explore(
     contents at the start of each run; those of globals that the kernel writes are not reset.
     """
     contents = [np.array(array, copy=True) for array in arrays]
-    uninit = deepcopy(sanitizer.uninit)
+    undefined = [region.bytes.copy() for region in sanitizer.uninit]
     try:
         for number in range(seed, seed + schedules):
             sanitizer.schedule = number
             launch()
             for array, content in zip(arrays, contents):
                 array[...] = content
-            sanitizer.uninit[:] = deepcopy(uninit)
+            for region, content in zip(sanitizer.uninit, undefined):
+                region.bytes[...] = content
     finally:
         sanitizer.schedule = None
     return launch()

@@ -42,6 +42,6 @@ def test_random_modules_have_no_race(start: int) -> None:
 def test_cuts_of_token_edges_are_found() -> None:
     """After each cut of a token edge in random modules, the detector and the search agree."""
     total = Tally()
-    for seed in range(16):
+    for seed in (*range(14), 135, 286):  # the last two allocate memory in loops
         total.add(module_cuts(seed, grid=1))
     assert total.cuts > 15 and not total.wrong

@@ -12,17 +12,30 @@ from typing import Any
 
 from tilery.attrs import MemoryOrderingSemantics as Ordering
 from tilery.attrs import MemoryScope
+from tilery.engines.reference.program import alloca_bytes
 from tilery.ir import Op
-from tilery.sanitize import Access, Check, Link
+from tilery.ops import Alloca
+from tilery.sanitize import Access, Check, Link, Step
 
 Node = tuple[str, int]
 
 
+@dataclass(slots=True)
+class Fresh:
+    """Tile blocks allocated memory, which may have the addresses of older memory."""
+
+    addresses: list[int]
+    size: int
+
+
+Event = Access | Link | Fresh
+
+
 class Recorder(Check):
-    """Keeps all accesses and links of a launch."""
+    """Keeps all accesses, links and allocations of a launch."""
 
     name = "recorder"
-    events: list[Access | Link]
+    events: list[Event]
 
     def begin(self, entry: Any) -> None:
         type(self).events = []
@@ -32,6 +45,10 @@ class Recorder(Check):
 
     def link(self, link: Link) -> None:
         self.events.append(link)
+
+    def result(self, step: Step, result: Any) -> None:
+        if isinstance(step.op, Alloca):
+            self.events.append(Fresh(result.tolist(), alloca_bytes(step.op)))
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +65,8 @@ class Element:
     writes: bool
     order: Ordering
     scope: MemoryScope | None
+    era: int
+    """How often the memory had been allocated before."""
 
     @property
     def strong(self) -> bool:
@@ -69,6 +88,7 @@ class Graph:
     elements: list[Element] = field(default_factory=list)
     sources: dict[Node, list[Node]] = field(default_factory=dict)
     """Each node, in an order in which all edges point forward, and the nodes with an edge to it."""
+    eras: dict[int, int] = field(default_factory=dict)
 
     def before(self) -> list[int]:
         """For each element, those from which a path leads to it, as bits."""
@@ -85,11 +105,15 @@ class Graph:
         return found
 
 
-def graph(events: Sequence[Access | Link]) -> Graph:
+def graph(events: Sequence[Event]) -> Graph:
     """Make the graph of tokens: an execution starts, its elements happen, and its token is made."""
     made = Graph()
     execution = 0
     for event in events:
+        if isinstance(event, Fresh):
+            for byte in (b for address in event.addresses for b in range(address, address + event.size)):
+                made.eras[byte] = made.eras.get(byte, 0) + 1
+            continue
         tokens = event.tokens if isinstance(event, Link) else () if event.tokens is None else (event.tokens,)
         own: list[list[Node]] = []
         for lane in range(len(event.ranks)):
@@ -111,9 +135,9 @@ def _elements(made: Graph, event: Access, lane: int, execution: int) -> list[Nod
         wrote = event.writes and (event.wrote is None or bool(event.wrote[at]))
         half = None if event.half is None else int(event.half[at])
         span = range(address, address + event.bytes)
-        rank = int(event.ranks[lane])
+        rank, era = int(event.ranks[lane]), made.eras.get(address, 0)
         made.elements.append(
-            Element(number, execution, event.op, rank, span, half, event.reads, wrote, event.ordering, event.scope)
+            Element(number, execution, event.op, rank, span, half, event.reads, wrote, event.ordering, event.scope, era)
         )
         made.sources["element", number] = [("start", execution)]
         nodes.append(("element", number))
@@ -128,16 +152,16 @@ def morally_strong(a: Element, b: Element) -> bool:
 
 def observations(made: Graph) -> set[tuple[int, int]]:
     """Writes and the reads that observe them: directly, or through atomic operations."""
-    last: dict[int, Element] = {}
+    last: dict[tuple[int, int], Element] = {}
     pairs: set[tuple[int, int]] = set()
     for e in made.elements:
         if e.reads:
-            sources = {last.get(byte) for byte in e.bytes}
+            sources = {last.get((byte, e.era)) for byte in e.bytes}
             source = sources.pop()
             if not sources and source is not None and morally_strong(source, e):
                 pairs.add((source.number, e.number))
         if e.writes:
-            last.update(dict.fromkeys(e.bytes, e))
+            last.update(((byte, e.era), e) for byte in e.bytes)
     while True:
         atomic = {e.number for e in made.elements if e.reads and e.writes}
         more = {(w, r) for w, z in pairs if z in atomic for z2, r in pairs if z2 == z}
@@ -164,10 +188,10 @@ def synchronize(made: Graph) -> list[tuple[Element, Element]]:
 
 def conflict(a: Element, b: Element) -> bool:
     """Whether two elements that share a byte conflict."""
-    return (a.writes or b.writes) and not (a.execution == b.execution and a.half != b.half)
+    return (a.writes or b.writes) and a.era == b.era and not (a.execution == b.execution and a.half != b.half)
 
 
-def races(events: Sequence[Access | Link]) -> dict[int, set[frozenset[Op]]]:
+def races(events: Sequence[Event]) -> dict[int, set[frozenset[Op]]]:
     """For each byte at which something races: the pairs of operations that do."""
     made = graph(events)
     for a, b in synchronize(made):

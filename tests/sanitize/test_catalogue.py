@@ -13,7 +13,7 @@ from tilery.sanitize import CHECKS
 FILES = sorted(FOLDER.glob("*.mlir"))
 
 
-CUTILE = sorted((FOLDER / "cutile").glob("*.py"))
+CUTILE = sorted((FOLDER / "cutile").rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", [*FILES, *CUTILE], ids=lambda path: f"{path.parent.name}-{path.stem}")

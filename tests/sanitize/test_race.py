@@ -7,7 +7,7 @@ import pytest
 from support.race.cuts import Spy, Tally, judge_program, module_cuts, module_races
 from support.race.programs import Program
 from tilery.sanitize import Access
-from tilery.sanitize.race import Race
+from tilery.sanitize.races.check import Race
 
 
 def compare(seed: int) -> bool:

@@ -35,8 +35,8 @@ CHECKS = {
         CheckRow("uninit", "uninit", "Uninit", "values that nobody defined, where they come to matter"),
         CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),
         CheckRow("undefined", "undefined", "Undefined", "operands for which an operation has no defined result"),
-        CheckRow("race", "race", "Race", "conflicting accesses to the same bytes that nothing orders"),
-        CheckRow("order", "race_hint", "Order", "tokens that order nothing", hint=True),
+        CheckRow("race", "races.check", "Race", "conflicting accesses to the same bytes that nothing orders"),
+        CheckRow("order", "races.tokens", "Order", "tokens that order nothing", hint=True),
         CheckRow("nan", "hints", "Nan", "operations that make NaN or infinity from finite numbers", hint=True),
         CheckRow("order-sensitive", "hints", "OrderSensitive", "reductions that depend on the order", hint=True),
     )

@@ -20,8 +20,8 @@ from tilery.engines.reference.tiles import CARRIERS
 from tilery.ir import Op, walk
 from tilery.ops import Entry, JoinTokens, Module
 from tilery.sanitize import Access, Sanitizer
-from tilery.sanitize.race import Doing, Race
-from tilery.sanitize.race_shadow import Shadow
+from tilery.sanitize.races.cells import Shadow
+from tilery.sanitize.races.check import Doing, Race
 from tilery.sanitize.reports import Place
 from tilery.smith import Launch
 from tilery.types import Ptr, Tile, Token

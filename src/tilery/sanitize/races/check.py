@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..analysis.effects import accesses
-from ..attrs import MemoryOrderingSemantics, MemoryScope
-from ..engines.reference.memory import Segment
-from ..engines.reference.program import alloca_bytes
-from ..engines.reference.tiles import Array
-from ..ir import Op
-from ..ops import Alloca, Entry
-from .access import Access, Kind, Link
-from .checks import Check, Step
-from .race_order import NOTHING, Node, Past, Tokens
-from .race_shadow import READS, WRITES, Cells, Event, Shadow, distinct, gather
-from .race_sync import ACQUIRES, RELEASES, Synchronization
-from .reports import Place
+from ...analysis.effects import accesses
+from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.reference.memory import Segment
+from ...engines.reference.program import alloca_bytes
+from ...engines.reference.tiles import Array
+from ...ir import Op
+from ...ops import Alloca, Entry
+from ..access import Access, Kind, Link
+from ..checks import Check, Step
+from ..reports import Place
+from .cells import READS, WRITES, Cells, Event, Shadow, distinct, gather
+from .happens_before import NOTHING, Node, Past, Tokens
+from .sync import ACQUIRES, RELEASES, Synchronization
 
 MOST_CELL_BYTES = 1 << 25
 """Above this size, cells that are not used any more are looked for."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..attrs import MemoryOrderingSemantics, MemoryScope
-from ..engines.reference.tiles import Array
-from .access import Access, Kind
-from .race_order import Node, Past
+from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.reference.tiles import Array
+from ..access import Access, Kind
+from .happens_before import Node, Past
 
 ACQUIRES = (MemoryOrderingSemantics.ACQUIRE, MemoryOrderingSemantics.ACQ_REL)
 RELEASES = (MemoryOrderingSemantics.RELEASE, MemoryOrderingSemantics.ACQ_REL)

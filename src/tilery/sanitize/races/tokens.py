@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.flow import flow
-from ..engines.reference.tiles import Array
-from ..ir import Value
-from ..ops import Entry
-from ..types import TOKEN
-from .race import Doing, Race, morally_strong
-from .race_sync import ACQUIRES, RELEASES
-from .reports import Place
+from ...analysis.flow import flow
+from ...engines.reference.tiles import Array
+from ...ir import Value
+from ...ops import Entry
+from ...types import TOKEN
+from ..reports import Place
+from .check import Doing, Race, morally_strong
+from .sync import ACQUIRES, RELEASES
 
 RULE = "its token orders nothing: no conflicting accesses of this launch need it"
 

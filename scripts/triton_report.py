@@ -13,6 +13,8 @@ import argparse
 import random
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import checkout
@@ -31,22 +33,32 @@ Tally = dict[str, list[Outcome]]
 
 
 class Campaign:
-    """Compiles until the time is over; keeps what became of each kernel."""
+    """Compiles until the time is over, targets side by side; keeps what became of each kernel."""
 
     def __init__(self, minutes: float) -> None:
         self.end = time.monotonic() + 60 * minutes
-        self.child = Child()
+        self.children = {target: Child() for target in MAIN}
+        self.pool = ThreadPoolExecutor(len(MAIN))
         self.reasons: Counter[tuple[str, str]] = Counter()
 
     def late(self) -> bool:
         return time.monotonic() > self.end
 
-    def compile(self, module: tilery.ops.Module, target: str) -> list[Outcome]:
-        found = list(outcomes(module, target, self.child))
-        for each in found:
-            if not each.compiled:
-                self.reasons["the engine" if each.ours else "Triton", each.reason] += 1
-        return found
+    def stop(self) -> None:
+        for child in self.children.values():
+            child.stop()
+
+    def compile(self, module: tilery.ops.Module, targets: Sequence[str], tally: Tally) -> None:
+        """Compile the kernels of a module for some targets, and add what became of them."""
+
+        def run(target: str) -> list[Outcome]:
+            return list(outcomes(module, target, self.children[MAIN[target.startswith("gfx")]]))
+
+        for target, found in zip(targets, self.pool.map(run, targets)):
+            tally[target] += found
+            for each in found:
+                if not each.compiled:
+                    self.reasons["the engine" if each.ours else "Triton", each.reason] += 1
 
 
 def operations(campaign: Campaign, seeds: int) -> dict[str, dict[str, list[Outcome]]]:
@@ -58,8 +70,7 @@ def operations(campaign: Campaign, seeds: int) -> dict[str, dict[str, list[Outco
             tally: dict[str, list[Outcome]] = defaultdict(list)
             seeds_here = 0 if opdef.mnemonic in ("module", "entry", "global") else seeds
             for module in battery(opdef, seeds_here):
-                for target in TARGETS:
-                    tally[target] += campaign.compile(module, target)
+                campaign.compile(module, TARGETS, tally)
             found[opdef.mnemonic] = tally
             step()
     return found
@@ -78,8 +89,7 @@ def modules(campaign: Campaign, name: str, count: int) -> Tally:
             if campaign.late():
                 break
             module = smith(each) if isinstance(each, int) else tilery.load(each)
-            for target in MAIN:
-                tally[target] += campaign.compile(module, target)
+            campaign.compile(module, MAIN, tally)
             step()
     return tally
 
@@ -91,7 +101,7 @@ def survive(campaign: Campaign, count: int) -> tuple[int, int, int]:
         for seed in range(10_000, 10_000 + count):
             if campaign.late():
                 break
-            for found in outcomes(smith(seed, size=20), "sm_90", campaign.child):
+            for found in outcomes(smith(seed, size=20), "sm_90", campaign.children["sm_90"]):
                 kernels += 1
                 compiled += found.compiled
                 died += "crashed" in found.reason or "took more than" in found.reason
@@ -109,7 +119,7 @@ def page(args: argparse.Namespace) -> str:
     corpus = modules(campaign, "corpus", args.corpus) if CORPUS.is_dir() else {target: [] for target in MAIN}
     rand = modules(campaign, "random", args.random)
     kernels, compiled, died = survive(campaign, args.survive)
-    campaign.child.stop()
+    campaign.stop()
     whole = sum(all(o.compiled for found in tally.values() for o in found) for tally in table.values())
     lines = [
         "# Compiling with Triton, without a GPU",

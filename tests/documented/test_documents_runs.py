@@ -68,6 +68,27 @@ entry @k(%out: tile<ptr<i32>>) {{
     assert out.tolist() == [5, 6, 7, 8]  # initialised again with what is loaded again
 
 
+def test_slices_do_not_overlap() -> None:
+    """All slices together have every element once."""
+    text = f"""cuda_tile.module @m {{ entry @k(%out: tile<ptr<i32>>) {{
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %v = iota : tile<2xi32>
+  %all = iota : tile<8xi32>
+  %part = extract %all[%x] : tile<8xi32> -> tile<2xi32>
+  {tile_of("%out", 2, "to")}
+  %two = constant <i32: 2> : tile<i32>
+  %n = muli %x, %two : tile<i32>
+  %a = reshape %n : tile<i32> -> tile<1xi32>
+  %b = broadcast %a : tile<1xi32> -> tile<2xi32>
+  %c = offset %to, %b : tile<2xptr<i32>>, tile<2xi32> -> tile<2xptr<i32>>
+  %u = store_ptr_tko weak %c, %part : tile<2xptr<i32>>, tile<2xi32> -> token
+  return
+}} }}"""
+    out = np.zeros(8, np.int32)
+    tilery.compile(tilery.parse(text)).launch(4, [out])
+    assert out.tolist() == list(range(8))
+
+
 # ---------------------------------------------------------------- bodies and identities of reduce and scan
 
 BOTH = "(%a: tile<i32>, %b: tile<i32>, %c: tile<i32>, %d: tile<i32>)"

@@ -58,6 +58,11 @@ def body_rounds(o: ops.Reduce | ops.Scan) -> bool:
     return any("rounding_mode" in (f.name for f in i.opdef.fields) for i in walk(o.body))
 
 
+def order_matters(o: ops.Reduce | ops.Scan) -> bool:
+    """Tell whether the order of the elements matters, or NaN meets an extreme that drops it and has no neutral one."""
+    return body_rounds(o) or any(isinstance(i, (ops.MaxF, ops.MinF)) and not i.propagate_nan for i in walk(o.body))
+
+
 def pads_tf32(o: ops.LoadViewTko) -> bool:
     type = o.view.type
     assert isinstance(type, TileView)
@@ -124,17 +129,29 @@ IN_BOUNDS = (
 )
 NOTHING_TO_WAIT_FOR = Semantics(note="Launches run one after the other and accesses in program order: nothing waits.")
 SAME_FROM_POINTERS = "An H200 returns the same bits for a tile that was loaded through pointers; others may differ."
-REDUCE = (
-    "Elements are not combined in order, and the identities are not used. 128 threads share the tile in row-major "
-    "order, with the reduced dimension varying slowest unless it is the last one. Each thread combines its elements "
-    "from first to last (if the body has several operations: in pairs, then pairs of pairs), then lanes that are 16, "
-    "8, 4, 2 and 1 apart combine, then warps that are 2 and 1 apart. The body's first argument has the lower index."
+NEUTRAL = (
+    "How often an identity enters the result, if at all, is the compiler's choice, so only a neutral one has a "
+    "meaning; the reference engine uses none. The body's first argument is what comes before. "
 )
-REDUCE_VIEWS = " It distributes tiles that were loaded through views differently, so sums of floats end in other bits."
-SCAN = (
-    "The body's first argument is the earlier element; the identities are not used. 32 lanes are distributed over the "
-    "dimensions, starting with the first. Groups of as many elements as the scanned dimension has lanes combine with "
-    "those 1, 2, 4, 8 and 16 before, then groups combine one after the other."
+REDUCE = NEUTRAL + (
+    "Elements are not combined in order. 128 threads share the tile in row-major order, with the reduced dimension "
+    "varying slowest unless it is the last one. Each thread combines its elements from first to last (if the body has "
+    "several operations: in pairs, then pairs of pairs), then lanes that are 16, 8, 4, 2 and 1 apart combine, then "
+    "warps that are 2 and 1 apart."
+)
+REDUCE_VIEWS = (
+    " It distributes tiles that were loaded through views differently, so sums of floats end in other bits. The "
+    "identity enters sums of floats once per thread that holds several elements, and maxima of at least 128: -inf is "
+    "not neutral for a `maxf` that drops NaN, so the maximum of 128 NaN is -inf there and NaN here. It entered no sum "
+    "of integers and no `minf`."
+)
+SCAN = NEUTRAL + (
+    "32 lanes are distributed over the dimensions, starting with the first. Groups of as many elements as the scanned "
+    "dimension has lanes combine with those 1, 2, 4, 8 and 16 before, then groups combine one after the other."
+)
+SCAN_NAN = (
+    " The identity entered none of 261 scans there. After a scan of signalling NaN with a `maxf` of f64 that drops "
+    "NaN, `bitcast` saw the first 32 of 128 results unchanged, which were stored as quiet NaN, as they are here."
 )
 MMAF = (
     "f64, and up to 2**14 multiplications of other types, is computed to the same bits as on an H200 without tensor "
@@ -244,8 +261,8 @@ SEMANTICS: dict[type[Op], Semantics] = {
     # tiles
     ops.Extract: WRAPS,
     ops.Insert: WRAPS,
-    ops.Reduce: Semantics(note=REDUCE, differs=SAME_FROM_POINTERS + REDUCE_VIEWS, may_differ=body_rounds),
-    ops.Scan: Semantics(note=SCAN, differs=SAME_FROM_POINTERS, may_differ=body_rounds),
+    ops.Reduce: Semantics(note=REDUCE, differs=SAME_FROM_POINTERS + REDUCE_VIEWS, may_differ=order_matters),
+    ops.Scan: Semantics(note=SCAN, differs=SAME_FROM_POINTERS + SCAN_NAN, may_differ=order_matters),
     # memory
     ops.Offset: Semantics(
         "Overflow is undefined; addresses wrap around at 64 bits.", "Two f4 in a byte share an address."

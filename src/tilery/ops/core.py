@@ -404,7 +404,8 @@ def _reduced(o: Reduce) -> list[Type]:
 class Reduce(Op):
     """Combine all elements along a dimension, in an unspecified order.
 
-    The body takes a pair of elements of each operand and yields their combination.
+    The body takes two values of each operand, first what comes before, and yields their combination. It must be
+    associative, and each identity must be neutral: how often identities enter the result is the compiler's choice.
     """
 
     operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of the same shape.")
@@ -455,7 +456,8 @@ def _unchanged(o: Scan) -> Answer:
 class Scan(Op):
     """Combine each element with all elements before it along a dimension, as in an inclusive prefix sum.
 
-    The body takes a pair of elements of each operand and yields their combination.
+    The body takes two values of each operand, first what comes before, and yields their combination. It must be
+    associative, and each identity must be neutral: whether identities enter the result is the compiler's choice.
     """
 
     operands_: tuple[Value, ...] = variadic(AnyTile, "The tiles, all of the same shape.")

@@ -204,15 +204,16 @@ def _integer_sums(element: Scalar) -> list[tuple[int, Combine]]:
 
 
 def _float_sums(element: Scalar) -> list[tuple[int, Combine]]:
+    """List the ways to combine floats. Extremes propagate NaN: those that drop it have no neutral identity."""
     form = element.format
     sign, infinity = 1 << element.bits - 1, form.top + 1
     return [
         (sign, lambda a, b: ops.AddF(lhs=a, rhs=b)),
         (0, lambda a, b: ops.AddF(lhs=b, rhs=a)),
         (draw.float_bits(element, draw.ONE), lambda a, b: ops.MulF(lhs=a, rhs=b)),
-        (infinity, lambda a, b: ops.MinF(lhs=a, rhs=b)),
+        (infinity, lambda a, b: ops.MinF(lhs=b, rhs=a, propagate_nan=True)),
         (infinity, lambda a, b: ops.MinF(lhs=a, rhs=b, propagate_nan=True)),
-        (sign | infinity, lambda a, b: ops.MaxF(lhs=a, rhs=b)),
+        (sign | infinity, lambda a, b: ops.MaxF(lhs=a, rhs=b, propagate_nan=True)),
     ]
 
 

@@ -105,7 +105,9 @@ def mmai(low: Lowering, o: MmaI, lhs: Val, rhs: Val, acc: Val) -> Val:
         found = low.map("arith.addi", found, _sums(low, left, rank - 1, acc))
     if unsigned_lhs and unsigned_rhs:
         found = low.map("arith.addi", found, low.like(lhs.shape[-1] << 14, found))
-    return low.map("arith.addi", found, acc)
+    # As found - ~acc - 1, because some versions of Triton fold an addition into the product.
+    inverted = low.map("arith.xori", acc, low.like(-1, acc))
+    return low.map("arith.addi", low.map("arith.subi", found, inverted), low.like(-1, acc))
 
 
 def _shifted(low: Lowering, value: Val) -> Val:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build the wheel and the sdist, install the wheel out of sight of the checkout, and try it there.
+# Build the wheel and the sdist, check their metadata, install the wheel out of sight of the checkout, and try it there.
 set -eu
 python=$1
 checkout=$(pwd)
@@ -7,6 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$python" -m build --outdir "$work/dist" . >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+"$python" -m twine check --strict "$work"/dist/* >"$work/twine.log" 2>&1 || { cat "$work/twine.log"; exit 1; }
 "$python" -m venv "$work/venv"
 "$work/venv/bin/python" -m pip --quiet --disable-pip-version-check install "$work"/dist/*.whl
 

@@ -391,3 +391,14 @@ def test_torch_tensors() -> None:
         graph.replay()
         assert (z == x * 3).all()
     assert not torch.cuda.is_available()
+
+
+def test_a_launch_after_the_session_says_so() -> None:
+    x, y, z = np.ones(16, np.float32), np.ones(16, np.float32), np.zeros(16, np.float32)
+    with tilery.cutile.on():
+        pass
+    with pytest.raises(TileError, match=r"a kernel was launched after `tilery.cutile.on` had ended"):
+        ct.launch(0, (1,), kernels.add, (x, y, z, 16))
+    with tilery.cutile.on():
+        ct.launch(0, (1,), kernels.add, (x, y, z, 16))
+    assert z.tolist() == [2.0] * 16

@@ -121,12 +121,29 @@ def on(
         session.engine = recording(session.engine, Path(record))
     with ExitStack() as stack:
         prepare_driver()
+        stack.callback(guard_launches)  # after everything else has been restored
         for target, name, value in replacements(session):
             stack.enter_context(patch.object(target, name, value))
         stack.enter_context(patch.object(driver.STATE, "run", session.run))
         stack.enter_context(patch.object(driver.STATE, "capability", (capability[0], capability[1])))
         stack.enter_context(torch_on_cpu())
         yield session
+
+
+def guard_launches() -> None:
+    """Let a launch outside of `on` say so. cuTile asks for its driver once, so this process has no other one."""
+    import cuda.tile as ct
+
+    extension = import_module("cuda.tile._cext")
+    if driver.STATE.run is not None or hasattr(extension.launch, "original"):
+        return
+
+    def launch(*args: Any, **options: Any) -> None:
+        why = "this process cannot use a GPU any more; launch inside `with tilery.cutile.on(...)`"
+        raise TileError("a kernel was launched after `tilery.cutile.on` had ended", notes=(why,))
+
+    launch.original = extension.launch  # type: ignore[attr-defined]  # what `on` wraps the next time
+    extension.launch = ct.launch = launch
 
 
 def prepare_driver() -> None:
@@ -208,7 +225,7 @@ def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
         yield compiler, "_bytecode_to_mlir_text", lambda bytecode, **options: disassemble(bytecode)
 
     yield compiler, "_get_bytecode", note_signatures(compiler._get_bytecode)
-    launch = make_launch(extension.launch)
+    launch = make_launch(getattr(extension.launch, "original", extension.launch))
     yield extension, "launch", launch
     yield ct, "launch", launch
     timed = make_timed(session, launch, tuner.TileLaunchTimeoutError)

@@ -143,7 +143,8 @@ def guard_launches() -> None:
         raise TileError("a kernel was launched after `tilery.cutile.on` had ended", notes=(why,))
 
     launch.original = extension.launch  # type: ignore[attr-defined]  # what `on` wraps the next time
-    extension.launch = ct.launch = launch
+    for module in (extension, ct):
+        setattr(module, "launch", launch)  # noqa: B010  # type checkers do not know the attribute
 
 
 def prepare_driver() -> None:

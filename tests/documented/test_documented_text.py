@@ -212,6 +212,19 @@ def test_branches_have_labels() -> None:
     assert tilery.parse(HEAD + body + TAIL), "labels of a block without arguments are MLIR's, too"
 
 
+def test_a_yield_shows_its_types() -> None:
+    body = "%r:2 = if %cond -> (tile<f32>, tile<i32>) {\n yield %x, %i : tile<f32>, tile<i32>\n} else {\n"
+    body += " yield %x, %j : tile<f32>, tile<i32>\n}"
+    full = "!cuda_tile.tile<f32>, !cuda_tile.tile<i32>"
+    lines = tilery.show(documented.parse(HEAD + body + TAIL), style="documented").splitlines()
+    assert [line.strip() for line in lines if "yield" in line] == [
+        f"cuda_tile.yield %arg4, %arg1 : {full}",
+        f"cuda_tile.yield %arg4, %arg2 : {full}",
+    ]
+    shown = tilery.show(documented.parse(HEAD + body + TAIL))
+    assert "yield %arg4, %arg1 : tile<f32>, tile<i32>" in shown
+
+
 LOOPS = {
     "for": """cuda_tile.for %n in (%i to %j, step %i) : tile<i32> {
 ^body:

@@ -90,11 +90,11 @@ CANONICAL: dict[str, list[tuple[str, str]]] = {
             "",
         )
     ],
-    "if_yields_known": [
+    "ReplaceYieldWithValue": [
         (f"%r = if %c -> (tile<i1>) {{\nyield {a} : tile<i1>\n}} else {{\nyield {b} : tile<i1>\n}}", "i1")
         for a, b in (("%d", "%d"), ("%true", "%false"), ("%false", "%true"))
     ],
-    "if_constant_condition": [
+    "RemoveStaticCondition": [
         (
             f"%r = if {known} -> (tile<iN>) {{\n%s = addi %x, %y : tile<iN>\nyield %s : tile<iN>\n}} else {{\n"
             "%s = subi %x, %y : tile<iN>\nyield %s : tile<iN>\n}",
@@ -102,8 +102,8 @@ CANONICAL: dict[str, list[tuple[str, str]]] = {
         )
         for known in ("%true", "%false")
     ],
-    "if_to_select": [("%r = if %c -> (tile<iN>) {\nyield %x : tile<iN>\n} else {\nyield %y : tile<iN>\n}", "")],
-    "if_after_if": [
+    "ConvertToSelect": [("%r = if %c -> (tile<iN>) {\nyield %x : tile<iN>\n} else {\nyield %y : tile<iN>\n}", "")],
+    "CombineIfs": [
         (
             "%a = if %c -> (tile<iN>) {\n%s = andi %x, %y : tile<iN>\nyield %s : tile<iN>\n} else {\n"
             "%s = ori %x, %y : tile<iN>\nyield %s : tile<iN>\n}\n"
@@ -112,7 +112,7 @@ CANONICAL: dict[str, list[tuple[str, str]]] = {
             "",
         )
     ],
-    "if_in_if": [
+    "CombineNestedIfs": [
         (
             "%r = if %c -> (tile<iN>) {\n%i = if %d -> (tile<iN>) {\n%s = muli %x, %y : tile<iN>\nyield %s : tile<iN>\n"
             "} else {\nyield %x : tile<iN>\n}\nyield %i : tile<iN>\n} else {\nyield %x : tile<iN>\n}",
@@ -124,8 +124,8 @@ CANONICAL: dict[str, list[tuple[str, str]]] = {
     "InverseConditionSelect": [(NOT_C + "%r = select %n, %x, %y : tile<i1>, tile<iN>", "")],
 }
 ELSEWHERE = {
-    "if_empty_else": "no value changes: the branch that goes holds nothing but its end",
-    "if_both_leave": "no value changes: a branch moves behind the `if`, where it is reached under the same condition",
+    "RemoveEmptyElseBranch": "no value changes: the branch that goes holds nothing but its end",
+    "MoveTerminatorToParent": "no value changes: a branch moves behind the `if`, reached under the same condition",
     "assume_twice": "the inner operation makes the same promise about the same value",
     "product_first": "addition is commutative in every rounding mode; floats, see test_folds",
     "fold_addf": "floats, see test_folds",

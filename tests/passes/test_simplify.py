@@ -10,13 +10,15 @@ import tilery
 from support.execution import Draw, printed
 from support.oracle import corpus_files
 from tilery.bytecode.reader import read
-from tilery.ir import clone, difference, walk
+from tilery.ir import Value, clone, difference, walk
 from tilery.ops import Module
 from tilery.passes import documented as described
 from tilery.passes.documented import documented
 from tilery.passes.simplify import simplify
+from tilery.passes.simplify.tree import LAWS, MAX_DEPTH, Node, Tree
 from tilery.rewrite import Report
 from tilery.smith import smith
+from tilery.types import I32, Tile
 from tilery.verifier.verify import verify
 
 HEAD = """%zero = constant <i32: 0> : tile<i32>
@@ -170,6 +172,35 @@ def calls_to_simplify(text: str) -> int:
         sys.setprofile(None)
     assert not list(verify(module))
     return count
+
+
+def deep(length: int) -> str:
+    """A chain that nothing simplifies, and the sum of its end and %y less %y, which is that end."""
+    lines, last = [], "%x"
+    for i in range(length):
+        lines.append(f"%n{i} = {('muli', 'xori')[i % 2]} {last}, {('%y', '%z')[i % 2]} : tile<i32>")
+        last = f"%n{i}"
+    return "\n".join([*lines, f"%s = addi {last}, %y : tile<i32>", "%r = subi %s, %y : tile<i32>"])
+
+
+@pytest.mark.parametrize(("length", "left"), [(29, 0), (30, 2), (31, 2), (32, 0)])
+def test_the_depth_is_bounded(length: int, left: int) -> None:
+    """An operation on an expression of depth 32 is not simplified; a longer chain begins anew."""
+    assert MAX_DEPTH == 32
+    module = parse(deep(length))
+    simplify(module, Report())
+    assert [name for name in names(module) if name in ("addi", "subi")] == ["addi", "subi"][:left]
+    assert names(module).count("muli") + names(module).count("xori") == length
+
+
+def test_an_expression_is_simplified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Laws are asked once for each expression, however often it is built."""
+    asked: list[Node] = []
+    monkeypatch.setitem(LAWS, "and", [lambda tree, node: asked.append(node)])
+    tree, t = Tree(), Tile((), I32)
+    x, y = tree.leaf(Value(t)), tree.leaf(Value(t))
+    made = [tree.make("and", t, args) for args in ([x, y], [y, x], [x, y])]
+    assert made[0] is made[1] is made[2] and asked == [made[0]]
 
 
 def test_deterministic() -> None:

@@ -381,6 +381,27 @@ def test_optimize_leaves_its_argument_alone_and_verifies() -> None:
         tilery.optimize(module, "dce")
 
 
+def test_no_pass_sees_a_module_that_is_not_legal() -> None:
+    """An assumption that the verifier refuses is never used: the pass does not run."""
+    text = "entry @k(%x: tile<i32>) {\n%a = assume div_by<4>, %x : tile<i32>\nreturn\n}"
+    wrong = tilery.parse(text.replace("div_by<4>", "div_by<3>"), verify=False)
+    runs = []
+
+    @register("watches")
+    def watches(root: Op, report: Report) -> None:
+        """Note that it ran."""
+        runs.append(root)
+
+    try:
+        tilery.optimize(tilery.parse(text), "watches")
+        assert len(runs) == 1
+        with pytest.raises(TileError, match="divisor must be a power of 2"):
+            tilery.optimize(wrong, "watches")
+        assert len(runs) == 1
+    finally:
+        del PASSES["watches"]
+
+
 def test_a_changed_module_forgets_what_is_unused() -> None:
     data = tilery.dumps(tilery.parse(EXAMPLE.replace("%b :", "%a :")))
     module = tilery.load(data)

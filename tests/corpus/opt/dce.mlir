@@ -25,4 +25,4 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>, %p: tile<ptr<
 // stderr:
 // dce: 4 changes
 //          3  dead
-//          1  if_unused_results
+//          1  RemoveUnusedResults

@@ -63,5 +63,5 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // }
 // stderr:
 // canonicalize: 4 changes
-//          2  if_after_if
+//          2  CombineIfs
 //          2  dead

@@ -45,5 +45,5 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // }
 // stderr:
 // canonicalize: 3 changes
-//          2  if_after_if
-//          1  if_unused_results
+//          2  CombineIfs
+//          1  RemoveUnusedResults

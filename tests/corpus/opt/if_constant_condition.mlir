@@ -31,5 +31,5 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // }
 // stderr:
 // canonicalize: 5 changes
-//          3  if_constant_condition
+//          3  RemoveStaticCondition
 //          2  dead

@@ -36,5 +36,5 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // }
 // stderr:
 // canonicalize: 3 changes
-//          2  if_constant_condition
+//          2  RemoveStaticCondition
 //          1  dead

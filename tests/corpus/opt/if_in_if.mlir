@@ -71,5 +71,5 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // }
 // stderr:
 // canonicalize: 3 changes
-//          2  if_in_if
-//          1  if_to_select
+//          2  CombineNestedIfs
+//          1  ConvertToSelect

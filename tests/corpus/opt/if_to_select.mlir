@@ -37,4 +37,4 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // }
 // stderr:
 // canonicalize: 1 changes
-//          1  if_to_select
+//          1  ConvertToSelect

@@ -35,5 +35,5 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // }
 // stderr:
 // canonicalize: 2 changes
-//          1  if_to_select
-//          1  if_empty_else
+//          1  ConvertToSelect
+//          1  RemoveEmptyElseBranch

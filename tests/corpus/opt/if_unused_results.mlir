@@ -28,4 +28,4 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // stderr:
 // canonicalize: 3 changes
 //          2  dead
-//          1  if_unused_results
+//          1  RemoveUnusedResults

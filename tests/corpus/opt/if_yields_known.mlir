@@ -42,8 +42,8 @@ entry @k(%c: tile<i1>, %d: tile<i1>, %x: tile<i32>, %y: tile<i32>) {
 // stderr:
 // canonicalize: 8 changes
 //          3  dead
-//          1  if_yields_known
+//          1  ReplaceYieldWithValue
 //          1  constants
-//          1  if_unused_results
-//          1  if_to_select
+//          1  RemoveUnusedResults
+//          1  ConvertToSelect
 //          1  select_identity

@@ -1,4 +1,6 @@
-"""The rules of `canonicalize` for `if`: the fold of a negated condition and the eight patterns, in NVIDIA's order.
+"""The rules of `canonicalize` for `if`: the fold of a negated condition and the eight patterns.
+
+The patterns have NVIDIA's names and order.
 
 A branch that ends with `return`, `break` or `continue` leaves: the operations after the `if` are not executed.
 """
@@ -71,7 +73,7 @@ def if_inverted(o: If, at: Place) -> Op | None:
 
 
 @rule.dead(If)
-def if_unused_results(o: If, dead: Dead) -> bool:
+def RemoveUnusedResults(o: If, dead: Dead) -> bool:
     """an unused result is dropped, and so is what the branches yield for it"""
     kept = [bool(dead.uses(v)) for v in o.results_]
     if all(kept) or (yielded(o.thenRegion) is None and yielded(o.elseRegion) is None):
@@ -85,7 +87,7 @@ def if_unused_results(o: If, dead: Dead) -> bool:
 
 
 @rule(If)
-def if_yields_known(o: If, at: Place) -> Rewrite | None:
+def ReplaceYieldWithValue(o: If, at: Place) -> Rewrite | None:
     """a result is x where both branches yield x, c where they yield true and false, not c for false and true"""
     yes, no = yielded(o.thenRegion), yielded(o.elseRegion)
     if not o.results_ or yes is None or no is None:
@@ -109,7 +111,7 @@ def if_yields_known(o: If, at: Place) -> Rewrite | None:
 
 
 @rule(If)
-def if_constant_condition(o: If) -> Rewrite | None:
+def RemoveStaticCondition(o: If) -> Rewrite | None:
     """if (true) A else B is A; if (false) A else B is B"""
     known = boolean(o.condition)
     if known is None:
@@ -124,7 +126,7 @@ def if_constant_condition(o: If) -> Rewrite | None:
 
 
 @rule(If)
-def if_to_select(o: If) -> Rewrite | None:
+def ConvertToSelect(o: If) -> Rewrite | None:
     """a result for which both branches yield values from outside is a select between them"""
     if not o.results_ or not all(selectable(v) for v in o.results_):
         return None
@@ -158,7 +160,7 @@ def if_to_select(o: If) -> Rewrite | None:
 
 
 @rule(If)
-def if_empty_else(o: If) -> Op | None:
+def RemoveEmptyElseBranch(o: If) -> Op | None:
     """if (c) A else {} is if (c) A"""
     if o.results_ or o.elseRegion is None or len(o.elseRegion.ops) != 1 or yielded(o.elseRegion) is None:
         return None
@@ -167,7 +169,7 @@ def if_empty_else(o: If) -> Op | None:
 
 
 @rule(If)
-def if_after_if(o: If, at: Place) -> Op | Rewrite | None:
+def CombineIfs(o: If, at: Place) -> Op | Rewrite | None:
     """if (c) A else B; if (c) C else D is if (c) {A; C} else {B; D}; also where one condition is the other's inverse"""
     size = 0
     if at.after and isinstance(at.after[-1], If) and at.before and isinstance(first := at.before[-1], If):
@@ -279,7 +281,7 @@ class Merged:
 
 
 @rule(If)
-def if_in_if(o: If) -> Rewrite | None:
+def CombineNestedIfs(o: If) -> Rewrite | None:
     """if (a) { if (b) A } is if (a and b) A"""
     if len(o.thenRegion.ops) != 2 or not isinstance(inner := o.thenRegion.ops[0], If):
         return None
@@ -320,7 +322,7 @@ def if_in_if(o: If) -> Rewrite | None:
 
 
 @rule(If)
-def if_both_leave(o: If, at: Place) -> Rewrite | None:
+def MoveTerminatorToParent(o: If, at: Place) -> Rewrite | None:
     """if (c) {A; return} else {B; return} is if (c) {A; return}; B; return, and nothing after it is executed"""
     if o.elseRegion is None or not leaves(o.thenRegion) or not leaves(o.elseRegion):
         return None

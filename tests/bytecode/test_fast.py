@@ -19,7 +19,7 @@ from support import oracle
 from support.broken import mutate_bytes
 from tilery import TileError, Version
 from tilery.attrs import Attr, DILoc
-from tilery.bytecode import reader, writer
+from tilery.bytecode import read_body_fast, reader, writer
 from tilery.bytecode.decoders import decoder, decoder_source
 from tilery.bytecode.encoders import encoder
 from tilery.bytecode.profile import find_profile
@@ -198,7 +198,12 @@ def test_the_path_depends_on_argument_and_size_alone(fast: bool | None, monkeypa
     lines = [f"%{n} = iota : tile<8xi32>" for n in range(3_000)]
     small, large = (tilery.parse("\n".join(["entry @k() {", *some, "}"])) for some in (lines[:10], lines))
     used: list[str] = []
-    for place, name in ((reader, "read_fast"), (reader, "read_body"), (writer, "write_fast"), (writer, "write_body")):
+    for place, name in (
+        (read_body_fast, "read_fast"),
+        (reader, "read_body"),
+        (writer, "write_fast"),
+        (writer, "write_body"),
+    ):
         monkeypatch.setattr(place, name, recorded(getattr(place, name), used))
     for expected, module in [("fast" if fast else "body", small), ("body" if fast is False else "fast", large)] * 2:
         used.clear()

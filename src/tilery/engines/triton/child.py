@@ -17,6 +17,8 @@ from typing import Any
 
 MEMORY = 16 << 30
 """Bytes of address space that a compilation may take."""
+SECONDS = 330
+"""Processor seconds of one compilation. The caller gives up sooner; this ends a process whose caller has died."""
 
 
 def limit() -> None:
@@ -26,6 +28,18 @@ def limit() -> None:
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    except (ImportError, OSError, ValueError):
+        return
+
+
+def limit_time() -> None:
+    """Give the next compilation its processor time."""
+    try:
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _, most = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, most))
     except (ImportError, OSError, ValueError):
         return
 
@@ -100,6 +114,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:
+        limit_time()
         try:
             made = answer(json.loads(line))
         except BaseException as error:

@@ -96,7 +96,7 @@ def mmai(low: Lowering, o: MmaI, lhs: Val, rhs: Val, acc: Val) -> Val:
         return _step_by_step(low, left, right, acc)
     left = _shifted(low, lhs) if unsigned_lhs else lhs
     right = _shifted(low, rhs) if unsigned_rhs else rhs
-    # Triton's instructions saturate, and `mmai` wraps around: the accumulator is added afterwards.
+    # Triton's instructions saturate for some shapes. Added afterwards, the accumulator wraps around for all of them.
     found = _dot(low, left, right, low.like(0, acc), limit=NO_FOLD)
     rank = len(acc.shape)
     if unsigned_lhs:  # 128 times the column sums of the right side

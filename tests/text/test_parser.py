@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import struct
 import textwrap
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from tilery.attrs import CallSite, DictAttr, DILoc, FileLineCol, FusedLoc, IntAt
 from tilery.bytecode.writer import write
 from tilery.declare.operation import OpDef
 from tilery.diag import Note, TileError
-from tilery.floats.formats import scaled
 from tilery.ir import UnknownOp, difference, walk
 from tilery.ops import (
     AddF,
@@ -35,10 +32,9 @@ from tilery.ops import (
     registered,
 )
 from tilery.text.lexer import PIECE
-from tilery.text.parse.literals import float_bits
 from tilery.text.parse.parser import parse, parse_with_spans
 from tilery.text.print.printer import show
-from tilery.types import F32, F64, FLOATS, I1, I32, I64, SCALARS, Foreign, Tile
+from tilery.types import F32, I1, I32, I64, Foreign, Tile
 
 OPS = registered(testing=True)
 HEAD = "entry @example(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>) {\n"
@@ -422,46 +418,6 @@ def test_globals_and_entries_keep_their_order() -> None:
         "entry @a() {}\nglobal private constant @b alignment = 8 <i8: [1]> : tile<1xi8>\nentry @c() {}"
     ).body.ops
     assert [type(o) for o in items] == [Entry, Global, Entry]
-
-
-# ---------------------------------------------------------------- literals
-
-
-@pytest.mark.parametrize("name", [s.name for s in FLOATS if s not in (F32, F64)])
-def test_every_float_is_the_nearest_to_its_own_value(name: str) -> None:
-    type = SCALARS[name]
-    bits = range(1 << type.bits)
-    sample = bits if type.bits <= 8 else random.Random(name).sample(bits, 500)
-    for number in sample:
-        if (parts := scaled(type, number)) is not None:
-            negative, mantissa, exponent = parts
-            assert float_bits(type, decimal(mantissa, exponent), negative) == number
-
-
-def decimal(mantissa: int, exponent: int) -> str:
-    """m * 2**e, exactly, with a decimal point."""
-    if exponent >= 0:
-        return f"{mantissa << exponent}.0"
-    digits = str(mantissa * 5**-exponent).rjust(-exponent + 1, "0")
-    return f"{digits[:exponent]}.{digits[exponent:]}"
-
-
-def test_doubles_agree_with_python() -> None:
-    random_ = random.Random(1)
-    for _ in range(500):
-        text = (
-            f"{random_.randrange(10 ** random_.randint(1, 25))}.{random_.randrange(10**9)}e{random_.randint(-330, 300)}"
-        )
-        expected = int.from_bytes(struct.pack("<d", float(text)), "little")
-        assert float_bits(F64, text, False) == expected
-
-
-def test_a_literal_is_rounded_once() -> None:
-    """Just above the middle between two floats, where a detour over f64 would lose the difference."""
-    middle = Fraction(1) + Fraction(1, 1 << 24)
-    text = f"{decimal((1 << 24) + 1, -24)}00000000000000000000000000001"
-    assert Fraction(text) > middle
-    assert float_bits(F32, text, False) == 0x3F800001
 
 
 # ---------------------------------------------------------------- hostile texts

@@ -18,9 +18,10 @@ from tilery.diag import TileError
 from tilery.ir import Block, UnknownOp, Value, walk
 from tilery.ops import AddI, Module
 from tilery.smith import smith
-from tilery.text.parse import parser, quick_forms
+from tilery.text.parse import parser
+from tilery.text.parse.fast import forms as quick_forms
+from tilery.text.parse.fast.parse import quick_parse
 from tilery.text.parse.parser import forms, parse, parse_with_spans
-from tilery.text.parse.quick import quick_parse
 from tilery.text.parse.state import Options
 from tilery.text.print import printer, quick_lines, styles
 from tilery.text.print import quick as quick_printer

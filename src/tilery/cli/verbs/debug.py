@@ -19,7 +19,7 @@ GENERATORS = {
     "decoder": "bytecode.decoders:decoder_source",
     "encoder": "bytecode.encoders:encoder_source",
     "printer": "text.print.quick_lines:printer_source",
-    "parser": "text.parse.quick_forms:parser_source",
+    "parser": "text.parse.fast.forms:parser_source",
 }
 
 

@@ -10,7 +10,7 @@
     keywords, fields         a parser for each piece of a format string
     custom, forms, generic   the text after an operation's name: by hand, from its format, in MLIR's generic form
     operations               operations and their regions: the piecewise parser
-    quick_forms, quick       the fast path: canonical lines by generated functions
+    fast                     the fast path: canonical lines by generated functions
     parser                   the entry points: `parse`, `parse_with_spans`
 
 Every concern is a set of functions on a `Parser`. To accept other spellings, pass `state.Extensions` to

@@ -13,9 +13,9 @@ from ...ops import Module, registered
 from ...types import Type
 from .. import DIALECT, PRODUCER
 from ..lexer import BLANKS, tokens
+from .fast.parse import quick_parse
 from .forms import form_of
 from .operations import parse_operations
-from .quick import quick_parse
 from .state import Extensions, Options, Parser, Syntax
 from .types import parse_type
 

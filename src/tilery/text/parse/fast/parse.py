@@ -10,20 +10,20 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from ...attrs import DILexicalBlock, DILoc, DISubprogram, FileLineCol, Loc
-from ...declare.codegen import GiveUp
-from ...declare.operation import BY_NAME, OpDef
-from ...diag import TileError
-from ...ir import Block
-from ...types import Type
-from .. import DIALECT
-from ..format import Piece
-from ..lexer import BLANKS, SPACE, SUFFIX, TOKEN, tokens
-from .attributes import set_alias
-from .operations import close_region, finish, parse_item
-from .quick_forms import QuickForm, bind_of
-from .state import OperationState, Options, Parser, PieceParser, Syntax
-from .types import parse_type, parse_types
+from ....attrs import DILexicalBlock, DILoc, DISubprogram, FileLineCol, Loc
+from ....declare.codegen import GiveUp
+from ....declare.operation import BY_NAME, OpDef
+from ....diag import TileError
+from ....ir import Block
+from ....types import Type
+from ... import DIALECT
+from ...format import Piece
+from ...lexer import BLANKS, SPACE, SUFFIX, TOKEN, tokens
+from ..attributes import set_alias
+from ..operations import close_region, finish, parse_item
+from ..state import OperationState, Options, Parser, PieceParser, Syntax
+from ..types import parse_type, parse_types
+from .forms import QuickForm, bind_of
 
 # The results of an op, at most two, and its name.
 _HEAD = re.compile(

@@ -12,18 +12,18 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ...attrs import MemoryOrderingSemantics
-from ...declare.codegen import GiveUp, build
-from ...declare.fields import INFER, REQUIRED, AttrKind, Field
-from ...declare.operation import BY_NAME, OpDef
-from ...ir import Op, Value
-from ...version import Version
-from ..format import AnyOrder, AttrDict, Blank, Group, Literal, Piece, Use, pieces_of
-from .custom import FORMS
-from .fields import is_keyword, piece_parser
-from .forms import Typing, alike, shown_types, typing_of
-from .keywords import rounding_modes
-from .state import Parser, PieceParser
+from ....attrs import MemoryOrderingSemantics
+from ....declare.codegen import GiveUp, build
+from ....declare.fields import INFER, REQUIRED, AttrKind, Field
+from ....declare.operation import BY_NAME, OpDef
+from ....ir import Op, Value
+from ....version import Version
+from ...format import AnyOrder, AttrDict, Blank, Group, Literal, Piece, Use, pieces_of
+from ..custom import FORMS
+from ..fields import is_keyword, piece_parser
+from ..forms import Typing, alike, shown_types, typing_of
+from ..keywords import rounding_modes
+from ..state import Parser, PieceParser
 
 QuickForm = Callable[[str, int, str | None, str | None, list[Op], list[str]], int]
 """Parses the line of an operation. Takes the text, where its operands start, the names of its results, and the

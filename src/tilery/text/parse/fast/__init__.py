@@ -1,0 +1,1 @@
+"""The fast path of the parser: canonical lines, read by generated functions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -70,8 +71,6 @@ class Staged(HoldsAddresses):
                 self._translate(copy, each)
 
     def _translate(self, copy: _Copy, each: MemoryRange) -> None:
-        import ctypes
-
         for offset in each.pointers:
             (host,) = struct.unpack("<Q", ctypes.string_at(each.address + offset, 8))
             word = ctypes.create_string_buffer(struct.pack("<Q", self.address(host)), 8)

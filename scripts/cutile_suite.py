@@ -7,8 +7,12 @@
     python scripts/cutile_suite.py samples cutile-python/samples --results samples.json
     python scripts/cutile_suite.py report reference --baseline none --samples samples.json
     python scripts/cutile_suite.py redraw                      # the page again, from cutile.json
+    python scripts/cutile_suite.py run cutile-python/test --results watched --sanitize all
+    python scripts/cutile_suite.py samples cutile-python/samples --results watched.json --sanitize all
+    python scripts/cutile_suite.py reports watched --plain reference --samples watched.json
 
-The run with an engine that does nothing shows which tests pass whatever a kernel computes.
+The run with an engine that does nothing shows which tests pass whatever a kernel computes. The last three lines write
+docs/reports/sanitizer_suite.md: what the sanitizer reports about the tests and the samples.
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     command = [sys.executable, "-m", "pytest", "-p", "tilery.cutile.pytest", "-q", "-n", str(args.jobs)]
     command += ["--tilery-engine", args.engine, "--tilery-results", str(results), "--ignore-glob=*bench_*"]
     command += ["-p", "no:cacheprovider", "--tb=no", "--continue-on-collection-errors"]
+    command += ["--tilery-sanitize", args.sanitize] if args.sanitize else []
     if not args.all:
         command += [f"--ignore-glob=*{name}" for name in LEFT_OUT if name.endswith(".py")]
         command += ["-k", " and ".join(f"not {name}" for name in LEFT_OUT if not name.endswith(".py"))]
@@ -57,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     facts = {
         "engine": args.engine,
+        "sanitize": args.sanitize,
         "load": round(load, 1),
         "cpu_seconds": round(used.ru_utime + used.ru_stime),
         "jobs": args.jobs,
@@ -84,6 +90,7 @@ def run_samples(args: argparse.Namespace) -> int:
     found = json.loads(Path(args.results).read_text()) if Path(args.results).exists() else {}
     for name in args.only or SAMPLES:
         command = [sys.executable, "-m", "tilery", "cutile", "run", f"{name}.py", "--correctness-check"]
+        command[4:4] = ["--sanitize", args.sanitize] if args.sanitize else []
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, cwd=args.samples, capture_output=True, text=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -192,6 +199,64 @@ def page(found: dict[str, Any]) -> str:
 
 # ---------------------------------------------------------------- the page
 
+WATCHED = checkout.REPORTS / "sanitizer_suite.md"
+LOOKED_AT: dict[str, str] = {}
+"""By kernel: whose fault a report is."""
+
+
+def reports(args: argparse.Namespace) -> int:
+    """Write docs/reports/sanitizer_suite.md from the results of a run with the sanitizer."""
+    tests, plain = read_results(args.results), read_results(args.plain)
+    facts = json.loads((Path(args.results) / "facts.json").read_text())
+    launching = [row for row in tests.values() if row["launches"] or row.get("child_launches")]
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in launching:
+        if row.get("error") == "Faults":
+            message = row["message"]
+            kernel = re.search(r" in (\w+)\n", message)
+            file, _, name = row["test"].partition("::")
+            key = (Path(file).name, kernel[1] if kernel else name.partition("[")[0], reason(row)[len("Faults: ") :])
+            found.setdefault(key, []).append(name)
+    other = [
+        row["test"]
+        for row in launching
+        if row.get("error") != "Faults" and row["outcome"] != plain.get(row["test"], {}).get("outcome")
+    ]
+    lines = ["# NVIDIA's tests of cuTile Python under the sanitizer", "", WATCHED_INTRODUCTION, ""]
+    lines += [
+        checkout.fill(
+            f"{len(launching):,} tests of cuTile {facts['cutile']} launch kernels, here with `{facts['sanitize']}` in "
+            f"{round(facts['cpu_seconds'] / 60)} minutes of CPU time (all tests without the sanitizer: "
+            f"{round(json.loads((Path(args.plain) / 'facts.json').read_text())['cpu_seconds'] / 60)}). "
+            f"{sum(map(len, found.values())):,} of them have reports. {len(other)} end otherwise than without it."
+        ),
+        "",
+        *[f"* `{name}`" for name in other],
+        *([""] if other else []),
+        "| tests | file | kernel | first report | verdict |",
+        "|--:|---|---|---|---|",
+    ]
+    for (file, kernel_name, why), names in sorted(found.items()):
+        lines.append(f"| {len(names)} | {file} | `{kernel_name}` | {why} | {LOOKED_AT.get(kernel_name, 'open')} |")
+    if args.samples:
+        lines += ["", "## Samples", "", "| sample | comparisons that pass | end |", "|---|--:|---|"]
+        for name, each in json.loads(Path(args.samples).read_text()).items():
+            end = "no report" if each["status"] == 0 else str(each["end"]).strip().splitlines()[-1][:160]
+            lines.append(f"| {name} | {each['checks']} | {end} |")
+    checkout.publish("\n".join([*lines, "", WATCHED_NOT_MEASURED, ""]), WATCHED)
+    return 0
+
+
+WATCHED_INTRODUCTION = """\
+`scripts/cutile_suite.py` wrote this page. The tests and samples of NVIDIA/cutile-python run as in [the page on
+them](cutile.md), and a report of the sanitizer makes a test fail. Each kernel with a report was looked at; the verdict
+says whose fault it is."""
+
+WATCHED_NOT_MEASURED = """\
+## Not measured
+
+Other schedules than the default one. A test stops at its first launch with a report."""
+
 TITLES = {"launch": "launch a kernel", "process": "launch in another process", "none": "launch nothing"}
 
 INTRODUCTION = """\
@@ -265,6 +330,7 @@ def main() -> int:
     verb.add_argument("--results", required=True, help="a folder for the results; its content is deleted")
     verb.add_argument("--engine", default="reference")
     verb.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    verb.add_argument("--sanitize", metavar="CHECKS", help="the checks of the sanitizer to run with")
     verb.add_argument("--all", action="store_true", help="include the tests that are left out because of their size")
     verb = verbs.add_parser("samples", help=run_samples.__doc__)
     verb.set_defaults(run=run_samples)
@@ -273,11 +339,17 @@ def main() -> int:
         "--results", required=True, help="a JSON file; results of samples that are not run again are kept"
     )
     verb.add_argument("--only", nargs="*", metavar="NAME")
+    verb.add_argument("--sanitize", metavar="CHECKS", help="the checks of the sanitizer to run with")
     verb = verbs.add_parser("report", help=collect.__doc__)
     verb.set_defaults(run=collect)
     verb.add_argument("results", nargs="+", help="folders of results")
     verb.add_argument("--baseline", required=True, help="the folder of a run with `--engine none`")
     verb.add_argument("--samples", help="the JSON file of the samples")
+    verb = verbs.add_parser("reports", help=reports.__doc__)
+    verb.set_defaults(run=reports)
+    verb.add_argument("results", help="the folder of a run with --sanitize")
+    verb.add_argument("--plain", required=True, help="the folder of a run without")
+    verb.add_argument("--samples", help="the JSON file of the samples with --sanitize")
     verb = verbs.add_parser("redraw", help=redraw.__doc__)
     verb.set_defaults(run=redraw)
     args = parser.parse_args()

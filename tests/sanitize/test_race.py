@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import tilery
 from support.race.cuts import Spy, Tally, judge_program, module_cuts, module_races
 from support.race.programs import Program
-from tilery.sanitize import Access
+from tilery.sanitize import Access, Sanitizer
+from tilery.sanitize.races import recent
 from tilery.sanitize.races.check import Race
 
 
@@ -45,3 +48,31 @@ def test_cuts_of_token_edges_are_found() -> None:
     for seed in (*range(14), 135, 286):  # the last two allocate memory in loops
         total.add(module_cuts(seed, grid=1))
     assert total.cuts > 15 and not total.wrong
+
+
+OVERLAPPING = """
+cuda_tile.module @m {
+  entry @k(%p: tile<ptr<i32>>) {
+    %offsets = iota : tile<8xi32>
+    %row = reshape %p : tile<ptr<i32>> -> tile<1xptr<i32>>
+    %base = broadcast %row : tile<1xptr<i32>> -> tile<8xptr<i32>>
+    %there = offset %base, %offsets : tile<8xptr<i32>>, tile<8xi32> -> tile<8xptr<i32>>
+    %three = constant <i32: 3> : tile<8xi32>
+    %later = offset %there, %three : tile<8xptr<i32>>, tile<8xi32> -> tile<8xptr<i32>>
+    %t = store_ptr_tko weak %there, %offsets : tile<8xptr<i32>>, tile<8xi32> -> token
+    %u = store_ptr_tko weak %later, %offsets : tile<8xptr<i32>>, tile<8xi32> -> token
+    return
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("kept, element", [(1 << 25, (3,)), (0, ())])
+def test_both_elements_are_named(monkeypatch: pytest.MonkeyPatch, kept: int, element: tuple[int, ...]) -> None:
+    """The second store starts at the fourth element of the first. Old accesses are forgotten, and their elements."""
+    monkeypatch.setattr(recent, "MOST_BYTES", kept)
+    watched = Sanitizer("race")
+    tilery.compile(tilery.parse(OVERLAPPING)).launch(1, [np.zeros(16, np.int32)], sanitize=watched)
+    (report,) = watched.reports
+    assert [place.element for place in report.places] == [(0,), element]
+    assert report.count == 5

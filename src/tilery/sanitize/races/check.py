@@ -25,6 +25,7 @@ from ..checks import Check, Step
 from ..reports import Place
 from .cells import READS, WRITES, Cells, Event, Shadow, distinct, gather
 from .happens_before import NOTHING, Node, Past, Tokens
+from .recent import Recent
 from .sync import ACQUIRES, RELEASES, Synchronization
 
 MOST_CELL_BYTES = 1 << 25
@@ -108,6 +109,7 @@ class Race(Check):
         self._strengths: dict[int, Strength] = {}
         self._tokens = Tokens()
         self._cells = Cells()
+        self._recent = Recent()
         self._most = MOST_CELL_BYTES
         self._shadows: dict[int, Shadow] = {}
         self._salt = np.empty(0, np.uint64)
@@ -153,6 +155,7 @@ class Race(Check):
             elif access.kind is Kind.WRITE:
                 self._sync.overwrite(access)
         self._visit(doing)
+        self._recent.add(operation, numbers, access)
         self._tokens.put(access.result_token, self._futures(doing))
 
     def _futures(self, doing: Doing) -> list[Past]:
@@ -412,7 +415,8 @@ class Race(Check):
             rule = "no token orders two accesses of a tile block to the same bytes, at least one of which writes"
         else:
             rule = "nothing orders accesses of two tile blocks to the same bytes, at least one of which writes"
-        other = Place(self._ops[operation], self._block(hit.earlier.rank))
+        element = self._recent.element(operation, hit.earlier, shadow.address(int(granules[0])))
+        other = Place(self._ops[operation], self._block(hit.earlier.rank), element)
         notes = self._reasons(doing, operation, rank == hit.earlier.rank)
         self._report(doing, rule, elements, other, shadow, granules, notes)
 

@@ -1,0 +1,54 @@
+"""The accesses that were made last, to name the element of the earlier one of two that race."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from ...engines.reference.tiles import Array
+from ..access import Access
+from .cells import Event
+
+MOST_BYTES = 1 << 25
+"""Older accesses are forgotten when the addresses of all take more than this."""
+
+
+class Made(NamedTuple):
+    """What is kept of an access; arrays have a row per tile block."""
+
+    operation: int
+    numbers: Array
+    ranks: Array
+    addresses: Array
+    mask: Array
+    bytes: int
+
+
+class Recent:
+    """A queue of accesses, bounded in memory."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Made] = deque()
+        self._bytes = 0
+
+    def add(self, operation: int, numbers: Array, access: Access) -> None:
+        """Remember an execution of an operation; `numbers` tells the executions of each tile block apart."""
+        made = Made(operation, numbers, np.asarray(access.ranks), access.addresses, access.mask, access.bytes)
+        self._queue.append(made)
+        self._bytes += made.addresses.nbytes
+        while self._bytes > MOST_BYTES:
+            self._bytes -= self._queue.popleft().addresses.nbytes
+
+    def element(self, operation: int, event: Event, address: int) -> tuple[int, ...]:
+        """Return the element of the tile at an address; nothing if the event was too long ago."""
+        for made in reversed(self._queue):
+            if made.operation != operation:
+                continue
+            for lane in np.flatnonzero((made.ranks == event.rank) & (made.numbers == event.number)).tolist():
+                first = made.addresses[lane]
+                there = made.mask[lane] & (first <= address) & (address < first + made.bytes)
+                if there.any():
+                    return tuple(int(i) for i in np.unravel_index(int(np.argmax(there)), first.shape))
+        return ()

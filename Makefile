@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 
-# With HEAVY=1 the tests also get torch and Triton, which take more than a gigabyte: a newcomer does not need them.
+# With HEAVY=1 the tests also get torch, Triton and NVRTC, which take more than a gigabyte: a newcomer does not need them.
 HEAVY ?=
 TORCH ?= torch==2.13.0+cpu
 TRITON ?= triton==3.9.0
@@ -14,7 +14,7 @@ TRITON ?= triton==3.9.0
 
 help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
-	@echo "make test     every check: lint, types, package, tests; with HEAVY=1 also those that need torch or Triton"
+	@echo "make test     every check: lint, types, package, tests; with HEAVY=1 also those that need torch, Triton or NVRTC"
 	@echo "make fuzz     broken input through every path, for a minute"
 	@echo "make docs     rewrite docs/reference and docs/appendix from the tables"
 	@echo "make format   format the code"
@@ -67,6 +67,7 @@ $(VENV)/.tested: $(VENV)/.installed
 $(VENV)/.heavy: $(VENV)/.tested
 	$(PIP) install $(TORCH) || echo "note: $(TORCH) is not available here; tests that need torch are skipped"
 	$(PIP) install $(TRITON) || echo "note: $(TRITON) is not available here; tests that need Triton are skipped"
+	$(PIP) install --editable '.[cpp]' || echo "note: NVRTC is not available here; tests of CUDA Tile C++ are skipped"
 	@touch $@
 
 clean:

@@ -14,6 +14,7 @@ collect_ignore = [] if importlib.util.find_spec("cuda") else ["support/cutile_ke
 MARKERS = {
     "corpus": "needs the corpus of real files in ../shared/conformance",
     "oracle": "needs NVIDIA's tileirdisasm (pip install 'tilery[nvidia]')",
+    "nvrtc": "needs NVIDIA's NVRTC with CUDA Tile C++ (pip install 'tilery[cpp]')",
 }
 
 
@@ -23,7 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    present = {"corpus": oracle.CORPUS.is_dir(), "oracle": oracle.find_tileirdisasm() is not None}
+    present = {
+        "corpus": oracle.CORPUS.is_dir(),
+        "oracle": oracle.find_tileirdisasm() is not None,
+        "nvrtc": oracle.has_nvrtc(),
+    }
     for name, reason in MARKERS.items():
         if item.get_closest_marker(name) and not present[name]:
             pytest.skip(reason)

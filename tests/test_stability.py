@@ -50,6 +50,7 @@ PROMISED = {
         dictionary dump_records encode_attr encode_debug encode_dict encode_enum encode_hints encode_op encode_segments
         encode_shape encode_type parse parse_cute""",
     "tilery.cutile": "on module bytecode",
+    "tilery.cpp": "Program build bytecode module",
     "tilery.diag": "TileError",
 }
 

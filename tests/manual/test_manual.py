@@ -14,7 +14,7 @@ import pytest
 
 import tilery
 from make_kernel import vector_add
-from support.oracle import ROOT
+from support.oracle import ROOT, has_nvrtc
 from tilery import attrs, types
 from tilery.cli.main import main
 from tilery.manual.describe import describe, enums, type_examples
@@ -25,9 +25,10 @@ DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += [p for part in ("guides", "appendix") for p in sorted((ROOT / "docs" / part).glob("*.md"))]
 REFERENCE = sorted((ROOT / "docs" / "reference").rglob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
-SCRIPT = re.compile(r"^`(\w+\.py)`:\n\n```python\n(.*?)^```$", re.M | re.S)
-"""A Python file that the commands of a document use."""
+SCRIPT = re.compile(r"^`(\w+\.(?:py|cu))`:\n\n```(?:python|cpp)\n(.*?)^```$", re.M | re.S)
+"""A file of Python or C++ that the commands of a document use."""
 NEEDS_CUTILE = ["cutile.md", "nan.md"]
+NEEDS_NVRTC = ["cpp.md"]
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -124,6 +125,8 @@ def test_commands_print_what_is_shown(path: Path, workshop: Path) -> None:
     text = path.read_text("utf-8")
     if path.name in NEEDS_CUTILE:
         pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
+    if path.name in NEEDS_NVRTC and not has_nvrtc():
+        pytest.skip("needs NVIDIA's NVRTC (pip install 'tilery[cpp]')")
     for name, content in SCRIPT.findall(text):
         Path(name).write_text(content)
     now = CONSOLE.sub(rerun, text)
@@ -135,5 +138,9 @@ def test_commands_print_what_is_shown(path: Path, workshop: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_python_examples_give_what_is_shown(path: Path, workshop: Path) -> None:
+    if path.name in NEEDS_NVRTC and not has_nvrtc():
+        pytest.skip("needs NVIDIA's NVRTC (pip install 'tilery[cpp]')")
+    for name, content in SCRIPT.findall(path.read_text("utf-8")):
+        Path(name).write_text(content)
     failed, _ = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8")
     assert failed == 0

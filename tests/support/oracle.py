@@ -12,6 +12,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from tilery.cpp.toolkit import find_toolkit
+from tilery.diag import TileError
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 CONFORMANCE = ROOT.parent / "shared" / "conformance"
 CORPUS = CONFORMANCE / "corpus"
@@ -50,6 +53,15 @@ def find_tileirdisasm() -> Path | None:
     if found is None and (on_path := shutil.which("tileirdisasm")):
         found = Path(on_path)
     return found
+
+
+@cache
+def has_nvrtc() -> bool:
+    """Whether CUDA Tile C++ can be compiled here."""
+    try:
+        return bool(find_toolkit())
+    except TileError:
+        return False
 
 
 def disassemble(data: bytes, *options: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:

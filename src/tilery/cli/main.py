@@ -31,7 +31,7 @@ def make_parser(only: str | None = None) -> ArgumentParser:
     parser.add_argument("-V", "--version", action=PrintVersion)
     verbs = Verbs(parser)
     for name in [only] if only in VERBS else VERBS:
-        import_module(f"{__package__}.verbs.{name}").add(verbs)
+        import_module(f"{__package__}.verbs.{VERBS[name]}").add(verbs)
     return parser
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..attrs import CallSite, DILoc, DISubprogram, FileLineCol, FusedLoc, Loc, NameLoc, enclosing
 from ..ops import Module
+from .symbols import function_name
 
 MAX_PLACES = 100
 """The most places that one location can have; deeper calls are left out."""
@@ -78,7 +79,7 @@ def places(loc: Loc | None) -> list[Place]:
                 found.append(Place(source.filename, source.line, column(source)))
             case DILoc(source=source, scope=scope):
                 functions = [each for each in enclosing(scope) if isinstance(each, DISubprogram)]
-                name = functions[-1].name if functions else ""
+                name = function_name(functions[-1].name) if functions else ""
                 file = source.filename
                 if functions and not os.path.isabs(file):
                     file = os.path.join(functions[-1].file.directory, file)
@@ -97,6 +98,16 @@ def innermost(loc: Loc | None) -> Place | None:
     return next(iter(places(loc)), None)
 
 
+def shown_places(loc: Loc | None) -> list[Place]:
+    """List the places of a location from the first whose line can be read; all of them if none can.
+
+    The code of a library, whose source is elsewhere, is left out so that the call of it comes first.
+    """
+    found = places(loc)
+    first = next((at for at, place in enumerate(found) if place.text), 0)
+    return found[first:]
+
+
 def column(source: FileLineCol) -> int:
     """Return the one-based column: cuTile takes columns from Python's syntax trees, which count from zero."""
     return source.column + source.filename.endswith(".py")
@@ -105,7 +116,7 @@ def column(source: FileLineCol) -> int:
 def excerpt(loc: Loc | None) -> tuple[str, ...]:
     """Show a location as lines of text: each place, its source line, and a caret."""
     lines: list[str] = []
-    for place in places(loc):
+    for place in shown_places(loc):
         lines.append(f"  at {place}")
         if text := place.text:
             start = len(text) - len(text.lstrip())
@@ -122,8 +133,11 @@ def annotate(module: Module) -> str:
     text, starts, _ = show_with_offsets(module)
     parts: list[str] = []
     last, at = None, 0
+    known: dict[int, list[Place]] = {}
     for o, start in sorted(starts.items(), key=lambda item: item[1]):
-        found = places(o.loc)
+        if id(o.loc) not in known:
+            known[id(o.loc)] = shown_places(o.loc)
+        found = known[id(o.loc)]
         here = (found[0].file, found[0].line) if found else None
         if here != last and found:
             parts.append(text[at:start])

@@ -5,25 +5,26 @@ Adding a parser imports nothing of the library, so the command starts fast.
 
 from __future__ import annotations
 
-VERBS = (
-    "info",
-    "dis",
-    "asm",
-    "check",
-    "convert",
-    "dump",
-    "fmt",
-    "diff",
-    "ops",
-    "smith",
-    "opt",
-    "debug",
-    "run",
-    "compile",
-    "targets",
-    "compare",
-    "cache",
-    "cutile",
-    "help",
-)
-"""The verbs in the order in which `tilery --help` lists them."""
+VERBS = {
+    "info": "info",
+    "dis": "dis",
+    "asm": "asm",
+    "check": "check",
+    "convert": "convert",
+    "dump": "dump",
+    "fmt": "fmt",
+    "diff": "diff",
+    "ops": "ops",
+    "smith": "smith",
+    "opt": "opt",
+    "debug": "debug",
+    "run": "run",
+    "compile": "compile",
+    "targets": "targets",
+    "compare": "compare",
+    "cache": "cache",
+    "cutile": "cutile",
+    "cpp": "frontends.cpp",
+    "help": "help",
+}
+"""The verbs in the order in which `tilery --help` lists them, and the module of each in this folder."""

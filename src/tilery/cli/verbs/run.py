@@ -16,6 +16,7 @@ from ..output import as_json, quoted
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
 
 if TYPE_CHECKING:
+    from ...ops import Module
     from ...sanitize import Sanitizer
     from ...source.input import Input
     from ..arguments import Argument
@@ -44,13 +45,18 @@ def add(verbs: Verbs) -> None:
     sub = verbs.add("run", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    sub.add_argument("--recorded", metavar="FILE", help="a recorded launch, instead of FILE and arguments")
+    add_launch(sub)
+
+
+def add_launch(sub: argparse.ArgumentParser) -> None:
+    """Add the options of a launch: what to run, on what, with which limits, and what to show of it."""
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     engines = [*ENGINES, AUTO]
     sub.add_argument("--engine", choices=engines, default=DEFAULT, help="what executes it; default: %(default)s")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
-    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
-    sub.add_argument("--recorded", metavar="FILE", help="a recorded launch, instead of FILE and arguments")
     sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
     sub.add_argument("--save", action="append", default=[], metavar="NAME=FILE", help="save an argument afterwards")
     seed, count = at_least(int, 0), at_least(int, 1)
@@ -94,10 +100,14 @@ def run(args: argparse.Namespace) -> int:
         raise Stop("run needs a FILE or --recorded")
     if args.recorded is not None:
         return replay(args)
+    source = open_input(args.file)
+    return run_module(read_legal(source), args, source)
+
+
+def run_module(module: Module, args: argparse.Namespace, source: Input | None) -> int:
+    """Run a kernel of a module; `source` is the input it was read from, whose lines errors show."""
     from ..arguments import as_data, as_text, find, make_arguments, save, split_save
 
-    source = open_input(args.file)
-    module = read_legal(source)
     grid = parse_grid(args.grid or "1")
     arguments = make_arguments(args.arg, args.seed)
     saved = [split_save(text, arguments) for text in args.save]
@@ -118,13 +128,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def located_in(source: Input) -> Iterator[None]:
-    """Show the operation at fault in the file it comes from."""
+def located_in(source: Input | None) -> Iterator[None]:
+    """Show the operation at fault in the file it comes from; without one, the line that debug information names."""
     from ...ir import Refused
 
     try:
         yield
     except Refused as error:
+        if source is None:
+            from ...source.lines import excerpt
+
+            error.excerpt = excerpt(error.op.loc)
+            error.notes = [note for note in error.notes if not (error.excerpt and note.startswith("from "))]
+            raise
         shown = source.error(error.op, error.message, notes=error.notes[:1])
         shown.facts = error.facts
         shown.notes += [note for note in error.notes[1:] if note.startswith("before that")]

@@ -1,0 +1,1 @@
+"""Verbs about programs in other languages, whose compilers make Tile IR."""

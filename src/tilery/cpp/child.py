@@ -1,0 +1,101 @@
+"""The process that runs NVRTC. A compiler may crash on its input, so it never runs in the caller.
+
+It reads one request from stdin and writes one answer to stdout, both JSON. It imports the standard library alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import json
+import os
+import sys
+from typing import Any
+
+MEMORY = 8 << 30
+"""Bytes of address space that a compilation may take."""
+MAX_LOG = 1 << 20
+"""The most bytes of messages that are passed on."""
+MAX_CODE = 1 << 28
+"""The most bytes of bytecode that are passed on."""
+
+
+def limit(seconds: int) -> None:
+    """Limit what this process may take, and leave no core file when it aborts."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    except (ImportError, OSError, ValueError):
+        return
+
+
+class Nvrtc:
+    """The functions of NVRTC on one program."""
+
+    def __init__(self, library: str) -> None:
+        self.library = ctypes.CDLL(library)
+        self.program = ctypes.c_void_p()
+        major, minor = ctypes.c_int(), ctypes.c_int()
+        self.call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+        self.version = (major.value, minor.value)
+
+    def call(self, name: str, *values: Any) -> None:
+        if status := getattr(self.library, name)(*values):
+            raise RuntimeError(f"{name} returned status {status}")
+
+    def fetch(self, name: str, most: int) -> bytes:
+        """Return what a pair of functions, one for the size and one for the content, hold."""
+        size = ctypes.c_size_t()
+        self.call(f"{name}Size", self.program, ctypes.byref(size))
+        if size.value > most:
+            raise RuntimeError(f"{name} holds {size.value} bytes; the limit is {most}")
+        data = ctypes.create_string_buffer(size.value)
+        self.call(name, self.program, data)
+        return data.raw
+
+    def lowered(self, expression: str) -> str:
+        """Return the symbol of a name expression."""
+        found = ctypes.c_char_p()
+        self.call("nvrtcGetLoweredName", self.program, expression.encode(), ctypes.byref(found))
+        return (found.value or b"").decode()
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Compile one request."""
+    nvrtc = Nvrtc(request["library"])
+    made: dict[str, Any] = {"version": nvrtc.version}
+    if not hasattr(nvrtc.library, "nvrtcGetTileIR"):
+        return made
+    program = ctypes.byref(nvrtc.program)
+    source, name = request["source"].encode("utf-8", "surrogateescape"), os.fsencode(request["name"])
+    nvrtc.call("nvrtcCreateProgram", program, source, name, 0, None, None)
+    for instance in request["instances"]:
+        nvrtc.call("nvrtcAddNameExpression", nvrtc.program, instance.encode())
+    options = [os.fsencode(option) for option in request["options"]]
+    status = nvrtc.library.nvrtcCompileProgram(nvrtc.program, len(options), (ctypes.c_char_p * len(options))(*options))
+    log = nvrtc.fetch("nvrtcGetProgramLog", 1 << 30)[:MAX_LOG].rstrip(b"\0")
+    made |= {"status": status, "log": log.decode("utf-8", "replace")}
+    if status == 0:
+        made["code"] = base64.b64encode(nvrtc.fetch("nvrtcGetTileIR", MAX_CODE)).decode()
+        made["symbols"] = {instance: nvrtc.lowered(instance) for instance in request["instances"]}
+    return made
+
+
+def main() -> None:
+    # Whatever NVRTC prints goes to stderr: stdout carries the answer alone.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    request = json.load(sys.stdin)
+    limit(request["seconds"])
+    try:
+        made = answer(request)
+    except Exception as error:
+        made = {"error": f"{type(error).__name__}: {error}"}
+    answers.write(json.dumps(made))
+
+
+if __name__ == "__main__":
+    main()

@@ -15,6 +15,7 @@ from tilery.ops import Module
 from tilery.passes import documented as described
 from tilery.passes.documented import documented
 from tilery.passes.simplify import simplify
+from tilery.passes.simplify.rounds import _Round as Round
 from tilery.passes.simplify.tree import LAWS, MAX_DEPTH, Node, Tree
 from tilery.rewrite import Report
 from tilery.smith import smith
@@ -28,10 +29,10 @@ HEAD = """%zero = constant <i32: 0> : tile<i32>
 """
 
 
-def parse(body: str, kind: str = "i32") -> Module:
+def parse(body: str, kind: str = "i32", result: str = "%r") -> Module:
     args = "%x: tile<i32>, %y: tile<i32>, %z: tile<i32>, %c: tile<i1>, %d: tile<i1>"
     text = f"entry @k(%p: tile<ptr<{kind}>>, {args}) {{\n{HEAD}{body}\n"
-    text += f"%t = store_ptr_tko weak %p, %r : tile<ptr<{kind}>>, tile<{kind}> -> token\nreturn\n}}"
+    text += f"%t = store_ptr_tko weak %p, {result} : tile<ptr<{kind}>>, tile<{kind}> -> token\nreturn\n}}"
     return tilery.parse(f"cuda_tile.module @m {{\n{text}\n}}")
 
 
@@ -86,6 +87,93 @@ def test_simplified(body: str, kind: str, left: list[str]) -> None:
     simplify(module, Report())
     assert names(module) == left
     assert not list(verify(module))
+
+
+LESS = "cmpi less_than %x, {}, signed : tile<i32> -> tile<i1>"
+MORE = "cmpi greater_than %x, {}, signed : tile<i32> -> tile<i1>"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "left", "law"),
+    [
+        ("%r = divi %x, %one signed : tile<i32>", "i32", [], "div_trivial"),
+        ("%r = divi %seven, %two unsigned : tile<i32>", "i32", [], "div_constants"),
+        ("%r = remi %x, %one signed : tile<i32>", "i32", [], "rem_trivial"),
+        ("%r = remi %seven, %two signed : tile<i32>", "i32", [], "rem_constants"),
+        ("%a = remi %x, %y signed : tile<i32>\n%r = remi %a, %y signed : tile<i32>", "i32", ["remi"], "rem_rem"),
+        ("%r = shri %x, %zero signed : tile<i32>", "i32", [], "shr_trivial"),
+        ("%r = shri %seven, %one unsigned : tile<i32>", "i32", [], "shr_constants"),
+        ("%a = shri %x, %two signed : tile<i32>\n%r = shri %a, %one signed : tile<i32>", "i32", ["shri"], "shr_shr"),
+        ("%a = absi %x : tile<i32>\n%r = absi %a : tile<i32>", "i32", ["absi"], "abs_abs"),
+        ("%a = negi %x : tile<i32>\n%r = absi %a : tile<i32>", "i32", ["absi"], "abs_negated"),
+        ("%r = absi %seven : tile<i32>", "i32", [], "abs_constant"),
+        ("%a = mini %x, %y signed : tile<i32>\n%r = maxi %x, %a signed : tile<i32>", "i32", [], "absorb"),
+        (
+            "%a = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n"
+            "%b = cmpi greater_than %y, %x, signed : tile<i32> -> tile<i1>\n%r = andi %a, %b : tile<i1>",
+            "i1",
+            ["cmpi"],
+            "first_left",
+        ),
+        (
+            "%a = cmpi less_than %x, %y, signed : tile<i32> -> tile<i1>\n"
+            "%b = cmpi equal %y, %x, signed : tile<i32> -> tile<i1>\n%r = ori %a, %b : tile<i1>",
+            "i1",
+            ["cmpi"],
+            "join_comparisons",
+        ),
+        (f"%a = {LESS.format('%five')}\n%b = {LESS.format('%three')}\n%r = andi %a, %b : tile<i1>", "i1", ["cmpi"],
+         "join_ranges"),
+        (f"%a = {LESS.format('%five')}\n%b = {MORE.format('%three')}\n%r = ori %a, %b : tile<i1>", "i1", [],
+         "join_ranges"),
+        (f"%a = {LESS.format('%three')}\n%b = {MORE.format('%five')}\n%r = andi %a, %b : tile<i1>", "i1", [],
+         "join_ranges"),
+    ],
+)  # fmt: skip
+def test_simplified_by_a_law(body: str, kind: str, left: list[str], law: str) -> None:
+    """What --stats counts is the law that applied."""
+    more = "".join(
+        f"%{name} = constant <i32: {n}> : tile<i32>\n" for name, n in (("three", 3), ("five", 5), ("seven", 7))
+    )
+    module, report = parse(more + body, kind), Report()
+    simplify(module, report)
+    assert names(module) == left
+    assert report.counts[f"simplify_{law}"] >= 1, report.counts
+    assert not list(verify(module))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("%a = addi %v, %k : tile<4xi32>\n%r = addi %a, %l : tile<4xi32>", "[11, 22, 33, 44]"),
+        ("%a = andi %v, %k : tile<4xi32>\n%r = andi %a, %l : tile<4xi32>", "[0, 0, 2, 0]"),
+        ("%a = addi %k, %l : tile<4xi32>\n%r = xori %v, %a : tile<4xi32>", "[11, 22, 33, 44]"),
+        ("%a = divi %l, %k signed : tile<4xi32>\n%r = xori %v, %a : tile<4xi32>", "10"),
+        ("%a = subi %v, %k : tile<4xi32>\n%r = addi %a, %k : tile<4xi32>", ""),
+    ],
+)
+def test_constants_whose_elements_differ(lines: str, expected: str) -> None:
+    text = """cuda_tile.module @m { entry @k(%s: tile<i32>) {
+      %q = reshape %s : tile<i32> -> tile<1xi32>
+      %v = broadcast %q : tile<1xi32> -> tile<4xi32>
+      %k = constant <i32: [1, 2, 3, 4]> : tile<4xi32>
+      %l = constant <i32: [10, 20, 30, 40]> : tile<4xi32>
+      LINES
+      print_tko "%d", %r : tile<4xi32> -> token
+      return } }"""
+    module = tilery.parse(text.replace("LINES", lines))
+    simplify(module, Report())
+    constants = [line for line in tilery.show(module).splitlines() if "constant" in line]
+    computed = [name for name in names(module) if name not in ("reshape", "broadcast", "print_tko")]
+    assert len(computed) == len(constants) == bool(expected)
+    assert all(f"<i32: {expected}>" in line for line in constants)
+
+
+def test_undefined_divisions_stay() -> None:
+    """A division that is not defined is not folded, nor is one of which only some elements are."""
+    module = parse("%a = divi %one, %zero signed : tile<i32>\n%r = remi %a, %zero signed : tile<i32>")
+    simplify(module, Report())
+    assert names(module) == ["divi", "remi"]
 
 
 @pytest.mark.parametrize(
@@ -183,14 +271,27 @@ def deep(length: int) -> str:
     return "\n".join([*lines, f"%s = addi {last}, %y : tile<i32>", "%r = subi %s, %y : tile<i32>"])
 
 
-@pytest.mark.parametrize(("length", "left"), [(29, 0), (30, 2), (31, 2), (32, 0)])
-def test_the_depth_is_bounded(length: int, left: int) -> None:
-    """An operation on an expression of depth 32 is not simplified; a longer chain begins anew."""
-    assert MAX_DEPTH == 32
+@pytest.mark.parametrize("length", [29, 30, 31, 32, 61, 62, 63, 64, 65, 95, 200])
+def test_the_end_of_a_chain_is_simplified(length: int) -> None:
+    """Depth is counted from an operation down, so what ends a chain is simplified however long the chain is."""
     module = parse(deep(length))
     simplify(module, Report())
-    assert [name for name in names(module) if name in ("addi", "subi")] == ["addi", "subi"][:left]
+    assert not {"addi", "subi"} & set(names(module))
     assert names(module).count("muli") + names(module).count("xori") == length
+    module = parse(deep(length) + f"\n%q = subi %n{length - 1}, %n{length - 1} : tile<i32>", result="%q")
+    simplify(module, Report())
+    assert names(module) == []
+
+
+@pytest.mark.parametrize("length", [200, 400])
+def test_the_depth_is_bounded(length: int) -> None:
+    """An expression has at most 63 levels; of a deeper one, what is more than 32 levels below becomes a leaf."""
+    assert MAX_DEPTH == 32
+    module = parse(deep(length))
+    sweep = Round(module.entries[0])
+    sweep.run(Report())
+    depths = [node.depth for node in sweep.nodes.values()]
+    assert max(depths) == 2 * MAX_DEPTH - 1 and len(depths) > length
 
 
 def test_an_expression_is_simplified_once(monkeypatch: pytest.MonkeyPatch) -> None:

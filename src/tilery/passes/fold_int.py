@@ -142,20 +142,25 @@ def fold_extreme(o: MaxI | MinI) -> Op | None:
 @rule(DivI)
 def fold_division(o: DivI) -> Op | None:
     """divi of constants is the quotient, rounded as declared; not by zero, nor the smallest integer by -1"""
-
-    def quotient(x: int, y: int) -> int:
-        floor, rest = divmod(x, y)
-        return floor + (
-            rest != 0 and (o.rounding is RoundingMode.POSITIVE_INF or (o.rounding is RoundingMode.ZERO and floor < 0))
-        )
-
-    return _divided(o, quotient)
+    return _divided(o, lambda x, y: quotient(x, y, o.rounding))
 
 
 @rule(RemI)
 def fold_remainder(o: RemI) -> Op | None:
     """remi of constants is the remainder with the sign of the dividend; not by zero, nor the smallest integer by -1"""
-    return _divided(o, lambda x, y: -(-x % abs(y)) if x < 0 else x % abs(y))
+    return _divided(o, remainder)
+
+
+def quotient(x: int, y: int, rounding: RoundingMode) -> int:
+    """Divide integers, rounded as declared."""
+    floor, rest = divmod(x, y)
+    up = rounding is RoundingMode.POSITIVE_INF or (rounding is RoundingMode.ZERO and floor < 0)
+    return floor + (rest != 0 and up)
+
+
+def remainder(x: int, y: int) -> int:
+    """Return the remainder with the sign of the dividend."""
+    return -(-x % abs(y)) if x < 0 else x % abs(y)
 
 
 def _divided(o: DivI | RemI, compute: Callable[[int, int], int]) -> Op | None:

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...attrs import Loc
+from ...attrs import Dense, Loc
 from ...ir import Op, Value
-from ...ops import AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, SubI, TruncI, XOrI
-from ...types import Tile
+from ...ops import (
+    AbsI,
+    AddI,
+    AndI,
+    CmpI,
+    Constant,
+    DivI,
+    ExtI,
+    MaxI,
+    MinI,
+    MulI,
+    NegI,
+    OrI,
+    RemI,
+    Select,
+    ShRI,
+    SubI,
+    TruncI,
+    XOrI,
+)
 from ..constants import filled
+from .laws import is_known
 from .tree import Node, Tree
 
 
@@ -50,11 +69,12 @@ class Builder:
         if found is not None:
             self.reused.add(found)
         elif node.kind == "const":
-            found = self.values[node] = self._constant(node.type, node.data)
+            found = self.values[node] = self._constant(filled(node.type, node.data))
+        elif node.kind == "table":
+            found = self.values[node] = self._constant(Constant(value=Dense.of(node.type, node.data)))
         return found
 
-    def _constant(self, type: Tile, bits: int) -> Value:
-        made = filled(type, bits)
+    def _constant(self, made: Constant) -> Value:
         made.loc = self.loc
         self.ops.append(made)
         return made.result
@@ -86,14 +106,23 @@ class Builder:
                 return self._put(ExtI(from_=args[0], signedness=node.data, to=Value(node.type)))
             case "trunc":
                 return self._put(TruncI(from_=args[0], to=Value(node.type)))
+            case "div":
+                signedness, rounding = node.data
+                return self._put(DivI(lhs=args[0], rhs=args[1], signedness=signedness, rounding=rounding))
+            case "rem":
+                return self._put(RemI(lhs=args[0], rhs=args[1], signedness=node.data))
+            case "shr":
+                return self._put(ShRI(lhs=args[0], rhs=args[1], signedness=node.data))
+            case "abs":
+                return self._put(AbsI(source=args[0]))
             case "sum":
                 return self._sum(node, args)
         return self._chain(node, args)
 
     def _chain(self, node: Node, args: list[Value]) -> Value:
         """Build a variadic operation as a chain; constants go to the right, where rules look for them."""
-        known = [v for a, v in zip(node.args, args) if a.kind == "const"]
-        rest = [v for a, v in zip(node.args, args) if a.kind != "const"]
+        known = [v for a, v in zip(node.args, args) if is_known(a)]
+        rest = [v for a, v in zip(node.args, args) if not is_known(a)]
         value, *others = rest + known
         for other in others:
             match node.kind:

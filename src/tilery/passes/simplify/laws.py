@@ -6,13 +6,11 @@ from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_, xor
 
-from ...attrs import ComparisonPredicate, Signedness
-from ...floats.comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
+from ...attrs import Signedness
+from ...floats.comparison import EQ, INVERSE, NE
 from ...types import I1
 from .tree import MAX_ARGS, Node, Tree, law
 
-AT_LOW: dict[ComparisonPredicate, bool | ComparisonPredicate] = {LT: False, GE: True, GT: NE, LE: EQ}
-AT_HIGH: dict[ComparisonPredicate, bool | ComparisonPredicate] = {GT: False, LE: True, LT: NE, GE: EQ}
 BITWISE: dict[str, Callable[[int, int], int]] = {"and": and_, "or": or_, "xor": xor}
 DUAL = {"and": "or", "or": "and", "min": "max", "max": "min"}
 SIGNED, UNSIGNED = Signedness.SIGNED, Signedness.UNSIGNED
@@ -20,6 +18,11 @@ SIGNED, UNSIGNED = Signedness.SIGNED, Signedness.UNSIGNED
 
 def is_const(node: Node, bits: int | None = None) -> bool:
     return node.kind == "const" and (bits is None or node.data == bits & node.ones)
+
+
+def is_known(node: Node) -> bool:
+    """Whether an expression is a constant, with equal elements or not."""
+    return node.kind in ("const", "table")
 
 
 def extremes(node: Node, signedness: Signedness) -> tuple[int, int]:
@@ -100,6 +103,16 @@ def combine_constants(t: Tree, n: Node) -> Node | None:
 
 
 @law("and", "or", "xor", "min", "max")
+def combine_tables(t: Tree, n: Node) -> Node | None:
+    """x & c & d is x & (c & d) for constants whose elements differ; likewise or, xor, min, max"""
+    found = [a for a in n.args if is_known(a)]
+    if len(found) < 2 or not t.has_tables:
+        return None
+    joined = t.by_element(n, found)
+    return None if joined is None else t.group(n, [*(a for a in n.args if not is_known(a)), joined], 0)
+
+
+@law("and", "or", "xor", "min", "max")
 def drop_neutral(t: Tree, n: Node) -> Node | None:
     """x & -1 is x, x | 0 is x, x ^ 0 is x, min(x, largest) is x, max(x, smallest) is x"""
     kept = [a for a in n.args if not is_const(a, neutral(n))]
@@ -128,11 +141,11 @@ def complement(t: Tree, n: Node) -> Node | None:
     return None
 
 
-@law("and", "or")
+@law("and", "or", "min", "max")
 def absorb(t: Tree, n: Node) -> Node | None:
-    """x & (x | y) is x, x | (x & y) is x"""
+    """x & (x | y) is x, x | (x & y) is x, max(x, min(x, y)) is x, min(x, max(x, y)) is x"""
     present, dual = set(n.args), DUAL[n.kind]
-    kept = [a for a in n.args if not (a.kind == dual and any(x in present for x in a.args))]
+    kept = [a for a in n.args if not (a.kind == dual and a.data is n.data and any(x in present for x in a.args))]
     return t.group(n, kept, 0) if len(kept) < len(n.args) else None
 
 
@@ -210,6 +223,20 @@ def sum_trivial(t: Tree, n: Node) -> Node | None:
     return None
 
 
+@law("sum")
+def sum_tables(t: Tree, n: Node) -> Node | None:
+    """a * c + b * d + e is a constant, also where the elements of c and d differ"""
+    if not t.has_tables:
+        return None
+    coefficients, plus = n.data
+    tables = [(a, times) for a, times in zip(n.args, coefficients) if a.kind == "table"]
+    if not tables or (len(tables) == 1 and tables[0][1] == 1 and plus == 0):
+        return None
+    total = t.table(n.type, [sum(row, plus) for row in zip(*([c * x for x in a.data] for a, c in tables))])
+    rest = [(a, times) for a, times in zip(n.args, coefficients) if a.kind != "table"]
+    return t.sum(n.type, [*rest, (total, 1)])
+
+
 @law("mul")
 def mul_constant(t: Tree, n: Node) -> Node | None:
     """x * c is a sum with one term"""
@@ -218,158 +245,6 @@ def mul_constant(t: Tree, n: Node) -> Node | None:
         return None
     known, other = (x, y) if is_const(x) else (y, x)
     return t.sum(n.type, [(other, known.data)])
-
-
-# ---------------------------------------------------------------- comparison
-
-
-@law("cmp")
-def compare_constants(t: Tree, n: Node) -> Node | None:
-    """c < d is known"""
-    a, b = n.args
-    predicate, signedness = n.data
-    if not is_const(a) or not is_const(b):
-        return None
-    return t.const(n.type, int(HOLDS[predicate](a.number(signedness), b.number(signedness))))
-
-
-@law("cmp")
-def compare_same(t: Tree, n: Node) -> Node | None:
-    """x <= x is true, x < x is false"""
-    return t.const(n.type, int(n.data[0] in (EQ, LE, GE))) if n.args[0] is n.args[1] else None
-
-
-@law("cmp")
-def constant_right(t: Tree, n: Node) -> Node | None:
-    """c < x is x > c"""
-    a, b = n.args
-    predicate, signedness = n.data
-    if is_const(a) and not is_const(b):
-        return t.make("cmp", n.type, [b, a], (MIRROR[predicate], signedness))
-    return None
-
-
-@law("cmp")
-def unsigned_equality(t: Tree, n: Node) -> Node | None:
-    """x == y does not depend on signedness"""
-    predicate, signedness = n.data
-    if predicate in (EQ, NE) and signedness is UNSIGNED:
-        return t.make("cmp", n.type, n.args, (predicate, SIGNED))
-    return None
-
-
-@law("cmp")
-def compare_extreme(t: Tree, n: Node) -> Node | None:
-    """x < smallest is false, x >= smallest is true, x > smallest is x != smallest; likewise for the largest"""
-    a, b = n.args
-    predicate, signedness = n.data
-    if not is_const(b) or predicate in (EQ, NE):
-        return None
-    low, high = extremes(a, signedness)
-    if b.data == low:
-        return _at_end(t, n, AT_LOW[predicate])
-    if b.data == high:
-        return _at_end(t, n, AT_HIGH[predicate])
-    return None
-
-
-def _at_end(t: Tree, n: Node, answer: bool | ComparisonPredicate) -> Node:
-    if isinstance(answer, bool):
-        return t.const(n.type, int(answer))
-    return t.make("cmp", n.type, n.args, (answer, SIGNED))
-
-
-@law("cmp")
-def strict_bound(t: Tree, n: Node) -> Node | None:
-    """x <= c is x < c + 1, x >= c is x > c - 1, where c is not the end of the range"""
-    a, b = n.args
-    predicate, signedness = n.data
-    if not is_const(b) or predicate not in (LE, GE):
-        return None
-    low, high = extremes(a, signedness)
-    if b.data == (high if predicate is LE else low):
-        return None
-    step, strict = (1, LT) if predicate is LE else (-1, GT)
-    return t.make("cmp", n.type, [a, t.const(b.type, b.data + step)], (strict, signedness))
-
-
-@law("cmp")
-def compare_bool(t: Tree, n: Node) -> Node | None:
-    """for i1: x == true is x, x == false is ~x"""
-    a, b = n.args
-    if a.type.element is not I1 or not is_const(b) or n.data[0] not in (EQ, NE):
-        return None
-    return a if (n.data[0] is EQ) == bool(b.data) else t.invert(a)
-
-
-@law("cmp")
-def equal_sum(t: Tree, n: Node) -> Node | None:
-    """x + c == d is x == d - c, x - y == 0 is x == y"""
-    a, b = n.args
-    if a.kind != "sum" or not is_const(b) or n.data[0] not in (EQ, NE):
-        return None
-    coefficients, plus = a.data
-    rest = b.data - plus & n.args[0].ones
-    if len(a.args) == 1 and coefficients[0] in (1, a.ones):
-        value = rest if coefficients[0] == 1 else -rest
-        return t.make("cmp", n.type, [a.args[0], t.const(a.type, value)], n.data)
-    if len(a.args) == 2 and rest == 0 and sorted(coefficients) == sorted((1, a.ones)):
-        return t.make("cmp", n.type, a.args, n.data)
-    return None
-
-
-@law("cmp")
-def equal_not(t: Tree, n: Node) -> Node | None:
-    """~x == c is x == ~c, ~x == ~y is x == y"""
-    a, b = n.args
-    if a.kind != "not" or n.data[0] not in (EQ, NE):
-        return None
-    if is_const(b) or b.kind == "not":
-        return t.make("cmp", n.type, [a.args[0], t.invert(b)], n.data)
-    return None
-
-
-@law("cmp")
-def equal_xor(t: Tree, n: Node) -> Node | None:
-    """x ^ c == d is x == c ^ d, x ^ y == 0 is x == y"""
-    a, b = n.args
-    if a.kind != "xor" or len(a.args) != 2 or not is_const(b) or n.data[0] not in (EQ, NE):
-        return None
-    known = next((x for x in a.args if is_const(x)), None)
-    if known is not None:
-        other = next(x for x in a.args if x is not known)
-        return t.make("cmp", n.type, [other, t.const(a.type, known.data ^ b.data)], n.data)
-    return t.make("cmp", n.type, a.args, n.data) if is_const(b, 0) else None
-
-
-@law("cmp")
-def compare_select(t: Tree, n: Node) -> Node | None:
-    """select(p, c, d) < e is p, ~p, true or false"""
-    a, b = n.args
-    if a.kind != "select" or not is_const(b) or not is_const(a.args[1]) or not is_const(a.args[2]):
-        return None
-    predicate, signedness = n.data
-    yes, no = (HOLDS[predicate](x.number(signedness), b.number(signedness)) for x in a.args[1:])
-    if yes == no:
-        return t.const(n.type, int(yes))
-    return a.args[0] if yes else t.invert(a.args[0])
-
-
-@law("cmp")
-def equal_ext(t: Tree, n: Node) -> Node | None:
-    """ext(x) == c is x == c, or false where x cannot be c; ext(x) == ext(y) is x == y"""
-    a, b = n.args
-    if a.kind != "ext" or n.data[0] not in (EQ, NE):
-        return None
-    x = a.args[0]
-    if b.kind == "ext" and b.data is a.data and b.args[0].type is x.type:
-        return t.make("cmp", n.type, [x, b.args[0]], n.data)
-    if not is_const(b):
-        return None
-    small = t.const(x.type, b.data)
-    if small.number(a.data) & a.ones != b.data:
-        return t.const(n.type, int(n.data[0] is NE))
-    return t.make("cmp", n.type, [x, small], n.data)
 
 
 # ---------------------------------------------------------------- select

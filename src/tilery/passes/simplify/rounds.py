@@ -13,23 +13,47 @@ from ...analysis.uses import count_uses
 from ...attrs import Signedness
 from ...floats.comparison import EQ, NE
 from ...ir import Block, Op, Value, walk
-from ...ops import AddI, AndI, CmpI, Constant, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI
+from ...ops import (
+    AbsI,
+    AddI,
+    AndI,
+    CmpI,
+    Constant,
+    DivI,
+    ExtI,
+    MaxI,
+    MinI,
+    MulI,
+    NegI,
+    OrI,
+    RemI,
+    Select,
+    ShLI,
+    ShRI,
+    SubI,
+    TruncI,
+    XOrI,
+)
 from ...rewrite import Report, erase_dead, isolated, map_operands
 from ...types import I1, I4, Tile
-from ..constants import element_of, splat
+from ..constants import element_of
 from ..registry import register
-from . import laws
+from . import comparisons, divisions, laws
 from .build import Builder
-from .tree import MAX_DEPTH, Node, Tree
+from .tree import MAX_DEPTH, MAX_ELEMENTS, Node, Tree
 
-assert laws  # importing them declares them
+assert laws and comparisons and divisions  # importing them declares them
 
 ROUNDS = 16
-LOWERED = (AddI, AndI, CmpI, ExtI, MaxI, MinI, MulI, NegI, OrI, Select, ShLI, SubI, TruncI, XOrI)
+LOWERED = (
+    AbsI, AddI, AndI, CmpI, DivI, ExtI, MaxI, MinI, MulI, NegI, OrI, RemI, Select, ShLI, ShRI, SubI, TruncI, XOrI,
+)  # fmt: skip
 """The operations that become nodes of trees; all others are leaves."""
 EQUALITY = (EQ, NE)
 CONE = 64
 """The most operations to visit when counting what a rewrite makes dead."""
+CUT = 256
+"""The most expressions to visit when cutting a deep one."""
 
 
 @register("simplify")
@@ -79,18 +103,19 @@ class _Round:
 
     def _visit(self, o: Op, frame: _Frame, report: Report) -> None:
         (result,) = o.results
+        self.tree.fired.clear()
         node = self._lower(o, result)
-        self.nodes[result] = node
         if node.data is not result and isinstance(o, LOWERED) and self.uses[result]:
             made = Builder(self.tree, self.available, o.loc)
             value = made.build(node, limit=CONE)
             if value is not None and self._better(o, value, made):
                 self._replace(o, result, value, made, frame)
-                report.counts[f"simplify_{o.name}"] += 1
+                laws = dict.fromkeys(self.tree.fired) or ["rebuild" if made.cost else "same_expression"]
+                report.counts.update(f"simplify_{name}" for name in laws)
                 return
         frame.done.append(o)
-        self._measure(o)
-        self._learn(node, result, frame)
+        self.levels[result] = self._level(o)
+        self._define(node, result, frame)
 
     def _better(self, o: Op, value: Value, made: Builder) -> bool:
         """Whether the new operations are fewer, or as many but with a shorter chain of dependences."""
@@ -101,7 +126,7 @@ class _Round:
 
     def _level(self, o: Op) -> int:
         """The length of the longest chain of these operations that a value depends on."""
-        return 1 + max((self.levels.get(v, 0) for v in o.operands), default=-1)
+        return 1 + max([self.levels.get(v, 0) for v in o.operands], default=-1)
 
     def _measure(self, o: Op) -> None:
         self.levels[o.results[0]] = self._level(o)
@@ -113,6 +138,36 @@ class _Round:
             return leaf
         value = self.known.get(node)
         return value if value is not None and self.uses[value] else None
+
+    def _define(self, node: Node, value: Value, frame: _Frame) -> None:
+        """Remember the expression that a value is for those that use it, without what is too deep."""
+        self._learn(node, value, frame)
+        if node.depth >= 2 * MAX_DEPTH:
+            node = self._cut(node, value)
+            self._learn(node, value, frame)
+        self.nodes[value] = node
+
+    def _cut(self, root: Node, value: Value) -> Node:
+        """Replace what is more than MAX_DEPTH levels below an expression by the values that hold it.
+
+        An expression may grow to twice that depth before it is cut, so that few are.
+        """
+        done: dict[tuple[Node, int], Node] = {}
+
+        def cut(node: Node, levels: int) -> Node:
+            if node.depth <= levels or len(done) > CUT:
+                return node
+            if not levels:
+                held = self.available(node)
+                return node if held is None else self.tree.leaf(held)
+            found = done.get((node, levels))
+            if found is None:
+                args = [cut(a, levels - 1) for a in node.args]
+                found = done[node, levels] = self.tree.make(node.kind, node.type, args, node.data)
+            return found
+
+        made = cut(root, MAX_DEPTH)
+        return made if made.depth < 2 * MAX_DEPTH else self.tree.leaf(value)
 
     def _learn(self, node: Node, value: Value, frame: _Frame) -> None:
         if node.kind != "leaf" and node not in self.known:
@@ -130,14 +185,17 @@ class _Round:
     def _lower(self, o: Op, result: Value) -> Node:
         leaf = self.tree.leaf(result)
         if isinstance(o, Constant):
-            bits = splat(result)
-            integer = (element := element_of(result)) is not None and element.is_int
-            return self.tree.const(o.value.type, bits) if integer and bits is not None else leaf
-        args = [self._node(v) for v in o.operands]
-        if max(a.depth for a in args) >= MAX_DEPTH:
-            return leaf
+            return self._constant(o) or leaf
         assert isinstance(result.type, Tile)
-        return self._lower_op(o, result.type, args) or leaf
+        return self._lower_op(o, result.type, [self._node(v) for v in o.operands]) or leaf
+
+    def _constant(self, o: Constant) -> Node | None:
+        dense = o.value
+        if not dense.element.is_int:
+            return None
+        if dense.splat is not None:
+            return self.tree.const(dense.type, dense.splat)
+        return self.tree.table(dense.type, dense.stored()) if dense.type.size <= MAX_ELEMENTS else None
 
     def _lower_op(self, o: Op, type: Tile, args: list[Node]) -> Node | None:
         t = self.tree
@@ -172,6 +230,12 @@ class _Round:
                 return t.make("ext", type, args, o.signedness)
             case TruncI():
                 return t.make("trunc", type, args)
+            case DivI():
+                return t.make("div", type, args, (o.signedness, o.rounding))
+            case RemI() | ShRI():
+                return t.make(o.name[:3], type, args, o.signedness)
+            case AbsI():
+                return t.make("abs", type, args)
         return None
 
     # ------------------------------------------------------------ from trees to operations
@@ -192,8 +256,7 @@ class _Round:
             frame.done.append(new)
             self.uses.update(new.operands)
         for node, known in made.values.items():
-            self.nodes[known] = node
-            self._learn(node, known, frame)
+            self._define(node, known, frame)
         self.swapped[result] = value
         self.uses[value] += self.uses.pop(result, 0)
         self._release(o)

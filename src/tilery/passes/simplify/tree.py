@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from ...attrs import Signedness
@@ -11,9 +11,11 @@ from ...ir import Value
 from ...types import Scalar, Tile
 
 MAX_DEPTH = 32
-"""The depth at which an expression becomes a leaf of a new one."""
+"""How many levels below an operation are always part of its expression."""
 MAX_ARGS = 32
 """The most arguments that flattening a sum or conjunction may give it."""
+MAX_ELEMENTS = 1024
+"""The most elements of a constant that laws look at, unless all are equal."""
 
 COMMUTATIVE = frozenset(("and", "or", "xor", "mul", "min", "max"))
 
@@ -24,6 +26,7 @@ class Node:
     kind     args                  data
     leaf                           the Value
     const                          the bits that all elements have
+    table                          the bits of each element, which are not all equal
     not      x
     and, or, xor, mul   two or more, in the order in which they were first seen
     min, max two or more           Signedness
@@ -32,13 +35,20 @@ class Node:
     select   cond, if true, if false
     ext      x                     Signedness
     trunc    x
+    div      lhs, rhs              (Signedness, RoundingMode)
+    rem, shr lhs, rhs              Signedness
+    abs      x
     """
 
     __slots__ = ("args", "data", "depth", "kind", "serial", "type")
 
     def __init__(self, kind: str, type: Tile, args: tuple[Node, ...], data: Any, serial: int) -> None:
         self.kind, self.type, self.args, self.data, self.serial = kind, type, args, data, serial
-        self.depth: int = 1 + max((a.depth for a in args), default=0)
+        depth = 0
+        for a in args:
+            if a.depth > depth:
+                depth = a.depth
+        self.depth: int = depth + 1
 
     def __repr__(self) -> str:
         parts = [] if self.data is None else [str(self.data)]
@@ -60,6 +70,8 @@ class Node:
         return bits - self.ones - 1 if signedness is Signedness.SIGNED and bits >> (self.width - 1) else bits
 
 
+_serial = attrgetter("serial")
+
 Law = Callable[["Tree", Node], "Node | None"]
 LAWS: dict[str, list[Law]] = {}
 """The laws for each kind of expression, in the order in which they are tried."""
@@ -78,12 +90,16 @@ def law(*kinds: str) -> Callable[[Law], Law]:
 
 
 class Tree:
-    """Builds and interns expressions, and counts the laws that simplified them."""
+    """Builds and interns expressions."""
 
     def __init__(self) -> None:
         self.nodes: dict[tuple[Any, ...], Node] = {}
         self.simpler: dict[Node, Node] = {}
-        self.counts: Counter[str] = Counter()
+        self.because: dict[Node, str] = {}
+        """The law that made each expression simpler that has a simpler form."""
+        self.fired: list[str] = []
+        """The laws that simplified what was built since the caller cleared this list."""
+        self.has_tables = False
 
     def leaf(self, value: Value) -> Node:
         assert isinstance(value.type, Tile)
@@ -93,23 +109,36 @@ class Tree:
         assert isinstance(type.element, Scalar)
         return self._intern("const", type, (), bits & ((1 << type.element.bits) - 1))
 
+    def table(self, type: Tile, elements: Sequence[int]) -> Node:
+        """A constant whose elements may differ."""
+        assert isinstance(type.element, Scalar)
+        ones = (1 << type.element.bits) - 1
+        bits = tuple(n & ones for n in elements)
+        if bits.count(bits[0]) == len(bits):
+            return self.const(type, bits[0])
+        self.has_tables = True
+        return self._intern("table", type, (), bits)
+
     def make(self, kind: str, type: Tile, args: Iterable[Node], data: Any = None) -> Node:
         """Build an expression and simplify it."""
         args = tuple(args)
         if kind in COMMUTATIVE:
-            args = tuple(sorted(args, key=lambda a: a.serial))
+            args = tuple(sorted(args, key=_serial))
         node = self._intern(kind, type, args, data)
         found = self.simpler.get(node)
         if found is None:
             found = self._simplify(node)
             self.simpler[node] = found
+        elif found is not node:
+            self.fired.append(self.because[node])
         return found
 
     def _simplify(self, node: Node) -> Node:
         for run in LAWS.get(node.kind, ()):
             answer = run(self, node)
             if answer is not None and answer is not node:
-                self.counts[run.__name__] += 1
+                self.because[node] = run.__name__
+                self.fired.append(run.__name__)
                 return answer
         return node
 
@@ -128,8 +157,9 @@ class Tree:
     def sum(self, type: Tile, terms: Iterable[tuple[Node, int]], plus: int = 0) -> Node:
         """Build a sum of terms with their coefficients, plus a constant."""
         pairs = list(terms)
-        ones = self.const(type, -1).data
-        coefficients = tuple(c & ones for _, c in pairs)
+        assert isinstance(type.element, Scalar)
+        ones = (1 << type.element.bits) - 1
+        coefficients = tuple([c & ones for _, c in pairs])
         return self.make("sum", type, [x for x, _ in pairs], (coefficients, plus & ones))
 
     def group(self, node: Node, args: list[Node], empty: int) -> Node:
@@ -137,3 +167,19 @@ class Tree:
         if not args:
             return self.const(node.type, empty)
         return args[0] if len(args) == 1 else self.make(node.kind, node.type, args, node.data)
+
+    def by_element(self, node: Node, args: Sequence[Node]) -> Node | None:
+        """Apply the operation of `node` to constants, element by element; None if an element does not become one."""
+        columns = [a.data if a.kind == "table" else None for a in args]
+        size = max((len(c) for c in columns if c is not None), default=0)
+        if not size or any(a.kind not in ("const", "table") for a in args):
+            return None
+        rows = list(zip(*((a.data,) * size if c is None else c for a, c in zip(args, columns))))
+        fired, known = len(self.fired), {}
+        for row in dict.fromkeys(rows):
+            parts = [self.const(a.type, bits) for a, bits in zip(args, row)]
+            known[row] = self.make(node.kind, node.type, parts, node.data)
+        del self.fired[fired:]
+        if any(answer.kind != "const" for answer in known.values()):
+            return None
+        return self.table(node.type, [known[row].data for row in rows])

@@ -99,6 +99,24 @@ def test_products_and_sums_are_not_fused(child: Child) -> None:
     assert ".ftz" not in made.stages["ptx"]
 
 
+@pytest.mark.parametrize(("mode", "suffix"), [("nearest_even", "rn"), ("zero", "rz"), ("negative_inf", "rm")])
+@pytest.mark.parametrize(("name", "operands"), [("mulf", 2), ("divf", 2), ("fma", 3), ("sqrt", 1)])
+def test_flushing_and_rounding_are_one_instruction(
+    name: str, operands: int, mode: str, suffix: str, child: Child
+) -> None:
+    """Whether a result near the smallest normal number is flushed depends on how it is rounded."""
+    values = ", ".join(["%4"] * operands)
+    text = KERNEL.replace("mulf %4, %4 :", f"{name} {values} rounding<{mode}> flush_to_zero :")
+    made = compile_entry(tilery.parse(text), target="sm_90", emit=["ptx"], child=child)
+    assert f"{name.removesuffix('f')}.{suffix}.ftz.f32" in made.stages["ptx"]
+
+
+def test_a_target_without_such_an_instruction_looks_at_a_scaled_product(child: Child) -> None:
+    text = KERNEL.replace("mulf %4, %4 :", "mulf %4, %4 rounding<zero> flush_to_zero :")
+    made = compile_entry(tilery.parse(text), target="gfx942", child=child)
+    assert made.text.count("__ocml_mul_rtz_f32") == 2
+
+
 def test_a_later_addition_stays_outside_of_a_product(child: Child) -> None:
     text = PRODUCT.replace("%t2 = store", "%w = addf %z, %z : tile<64x64xf32>\n  %t2 = store").replace(
         "weak %z,", "weak %w,"

@@ -44,7 +44,11 @@ from ..state import Lowering
 from .integer import PREDICATES
 
 SUFFIX = {R.ZERO: ("rz", "rtz"), R.NEGATIVE_INF: ("rd", "rtn"), R.POSITIVE_INF: ("ru", "rtp")}
-"""The rounding modes of libdevice and PTX, and of ocml."""
+"""The directed rounding modes of libdevice and of ocml."""
+ROUNDINGS = {
+    R.NEAREST_EVEN: "rn", R.ZERO: "rz", R.NEGATIVE_INF: "rm", R.POSITIVE_INF: "rp", R.APPROX: "approx", R.FULL: "full",
+}  # fmt: skip
+"""The rounding modes of PTX."""
 NAMES = {AddF: "add", SubF: "sub", MulF: "mul", DivF: "div", Fma: "fma", Sqrt: "sqrt"}
 NARROW = ("f16", "bf16")
 
@@ -67,7 +71,25 @@ def flushing(low: Lowering, o: Any, args: tuple[Val, ...], compute: Callable[...
     """Compute with operands and result flushed, if the operation says so."""
     if not o.flush_to_zero:
         return compute(*args)
-    return flush(low, compute(*(flush(low, a) for a in args)))
+    args = tuple(flush(low, a) for a in args)
+    found = flush(low, compute(*args))
+    return _without_tiny(low, found, args, compute) if isinstance(o, (MulF, Fma)) else found
+
+
+def _without_tiny(low: Lowering, found: Val, args: tuple[Val, ...], compute: Callable[..., Val]) -> Val:
+    """A product that only becomes the smallest normal number because subnormals have fewer bits is flushed too.
+
+    The same is computed 2**64 times as large, where no bits are lost. The smaller factor is scaled, which overflows only
+    if the result is large.
+    """
+    a, b, *rest = args
+    smaller = low.compare("olt", low.map("math.absf", a), low.map("math.absf", b))
+    least, most = low.select(smaller, a, b), low.select(smaller, b, a)
+    scale = low.real(2.0**64, a)
+    large = compute(low.map("arith.mulf", least, scale), most, *(low.map("arith.mulf", c, scale) for c in rest))
+    tiny = low.compare("olt", low.map("math.absf", large), low.real(2.0**-62, a))
+    bits = low.bitcast(found, "i32")
+    return low.select(tiny, low.bitcast(low.map("arith.andi", bits, low.like(0x80000000, bits)), "f32"), found)
 
 
 def directed(low: Lowering, o: Any, *args: Val) -> Val:
@@ -95,10 +117,10 @@ def directed(low: Lowering, o: Any, *args: Val) -> Val:
 @lowers(AddF, SubF, MulF, Fma)
 def arithmetic(low: Lowering, o: Any, *args: Val) -> Val:
     name = "math.fma" if isinstance(o, Fma) else f"arith.{o.name}"
+    if o.flush_to_zero and low.target.nvidia:
+        return _ptx(low, f"{NAMES[o.__class__]}.{ROUNDINGS[o.rounding_mode]}.ftz.f32", *args)
     if o.rounding_mode is not R.NEAREST_EVEN:
         return flushing(low, o, args, lambda *a: directed(low, o, *a))
-    if o.flush_to_zero and low.target.nvidia:
-        return _ptx(low, f"{NAMES[o.__class__]}.rn.ftz.f32", *args)
     return flushing(low, o, args, lambda *a: low.map(name, *a))
 
 
@@ -110,28 +132,28 @@ def _ptx(low: Lowering, instruction: str, *args: Val) -> Val:
 
 @lowers(DivF)
 def divf(low: Lowering, o: DivF, lhs: Val, rhs: Val) -> Val:
-    if o.rounding_mode in SUFFIX:
+    if o.rounding_mode in SUFFIX and not (o.flush_to_zero and low.target.nvidia):
         return flushing(low, o, (lhs, rhs), lambda a, b: directed(low, o, a, b))
     if lhs.element in NARROW:
         return in_f32(low, lambda a, b: low.map("tt.precise_divf", a, b), lhs, rhs)
     if lhs.element == "f64":
         return low.map("arith.divf", lhs, rhs)
     if low.target.nvidia and (o.flush_to_zero or o.rounding_mode is not R.NEAREST_EVEN):
-        kind = {R.APPROX: "approx", R.FULL: "full"}.get(o.rounding_mode, "rn")
+        kind = ROUNDINGS[o.rounding_mode]
         return _ptx(low, f"div.{kind}{'.ftz' if o.flush_to_zero else ''}.f32", lhs, rhs)
     return flushing(low, o, (lhs, rhs), lambda a, b: low.map("tt.precise_divf", a, b))
 
 
 @lowers(Sqrt)
 def sqrt(low: Lowering, o: Sqrt, source: Val) -> Val:
-    if o.rounding_mode in SUFFIX:
+    if o.rounding_mode in SUFFIX and not (o.flush_to_zero and low.target.nvidia):
         return flushing(low, o, (source,), lambda a: directed(low, o, a))
     if source.element in NARROW:
         return in_f32(low, lambda a: low.map("tt.precise_sqrt", a), source)
     if source.element == "f64":
         return low.external("__nv_dsqrt_rn", "f64", source) if low.target.nvidia else low.map("math.sqrt", source)
     if low.target.nvidia and (o.flush_to_zero or o.rounding_mode is R.APPROX):
-        kind = "approx" if o.rounding_mode is R.APPROX else "rn"
+        kind = ROUNDINGS[o.rounding_mode]
         return _ptx(low, f"sqrt.{kind}{'.ftz' if o.flush_to_zero else ''}.f32", source)
     return flushing(low, o, (source,), lambda a: low.map("tt.precise_sqrt", a))
 

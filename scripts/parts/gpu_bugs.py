@@ -64,6 +64,13 @@ BUGS = (
         "tileiras 13.4.92",
         first_seed=11276,
     ),
+    Bug(
+        "return_in_a_loop_after_a_return",
+        "A `return` in a `loop` is lost after an `if` that holds another one and whose condition is found to be false.",
+        "tileiras 13.4.92",
+        first_seed=9000799,
+        modules={"9000799": "52b1c4359f16eb41"},
+    ),
 )
 REDUCED = {bug.name: bug for bug in BUGS}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilery import ops
-from tilery.attrs import Dense, IntAttr
+from tilery.attrs import ComparisonPredicate, Dense, IntAttr, Signedness
 from tilery.attrs import MemoryOrderingSemantics as Ordering
 from tilery.engines.kernel import Limits
 from tilery.engines.reference.launch import Loaded
@@ -17,9 +17,9 @@ from tilery.engines.reference.numerics.convert import to_f64
 from tilery.engines.reference.tiles import CARRIERS, Array, dense_array
 from tilery.ir import Block, Op, Value, clone, walk
 from tilery.ops import Entry, Module
-from tilery.rewrite.editing import replace_uses
+from tilery.rewrite.editing import map_operands, replace_uses
 from tilery.smith import Buffer, Contract, Launch, smith_with_contract
-from tilery.types import I4, I32, TF32, Function, Ptr, Scalar, Tile
+from tilery.types import BF16, F16, F32, F64, I4, I16, I32, I64, TF32, Function, Ptr, Scalar, Tile
 from tilery.version import SUPPORTED
 
 MOST = 1 << 16
@@ -226,3 +226,51 @@ def _load_constant(body: Block, base: Value, value: Dense) -> tuple[Value, Array
         row = ops.LoadPtrTko(memory_ordering_semantics=Ordering.WEAK, source=_places(body, base, t.size))
         made = _add(body, ops.Reshape(source=_add(body, row), result=Value(t)))
     return made, np.ascontiguousarray(content).view(f"u{content.itemsize}")
+
+
+# ---------------------------------------------------------------- hiding the bits of NaNs
+
+_INTEGERS = {16: I16, 32: I32, 64: I64}
+
+
+def canonical_nans(module: Module) -> Module:
+    """Return a copy in which every NaN that is stored, or whose bits become integers, has one sign and payload.
+
+    Results that differ only in the bits of NaNs are then the same. A NaN is found and replaced by integer operations,
+    which no compiler simplifies because of what it knows of floats.
+    """
+    copy: Module = clone(module)
+    for block in [b for o in walk(copy) for b in o.blocks]:
+        made: list[Op] = []
+        for o in block.ops:
+            exposed = o.source if isinstance(o, (ops.Bitcast, ops.Pack)) else getattr(o, "value", None)
+            exposed = o.tile if isinstance(o, ops.StoreViewTko) else exposed
+            if isinstance(exposed, Value) and (isinstance(o, (ops.Bitcast, ops.Pack)) or "store" in o.name):
+                chosen = _canonical(made, exposed)
+                map_operands(o, lambda v, old=exposed, new=chosen: new if v is old else v)  # type: ignore[misc]  # defaults bind
+            made.append(o)
+        block.ops[:] = made
+    return copy
+
+
+def _canonical(body: list[Op], value: Value) -> Value:
+    t = value.type
+    if not isinstance(t, Tile) or not isinstance(t.element, Scalar) or t.element not in (F16, BF16, F32, F64):
+        return value
+
+    def add(o: Any) -> Value:
+        body.append(o)
+        found: Value = o.results[0]
+        return found
+
+    def number(bits: int) -> Value:
+        return add(ops.Constant(value=Dense.of(whole, [bits])))
+
+    form, whole = t.element.format, Tile(t.shape, _INTEGERS[t.element.bits])
+    bits = add(ops.Bitcast(source=value, result=Value(whole)))
+    size = add(ops.AndI(lhs=bits, rhs=number(form.sign - 1)))
+    above, unsigned = ComparisonPredicate.GREATER_THAN, Signedness.UNSIGNED
+    infinity = number(form.top + 1)
+    is_nan = add(ops.CmpI(comparison_predicate=above, lhs=size, rhs=infinity, signedness=unsigned))
+    chosen = add(ops.Select(cond=is_nan, val_if_true=number(form.sign - 1), val_if_false=bits))
+    return add(ops.Bitcast(source=chosen, result=Value(t)))

@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 from copy import copy
 
+import numpy as np
 import pytest
 
 import tilery
-from support.contract import arguments, constants_as_arguments, random_case, run_contract, store_all_values
+from support.contract import (
+    arguments,
+    canonical_nans,
+    constants_as_arguments,
+    random_case,
+    run_contract,
+    store_all_values,
+)
 from tilery.attrs import FloatAttr
 from tilery.engines.kernel import Limits
 from tilery.ir import walk
@@ -86,3 +94,25 @@ def test_a_wrong_operation_is_noticed() -> None:
             noticed += 1
     assert tried >= 30
     assert noticed >= tried // 2, f"{noticed} of {tried}"
+
+
+def test_nans_with_hidden_bits_are_one_pattern_in_memory_and_in_integers() -> None:
+    text = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<i32>>, %x: tile<f32>) {
+      %n = negf %x : tile<f32>
+      %b = bitcast %n : tile<f32> -> tile<i32>
+      %t0 = store_ptr_tko weak %p, %n : tile<ptr<f32>>, tile<f32> -> token
+      %t1 = store_ptr_tko weak %q, %b : tile<ptr<i32>>, tile<i32> -> token
+      return
+    }"""
+    module = canonical_nans(tilery.parse(text))
+    assert tilery.verify(module) == []
+    for given, wanted in ((1.5, 0xBFC00000), (float("inf"), 0xFF800000), (float("nan"), 0x7FFFFFFF)):
+        p, q = np.zeros(1, np.float32), np.zeros(1, np.int32)
+        tilery.compile(module).launch(1, [p, q, given])
+        assert p.view(np.uint32)[0] == q.view(np.uint32)[0] == wanted
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_hiding_the_bits_of_nans_keeps_modules_legal(seed: int) -> None:
+    module, _ = random_case(seed)
+    assert tilery.verify(canonical_nans(module)) == []

@@ -1,0 +1,157 @@
+"""The page docs/reports/gpu_engines.md, from the results of `gpu_engines.py`."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import checkout
+from parts import gpu_bugs
+
+SAME, NANS, PRINTS, DIFFERENT = "same", "nan bits", "printed text", "different"
+BUG, REFUSED, FAILED = "compiler bug", "refused", "failed"
+OUTCOMES = (SAME, NANS, PRINTS, DIFFERENT, BUG, REFUSED, FAILED)
+
+
+@dataclass
+class Result:
+    """What became of a case on an engine."""
+
+    case: str
+    engine: str
+    outcome: str
+    loose: bool = False
+    """Whether the kernel has operations for which hardware may compute other bits."""
+    text: str = ""
+    op: str = ""
+    seconds: float = 0.0
+
+
+def page(facts: dict[str, Any]) -> str:
+    """Return the report."""
+    machine, results = facts["machine"], [Result(**r) for r in facts["results"]]
+    lines = [
+        "# The GPU engines",
+        "",
+        checkout.fill(
+            "`python scripts/gpu_engines.py` wrote this page. Kernels ran on a GPU through tilery's engines, and "
+            "what they left in memory was compared bit for bit with the reference engine (random modules, and "
+            "modules in which one operation is frequent) or with what the same GPU had answered to code of "
+            "tileiras before (hardware cases). The kernels of the benchmarks ran on shapes that fill no tile, "
+            "between guard values."
+        ),
+        "",
+        checkout.fill(
+            f"One {machine['device']} ({machine['target']}), CUDA {machine['driver']}, Triton {machine['triton']}, "
+            f"tileiras {machine['tileiras']}. {len(results):,} of {facts['asked']:,} runs were made in time."
+        ),
+        "",
+        checkout.fill(
+            "A kernel is exact if all its operations have defined bits; the others may differ within the bounds "
+            "that [the reference](../reference/execution.md) states. `nan bits`: only the bits of NaNs differ, or "
+            "integers that were made of them, which is tested: the module runs again with one bit pattern for all "
+            "NaNs. `printed text`: the memory is the same, but not the text: tile blocks print in any order, and "
+            "Triton loses formats. `compiler bug`: the module was reduced by hand to one of the kernels below."
+        ),
+        "",
+        "| engine | cases | " + " | ".join(OUTCOMES) + " |",
+        "|---|---|" + "---|" * len(OUTCOMES),
+    ]
+    groups: dict[tuple[str, str, bool], list[Result]] = defaultdict(list)
+    for r in results:
+        if r.case.startswith(("ragged", "bug")):
+            continue
+        groups[r.engine, r.case.split(":")[0], r.loose].append(r)
+    for (engine, kind, loose), members in sorted(groups.items()):
+        counts = Counter(r.outcome for r in members)
+        label = f"{kind}, {'loose' if loose else 'exact'}"
+        lines.append(f"| {engine} | {label} | " + " | ".join(f"{counts[o]:,}" for o in OUTCOMES) + " |")
+    lines += [*_ragged(results), *_bugs(results)]
+    for outcome, title in ((DIFFERENT, "Different bits"), (FAILED, "Failed"), (REFUSED, "Refused")):
+        members = [r for r in results if r.outcome == outcome and not r.case.startswith("bug")]
+        lines += ["", f"## {title}", "", *_listed(members)]
+    lines += [
+        "",
+        "## What the differences mean",
+        "",
+        "Out of range, `ftoi` without `saturating` has no defined result. A `reduce` or `scan` whose body is not",
+        "associative depends on the order, which each compiler chooses. Triton prints in its own format. Where the",
+        "sums of `mmai` overflow, code of tileiras saturates on tensor cores and wraps around elsewhere, which the",
+        "reference engine follows; the Triton engine always wraps around.",
+        "",
+        "## Not measured",
+        "",
+        "One GPU of one kind. Speed is not part of this page. The refused kernels were not run, so nothing is known",
+        "of their results. A read outside of an array is only noticed if it changes a result.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _ragged(results: list[Result]) -> list[str]:
+    """Return the table of the kernels on shapes that fill no tile."""
+    members = [r for r in results if r.case.startswith("ragged")]
+    if not members:
+        return []
+    engines = sorted({r.engine for r in members})
+    lines = [
+        "",
+        "## Ragged shapes",
+        "",
+        checkout.fill(
+            "Each kernel ran on random shapes, with rows that begin at multiples of 16 elements and with rows "
+            "that begin anywhere. Around every array and between its rows are guard values: NaN for inputs, so "
+            "that a result that depends on them is wrong, and a pattern for outputs, which must still be there. A "
+            "run is right if the results agree with the reference engine, all guards are the same and no input "
+            "has changed."
+        ),
+        "",
+        "| kernel | results | " + " | ".join(f"{engine}, right" for engine in engines) + " |",
+        "|---|---|" + "---|" * len(engines),
+    ]
+    for kernel in dict.fromkeys(r.op for r in sorted(members, key=lambda r: r.case)):
+        cells = []
+        for engine in engines:
+            runs = [r for r in members if (r.op, r.engine) == (kernel, engine)]
+            cells.append(f"{sum(r.outcome == SAME for r in runs)} of {len(runs)}")
+        loose = next(r for r in members if r.op == kernel).loose
+        lines.append(f"| {kernel} | {'close' if loose else 'equal bits'} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _bugs(results: list[Result]) -> list[str]:
+    """Return the table of the reduced kernels of known bugs of NVIDIA's compiler."""
+    found = {(r.case.partition(":")[2], r.engine): r for r in results if r.case.startswith("bug")}
+    if not found:
+        return []
+    lines = [
+        "",
+        "## Bugs of NVIDIA's compiler",
+        "",
+        "| reduced kernel | bug | tileiras | triton |",
+        "|---|---|---|---|",
+    ]
+    for bug in gpu_bugs.BUGS:
+        cells = []
+        for engine in ("tileiras", "triton"):
+            result = found.get((bug.name, engine))
+            cells.append("not run" if result is None else "right" if result.outcome == SAME else result.text)
+        lines.append(f"| [{bug.name}](compiler_bugs/{bug.file.name}) | {bug.text} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _listed(members: list[Result]) -> list[str]:
+    """Return a table of the reasons, with the number of cases and one example of each."""
+    if not members:
+        return ["None."]
+    reasons: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
+    for r in members:
+        text = r.text if r.outcome != DIFFERENT else ("loose" if r.loose else "exact")
+        reasons[r.engine, r.op, text].append(r)
+    rows = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
+    lines = ["| engine | operation | what | cases | example |", "|---|---|---|---|---|"]
+    for (engine, op, text), found in rows[:60]:
+        lines.append(f"| {engine} | {op} | {text[:140].replace('|', '/')} | {len(found)} | `{found[0].case}` |")
+    if len(rows) > 60:
+        lines.append(f"\nAnd {len(rows) - 60} more reasons.")
+    return lines

@@ -79,8 +79,8 @@ def flushing(low: Lowering, o: Any, args: tuple[Val, ...], compute: Callable[...
 def _without_tiny(low: Lowering, found: Val, args: tuple[Val, ...], compute: Callable[..., Val]) -> Val:
     """A product that only becomes the smallest normal number because subnormals have fewer bits is flushed too.
 
-    The same is computed 2**64 times as large, where no bits are lost. The smaller factor is scaled, which overflows only
-    if the result is large.
+    The same is computed 2**64 times as large, where no bits are lost. The smaller factor is scaled, which overflows
+    only if the result is large.
     """
     a, b, *rest = args
     smaller = low.compare("olt", low.map("math.absf", a), low.map("math.absf", b))

@@ -29,7 +29,7 @@ pytest.importorskip("llvmlite")
 
 from tilery.engines.cpu import launch
 from tilery.engines.cpu.abi import Lowered
-from tilery.engines.cpu.native import compiler, jobs, objects, pool
+from tilery.engines.cpu.native import build, compiler, jobs, objects, pool
 
 COUNT = """entry @count(%out: tile<ptr<i64>>) {
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -104,7 +104,8 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Make:
         def lower(module: Any, entry: Any, exact: bool, target: Any) -> Lowered:
             return Lowered(head + body + tail, ops=list(walk(entry.body)), arena=64, **facts)
 
-        monkeypatch.setattr(launch, "_lower", lower)
+        monkeypatch.setattr(build, "lower_kernel", lower)
+        monkeypatch.setattr(build, "key_of", lambda *_: f"{module}{head}{body}{tail}{facts}")
         return launch.load(tilery.parse(module)).kernel()
 
     return make
@@ -312,6 +313,48 @@ def test_objects_are_cached(kernel: Make, monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(compiler, "_in_child", lambda *_: pytest.fail("compiled again"))
     assert compiler.compile_texts([text], compiler.host()) == [first]
     assert compiler.CACHE.usage().entries == 1
+
+
+def test_a_kernel_from_the_cache_is_neither_lowered_nor_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("TILERY_CACHE_DIR", str(tmp_path / "cache"))
+    text = """
+  global @g <i32: [7, 8]> : tile<2xi32>
+  entry @kept(%out: tile<ptr<i32>>, %x: tile<f32>) {
+    %p = get_global @g : tile<ptr<i32>>
+    %v, %t0 = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+    %s = sin %x : tile<f32>
+    %i = ftoi %s signed : tile<f32> -> tile<i32>
+    %n = addi %v, %i : tile<i32>
+    %t1 = store_ptr_tko weak %out, %n token=%t0 : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }"""
+    module = tilery.parse("cuda_tile.module @m {" + text + "}")
+    first = launch.load(module).kernel()
+    assert first.lowered is not None
+    again = launch.load(module).kernel()
+    assert again.code is first.code, "loaded once"
+    facts = first.code.facts
+    del first, again
+    monkeypatch.setattr(build, "lower_kernel", lambda *_: pytest.fail("lowered again"))
+    kernel = launch.load(module).kernel()
+    assert kernel.lowered is not None and not kernel.lowered.text and kernel.code.facts == facts
+    assert [o.name for o in kernel.lowered.callbacks] == ["sin"]
+    out = np.zeros(1, np.int32)
+    kernel.launch(1, [out, 0.0])
+    assert out[0] == 7 and kernel.calls == 1
+    with pytest.raises(ExecutionError, match="store_ptr_tko"):
+        kernel.launch(1, [np.zeros(0, np.int32), 0.0])
+
+
+def test_that_a_kernel_cannot_be_compiled_is_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("TILERY_CACHE_DIR", str(tmp_path / "cache"))
+    module = tilery.parse(COUNT)
+    monkeypatch.setattr(build, "lower_kernel", lambda *_: None)
+    assert launch.load(module).kernel().lowered is None
+    monkeypatch.setattr(build, "lower_kernel", lambda *_: pytest.fail("lowered again"))
+    assert launch.load(module).kernel().lowered is None
 
 
 def test_a_child_is_limited_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,9 @@ CONTROL_WORDS = 8
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove"})
 """What an object may need besides what it defines. Anything else must not be loaded: it would jump to address 0."""
 
+QUICKLY = "; compile quickly"
+"""The first line of a text whose speed matters less than the time to compile it."""
+
 
 def fault_code(block: int, op: int) -> int:
     """Return what the fault cell holds for a tile block and the number of an operation."""
@@ -90,7 +93,7 @@ class Specialisation:
 
 @dataclass(slots=True)
 class Lowered:
-    """A kernel as LLVM IR, and what the runtime must know about it."""
+    """A kernel as LLVM IR, and what the runtime must know about it. Of a kernel from the cache the text is empty."""
 
     text: str
     ops: list[Op] = field(default_factory=list)

@@ -11,10 +11,9 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
-from weakref import WeakValueDictionary
 
 from ...diag import TileError, enough_memory
-from ...ir import Refused, walk
+from ...ir import walk
 from ...ops import Entry, For, Loop, Module
 from ..addresses import HoldsAddresses
 from ..arguments import BoundArguments, bind
@@ -31,14 +30,12 @@ from ..kernel import (
     refuse_options,
 )
 from ..reference import launch as reference
-from .abi import Lowered, NotLowered, Specialisation, Target, fault_place
+from .abi import Lowered, fault_place
 from .callbacks import ADDRESS as CALLS_ADDRESS
 from .callbacks import Calls
-from .lower import lower
-from .native import pool, pool_ir
-from .native.compiler import CompilerError, compile_texts, host
+from .native import pool
+from .native.build import build, compiled, lower_kernel
 from .native.jobs import Job, Prepared, fast_key, prepare
-from .native.objects import Code
 from .native.targets import TARGETS, named
 
 PREPARED = 16
@@ -64,12 +61,12 @@ def emit(module: Module, entry: str | None, kind: str, *, target: str = "host", 
     """Return the code of a kernel, as one of `EMITS`, for a target that `targets.TARGETS` names."""
     refuse_options("cpu", options, ("exact",))
     chosen = named(target)
-    lowered = _lower(module, find_entry(module, entry), options.get("exact", False), chosen)
+    lowered = lower_kernel(module, find_entry(module, entry), options.get("exact", False), chosen)
     if lowered is None:
         raise TileError("this kernel is not compiled: the reference engine runs it")
     if kind == "llvm":
         return lowered.text
-    (made,) = _compiled(lowered, [lowered.text], chosen, "asm" if kind == "asm" else "object")
+    (made,) = compiled(lowered, [lowered.text], chosen, "asm" if kind == "asm" else "object")
     return made.decode() if kind == "asm" else made
 
 
@@ -109,16 +106,17 @@ class Kernel:
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
         self.name, self.params = entry.sym_name, check_parameters(entry)
-        self.lowered = _lower(loaded.module, entry, loaded.exact, host())
-        """The code, or None if the reference engine runs this kernel."""
+        built = build(loaded.module, entry, loaded.exact)
+        self.lowered = None if built is None else built[0]
+        """What is known about the code; None if the reference engine runs this kernel."""
         self.has_loops = any(isinstance(o, (For, Loop)) for o in walk(entry))
         self._prepared: dict[Any, Prepared] = {}
         self.pace = [0.0]
         """Nanoseconds that a tile block took lately; 0 if unknown."""
         self.calls = 0
         """How often the last launch called the reference engine for an operation."""
-        if self.lowered is not None:
-            self.code = load_code(self.lowered)
+        if built is not None:
+            self.code = built[1]
             self.address = self.code.address("run")
 
     def __repr__(self) -> str:
@@ -306,61 +304,3 @@ class _Clock(HoldsAddresses):
         if self._timer is not None:
             self._timer.cancel()
             self._timer.join()
-
-
-# ---------------------------------------------------------------- compiling
-
-
-def _lower(module: Module, entry: Entry, exact: bool, target: Target) -> Lowered | None:
-    """Lower a kernel; None if the reference engine has to run it."""
-    try:
-        lowered = lower(module, entry, target, Specialisation(exact=exact))
-    except NotLowered:
-        return None
-    return None if lowered.waits else lowered
-
-
-_codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
-"""Objects that are loaded, by their text."""
-
-
-def load_code(lowered: Lowered) -> Code:
-    """Return the loaded object of a kernel, and make the pool if there is none."""
-    code = _codes.get(lowered.text)
-    if code is None:
-        if pool.exists():
-            (own,) = _compiled(lowered, [lowered.text], host())
-            code = Code((own, lowered.symbols))
-        else:  # one child compiles both, and loading them together takes half the time
-            own, shared = _compiled(lowered, [lowered.text, pool_ir.text(host())], host())
-            code = Code((own, lowered.symbols), (shared, pool_ir.SYMBOLS))
-            pool.make(code)
-        _codes[lowered.text] = code
-    return code
-
-
-def _compiled(lowered: Lowered, texts: list[str], target: Target, emit: str = "object") -> list[bytes]:
-    try:
-        return compile_texts(texts, target, emit)
-    except CompilerError as error:
-        o = _blamed(lowered, error)
-        name = o.name if o is not None else "entry"
-        made = Refused(o or lowered.ops[0], f"{name}: cannot be compiled: {error.message.splitlines()[0]}")
-        made.notes += [line for line in error.output.splitlines() if line.strip()][:8]
-        raise made from None
-
-
-def _blamed(lowered: Lowered, error: CompilerError) -> Any:
-    """Return the operation whose code LLVM does not take: by line, or by the name of the intrinsic that it mentions."""
-    lines = lowered.text.splitlines()
-    at = error.at
-    if not at:
-        words = [word.strip(",.:()'\"") for word in error.output.split()]
-        named = [word.lstrip("%@") for word in words if word.startswith(("%llvm.", "@llvm.", "llvm."))]
-        calls = [(n, line) for n, line in enumerate(lines, 1) if " call " in line]
-        at = next((n for n, line in calls for name in named if f"@{name}(" in line), 0)
-    for line in reversed(lines[:at]):
-        head, found, number = line.partition("; op ")
-        if found and not head.strip() and number.strip().isdecimal() and int(number) < len(lowered.ops):
-            return lowered.ops[int(number)]
-    return None

@@ -81,7 +81,7 @@ def packed_lhs(g: Writer, v: Value, t: str, s: Sizes, at: Chunk) -> Buffer:
     def one(index: list[Number], vd: int, w: int) -> None:
         g.write(b, at(index[0], index[1], index[2], w), index, w)
 
-    g.versions(g.accesses([v]), lambda: g.nest(b.shape, one))
+    g.nest(b.shape, one)
     g.held[key] = b
     return b
 
@@ -96,14 +96,14 @@ def packed_rhs(g: Writer, v: Value, t: str, s: Sizes, at: Chunk) -> Buffer:
     owner = v.owner
     squares = v not in g.held and t == "float" and s.k % 16 == s.n % 16 == 0
     if isinstance(owner, Permute) and squares and owner.permutation[-1] == len(shape(v)) - 2:
-        g.versions(g.accesses([v]), lambda: _turned(g, owner, b, s))
+        _turned(g, owner, b, s)
     else:
-        g.versions(g.accesses([v]), lambda: _panels(g, v, b, s, at))
+        _panels(g, b, s, at)
     g.held[key] = b
     return b
 
 
-def _panels(g: Writer, v: Value, b: Buffer, s: Sizes, at: Chunk) -> None:
+def _panels(g: Writer, b: Buffer, s: Sizes, at: Chunk) -> None:
     w = min(g.lanes, s.columns)
     loops = [g.begin(s.batch), g.begin(s.k)]
     n, k = (loop.index for loop in loops)
@@ -236,7 +236,7 @@ def mmaf(g: Writer, o: MmaF) -> None:
         store(batch, i, j, w, mended64(g, total, w, x, last) if t == "double" and e is F64 else total)
 
     first, finish = (acc, store) if once else (None, add_last)
-    g.versions(g.accesses([o.acc]), lambda: blocks(g, t, s, a, b, first, finish, once))
+    blocks(g, t, s, a, b, first, finish, once)
     settle(g, o, out)
 
 
@@ -276,14 +276,14 @@ def mmaf_scaled(g: Writer, o: MmaFScaled) -> None:
 
     a, b = g.buffer((s.batch, s.m, s.k), t), g.buffer((s.batch, s.n // s.columns, s.k, s.columns), t)
     g.nest(a.shape, lambda index, vd, w: g.write(a, left(index[0], index[1], index[2], w), index, w))
-    _panels(g, o.rhs, b, s, right)
+    _panels(g, b, s, right)
     acc, out = chunk_of(g, o.acc, t), destination(g, o)
     store = finished(g, o, t, out)
 
     def finish(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
         store(batch, i, j, w, g.op("fadd", t, w, x, acc(batch, i, j, w)))
 
-    g.versions(g.accesses([o.acc]), lambda: blocks(g, t, s, a, b, None, finish, True))
+    blocks(g, t, s, a, b, None, finish, True)
     settle(g, o, out)
 
 
@@ -315,7 +315,7 @@ def mmai(g: Writer, o: MmaI) -> None:
     a, b = g.buffer((s.batch, s.m, s.k), t), g.buffer((s.batch, s.n // s.columns, s.k, s.columns), t)
     left, right = read(o.lhs, o.signedness_lhs), read(o.rhs, o.signedness_rhs)
     g.nest(a.shape, lambda index, vd, w: g.write(a, left(index[0], index[1], index[2], w), index, w))
-    _panels(g, o.rhs, b, s, right)
+    _panels(g, b, s, right)
     out = g.buffer(shape(o.result), "i32")
 
     def finish(batch: Number, i: Number, j: Number, w: int, x: str) -> None:

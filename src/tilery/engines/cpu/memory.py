@@ -169,7 +169,7 @@ def load_ptr(g: Writer, o: LoadPtrTko) -> None:
 
     values = [v for v in (o.source, o.mask, o.paddingValue) if v is not None]
     before, g.lanes = g.lanes, min(g.lanes, 16)
-    g.versions(g.accesses(values), lambda: g.nest(shape(o.result), body, values))
+    g.nest(shape(o.result), body, values)
     g.lanes = before
     held: Any = out if out is not None else g.truth(g.load(stored(t), slot), t, 1)
     g.settle({o.result: held})

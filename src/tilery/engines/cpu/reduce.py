@@ -133,7 +133,7 @@ def in_registers(g: Writer, o: Reduce) -> None:
         for loop in reversed(loops):
             g.end(loop)
 
-    g.versions(g.accesses([source]), body)
+    body()
     g.dirty_memo[result] = yields_dirty(g, o)
     g.settle({result: out if out is not None else g.truth(g.load(stored(t), slot), t, 1)})
 

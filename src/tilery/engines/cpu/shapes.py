@@ -164,5 +164,5 @@ def assertion(g: Writer, o: Assert) -> None:
         fault_if(g, o, any_of(g, g.op("xor", "i1", w, x, true), w))
 
     before, g.lanes = g.lanes, min(16, g.lanes)
-    g.versions(g.accesses([o.condition]), lambda: g.nest(shape(o.condition), one, [o.condition]))
+    g.nest(shape(o.condition), one, [o.condition])
     g.lanes = before

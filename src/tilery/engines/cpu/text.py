@@ -213,6 +213,9 @@ class Text:
             return b
         return a if b == "false" else self.let(f"or i1 {a}, {b}")
 
+    def opposite(self, a: str) -> str:
+        return self.let(f"xor i1 {a}, true")
+
     def test(self, predicate: str, a: Number, b: Number) -> str:
         """A comparison of 64-bit integers."""
         return self.let(f"icmp {predicate} i64 {a}, {b}")

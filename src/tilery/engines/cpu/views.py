@@ -2,12 +2,15 @@
 
 The bounds of an access are computed in 128 bits, so that no size or stride can wrap. A load is a recipe: it is checked
 where it stands, and its elements are read where they are needed. What is still needed when memory may change is read
-before.
+before. A tile at the edge of its tensor is copied to or from a buffer of the same form, so that only copying needs
+masks, and the loops that compute need not be written twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 from ...ir import Value
@@ -29,7 +32,7 @@ from .abi import NotLowered
 from .memory import check_range, fault_if, settle_loads
 from .registry import HEAVY, emits
 from .shapes import source
-from .text import BYTES, Number, vector
+from .text import BYTES, INTEGER, Number, vector
 from .tiles import Access, Tensor, is_scalar, reg, register, shape, stored, wide_dims
 from .writer import Writer, pointer
 
@@ -178,9 +181,60 @@ def load_view(g: Writer, o: LoadViewTko) -> None:
     if isinstance(o.view.type, GatherScatterView):
         gather(g, o)
         return
-    g.settle({o.tile: locate(g, o, o.view, o.index, o.inbounds, False)})
+    a = locate(g, o, o.view, o.index, o.inbounds, False)
     if is_scalar(o.tile):
-        g.settle({o.tile: edge_or_whole(g, g.held[o.tile], o.tile)})
+        g.settle({o.tile: edge_or_whole(g, a, o.tile)})
+    elif a.whole == "true":
+        g.settle({o.tile: a})
+    else:
+        copy = Copy(g, a, o.tile)
+        g.when(g.opposite(a.whole), copy.fill, rarely=True)
+        g.settle({o.tile: copy.unless(a.whole)})
+
+
+class Copy:
+    """A buffer that takes the place of a part of a tensor. Neighbours in memory are neighbours in the buffer."""
+
+    def __init__(self, g: Writer, a: Access, v: Value) -> None:
+        self.g, self.access = g, a
+        sizes = shape(v)
+        inner = next((d for d in reversed(wide_dims(sizes)) if a.strides[d] == 1), wide_dims(sizes)[-1])
+        self.order = [d for d in range(len(sizes)) if d != inner] + [inner]
+        t = stored(reg(v))
+        self.buffer = g.buffer([sizes[d] for d in self.order], INTEGER.get(t, t))
+
+    def unless(self, direct: str) -> Access:
+        """The part itself where `direct` holds, else the buffer."""
+        g, a, b = self.g, self.access, self.buffer
+        strides = list(a.strides)
+        for n, d in enumerate(self.order):
+            if b.shape[n] > 1 and strides[d] != (step := prod(b.shape[n + 1 :])):
+                strides[d] = g.let(f"select i1 {direct}, i64 {strides[d]}, i64 {step}")
+        pointer = g.let(f"select i1 {direct}, ptr {a.pointer}, ptr {b.pointer}", "p")
+        return replace(a, pointer=pointer, strides=tuple(strides), whole="true")
+
+    def fill(self) -> None:
+        """Read the part, with padding outside the tensor."""
+        g, b = self.g, self.buffer
+
+        def one(index: list[Number], vd: int, w: int) -> None:
+            g.write(b, load_chunk(g, self.access, b.type, self.place(index), self.order[vd], w), index, w)
+
+        g.at_edge(lambda: g.nest(b.shape, one))
+
+    def write_back(self) -> None:
+        """Store what lies inside the tensor."""
+        g, b = self.g, self.buffer
+
+        def one(index: list[Number], vd: int, w: int) -> None:
+            x = g.read(b, b.type, index, vd, w)
+            store_chunk(g, self.access, x, b.type, self.place(index), self.order[vd], w)
+
+        g.at_edge(lambda: g.nest(b.shape, one))
+
+    def place(self, index: list[Number]) -> tuple[Number, ...]:
+        """The index in the tile of an element of the buffer."""
+        return tuple(index[self.order.index(d)] for d in range(len(self.order)))
 
 
 def edge_or_whole(g: Writer, a: Access, v: Value) -> str:
@@ -269,38 +323,18 @@ def store_view(g: Writer, o: StoreViewTko) -> None:
     for other in loads:
         clear = g.either(g.test("ule", a.high, other.low), g.test("ule", other.high, a.low))
         apart = g.both(apart, clear)
-    fast = g.both(apart, a.whole)
-    for other in loads:
-        fast = g.both(fast, other.whole)
-    g.with_sides(
-        [o.tile], lambda: g.when(fast, lambda: _stored(g, o, a), lambda: _stored_at_edge(g, o, a, bool(loads)))
-    )
+    direct = g.both(apart, a.whole)
+    if direct == "true":
+        g.with_sides([o.tile], lambda: _stored(g, o, a, direct))
+        return
+    # Through a buffer also where what is loaded overlaps what is stored.
+    copy = Copy(g, a, o.tile)
+    place = copy.unless(direct)
+    g.with_sides([o.tile], lambda: _stored(g, o, place, direct))
+    g.when(g.opposite(direct), copy.write_back, rarely=True)
 
 
-def _stored_at_edge(g: Writer, o: StoreViewTko, a: Access, copies: bool) -> None:
-    """With masks; through a buffer, because what is loaded may overlap what is stored."""
-
-    def body() -> None:
-        if not copies:
-            _loops(g, o, a)
-            return
-        sides, held = g.sides, g.held.get(o.tile)
-        b = g.buffer(shape(o.tile), reg(o.tile))
-        for v, side in sides.items():
-            g.fill(side, v)
-        g.fill(b, o.tile)
-        g.sides = {}
-        g.settle({o.tile: b})
-        _loops(g, o, a)
-        g.settle({o.tile: held})
-        if held is None:
-            del g.held[o.tile]
-        g.sides = sides
-
-    g.at_edge(body)
-
-
-def _stored(g: Writer, o: StoreViewTko, a: Access) -> None:
+def _stored(g: Writer, o: StoreViewTko, a: Access, direct: str) -> None:
     """Past the caches where the launch says so and every row starts on a line, otherwise as usual."""
     sizes = shape(o.tile)
     dims, item = wide_dims(sizes), BYTES[stored(reg(o.tile))]
@@ -312,15 +346,16 @@ def _stored(g: Writer, o: StoreViewTko, a: Access) -> None:
         if n > 1 and stride != 1:
             places = g.let(f"or i64 {places}, {g.mul(stride, item)}")
     lines, parts = (g.test("eq", g.let(f"and i64 {places}, {n - 1}"), 0) for n in (LINE, PART))
+    stream = g.both(direct, "%stream")
 
     def as_usual() -> None:
         _loops(g, o, a)
 
     def in_parts() -> None:
-        g.when(g.both(parts, "%stream"), lambda: _loops(g, o, a, PART), as_usual)
+        g.when(g.both(parts, stream), lambda: _loops(g, o, a, PART), as_usual)
 
     otherwise = in_parts if is_light(g, o.tile) else as_usual
-    g.when(g.both(lines, "%stream"), lambda: _loops(g, o, a, LINE), otherwise)
+    g.when(g.both(lines, stream), lambda: _loops(g, o, a, LINE), otherwise)
 
 
 def is_light(g: Writer, v: Value) -> bool:

@@ -323,17 +323,8 @@ class Writer(Text):
             self.behind(v, found, None)
         return [self.held[v] for v in found if isinstance(self.held.get(v), Access)]
 
-    def versions(self, accesses: list[Access], body: Callable[[], None], fast: str = "true") -> None:
-        """The loops twice: for tiles inside their tensors, and with masks for those at an edge."""
-        for a in accesses:
-            fast = self.both(fast, a.whole)
-        if fast == "true":
-            body()
-        else:
-            self.when(fast, body, lambda: self.at_edge(body))
-
     def at_edge(self, body: Callable[[], None]) -> None:
-        """Masked, and with short vectors, because it is rare."""
+        """Write code with masks, and with short vectors, because it is rare."""
         before = self.masked, self.lanes
         self.masked, self.lanes = True, min(self.lanes, EDGE_LANES)
         body()
@@ -358,7 +349,7 @@ class Writer(Text):
             x = self.chunk(v, index, vd, w)
             self.write(b, self.cast("zext", x, "i1", "i8", w) if reg(v) == "i1" else x, index, w)
 
-        self.versions(self.accesses([v]), lambda: self.nest(shape(v), body, [v]))
+        self.nest(shape(v), body, [v])
         self.sides = sides
 
     def fill_clean(self, b: Buffer, v: Value) -> None:
@@ -368,7 +359,7 @@ class Writer(Text):
             x, t = self.final(self.chunk(v, index, vd, w), v, w)
             self.write(Buffer(b.pointer, b.shape, t), x, index, w)
 
-        self.versions(self.accesses([v]), lambda: self.nest(shape(v), body, [v]))
+        self.nest(shape(v), body, [v])
 
     def settle(self, new: Env) -> None:
         """Values now have other places: forget chunks that were made from the old ones."""

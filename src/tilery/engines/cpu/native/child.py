@@ -1,11 +1,11 @@
 """The compiler: a program of its own that turns LLVM IR into objects or assembly. It imports nothing but llvmlite.
 
 LLVM may abort the process that it runs in, or take all its memory, so it runs here. `compiler.py` starts this file with
-`python -I -S`. Standard input is a JSON object:
+`python -I -S` and the directory that llvmlite is imported from. Standard input is a JSON object:
 
-    packages   the directory that llvmlite is imported from
     texts      LLVM IR, one text per result
-    triple, cpu, features, level, passes
+    levels     how much to optimise each, from 0 to 3
+    triple, cpu, features, passes
     native     whether the triple is that of this machine
     emit       "object" or "asm"
     memory     bytes of address space, at most
@@ -24,14 +24,16 @@ from typing import Any
 
 
 def main() -> None:
+    sys.path.append(sys.argv[1])
+    import llvmlite.binding  # noqa: F401  (before the request comes, because it takes long)
+
     request = json.load(sys.stdin)
     limit(request["memory"], request["seconds"])
-    sys.path.append(request["packages"])
     results: list[bytes] = []
     answer: dict[str, Any]
     try:
-        machine, compiler = prepare(request)
-        results.extend(compile_text(text, request, machine, compiler) for text in request["texts"])
+        for text, level in zip(request["texts"], request["levels"]):
+            results.append(compile_text(text, request, *prepare(request, level)))
         answer = {"sizes": [len(each) for each in results]}
     except (RuntimeError, MemoryError) as error:
         answer, results = {"error": str(error) or "out of memory", "text": len(results)}, []
@@ -53,7 +55,7 @@ def limit(memory: int, seconds: int) -> None:
             resource.setrlimit(kind, (most, hard))
 
 
-def prepare(request: dict[str, Any]) -> Any:
+def prepare(request: dict[str, Any], level: int) -> Any:
     """Return LLVM's description of the target, and its compiler."""
     import llvmlite.binding as llvm
 
@@ -65,9 +67,9 @@ def prepare(request: dict[str, Any]) -> Any:
         llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(request["triple"])
     machine = target.create_target_machine(
-        cpu=request["cpu"], features=request["features"], opt=request["level"], reloc="pic", codemodel="small"
+        cpu=request["cpu"], features=request["features"], opt=level, reloc="pic", codemodel="small"
     )
-    options = llvm.create_pipeline_tuning_options(speed_level=request["level"])
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     return machine, llvm.create_pass_builder(machine, options)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -16,11 +17,12 @@ import llvmlite.binding as llvm
 
 from ....diag import TileError
 from ...cache import DiskCache
-from ..abi import Target
+from ..abi import QUICKLY, Target
 
 PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "aggressive_dce")
 """All that pays: with LLVM's whole pipeline kernels take twice as long to compile and run no faster."""
 LEVEL = 2
+"""Of code generation."""
 MEMORY = 4 << 30
 SECONDS = 120
 CACHE = DiskCache("cpu")
@@ -51,16 +53,29 @@ def feature_string(target: Target) -> str:
     return ",".join(("+" if name in target.features else "-") + name for name in sorted(known | target.features))
 
 
-def compile_texts(texts: Sequence[str], target: Target, emit: str = "object") -> list[bytes]:
-    """Return an object, or assembly, for each text."""
-    keys = [_key(text, target, emit) for text in texts]
+def compile_texts(
+    texts: Sequence[str], target: Target, emit: str = "object", child: Child | None = None
+) -> list[bytes]:
+    """Return an object, or assembly, for each text. `child` is a compiler that has been started already."""
+    keys = [_key(digest(text), target, emit) for text in texts]
     found = [CACHE.get(key) for key in keys]
     missing = [n for n, each in enumerate(found) if each is None]
     if missing:
-        for n, made in zip(missing, _in_child([texts[n] for n in missing], target, emit)):
-            found[n] = made
-            CACHE.put(keys[n], made)
+        with child or Child() as ready:
+            made = _in_child(ready, [texts[n] for n in missing], target, emit)
+        for n, each in zip(missing, made):
+            found[n] = each
+            CACHE.put(keys[n], each)
     return [each for each in found if each is not None]
+
+
+def find_object(text: str, target: Target) -> bytes | None:
+    """Return the object of a text, which is named by its digest, if it is in the cache."""
+    return CACHE.get(_key(text, target, "object"))
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _key(text: str, target: Target, emit: str) -> str:
@@ -76,27 +91,69 @@ def versions() -> str:
     """
     package = Path(__file__).parents[3]
     own = [n for n in os.listdir(package.parent) if n.startswith("tilery-") and n.endswith(".dist-info")]
-    files = [f for part in (Path(__file__).parents[1], package / "analysis") for f in os.scandir(part) if f.is_file()]
-    stamp = max(f.stat().st_mtime_ns for f in files)
+    stamp = max(_newest(str(package / part)) for part in ("analysis", "engines", "ops"))
     llvm_version = ".".join(map(str, llvm.llvm_version_info))
     return f"tilery {own} {stamp}, llvmlite {llvmlite.__version__}, LLVM {llvm_version}, {LEVEL} {PASSES}"
 
 
-def _in_child(texts: Sequence[str], target: Target, emit: str) -> list[bytes]:
+def _newest(folder: str) -> int:
+    """Return the time of the newest file below a folder."""
+    found = 0
+    with os.scandir(folder) as entries:
+        for each in entries:
+            if each.is_dir():
+                found = max(found, _newest(each.path) if each.name != "__pycache__" else 0)
+            else:
+                found = max(found, each.stat().st_mtime_ns)
+    return found
+
+
+class Child:
+    """A process that compiles once. It starts at once, and does what takes long before it reads what to compile."""
+
+    def __init__(self) -> None:
+        if not sys.executable:
+            raise TileError("cannot start the compiler: this Python does not know its own executable (sys.executable)")
+        packages = str(Path(llvmlite.__file__).resolve().parent.parent)
+        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("child.py")), packages]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+        except OSError as error:
+            raise TileError(f"cannot start the compiler: {error.strerror}") from None
+
+    def __enter__(self) -> Child:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def run(self, request: bytes) -> tuple[int, bytes, str]:
+        """Send a request; return the status of the process, what it wrote, and its last complaints."""
+        try:
+            out, errors = self._process.communicate(request, timeout=4 * SECONDS)
+        except subprocess.TimeoutExpired:
+            raise CompilerError(f"LLVM's process was stopped after {4 * SECONDS} seconds") from None
+        return self._process.returncode, out, errors.decode(errors="replace")[-20_000:]
+
+
+def _in_child(child: Child, texts: Sequence[str], target: Target, emit: str) -> list[bytes]:
     request = {
-        "packages": str(Path(llvmlite.__file__).resolve().parent.parent),
         "texts": list(texts),
         "triple": target.triple,
         "cpu": target.cpu,
         "features": feature_string(target),
         "native": target.triple == host().triple,
-        "level": LEVEL,
+        "levels": [0 if text.startswith(QUICKLY) else LEVEL for text in texts],
         "passes": PASSES,
         "emit": emit,
         "memory": MEMORY,
         "seconds": SECONDS,
     }
-    status, out, errors = _run(json.dumps(request).encode())
+    status, out, errors = child.run(json.dumps(request).encode())
     line, _, content = out.partition(b"\n")
     if status or not line:
         raise CompilerError(f"LLVM's process {_ending(status)}", errors)
@@ -109,20 +166,6 @@ def _in_child(texts: Sequence[str], target: Target, emit: str) -> list[bytes]:
         results.append(content[at : at + size])
         at += size
     return results
-
-
-def _run(request: bytes) -> tuple[int, bytes, str]:
-    """Run the child; return its status, what it wrote, and its last complaints."""
-    if not sys.executable:
-        raise TileError("cannot start the compiler: this Python does not know its own executable (sys.executable)")
-    command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("child.py"))]
-    try:
-        done = subprocess.run(command, input=request, capture_output=True, timeout=4 * SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise CompilerError(f"LLVM's process was stopped after {4 * SECONDS} seconds") from None
-    except OSError as error:
-        raise TileError(f"cannot start the compiler: {error.strerror}") from None
-    return done.returncode, done.stdout, done.stderr.decode(errors="replace")[-20_000:]
 
 
 def _ending(status: int) -> str:

@@ -47,6 +47,7 @@ class Code(HoldsAddresses):
 
     def __init__(self, *objects: tuple[bytes, frozenset[str]]) -> None:
         """Load objects, each with the symbols that it may leave undefined."""
+        self.facts: dict[str, Any] = {}
         for data, allowed in objects:
             if missing := [name for name in undefined_symbols(data) if name not in allowed]:
                 raise TileError(f"the compiled object needs {', '.join(sorted(missing))}, which may not be called")

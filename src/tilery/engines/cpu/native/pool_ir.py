@@ -16,7 +16,7 @@ A worker joins a job only while it is open, so that nobody waits for one that wa
 
 from __future__ import annotations
 
-from ..abi import Target
+from ..abi import QUICKLY, Target
 
 RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS = range(9)
 """The words of a job. NEXT to LAST are the tile blocks that are left, taken by CHUNK; worker n joins if n < WANTED;
@@ -245,7 +245,7 @@ done:
 def text(target: Target) -> str:
     """Return the code for a target, with workers if it is Linux."""
     parts = _X86 if target.x86 else _ARM
-    found = parts["declare"] + _WORK + (_WORKERS if "linux" in target.triple else "")
+    found = QUICKLY + "\n" + parts["declare"] + _WORK + (_WORKERS if "linux" in target.triple else "")
     for name, code in parts.items():
         found = found.replace(f"<{name}>", code)
     return found

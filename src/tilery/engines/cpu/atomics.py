@@ -8,13 +8,13 @@ from ...attrs import AtomicRMWMode as Mode
 from ...ir import Op, Value, walk
 from ...ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, Entry
 from ...types import F32, F64, Scalar
-from .floats import bits_of, float_of, flushed, from_f32, widened
+from .access import locate, place
+from .arithmetic.floats import bits_of, float_of, flushed, from_f32, widened
 from .memory import check_addresses, pointee, settle_loads
 from .registry import emits
 from .shapes import source
 from .text import BYTES, Number
 from .tiles import Buffer, element, is_scalar, reg, shape, stored
-from .views import locate, place
 from .writer import Writer, pointer
 
 INSTRUCTIONS = {

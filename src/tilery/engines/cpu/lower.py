@@ -34,8 +34,10 @@ from ...ops import (
     Yield,
 )
 from ...types import Ptr
-from . import atomics, control, floating, integer, mathlib, matrix, reduce, shapes, views
+from . import atomics, control, matrix, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
+from .access import load_chunk
+from .arithmetic import floating, integer, mathlib
 from .callbacks import is_called, write_call
 from .memory import provenance
 from .registry import ELEMENTWISE, EMITTED, emits
@@ -85,7 +87,7 @@ class Lowering(Writer):
         self.entry = entry
 
     def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
-        return views.load_chunk(self, access, t, index, vd, w)
+        return load_chunk(self, access, t, index, vd, w)
 
     # ------------------------------------------------------------ blocks
 

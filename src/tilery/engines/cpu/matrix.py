@@ -16,7 +16,7 @@ from ...ir import Op, Value
 from ...ops import MmaF, MmaFScaled, MmaI, Permute
 from ...types import F32, F64, TF32, Scalar
 from ..semantics import rounds_once, uses_tensor_cores
-from .floats import NAN32, bits_of, doubled, from_f32, mended64, narrowed, widened
+from .arithmetic.floats import NAN32, bits_of, doubled, from_f32, mended64, narrowed, widened
 from .memory import any_of
 from .registry import emits
 from .text import BYTES, Number, vector

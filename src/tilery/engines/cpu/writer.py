@@ -20,7 +20,7 @@ from ...ops.floating import GROUP as FLOATING_POINT
 from ...types import F16, F32, F64, TF32, Tile
 from ..reference.tiles import dense_array
 from .abi import NotLowered, Specialisation, Target
-from .floats import canonical, float_of
+from .arithmetic.floats import canonical, float_of
 from .registry import ELEMENTWISE, HEAVY
 from .text import BYTES, Number, Text, vector
 from .tiles import (

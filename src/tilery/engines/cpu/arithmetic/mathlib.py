@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...ops import CosH, Exp, Exp2, Log, Log2, Rsqrt, SinH, TanH
-from ...types import F32, F64
-from .abi import NotLowered
+from ....ops import CosH, Exp, Exp2, Log, Log2, Rsqrt, SinH, TanH
+from ....types import F32, F64
+from ..abi import NotLowered
+from ..registry import applies
+from ..text import Text
+from ..tiles import element
+from ..writer import Writer
 from .floats import bits_of, doubled, float_of, flushed, from_f32, odd32
-from .registry import applies
-from .text import Text
-from .tiles import element
-from .writer import Writer
 
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
 LN2_HIGH = 0.693359375

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...attrs import RoundingMode, Signedness
-from ...ops import (
+from ....attrs import RoundingMode, Signedness
+from ....ops import (
     AbsI,
     AddI,
     AndI,
@@ -35,9 +35,12 @@ from ...ops import (
     TruncI,
     XOrI,
 )
-from ...types import BF16, F16, F32, F64, I1, I4, TF32, Ptr, Scalar
-from ..reference.tiles import pointee_bits
-from .abi import NotLowered
+from ....types import BF16, F16, F32, F64, I1, I4, TF32, Ptr, Scalar
+from ...reference.tiles import pointee_bits
+from ..abi import NotLowered
+from ..registry import applies
+from ..text import MANGLED, Text, vector
+from ..tiles import element, reg, tile
 from .floating import PREDICATES
 from .floats import (
     NEAREST,
@@ -50,9 +53,6 @@ from .floats import (
     odd32,
     widened,
 )
-from .registry import applies
-from .text import MANGLED, Text, vector
-from .tiles import element, reg, tile
 
 SIGNED = Signedness.SIGNED
 PLAIN = {AddI: "add", SubI: "sub", MulI: "mul", AndI: "and", OrI: "or", XOrI: "xor"}

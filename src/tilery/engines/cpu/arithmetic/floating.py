@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode
-from ...ops import AbsF, AddF, Ceil, CmpF, DivF, Floor, Fma, MaxF, MinF, MulF, NegF, Sqrt, SubF
-from ...types import BF16, F16, F32, F64
-from ..semantics import APPROXIMATE
-from .abi import NotLowered
+from ....attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode
+from ....ops import AbsF, AddF, Ceil, CmpF, DivF, Floor, Fma, MaxF, MinF, MulF, NegF, Sqrt, SubF
+from ....types import BF16, F16, F32, F64
+from ...semantics import APPROXIMATE
+from ..abi import NotLowered
+from ..registry import applies
+from ..text import Text
+from ..tiles import element, reg
 from .floats import (
     NEAREST,
     SMALLEST_NORMAL,
@@ -26,9 +29,6 @@ from .floats import (
     odd_sum,
     widened,
 )
-from .registry import applies
-from .text import Text
-from .tiles import element, reg
 
 INSTRUCTIONS = {AddF: "fadd", SubF: "fsub", MulF: "fmul", DivF: "fdiv"}
 NAN_BOUND = {F16: 0x7C00, BF16: 0x7F80}

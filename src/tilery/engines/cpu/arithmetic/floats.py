@@ -6,10 +6,10 @@ integers up to the store: LLVM may fold it if it sees floats.
 
 from __future__ import annotations
 
-from ...attrs import RoundingMode
-from ...types import BF16, F16, F32, F64, TF32, Scalar
-from ..reference.numerics.convert import E8M0, NANS, WIDE, to_f32
-from .text import Text
+from ....attrs import RoundingMode
+from ....types import BF16, F16, F32, F64, TF32, Scalar
+from ...reference.numerics.convert import E8M0, NANS, WIDE, to_f32
+from ..text import Text
 
 NEAREST, AWAY, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.NEAREST_AWAY, RoundingMode.ZERO
 DOWN, UP = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF

@@ -1,0 +1,196 @@
+"""The parts of tensors that tiles are: their bounds, which are checked, and their elements, chunk by chunk.
+
+Bounds are computed in 128 bits, so that no size or stride can wrap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir import Value
+from ...types import GatherScatterView, PaddingValue, TileView
+from ..reference.boxes import wrapped
+from ..reference.ops.views import PATTERNS
+from ..reference.view_access import layout
+from .abi import NotLowered
+from .memory import check_range, fault_if
+from .text import BYTES, Number, vector
+from .tiles import Access, Tensor, reg, register, stored
+from .writer import Writer, pointer
+
+LARGE = 1 << 62
+FAR = 1 << 40
+"""No memory has so many elements along a dimension; larger indices are as good as this one."""
+
+
+def unsigned(g: Writer, v: Value, limit: int | None) -> str:
+    """An unsigned scalar as i64, limited if it has 64 bits."""
+    x, t = g.scalar(v), reg(v)
+    if t != "i64":
+        return g.cast("zext", x, t, "i64", 1)
+    return x if limit is None else g.intrinsic("umin", "i64", 1, x, str(limit))
+
+
+def locate(
+    g: Writer, o: Any, value: Value, index: tuple[Value, ...], promised: tuple[bool, ...], writes: bool
+) -> Access:
+    """Find and check the part of a tensor that a tile is."""
+    view, tensor = value.type, g.held[value]
+    assert isinstance(view, TileView)
+    e = view.tensor_view.element
+    if isinstance(view, GatherScatterView) or e.bits == 4:
+        raise NotLowered(f"{o.name} of {view}")
+    item = BYTES[stored(register(e))]
+    long = "i128"
+    low, reach_low, reach_high = g.cast("zext", tensor.base, "i64", long, 1), "0", "0"
+    last: list[Number] = []
+    strides: list[Number] = []
+    whole, empty = "true", "false"
+    dims, steps = layout(view)
+    for i, dim, step, size, sure in zip(index, dims, steps, view.tile_shape, promised):
+        stride = tensor.strides[dim]
+        at = g.mul(unsigned(g, i, LARGE // step if sure else FAR), step)
+        moved = times(g, at, stride, item)
+        low = g.let(f"add i128 {low}, {moved}")
+        rest: Number = size if sure else g.sub(tensor.shape[dim], at)
+        if not sure:
+            whole = g.both(whole, g.test("sge", rest, size))
+            empty = g.either(empty, g.test("slt", rest, 1))
+        ends = times(g, g.sub(g.least(rest, size), 1), stride, item)
+        if isinstance(stride, int) and stride >= 0:
+            reach_high = g.let(f"add i128 {reach_high}, {ends}")
+        else:
+            below, above = (g.intrinsic(name, long, 1, ends, "0") for name in ("smin", "smax"))
+            reach_low, reach_high = g.let(f"add i128 {reach_low}, {below}"), g.let(f"add i128 {reach_high}, {above}")
+        last.append(rest)
+        strides.append(stride)
+    start = g.cast("trunc", low, long, "i64", 1)
+    bounds = bounds_of(g, start, reach_low, reach_high, item)
+    check(g, o, tensor, (reach_low, reach_high), bounds, item, empty, writes)
+    return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], padding_of(view))
+
+
+def check(
+    g: Writer,
+    o: Any,
+    tensor: Tensor,
+    spans: tuple[str, str],
+    bounds: tuple[str, str],
+    item: int,
+    empty: str,
+    writes: bool,
+) -> None:
+    """Fault if the bytes are not in a segment, the address is not aligned, or the part does not fit in memory."""
+    bad = "false"
+    for reach in spans:
+        bad = g.either(bad, g.let(f"icmp ugt i128 {g.let(f'add i128 {reach}, {LARGE}')}, {2 * LARGE}"))
+    if item > 1:
+        bad = g.either(bad, g.test("ne", g.let(f"and i64 {bounds[0]}, {item - 1}"), 0))
+    fault_if(g, o, g.both(bad, g.let(f"xor i1 {empty}, true")))
+    check_range(g, o, tensor.home, *bounds, writes, empty)
+
+
+def bounds_of(g: Writer, start: str, low: str, high: str, item: int) -> tuple[str, str]:
+    """The first byte and the end of what reaches from `low` to `high` (i128) from an address, which may wrap around."""
+    reaches = [g.cast("trunc", x, "i128", "i64", 1) for x in (low, high)]
+    first, last = (g.let(f"add i64 {start}, {x}") for x in reaches)
+    return first, g.let(f"add i64 {last}, {item}")
+
+
+def times(g: Writer, count: Number, stride: Number, item: int) -> str:
+    """Elements times stride in bytes, as i128. The stride in bytes wraps around."""
+    step: Number = wrapped(stride * item) if isinstance(stride, int) else g.mul(stride, item)
+    if isinstance(count, int) and isinstance(step, int):
+        return str(count * step)
+    a, b = (str(n) if isinstance(n, int) else g.cast("sext", n, "i64", "i128", 1) for n in (count, step))
+    return g.let(f"mul i128 {a}, {b}")
+
+
+def padding_of(view: TileView) -> int:
+    e = view.tensor_view.element
+    if view.padding_value in (None, PaddingValue.ZERO):
+        return 0
+    return PATTERNS[e.name][view.padding_value]
+
+
+# ---------------------------------------------------------------- elements
+
+
+def padding(g: Writer, a: Access, t: str, w: int) -> str:
+    return g.pattern(a.padding, t, w)
+
+
+def place(g: Writer, a: Access, index: tuple[Number, ...]) -> str:
+    at: Number = 0
+    for i, stride in zip(index, a.strides):
+        at = g.add(at, g.mul(i, stride))
+    return g.at(stored(register(a.element)), a.pointer, at)
+
+
+def mask_of(g: Writer, a: Access, index: tuple[Number, ...], vd: int, w: int) -> str | None:
+    """Which elements of a chunk are inside the tensor; None where all are."""
+    if not g.masked:
+        return None
+    mask = None
+    for d, (i, last) in enumerate(zip(index, a.last)):
+        if d == vd and w > 1:
+            at = g.op("add", "i64", w, g.splat(str(i), "i64", w), g.numbers("i64", w))
+            c = g.compare("slt", "i64", w, at, g.splat(str(last), "i64", w))
+        else:
+            c = g.splat(g.test("slt", i, last), "i1", w)
+        mask = c if mask is None else g.op("and", "i1", w, mask, c)
+    for d, (i, first) in enumerate(zip(index, a.first)):
+        if d == vd and w > 1:
+            at = g.op("add", "i64", w, g.splat(str(i), "i64", w), g.numbers("i64", w))
+            c = g.compare("sge", "i64", w, at, g.splat(str(first), "i64", w))
+        else:
+            c = g.splat(g.test("sge", i, first), "i1", w)
+        mask = c if mask is None else g.op("and", "i1", w, mask, c)
+    return mask
+
+
+def load_chunk(g: Writer, a: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
+    """Elements of a tile that is loaded through a view."""
+    kind = stored(t)
+    v, p, mask = vector(kind, w), place(g, a, index), mask_of(g, a, index, vd, w)
+    if w == 1 and mask is not None:
+        slot = g.slot(kind)
+        g.store(kind, padding(g, a, kind, 1), slot)
+        x = g.load(kind, g.let(f"select i1 {mask}, ptr {p}, ptr {slot}"), BYTES[kind])
+    elif w > 1 and a.strides[vd] != 1:
+        rest = "zeroinitializer" if mask is None else padding(g, a, kind, w)
+        numbers = g.op("mul", "i64", w, g.splat(str(a.strides[vd]), "i64", w), g.numbers("i64", w))
+        x = g.gather(g.let(f"getelementptr {kind}, ptr {p}, <{w} x i64> {numbers}"), kind, w, mask, rest)
+    elif mask is None:
+        x = g.load(v, p, BYTES[kind])
+    else:
+        f = f"@llvm.masked.load.{mangled(kind, w)}.p0"
+        g.needs[f"declare {v} {f}(ptr, i32, <{w} x i1>, {v})"] = None
+        rest = padding(g, a, kind, w)
+        x = g.let(f"call {v} {f}(ptr {p}, i32 {BYTES[kind]}, <{w} x i1> {mask}, {v} {rest})")
+    return g.truth(x, t, w)
+
+
+def mangled(t: str, w: int) -> str:
+    return f"v{w}" + {"float": "f32", "double": "f64"}.get(t, t)
+
+
+def store_chunk(
+    g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...], vd: int, w: int, streamed: int = 0
+) -> None:
+    """Store a chunk; past the caches if `streamed` gives an alignment."""
+    v, p, mask = vector(t, w), place(g, a, index), mask_of(g, a, index, vd, w)
+    if w == 1:
+        g.when(mask or "true", lambda: g.store(t, x, p, BYTES[t]))
+    elif a.strides[vd] != 1:
+        numbers = g.op("mul", "i64", w, g.splat(str(a.strides[vd]), "i64", w), g.numbers("i64", w))
+        places = g.let(f"getelementptr {t}, ptr {p}, <{w} x i64> {numbers}")
+        f = f"@llvm.masked.scatter.{mangled(t, w)}.v{w}p0"
+        g.needs[f"declare void {f}({v}, <{w} x ptr>, i32, <{w} x i1>)"] = None
+        g.put(f"call void {f}({v} {x}, <{w} x ptr> {places}, i32 {BYTES[t]}, <{w} x i1> {mask or 'splat (i1 true)'})")
+    elif mask is None:
+        g.store(v, x, p, streamed or BYTES[t], ", !nontemporal !0" if streamed else "")
+    else:
+        f = f"@llvm.masked.store.{mangled(t, w)}.p0"
+        g.needs[f"declare void {f}({v}, ptr, i32, <{w} x i1>)"] = None
+        g.put(f"call void {f}({v} {x}, ptr {p}, i32 {BYTES[t]}, <{w} x i1> {mask})")

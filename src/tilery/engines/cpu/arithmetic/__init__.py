@@ -1,0 +1,1 @@
+"""What element-wise operations compute, on vectors of LLVM."""

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from _thread import RLock  # `threading` takes long to import
 from collections.abc import Iterator
-from weakref import ref
 
 from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass, fields
+from ..types.basic import Pool
 from .values import Attr
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-class _Ref(ref["DebugAttr"]):
-    """A weak reference with its key."""
-
-    __slots__ = ("key",)
-    key: tuple[object, ...]
-
-
-# A hand-written WeakValueDictionary: debug information has a node for every few operations.
-NODES: dict[tuple[object, ...], _Ref] = {}
-_LOCK = RLock()
-
-
-def _forget(gone: _Ref) -> None:
-    with _LOCK:
-        if NODES.get(gone.key) is gone:
-            del NODES[gone.key]
+NODES = Pool()
 
 
 class _Interned(type):
@@ -37,22 +21,13 @@ class _Interned(type):
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         key: tuple[object, ...] = (cls, *args)
-        if (known := NODES.get(key)) is not None and not kwargs and (node := known()) is not None:
+        if not kwargs and (node := NODES.get(key)) is not None:
             return node
         made = super().__call__(*args, **kwargs)
         if kwargs or len(args) != len(fields(cls)):
             key = (cls, *made.parts())
-        return _keep(key, made)
-
-
-def _keep(key: tuple[object, ...], made: DebugAttr) -> DebugAttr:
-    """Return the node of a key: this one, unless another thread was faster."""
-    with _LOCK:
-        if (known := NODES.get(key)) is not None and (node := known()) is not None:
-            return node
-        mine = NODES[key] = _Ref(made, _forget)
-        mine.key = key
-    return made
+        kept: object = NODES.keep(key, made)
+        return kept
 
 
 class DebugAttr(Attr, metaclass=_Interned):
@@ -167,15 +142,15 @@ class DILoc(Loc, metaclass=_Flat):
 def place_in_scope(scope: object, filename: str, line: int, column: int) -> DILoc:
     """Return `DILoc(FileLineCol(filename, line, column), scope)`, faster."""
     key = (DILoc, scope, filename, line, column)
-    if (known := NODES.get(key)) is not None and (node := known()) is not None:
-        return node  # type: ignore[return-value]  # keyed by this class
+    if (known := NODES.refs.get(key)) is not None and (node := known()) is not None:
+        return node  # type: ignore[no-any-return]  # keyed by this class
     made: DILoc = object.__new__(DILoc)
     put = object.__setattr__
     put(made, "scope", scope)
     put(made, "filename", filename)
     put(made, "line", line)
     put(made, "column", column)
-    return _keep(key, made)  # type: ignore[return-value]  # the same
+    return NODES.keep(key, made)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -32,6 +32,11 @@ class DebugTag(IntEnum):
     CALL_SITE = 6
 
 
+_NUMBER = rb"[\x80-\xff]{0,4}[\0-\x7f]"
+LOCATION_ENTRY = rb"%c((?:%b){2})(?:%b){2}" % (DebugTag.LOCATION, _NUMBER, _NUMBER)
+"""The entry of a location: its scope and file, which are captured, then line and column."""
+
+
 @dataclass(frozen=True, slots=True)
 class DebugField:
     """A field of an entry: our name, its form (a class, `str` or `int`), and NVIDIA's message if it cannot be read."""

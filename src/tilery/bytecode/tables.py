@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cached_property
 from struct import unpack
@@ -13,21 +12,17 @@ from ..declare.codegen import GiveUp
 from ..diag import TileError
 from ..types import Tile, Type, quoted
 from ..version import Version
-from .debuginfo import DebugTag, quick_reader, read_entry
 from .profile import Profile
 from .typecodec import read_type
 from .wire import Cursor, Mark, brief_type, decode_text, enclose, silent
 
 if TYPE_CHECKING:
+    import re
+    from types import ModuleType
     from typing import Any
 
 MAX_NESTING = 100
 """The deepest nesting of types, attributes and debug entries."""
-
-
-_NUMBER = rb"[\x80-\xff]{0,4}[\0-\x7f]"
-LOCATION_ENTRY = rb"%c((?:%b){2})(?:%b){2}" % (DebugTag.LOCATION, _NUMBER, _NUMBER)
-"""The entry of a location: its scope and file, which are captured, then line and column."""
 
 
 class Ranges:
@@ -312,7 +307,7 @@ class Tables:
             entry = self._entry(self.debug, "debug entry", index - 1, offset)
             self._busy.append(("debug entry", index - 1))
             try:
-                self.known_debug[index] = read_entry(entry, self.read_string, self._read_debug_ref)
+                self.known_debug[index] = self.debuginfo.read_entry(entry, self.read_string, self._read_debug_ref)
             finally:
                 self._busy.pop()
         return self.known_debug[index]
@@ -325,7 +320,7 @@ class Tables:
         try:
             start = base + starts[index - 1]
             found: Attr
-            found, at = quick_reader(data[start])(data, start + 1, self.known_strings, known)
+            found, at = self.debuginfo.quick_reader(data[start])(data, start + 1, self.known_strings, known)
             if at <= base + starts[index] <= self.debug.end:
                 known[index] = found
                 return found
@@ -336,7 +331,16 @@ class Tables:
     @cached_property
     def location_entry(self) -> Callable[[bytes, int, int], re.Match[bytes] | None]:
         """Match a location in the debug section; the first group is its scope and its file."""
-        return re.compile(LOCATION_ENTRY).match
+        import re
+
+        return re.compile(self.debuginfo.LOCATION_ENTRY).match
+
+    @cached_property
+    def debuginfo(self) -> ModuleType:
+        """The layout of debug information, which few small files have."""
+        from . import debuginfo
+
+        return debuginfo
 
     def scoped_entry(self, index: int) -> Attr | None:
         """Like `quick_debug_entry`, but return any location in the same scope and file."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 from ..checking import TYPE_CHECKING
@@ -21,7 +20,6 @@ PICTURES = {c: 0x2400 + c for c in range(32) if c not in b"\t\n"} | {127: 0x2421
 # Also those of ISO 8859, as characters and as bytes that are not UTF-8, and those that change the direction of text.
 for _range in (range(0x80, 0xA0), range(0xDC80, 0xDCA0), range(0x202A, 0x202F), range(0x2066, 0x206A)):
     PICTURES |= dict.fromkeys(_range, 0xFFFD)
-_UNUSUAL = re.compile(r"[^\n\t -~]")
 
 
 def as_json(data: object, indent: int | None = 2) -> str:
@@ -49,7 +47,12 @@ def quoted(text: str) -> str:
     >>> quoted("a\x1b[31m é")
     'a\\1B[31m é'
     """
-    return _UNUSUAL.sub(lambda found: found[0] if found[0].isprintable() else _digits(found[0]), text)
+    import re
+
+    def shown(found: re.Match[str]) -> str:
+        return found[0] if found[0].isprintable() else _digits(found[0])
+
+    return re.sub(r"[^\n\t -~]", shown, text)
 
 
 def _digits(text: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ..attrs import Bounded, DivBy, Predicate, SameElements
 from ..declare.constraints import AnyTile, AnyType, TokenType
 from ..declare.fields import AttrKind, attr, operand, optional, out, variadic
@@ -112,6 +110,8 @@ class PrintTko(Op):
 
     def check(self) -> Answer:
         """The text must have a conversion for each value: `%`, anything, and a letter of C's printf."""
+        import re
+
         conversion = re.compile(CONVERSION)
         wanted, position = 0, 0
         while (position := self.str_.find("%", position)) >= 0:

@@ -12,12 +12,11 @@ attr-dict             discardable attributes, `{a = 1}`; attr-dict-with-keyword 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
-from ..declare.operation import OpDef
+from ..declare.operation import OpDef, names_in
 from ..ir import Op
 
 KINDS = {
@@ -84,10 +83,31 @@ class AnyOrder:
 
 Piece = Literal | Blank | Use | AttrDict | Group | AnyOrder
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<literal>`[^`]*`)|(?P<kind>[a-z-]+)\((?P<inside>\$[^)]*)\)(?P<mark>\^)?|(?P<field>\$\w+)(?P<anchor>\^)?"
-    r"|(?P<dict>attr-dict(?:-with-keyword)?)|(?P<oilist>oilist\()|(?P<close>\)\??)|(?P<open>\()|(?P<bar>\|))"
-)
+
+def split(text: str) -> Iterator[str]:
+    """Yield the tokens of a format; the rest of it where it is wrong. An anchor ends in `^`, a form has its fields.
+
+    >>> list(split("`[` type($lhs)^ oilist(`a` $b)"))
+    ['`[`', 'type($lhs)^', 'oilist(', '`a`', '$b', ')']
+    """
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        stop = at + 1
+        if text[at] == "`":
+            stop = text.find("`", stop) + 1 or len(text)
+        elif text[at] == ")":
+            stop += text.startswith("?", stop)
+        elif text[at] not in "(|":
+            while stop < len(text) and not text[stop].isspace() and text[stop] not in "`()|^":
+                stop += 1
+            if text.startswith("(", stop):
+                stop = stop + 1 if text[at:stop] == "oilist" else text.find(")", stop) + 1 or len(text)
+            stop += text.startswith("^", stop)
+        yield text[at:stop]
+        at = stop
 
 
 class _Reader:
@@ -95,38 +115,29 @@ class _Reader:
 
     def __init__(self, opdef: OpDef, text: str) -> None:
         self.opdef = opdef
-        self.tokens = self._split(text)
+        self.tokens = split(text)
         self.space, self.after_mark = True, False
-
-    def _split(self, text: str) -> Iterator[re.Match[str]]:
-        at = 0
-        while at < len(text):
-            token = _TOKEN.match(text, at)
-            if token is None:
-                raise TypeError(f"{self.opdef.mnemonic}: the format is wrong at {text[at:]!r}")
-            yield token
-            at = token.end()
 
     def read(self) -> tuple[tuple[Piece, ...], Field | None, str]:
         """Read pieces up to the end, a closing bracket or a bar. Return them, the anchor, and the last token."""
         pieces: list[Piece] = []
         anchor: Field | None = None
         for token in self.tokens:
-            if token["literal"]:
-                self._literal(token["literal"][1:-1], pieces)
-            elif token["dict"]:
-                pieces.append(AttrDict(token["dict"] != "attr-dict"))
+            if token[0] == "`" and token[-1] == "`":
+                self._literal(token[1:-1], pieces)
+            elif token in ("attr-dict", "attr-dict-with-keyword"):
+                pieces.append(AttrDict(token != "attr-dict"))
                 self.after_mark = False
-            elif token["open"]:
+            elif token == "(":
                 inner, inner_anchor, _ = self.read()
                 pieces.append(self._group(inner, inner_anchor))
-            elif token["oilist"]:
+            elif token == "oilist(":
                 pieces.append(self._oilist())
-            elif token["close"] or token["bar"]:
-                return tuple(pieces), anchor, token[0].strip()
+            elif token in (")", ")?", "|"):
+                return tuple(pieces), anchor, token
             else:
                 use = self._use(token)
-                if token["mark"] or token["anchor"]:
+                if token[-1] == "^":
                     anchor = use.field
                 if use.field.kind is not AttrKind.FLAG:
                     pieces.append(use)
@@ -148,9 +159,11 @@ class _Reader:
             self.space = text not in ("<", "(", "{", "[")
             self.after_mark = not (text[0].isalpha() or text[0] == "_")
 
-    def _use(self, token: re.Match[str]) -> Use:
-        kind = token["kind"] or ""
-        names = re.findall(r"\$(\w+)", token["field"] or token["inside"])
+    def _use(self, token: str) -> Use:
+        kind = token.partition("(")[0] if token[0] != "$" else ""
+        names = names_in(token)
+        if not names:
+            raise TypeError(f"{self.opdef.mnemonic}: the format is wrong at {token!r}")
         if kind not in KINDS:
             raise TypeError(f"{self.opdef.mnemonic}: the format has an unknown form {kind!r}")
         fields = [self.opdef.field(name) for name in names]

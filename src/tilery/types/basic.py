@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from _thread import RLock  # `threading` takes long to import
+from _weakref import ref  # so does `weakref`
 from collections.abc import Iterable, Sequence
-from weakref import WeakValueDictionary
 
 from ..checking import TYPE_CHECKING
 from ..diag import TileError
@@ -16,13 +16,53 @@ from ..version import V13_1, Version
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
+    M = TypeVar("M")
     T = TypeVar("T", bound="Type")
 
 MAX_TILE_ELEMENTS = 1 << 24
 MAX_FUNCTION_TEXT = 1 << 20
 
-POOL: WeakValueDictionary[tuple[Any, ...], Type] = WeakValueDictionary()
-_LOCK = RLock()
+
+class _Ref(ref["Any"]):
+    """A weak reference with its key."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+class Pool:
+    """Interned objects by their keys. An object that nobody uses leaves the pool."""
+
+    __slots__ = ("lock", "refs")
+
+    def __init__(self) -> None:
+        self.refs: dict[tuple[Any, ...], _Ref] = {}
+        self.lock = RLock()
+
+    def __len__(self) -> int:
+        return len(self.refs)
+
+    def get(self, key: tuple[Any, ...]) -> object:
+        """Return the object of a key, or None."""
+        known = self.refs.get(key)
+        return None if known is None else known()
+
+    def keep(self, key: tuple[Any, ...], made: M) -> M:
+        """Return the object of a key: this one, unless another thread was faster."""
+        with self.lock:
+            if (known := self.get(key)) is not None:
+                return known  # type: ignore[return-value]  # the first item of a key is the class
+            mine = self.refs[key] = _Ref(made, self._forget)
+            mine.key = key
+        return made
+
+    def _forget(self, gone: _Ref) -> None:
+        with self.lock:
+            if self.refs.get(gone.key) is gone:
+                del self.refs[gone.key]
+
+
+POOL = Pool()
 
 
 class Type:
@@ -47,17 +87,13 @@ class Type:
 
 
 def intern(cls: type[T], key: tuple[Any, ...], text: str | None, **fields: Any) -> T:
-    with _LOCK:
-        found = POOL.get(key)
-        if found is None:
-            found = object.__new__(cls)
-            found.key = key
-            if text is not None:
-                found.text = text
-            for name, value in fields.items():
-                setattr(found, name, value)
-            POOL[key] = found
-    return found  # type: ignore[return-value]  # the key's first item is cls
+    made: T = object.__new__(cls)
+    made.key = key
+    if text is not None:
+        made.text = text
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return POOL.keep(key, made)
 
 
 class Scalar(Type):

@@ -31,11 +31,14 @@ def load(source: Source, *, reader: str | None = None, verify: bool = True) -> M
 
 
 def _read(source: Input, verify: bool) -> Module:
-    if not verify:
-        return source.read()
     from .verifier.explain import read_legal
 
-    return read_legal(source)
+    module = read_legal(source) if verify else source.read()
+    if source.is_text:
+        from .source.positions import keep_source
+
+        keep_source(module, source)
+    return module
 
 
 def dumps(module: Module, version: Version | str | None = None, *, verify: bool = True) -> bytes:
@@ -117,12 +120,18 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
     globals, use `tilery.exec.launch.Loaded`.
     """
     from .engines.registry import compile_kernel, find
+    from .ir import Refused
+    from .source.positions import add_position
     from .verifier.explain import require_legal
 
     find(engine)
     with enough_memory("compile the module"):
         require_legal(module, "only a legal module can be executed")
-        return compile_kernel(module, entry, engine=engine, **options)
+        try:
+            return compile_kernel(module, entry, engine=engine, **options)
+        except Refused as error:
+            add_position(error, module)
+            raise
 
 
 def show(module: Op, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:

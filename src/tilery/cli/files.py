@@ -85,12 +85,16 @@ def in_file(name: str) -> Iterator[None]:
         raise
 
 
-def write_bytecode(source: Input, name: str, version: Version | None) -> None:
-    """Write the legal module of an input as bytecode."""
+def write_bytecode(source: Input, name: str, version: Version | None, locs: bool = False) -> None:
+    """Write the legal module of an input as bytecode. `locs` adds the lines of text as locations."""
     from ..bytecode.writer import write
     from ..verifier.explain import read_legal
 
     module = read_legal(source)
+    if locs:
+        from ..source.positions import locate_in_text
+
+        locate_in_text(module, source)
     with in_file(source.file):
         data = write(module, version, fast=None)
     write_output(name, data)

@@ -62,6 +62,7 @@ from .scopes import body_locations, function_location, global_locations
 if TYPE_CHECKING:
     from ..bytecode.wire import FileLayout
     from ..rewrite.edit import Edit
+    from ..source.input import Input
 
 GROUP = "Core"
 RESHAPING = "$source attr-dict `:` type($source) `->` type($result)"
@@ -298,6 +299,7 @@ class Module(Op):
     body: Block = region("The globals and entries.")
     version: Version | None = state("The bytecode version that the module was read from, or None.")
     layout: FileLayout | None = state("The layout of the bytecode, so that it can be written back unchanged.")
+    source: Input | None = state("The text that the module was parsed from, for the positions of errors.")
 
     @property
     def entries(self) -> list[Entry]:

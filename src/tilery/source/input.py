@@ -93,12 +93,26 @@ class Input:
         """
         # Import only what this input needs: for a small file, imports take most of the time.
         if self.text is not None:
-            self._parsed = (self.parse or _parser())(self.text, file=self.file)
+            self._parsed = self.parsed()
             return self._parsed.module
         from ..bytecode.reader import read
 
         self._module = read(self.data, file=self.file, reader=self.reader, exact_locs=exact_locs, fast=self.fast)
         return self._module
+
+    def parsed(self) -> Parsed:
+        """Parse the text."""
+        assert self.text is not None
+        return (self.parse or _parser())(self.text, file=self.file)
+
+    @property
+    def spans(self) -> Mapping[Op, tuple[int, int]]:
+        """The start and end of each operation's name in the text; none of bytecode."""
+        return {} if self._parsed is None else self._parsed.spans
+
+    def forget(self) -> None:
+        """Forget the module; `parsed` parses the text again."""
+        self._parsed = None
 
     def error(
         self,
@@ -116,7 +130,7 @@ class Input:
         """
         if self._parsed is None:
             return self._bytecode_error(o, message, field, (*notes, *(text for _, text in related)))
-        spans = self._parsed.spans
+        spans = self.spans
         start, end = spans.get(o, (0, 0))
         more = [Note(text, spans.get(other, (None, 0))[0]) for other, text in related]
         every = (*notes, *more, *_origin(o))

@@ -15,6 +15,7 @@ from typing import Any
 from ...diag import TileError, enough_memory
 from ...ir import walk
 from ...ops import Entry, For, Loop, Module
+from ...source.positions import add_position
 from ..addresses import HoldsAddresses
 from ..arguments import BoundArguments, bind
 from ..kernel import (
@@ -269,6 +270,7 @@ class Kernel:
             self.reference.run_block(shape, block, bound, Limits(seconds=seconds))
         except ExecutionError as error:
             if "stopped after" not in error.message:
+                add_position(error, self.loaded.module)
                 return error
         except MemoryError:
             pass
@@ -279,6 +281,7 @@ class Kernel:
         message = f"{o.name}: the kernel did something illegal here"
         vague = ExecutionError(o, message, block=at)
         vague.notes.append("the memory has changed since: with engine 'reference' the error is more precise")
+        add_position(vague, self.loaded.module)
         return vague
 
 

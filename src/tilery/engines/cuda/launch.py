@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from ...diag import TileError, enough_memory
 from ...ir import walk
 from ...ops import Entry, Global, Module, PrintTko
+from ...source.positions import located
 from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
 from ..arguments import bind
@@ -177,6 +178,7 @@ class Kernel:
         staged, slots = stage(self.loaded.driver, bound, self._pointers)
         return BoundLaunch(self, shape, staged, slots, stream, bound)
 
+    @located
     @enough_memory("launch the kernel")
     def launch(
         self,

@@ -16,6 +16,7 @@ from ... import hooks
 from ...diag import TileError, enough_memory
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
+from ...source.positions import located
 from ..arguments import BoundArguments, bind
 from ..kernel import (
     Buffers,
@@ -116,6 +117,7 @@ class Kernel:
     def __reduce__(self) -> tuple[Any, ...]:
         return Loaded.kernel, (self.loaded, self.name)
 
+    @located
     @enough_memory("launch the kernel")
     def launch(
         self,

@@ -6,6 +6,7 @@ python bench/launch.py [--engine tileiras] [--json FILE]      (with a GPU)
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import sys
 import time
@@ -56,6 +57,7 @@ def measure(engine: str) -> dict[str, float]:
         "bound once, stream full": best(bound.launch, driver.synchronize, 4000),
         "bound anew": best(anew, driver.synchronize, 50),
         "the driver's function alone": best(_raw(bound), driver.synchronize, 50),
+        "cuLaunchKernel alone": best(_older(bound), driver.synchronize, 50),
     }
     with Graph(driver) as graph:
         inside = [kernel.bind(1, args, stream=graph.stream) for _ in range(100)]
@@ -65,8 +67,17 @@ def measure(engine: str) -> dict[str, float]:
 
 
 def _raw(bound: Any) -> Callable[[], Any]:
-    """Return a call of cuLaunchKernel with everything prepared, which is the floor of ctypes."""
+    """Return a call of the launching function with everything prepared, which is the floor of ctypes."""
     function, arguments = bound._launch, bound._arguments
+    return lambda: function(*arguments)
+
+
+def _older(bound: Any) -> Callable[[], Any]:
+    """Return a call of cuLaunchKernel, which has eleven arguments instead of a pointer to a structure."""
+    function, (_, handle, table, extra) = bound._driver.function("cuLaunchKernel"), bound._arguments
+    threads, shared = bound.kernel.binary.contract.threads, bound.kernel.binary.contract.shared_bytes
+    sizes = [ctypes.c_uint(n) for n in (*bound.grid, threads, 1, 1, shared)]
+    arguments = (handle, *sizes, ctypes.c_void_p(bound.stream), table, extra)
     return lambda: function(*arguments)
 
 

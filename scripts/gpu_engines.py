@@ -242,7 +242,10 @@ def oversee(
         started = False
         try:
             while jobs and time.monotonic() < deadline:
-                if not ours.poll(seconds if started else seconds + 30):
+                wait = seconds if started else seconds + 30
+                if not ours.poll(max(0.0, min(wait, deadline - time.monotonic()))):
+                    if time.monotonic() >= deadline:
+                        break
                     keep(asdict(Result(*jobs[0], FAILED, text="hangs")))
                     jobs = jobs[1:]
                     break

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 import checkout
@@ -28,8 +27,9 @@ LAYOUTS = ("aligned", "odd")
 """Rows that begin at multiples of 16 elements, which tensor maps can describe, and rows that begin anywhere."""
 SEEDS = 4
 
-F32, F16, BF16 = (np.dtype(t) for t in (np.float32, np.float16, ml_dtypes.bfloat16))
-I8, I32 = np.dtype(np.int8), np.dtype(np.int32)
+F32, F16, I8, I32 = (np.dtype(t) for t in (np.float32, np.float16, np.int8, np.int32))
+BF16 = np.dtype(np.uint16)
+"""The bits of bf16 numbers, which NumPy does not have."""
 Arrays = list[tuple[tuple[int, ...], np.dtype[Any]]]
 
 
@@ -209,7 +209,15 @@ def content_of(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype
         return rng.integers(-128, 128, shape, np.int8)
     if dtype == I32:
         return rng.integers(0, limit, shape, np.int32)
-    return rng.standard_normal(shape, np.float32).astype(dtype)
+    numbers = rng.standard_normal(shape, np.float32)
+    return (numbers.view(np.uint32) >> 16).astype(dtype) if dtype == BF16 else numbers.astype(dtype)
+
+
+def as_numbers(array: Any) -> Any:
+    """Return an array as f64."""
+    if array.dtype == BF16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
 
 
 def run(case: str, load: Callable[[Module], Any], driver: Any) -> str:
@@ -251,7 +259,7 @@ def judge(kernel: Kernel, arrays: Sequence[Guarded], contents: Sequence[Any], wa
     if kernel.tolerance is None:
         wrong = found.view(f"u{found.dtype.itemsize}") != wanted.view(f"u{wanted.dtype.itemsize}")
     else:
-        a, b = found.astype(np.float64), wanted.astype(np.float64)
+        a, b = as_numbers(found), as_numbers(wanted)
         wrong = ~(np.abs(a - b) <= kernel.tolerance * np.maximum(1, np.abs(b)))
     if wrong.any():
         at = tuple(int(i) for i in np.argwhere(wrong)[0])

@@ -28,12 +28,13 @@ class FakeCuda:
         self.memory: dict[int, Any] = {}
         self.launches: list[tuple[int, ...]] = []
         self.failing: dict[str, int] = {}
+        self.missing: set[str] = set()
         self.functions: dict[str, Any] = {}
         self._loaded: Loaded | None = None
         self._handles = iter(range(16, 1 << 30, 16))
 
     def __getattr__(self, name: str) -> Any:
-        if not name.startswith("cu"):
+        if not name.startswith("cu") or name in self.missing:
             raise AttributeError(name)
         if name not in self.functions:
             body = getattr(type(self), f"_{name}", None)
@@ -114,8 +115,8 @@ class FakeCuda:
         assert self.contract is not None
         self._launch(tuple(value(n) for n in rest[:3]), value(rest[8]))
 
-    def _cuLaunchKernelEx(self, config: int, _: Any, params: Any, __: Any) -> None:
-        self._launch(tuple((ctypes.c_uint * 3).from_address(config)), value(params))
+    def _cuLaunchKernelEx(self, config: Any, _: Any, params: Any, __: Any) -> None:
+        self._launch(tuple((ctypes.c_uint * 3).from_address(value(config))), value(params))
 
     def _launch(self, grid: tuple[int, ...], params: int) -> None:
         """Run the entry with the words that the parameters point to."""

@@ -125,8 +125,16 @@ def test_a_graph_replays_launches_of_its_stream() -> None:
             graph.record([bound])
             graph.replay()
     begin, end = (library.calls.index(f"cuStream{word}") for word in ("BeginCapture_v2", "EndCapture"))
-    assert "cuLaunchKernel" in library.calls[begin:end]
+    assert "cuLaunchKernelEx" in library.calls[begin:end]
     assert library.calls[-3:] == ["cuGraphExecDestroy", "cuGraphDestroy", "cuStreamDestroy_v2"]
+
+
+def test_a_driver_without_the_newer_function_launches_with_the_older_one() -> None:
+    library, kernel = load(ADD)
+    library.missing.add("cuLaunchKernelEx")
+    x, y = np.arange(3, dtype=np.float32), np.zeros(3, np.float32)
+    kernel.launch(3, [x, y, 1.0])
+    assert y.tolist() == [1, 2, 3] and library.calls.count("cuLaunchKernel") == 1
 
 
 def test_errors_of_the_driver_have_their_names() -> None:

@@ -110,6 +110,10 @@ class Driver(HoldsAddresses):
             raise TileError(f"NVIDIA's driver has no {name}; it is too old")
         return found
 
+    def has(self, name: str) -> bool:
+        """Tell whether this driver has a function."""
+        return getattr(self._library, name, None) is not None
+
     def call(self, name: str, *args: Any) -> None:
         """Call a function; raise DriverError if it fails."""
         self.check(name, self.function(name)(*args))

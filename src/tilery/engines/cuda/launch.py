@@ -30,6 +30,8 @@ from .tensor_map import encode
 MAX_GRID = (2**31 - 1, 65535, 65535)
 """The largest grid that a GPU takes."""
 POLL_SECONDS = 50e-6
+LAUNCH = "cuLaunchKernelEx"
+"""The function that launches; drivers before CUDA 11.8 have only cuLaunchKernel."""
 
 
 class Binary(NamedTuple):
@@ -249,15 +251,18 @@ class BoundLaunch(HoldsAddresses):
             raise
         pointers = (ctypes.c_void_p * max(1, len(values)))(*[ctypes.addressof(value) for value in values])
         self._keep: list[Any] = [values, pointers, keep]
-        self._launch = self._driver.function("cuLaunchKernel")
-        sizes = [ctypes.c_uint(n) for n in (*shape, contract.threads, 1, 1, contract.shared_bytes)]
-        function, on = ctypes.c_void_p(kernel.function), ctypes.c_void_p(stream)
-        self._arguments: tuple[Any, ...] = (function, *sizes, on, ctypes.cast(pointers, ctypes.c_void_p), None)
-        if contract.cluster != (1, 1, 1):
-            self._launch = self._driver.function("cuLaunchKernelEx")
-            config = _cluster_config(shape, contract, stream)
-            self._arguments = (ctypes.addressof(config), function, ctypes.cast(pointers, ctypes.c_void_p), None)
+        function, table = ctypes.c_void_p(kernel.function), ctypes.cast(pointers, ctypes.c_void_p)
+        self._arguments: tuple[Any, ...]
+        if self._driver.has(LAUNCH) or contract.cluster != (1, 1, 1):
+            # ctypes takes several times as long to pass the arguments of the older function.
+            config = _launch_config(shape, contract, stream)
             self._keep.append(config)
+            self._launch = self._driver.function(LAUNCH)
+            self._arguments = (ctypes.c_void_p(ctypes.addressof(config)), function, table, None)
+        else:
+            sizes = [ctypes.c_uint(n) for n in (*shape, contract.threads, 1, 1, contract.shared_bytes)]
+            self._launch = self._driver.function("cuLaunchKernel")
+            self._arguments = (function, *sizes, ctypes.c_void_p(stream), table, None)
 
     def __enter__(self) -> BoundLaunch:
         return self
@@ -427,13 +432,14 @@ class _Config(ctypes.Structure):
 CLUSTER_DIMENSION = 4
 
 
-def _cluster_config(grid: tuple[int, int, int], contract: LaunchContract, stream: Handle) -> _Config:
-    attribute = _Attribute(CLUSTER_DIMENSION, 0, (ctypes.c_uint * 16)(*contract.cluster))
-    block = (contract.threads, 1, 1)
+def _launch_config(grid: tuple[int, int, int], contract: LaunchContract, stream: Handle) -> _Config:
     # A grid counts tile blocks; each has as many thread blocks as its cluster.
     blocks = tuple(n * m for n, m in zip(grid, contract.cluster))
-    size = contract.shared_bytes
-    return _Config(blocks, block, size, stream, ctypes.pointer(attribute), 1)
+    config = _Config(blocks, (contract.threads, 1, 1), contract.shared_bytes, stream)
+    if contract.cluster != (1, 1, 1):
+        attribute = _Attribute(CLUSTER_DIMENSION, 0, (ctypes.c_uint * 16)(*contract.cluster))
+        config.attributes, config.count = ctypes.pointer(attribute), 1
+    return config
 
 
 @contextmanager

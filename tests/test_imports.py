@@ -30,6 +30,7 @@ ROWS = (
     ("engines",),
     ("exec",),
     ("sanitize",),
+    ("tuner",),
     ("cutile", "cpp"),
     ("documented",),
     ("builder", "api"),

@@ -132,8 +132,8 @@ def copy_memory(memory: Sequence[Extent]) -> tuple[list[RecordedBuffer], list[in
 # ---------------------------------------------------------------- files
 
 
-def save(path: str | PathLike[str], launch: Recorded) -> None:
-    """Save a launch to a file."""
+def save(path: str | PathLike[str], launch: Recorded, *, compress: bool = True) -> None:
+    """Save a launch to a file. Without compression it is larger, and saved much faster."""
     facts = {
         "format": FORMAT,
         "entry": launch.entry,
@@ -151,7 +151,8 @@ def save(path: str | PathLike[str], launch: Recorded) -> None:
             for b in launch.buffers
         ],
     }
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+    method = zipfile.ZIP_DEFLATED if compress else zipfile.ZIP_STORED
+    with zipfile.ZipFile(path, "w", method, compresslevel=1) as file:
         file.writestr("launch.json", json.dumps(facts, indent=1))
         file.writestr("kernel.tileirbc", launch.bytecode)
         for at, b in enumerate(launch.buffers):

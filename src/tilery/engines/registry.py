@@ -47,6 +47,7 @@ ENGINES = {
         EngineRow("reference", "tilery.engines.reference.launch", "exact results on the CPU, by NumPy"),
         EngineRow("tileiras", "tilery.engines.tileiras.launch", "NVIDIA GPUs, compiled by NVIDIA's tileiras", "nvidia"),
         EngineRow("triton", "tilery.engines.triton.launch", "NVIDIA GPUs, compiled by Triton", "gpu", "triton"),
+        EngineRow("gpu", "tilery.engines.gpu.launch", "NVIDIA GPUs, by the compiler that is best for a kernel"),
         EngineRow("cpu", "tilery.engines.cpu.launch", "fast on any CPU, by LLVM", "cpu", "llvmlite"),
     )
 }  # fmt: skip

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...diag import TileError
 from ...ops import Entry, Global, Module
+from ...rewrite.hints import with_hints
 from ...types import Ptr, Tile
 from ..arrays import element_bytes
 from ..cuda.contract import PARAMETER, Argument, LaunchContract
@@ -14,18 +17,18 @@ from ..cuda.launch import Binary, Loaded
 from ..kernel import check_parameters, find_entry, refuse_options
 from .compiler import architectures, assemble, disassemble, find_tool
 
-OPTIONS = ("level",)
+HINTS = ("num_cta_in_cga", "occupancy", "allow_tma")
+"""Options that become hints of the module, for the target that it is compiled for."""
+OPTIONS = ("level", *HINTS)
 EMITS = {"cubin": "machine code, as the driver loads it", "sass": "machine code as text; needs NVIDIA's nvdisasm"}
 """What `tilery compile --emit` can write."""
 
 
-def emit(
-    module: Module, entry: str | None, kind: str, *, target: str = "", level: int = 3, **options: Any
-) -> str | bytes:
+def emit(module: Module, entry: str | None, kind: str, *, target: str = "", **options: Any) -> str | bytes:
     """Return machine code for an architecture, by default this machine's GPU; it has all entries of the module."""
-    refuse_options("tileiras", options, ("target", "level"))
-    find_entry(module, entry)
-    image = assemble(module, target or open_driver().target, level=level)
+    refuse_options("tileiras", options, ("target", *OPTIONS))
+    compiler = compiler_for(options)
+    image = compiler.compile(module, find_entry(module, entry), target or open_driver().target).image
     return image if kind == "cubin" else disassemble(image)
 
 
@@ -35,9 +38,23 @@ def targets() -> dict[str, str]:
 
 
 def load(module: Module, **options: Any) -> Loaded:
-    """Load a module on the first GPU. The option `level` is the optimization level of tileiras, by default 3."""
+    """Load a module on the first GPU.
+
+    `level` is the optimization level of tileiras, by default 3. `num_cta_in_cga`, `occupancy` and `allow_tma` replace
+    the hints of that name in the module.
+    """
     refuse_options("tileiras", options, OPTIONS)
-    return Loaded(module, TileirasCompiler(options.get("level", 3)))
+    return Loaded(module, compiler_for(options))
+
+
+def compiler_for(options: Mapping[str, Any]) -> TileirasCompiler:
+    """Return the compiler with these options, which are checked."""
+    hints = tuple((name, options[name]) for name in HINTS if name in options)
+    for name, value in hints:
+        if (name == "allow_tma") != isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 32:
+            kind = "true or false" if name == "allow_tma" else "a number from 1 to 32"
+            raise TileError(f"{name} must be {kind}, got {value!r}")
+    return TileirasCompiler(options.get("level", 3), hints)
 
 
 @dataclass
@@ -45,12 +62,14 @@ class TileirasCompiler:
     """Compiles a module once for each target; the machine code has all its entries and globals."""
 
     level: int = 3
+    hints: tuple[tuple[str, int | bool], ...] = ()
     _images: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:
         """Compile an entry for an architecture such as sm_90."""
         if target not in self._images:
-            self._images[target] = assemble(module, target, level=self.level)
+            hinted = with_hints(module, target, dict(self.hints)) if self.hints else module
+            self._images[target] = assemble(hinted, target, level=self.level)
         return Binary(self._images[target], launch_contract(entry))
 
     def initial(self, o: Global) -> None:

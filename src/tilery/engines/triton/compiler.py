@@ -101,7 +101,7 @@ class Child:
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-            line = _read_line(process.stdout, timeout)
+            line = read_line(process.stdout, timeout)
         except BrokenPipeError:
             line = b""
         self.log.seek(before)
@@ -119,7 +119,7 @@ class Child:
         return answer
 
 
-def _read_line(stream: IO[bytes], timeout: float) -> bytes | None:
+def read_line(stream: IO[bytes], timeout: float) -> bytes | None:
     """Read a line from a pipe; None if it takes too long, and a line without its end if the pipe closes."""
     from time import monotonic
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
-from ...ir import walk
-from ...ops import Entry, For, LoadPtrTko, LoadViewTko, Loop, MmaF, MmaFScaled, MmaI, Reduce, Scan
-from ...types import Scalar, Tile, TileView
+from ...ops import Entry
+from ..work import Work, work_of
 from .targets import Target
 
 POINTERS, DEVICE, HOST = "pointers", "device", "host"
@@ -17,7 +15,8 @@ REGISTERS = 192
 """Registers per thread that accumulators may take before a kernel gets eight warps."""
 HALF_SHARED, ALL_SHARED = 113 << 10, 227 << 10
 ELEMENTS_PER_THREAD = 32
-PRODUCTS = (MmaF, MmaI, MmaFScaled)
+SMALL_TILE = 4096
+"""Elements up to which a row is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,54 +28,49 @@ class Config:
     views: str = POINTERS
     unroll: int = 0
     """How often loops without matrix products are unrolled; 0 leaves it to Triton."""
+    pipeline: int = 0
+    """Stages of the loads of loops without matrix products; 0 leaves it to Triton."""
     folded: bool = False
     """Whether the grid is folded into one dimension, for grids with more than 65535 tile blocks along y or z."""
 
 
 def default_config(entry: Entry, target: Target) -> Config:
     """Choose a configuration by rules, without measuring."""
-    products = [o for o in walk(entry.body) if isinstance(o, PRODUCTS)]
-    return _with_products(entry, target, products) if products else _without_products(entry)
+    work = work_of(entry)
+    if not work.products:
+        return _without_products(work)
+    return _with_products(work, target) if work.loop_bytes else _straight(work, target)
 
 
-def _with_products(entry: Entry, target: Target, products: list[MmaF | MmaI | MmaFScaled]) -> Config:
-    elements = 0
-    for o in products:
-        acc, lhs = o.acc.type, o.lhs.type
-        assert isinstance(acc, Tile) and isinstance(lhs, Tile) and isinstance(lhs.element, Scalar)
-        factor = 2 if lhs.element.is_float and lhs.element.bits == 8 else 1
-        elements = max(elements, acc.size * factor)
-    warps = 4 if elements / 128 <= REGISTERS else 8
+def _with_products(work: Work, target: Target) -> Config:
+    """Loops with matrix products: what the accumulators leave of the registers decides."""
+    warps = 4 if work.accumulator * (2 if work.narrow else 1) / 128 <= REGISTERS else 8
     if not target.tma:
         return Config(warps, 2 if not target.nvidia else 3)
     limit = min(target.shared, HALF_SHARED if warps == 4 else ALL_SHARED)
-    return Config(warps, _stages(entry, limit), HOST)
+    most = 3 if work.chained else 5
+    stages = max(2, min(most, limit // work.loop_bytes))
+    # Four warps of attention are two programs for each processor, which hide each other's waiting.
+    return Config(warps, 2 if work.chained and warps == 4 else stages, HOST)
 
 
-def _stages(entry: Entry, limit: int) -> int:
-    """The most stages whose tiles fit in shared memory: those loaded by the loops that multiply matrices."""
-    largest = 0
-    for loop in (o for o in walk(entry.body) if isinstance(o, (For, Loop))):
-        inner = loop.region.ops
-        if any(isinstance(o, PRODUCTS) for o in inner):
-            loads = [o.view.type for o in inner if isinstance(o, LoadViewTko)]
-            views = [v for v in loads if isinstance(v, TileView)]
-            largest = max(largest, sum(prod(v.tile_shape) * v.tensor_view.element.row.memory_bits // 8 for v in views))
-    return max(2, min(5, limit // largest)) if largest else 3
+def _straight(work: Work, target: Target) -> Config:
+    """Matrix products outside of loops."""
+    return Config(_by_size(work, 8), 1 if target.nvidia else 2)
 
 
-def _without_products(entry: Entry) -> Config:
-    tiles = [
-        v.type.size
-        for o in walk(entry.body)
-        if isinstance(o, (LoadViewTko, LoadPtrTko))
-        for v in o.results
-        if isinstance(v.type, Tile)
-    ]
-    size = max(tiles, default=1)
+def _without_products(work: Work) -> Config:
+    """A few dozen elements a thread; more warps make reductions slower."""
+    warps = _by_size(work, 4 if work.reduces else 16)
+    if work.loops:
+        # Short rows need several loads in flight, long ones the next row on its way.
+        small = work.tile <= SMALL_TILE
+        return Config(max(warps, 4), 3, POINTERS, unroll=4 if small else 0, pipeline=0 if small else 3)
+    return Config(warps if work.reduces else max(warps, 4 if work.tile >= 1024 else 1), 3, POINTERS)
+
+
+def _by_size(work: Work, most: int) -> int:
     warps = 1
-    while warps < 16 and size / (32 * warps) > ELEMENTS_PER_THREAD:
+    while warps < most and work.tile / (32 * warps) > ELEMENTS_PER_THREAD:
         warps *= 2
-    if any(isinstance(o, (Reduce, Scan)) for o in walk(entry.body)):
-        warps = min(warps, 4) if size <= 4096 else max(4, min(warps, 8))
-    return Config(max(warps, 4 if size >= 1024 else 1), 3, POINTERS, unroll=4)
+    return warps

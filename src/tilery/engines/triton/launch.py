@@ -14,7 +14,8 @@ from .compiler import STAGES, compile_entry
 from .config import DEVICE, HOST, POINTERS, Config, default_config
 from .targets import TARGETS, find_target
 
-OPTIONS = ("num_warps", "num_stages", "views", "unroll", "folded")
+NUMBERS = ("num_warps", "num_stages", "unroll", "pipeline")
+OPTIONS = (*NUMBERS, "views", "folded")
 EMITS = {
     "binary": "machine code: a cubin for NVIDIA, an hsaco for AMD",
     "ttir": "Triton IR after its first passes",
@@ -51,7 +52,7 @@ def configured(entry: Entry, target: str, options: dict[str, Any]) -> Config | N
     known = (POINTERS, DEVICE, HOST)
     if options.get("views", POINTERS) not in known:
         raise TileError(f"views must be one of {', '.join(known)}, got {options['views']!r}")
-    numbers = {name: options[name] for name in ("num_warps", "num_stages", "unroll") if name in options}
+    numbers = {name: options[name] for name in NUMBERS if name in options}
     for name, value in numbers.items():
         if not isinstance(value, int) or not 0 <= value <= 64:
             raise TileError(f"{name} must be a number from 0 to 64, got {value!r}")
@@ -64,8 +65,8 @@ def configured(entry: Entry, target: str, options: dict[str, Any]) -> Config | N
 def load(module: Module, **options: Any) -> Loaded:
     """Load a module on the first GPU. Without options, rules choose how each kernel is compiled.
 
-    The options are those of `Config`: `num_warps`, `num_stages`, `views` (pointers, device or host), `unroll` and
-    `folded`, which is needed for grids with more than 65535 tile blocks along y or z.
+    The options are those of `Config`: `num_warps`, `num_stages`, `views` (pointers, device or host), `unroll`,
+    `pipeline` and `folded`, which is needed for grids with more than 65535 tile blocks along y or z.
     """
     refuse_options("triton", options, OPTIONS)
     return Loaded(module, TritonCompiler(tuple(options.items())))

@@ -246,6 +246,8 @@ def _attributes(low: Lowering, o: For) -> str:
         return ""
     if any(i.name.startswith("mma") for i in inner):
         return f" {{tt.num_stages = {low.config.num_stages} : i32}}"
+    if low.config.pipeline:
+        return f" {{tt.num_stages = {low.config.pipeline} : i32}}"
     return f" {{tt.loop_unroll_factor = {low.config.unroll} : i32}}" if low.config.unroll else ""
 
 

@@ -1,0 +1,147 @@
+"""Variants: the ways to compile a kernel for a GPU. The default follows from rules, without measuring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...diag import TileError
+from ...ops import Entry, Global, Module
+from ..cuda.launch import Binary, global_bytes
+from ..kernel import refuse_options
+from ..tileiras import launch as tileiras
+from ..triton import launch as triton
+from ..triton.compiler import Child, compile_entry
+from ..work import Work
+
+COMPILERS = ("triton", "tileiras")
+SHORT = {
+    "num_warps": "w",
+    "num_stages": "s",
+    "unroll": "unroll",
+    "pipeline": "pipe",
+    "level": "O",
+    "num_cta_in_cga": "cta",
+    "occupancy": "occ",
+}
+"""How labels abbreviate options, before their value."""
+OPTIONS: dict[str, tuple[str, ...]] = {"triton": triton.OPTIONS, "tileiras": tileiras.OPTIONS}
+
+Option = int | bool | str
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A compiler with options.
+
+    >>> Variant.of("triton", num_warps=8, num_stages=3, views="host").label
+    'triton w8 s3 host'
+    >>> Variant.of("tileiras", occupancy=2, allow_tma=False).label
+    'tileiras occ2 no-tma'
+    """
+
+    engine: str
+    options: tuple[tuple[str, Option], ...] = ()
+
+    @staticmethod
+    def of(engine: str, **options: Option) -> Variant:
+        """Return a variant; options are checked when it is compiled."""
+        return Variant(engine, tuple(options.items()))
+
+    @property
+    def label(self) -> str:
+        """A short name for tables."""
+        words = [self.engine]
+        for name, value in self.options:
+            if value == 0 and name in ("unroll", "pipeline"):
+                continue
+            if name in SHORT:
+                words.append(f"{SHORT[name]}{value}")
+            elif isinstance(value, bool):
+                words.append(("" if value else "no-") + name.removeprefix("allow_"))
+            else:
+                words.append(str(value))
+        return " ".join(words)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the variant as JSON can hold it."""
+        return {"engine": self.engine, "options": dict(self.options)}
+
+    @staticmethod
+    def from_dict(plain: Any) -> Variant:
+        """Return the variant that `as_dict` wrote; raise TileError for anything else."""
+        if not isinstance(plain, dict) or plain.get("engine") not in COMPILERS or plain.keys() != {"engine", "options"}:
+            raise TileError(f"expected a variant with an engine ({' or '.join(COMPILERS)}) and options")
+        engine, options = plain["engine"], plain["options"]
+        if not isinstance(options, dict) or not all(isinstance(v, (int, str)) for v in options.values()):
+            raise TileError("the options of a variant must be numbers and words")
+        refuse_options(engine, options, OPTIONS[engine])
+        return Variant(engine, tuple(options.items()))
+
+
+@dataclass(frozen=True)
+class VariantCompiler:
+    """Compiles the entries of a module as a variant says."""
+
+    variant: Variant
+    child: Child | None = None
+
+    def compile(self, module: Module, entry: Entry, target: str) -> Binary:
+        """Compile an entry for an architecture such as sm_90."""
+        options: Mapping[str, Any] = dict(self.variant.options)
+        refuse_options(self.variant.engine, options, OPTIONS[self.variant.engine])
+        if self.variant.engine == "tileiras":
+            return tileiras.compiler_for(options).compile(module, entry, target)
+        config = triton.configured(entry, target, dict(options))
+        made = compile_entry(module, entry.sym_name, target=target, config=config, child=self.child)
+        return Binary(made.binary, made.contract)
+
+    def initial(self, o: Global) -> bytes | None:
+        """Return the bytes that a global starts with, or None if the machine code holds it."""
+        return None if self.variant.engine == "tileiras" else global_bytes(o)
+
+
+def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Variant:
+    """Choose a variant by rules. `available` are the compilers that are installed."""
+    if "tileiras" in available and (chosen := _for_tileiras(work)) is not None:
+        return chosen
+    if "triton" in available:
+        return Variant("triton")
+    if "tileiras" in available:
+        return Variant.of("tileiras", level=3, **_hints(work))
+    raise TileError(
+        "engine 'gpu' needs a compiler for GPUs", notes=("install one: pip install 'tilery[gpu]' or 'tilery[nvidia]'",)
+    )
+
+
+def _for_tileiras(work: Work) -> Variant | None:
+    """The variant of tileiras for kernels that Triton compiles badly, see docs/guides/tune.md."""
+    if work.needs_transpose:
+        return Variant.of("tileiras", level=3)
+    if work.chained and work.accumulator >= 2 * 128 * 128:
+        return Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2)
+    if work.narrow and work.products and not work.chained and work.accumulator <= 128 * 128:
+        return Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2)
+    return None
+
+
+def _hints(work: Work) -> dict[str, int]:
+    """The hints for kernels that tileiras compiles badly without."""
+    if work.products and work.accumulator > 128 * 128:
+        return {"num_cta_in_cga": 2}
+    return {} if work.products else {"occupancy": 4}
+
+
+def installed() -> tuple[str, ...]:
+    """Return the compilers that are installed."""
+    from ..registry import ENGINES
+    from ..tileiras.compiler import find_tool
+
+    found = [name for name in COMPILERS if name == "triton" and ENGINES[name].installed]
+    try:
+        find_tool()
+        found.append("tileiras")
+    except TileError:
+        pass
+    return tuple(found)

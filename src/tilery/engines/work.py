@@ -1,0 +1,137 @@
+"""Facts about a kernel from which rules choose how to compile it: its products, loops and tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..analysis.effects import accesses, memory_ordering
+from ..enums import MemoryOrderingSemantics
+from ..ir import Block, Op, Value, walk
+from ..ops import Entry, For, LoadPtrTko, LoadViewTko, Loop, MmaF, MmaFScaled, MmaI, Permute, Reduce, Scan
+from ..types import PartitionView, Scalar, Tile
+
+Product = MmaF | MmaI | MmaFScaled
+LOOPS = (For, Loop)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a kernel does, as far as it decides how to compile it."""
+
+    products: int = 0
+    """Matrix products in the text of the kernel."""
+    chained: bool = False
+    """Whether a product in a loop uses the result of another one, as attention does."""
+    accumulator: int = 0
+    """Elements of the largest accumulator; of all accumulators of a loop together if its products are chained."""
+    narrow: bool = False
+    """Whether products multiply 8-bit floats."""
+    needs_transpose: bool = False
+    """Whether tensor cores need the right operand of a product in another order than memory has it."""
+    loop_bytes: int = 0
+    """Bytes that an iteration of a loop with products loads."""
+    tile: int = 1
+    """Elements of the largest tile that is loaded."""
+    views: bool = False
+    loops: bool = False
+    """Whether there are loops without products that load."""
+    reduces: bool = False
+    waits: bool = False
+    """Whether tile blocks may wait for each other: a loop around an access that is not weak."""
+
+
+def work_of(entry: Entry) -> Work:
+    """Return the facts about an entry."""
+    ops = list(walk(entry.body))
+    products = [o for o in ops if isinstance(o, Product)]
+    loads = [o for o in ops if isinstance(o, (LoadViewTko, LoadPtrTko))]
+    tiles = [v.type.size for o in loads for v in o.results if isinstance(v.type, Tile)]
+    loops = [o for o in ops if isinstance(o, LOOPS)]
+    inner = [o.region for o in loops]
+    strong = {o for o in accesses(entry) if memory_ordering(o) is not MemoryOrderingSemantics.WEAK}
+    return Work(
+        products=len(products),
+        chained=any(map(_is_chained, inner)),
+        accumulator=max(
+            [*(_size(o.acc) for o in products), *(_accumulators(b) for b in inner if _is_chained(b))] or [0]
+        ),
+        narrow=any(_is_narrow(o) for o in products),
+        needs_transpose=any(_needs_transpose(o) for o in products),
+        loop_bytes=max((_loaded(block) for block in inner if _multiplies(block)), default=0),
+        tile=max(tiles, default=1),
+        views=any(isinstance(o, LoadViewTko) for o in loads),
+        loops=any(not _multiplies(block) and any(o in loads for o in block.ops) for block in inner),
+        reduces=any(isinstance(o, (Reduce, Scan)) for o in ops),
+        waits=any(any(o in strong for o in walk(block)) for block in inner),
+    )
+
+
+def _size(value: Value) -> int:
+    assert isinstance(value.type, Tile)
+    return value.type.size
+
+
+def _multiplies(block: Block) -> bool:
+    return any(isinstance(o, Product) for o in block.ops)
+
+
+def _loaded(block: Block) -> int:
+    tiles = [o.results[0].type for o in block.ops if isinstance(o, (LoadViewTko, LoadPtrTko))]
+    return sum(_bytes(t) for t in tiles if isinstance(t, Tile))
+
+
+def _bytes(tile: Tile) -> int:
+    return tile.size * (tile.element.row.memory_bits if isinstance(tile.element, Scalar) else 64) // 8
+
+
+def _accumulators(block: Block) -> int:
+    return sum(_size(o.acc) for o in block.ops if isinstance(o, Product))
+
+
+def _is_chained(block: Block) -> bool:
+    """Whether an operand of a product of a block follows from another product of the block."""
+    products = [o for o in block.ops if isinstance(o, Product)]
+    seen: set[Value] = set()
+    todo = [v for o in products for v in (o.lhs, o.rhs)]
+    while todo:
+        value = todo.pop()
+        owner = value.owner
+        if value in seen or not isinstance(owner, Op):
+            continue
+        if owner in products:
+            return True
+        seen.add(value)
+        todo += owner.operands
+    return False
+
+
+def _element(o: Product) -> Scalar:
+    assert isinstance(o.lhs.type, Tile) and isinstance(o.lhs.type.element, Scalar)
+    return o.lhs.type.element
+
+
+def _is_narrow(o: Product) -> bool:
+    return _element(o).is_float and _element(o).bits <= 8
+
+
+def _needs_transpose(o: Product) -> bool:
+    """Tensor cores take 16-bit operands in any order, others only if the summed dimension is the inner one."""
+    element = _element(o)
+    return element.is_float and (element.bits <= 8 or element.name == "tf32") and not _is_inner_summed(o.rhs)
+
+
+def _is_inner_summed(value: Value) -> bool:
+    """Whether memory holds the last but one dimension of a tile as its inner one."""
+    swapped = False
+    while isinstance(owner := value.owner, Op):
+        if isinstance(owner, Permute):
+            order = owner.permutation
+            swapped ^= order[-2:] == (len(order) - 1, len(order) - 2)
+        elif isinstance(owner, LoadViewTko):
+            view = owner.view.type
+            dims = view.dim_map if isinstance(view, PartitionView) else ()
+            return swapped ^ (len(dims) > 1 and dims[-1] < dims[-2])
+        if len(owner.operands) != 1:
+            return False
+        value = owner.operands[0]
+    return False

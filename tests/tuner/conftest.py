@@ -57,10 +57,10 @@ class Gpu(FakeCuda):
         self._new(handle)
         self.images[handle._obj.value] = self.images[value(module)]
 
-    def _cuLaunchKernel(self, function: Any, *rest: Any) -> None:
+    def _cuLaunchKernelEx(self, config: int, function: Any, params: Any, extra: Any) -> None:
         self.current = self.images[value(function)]
         self.pending += 1
-        super()._cuLaunchKernel(function, *rest)
+        super()._cuLaunchKernelEx(config, function, params, extra)
 
     def _launch(self, grid: tuple[int, ...], params: int) -> None:
         super()._launch(grid, params)

@@ -28,13 +28,13 @@ from tilery.tuner import timing
 timing.MOST = 2
 
 class Bad(Gpu):
-    def _cuLaunchKernel(self, function, *rest):
+    def _cuLaunchKernelEx(self, config, function, *rest):
         what = self.images[getattr(function, "value", function)].get("does")
         if what == "hang":
             time.sleep(600)
         if what == "die":
             os.abort()
-        super()._cuLaunchKernel(function, *rest)
+        super()._cuLaunchKernelEx(config, function, *rest)
 
 worker.open_driver = lambda: Driver(Bad(tilery.parse(DOUBLE)))
 worker.Server.__init__.__defaults__ = (worker.open_driver,)

@@ -14,7 +14,7 @@ import pytest
 
 import tilery
 from make_kernel import vector_add
-from support.oracle import ROOT, has_nvrtc
+from support.oracle import ROOT, find_tileirdisasm, has_nvrtc
 from tilery import attrs, types
 from tilery.cli.main import main
 from tilery.manual.describe import describe, enums, type_examples
@@ -28,7 +28,8 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 SCRIPT = re.compile(r"^`(\w+\.(?:py|cu))`:\n\n```(?:python|cpp)\n(.*?)^```$", re.M | re.S)
 """A file of Python or C++ that the commands of a document use."""
 NEEDS_CUTILE = ["cutile.md", "nan.md"]
-NEEDS_NVRTC = ["cpp.md"]
+NEEDS_NVRTC = ["cpp.md", "performance.md"]
+NEEDS_TILEIRAS = ["performance.md"]
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -127,6 +128,8 @@ def test_commands_print_what_is_shown(path: Path, workshop: Path) -> None:
         pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
     if path.name in NEEDS_NVRTC and not has_nvrtc():
         pytest.skip("needs NVIDIA's NVRTC (pip install 'tilery[cpp]')")
+    if path.name in NEEDS_TILEIRAS and find_tileirdisasm() is None:
+        pytest.skip("needs NVIDIA's tileiras (pip install 'tilery[nvidia]')")
     for name, content in SCRIPT.findall(text):
         Path(name).write_text(content)
     now = CONSOLE.sub(rerun, text)

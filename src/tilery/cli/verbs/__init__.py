@@ -25,6 +25,7 @@ VERBS = {
     "cache": "cache",
     "cutile": "cutile",
     "cpp": "frontends.cpp",
+    "remarks": "performance.remarks",
     "help": "help",
 }
 """The verbs in the order in which `tilery --help` lists them, and the module of each in this folder."""

@@ -23,7 +23,9 @@ from ...version import SUPPORTED, Version
 TIMEOUT = 300.0
 """Seconds after which a compilation is given up."""
 LEVELS = range(4)
-_PLACE = re.compile(r'loc\("op":(\d+):1\)')
+TAG = "op"
+"""The file that locations name when tileiras is asked about operations; the line is the operation's number."""
+_PLACE = re.compile(r'loc\("' + TAG + r'":(\d+):1\)')
 _ERROR = re.compile(r"(?:^|: )error: (.*)$", re.MULTILINE)
 _GENERAL = ("failed to compile Tile IR program", "verification failed", "input does not correspond")
 """What tileiras adds to the error that says what is wrong."""
@@ -115,11 +117,30 @@ def assemble(
     raise _explain(said, again, list(walk(module)), order)
 
 
+def compile_tagged(
+    module: Module, target: str, *, level: int = 3, tool: Path, timeout: float = TIMEOUT
+) -> tuple[str, list[Op]]:
+    """Compile a module with a location for each operation; return the remarks of tileiras, and the operations.
+
+    In the remarks, `op:N:1` is the location of the operation N, counted from 1.
+    """
+    ops = list(walk(module))
+    tagged, order = _tagged(module)
+    options = ["--gpu-name", target, "--opt-level", str(level), "--remarks=all", "--remark-format=yaml"]
+    with tempfile.TemporaryDirectory(prefix="tilery") as folder:
+        log = Path(folder, "remarks.yaml")
+        options += ["--remarks-output-file", str(log)]
+        cubin, said = _compile(tool, encode(tagged, readable_versions(tool)), options, timeout)
+        if cubin is None:
+            raise _explain(said, said, ops, order)
+        return (log.read_text("utf-8", "replace") if log.exists() else ""), ops
+
+
 def _tagged(module: Module) -> tuple[Module, int]:
     tagged: Module = clone(module)
     number = 0
     for number, o in enumerate(walk(tagged), 1):
-        o.loc = FileLineCol("op", number, 1)
+        o.loc = FileLineCol(TAG, number, 1)
     synthesize_debug_info_scopes(tagged, Report())
     return tagged, number
 

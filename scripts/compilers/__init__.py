@@ -1,0 +1,1 @@
+"""Reports about what NVIDIA's compiler says of kernels."""

@@ -1,0 +1,75 @@
+"""A kernel as the verbs about performance take it: bytecode or text, a recorded launch, C++, or a kernel of cuTile."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ..checking import TYPE_CHECKING
+from ..diag import TileError
+from .files import Stop, open_input, reason
+
+if TYPE_CHECKING:
+    from ..ops import Module
+
+CPP = (".cu", ".cpp", ".cxx", ".cc")
+RECORDED = ".zip"
+
+
+def add_program(parser: argparse.ArgumentParser) -> None:
+    """Add the input to a parser, and the options for inputs that must be compiled."""
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="bytecode, text, a recorded launch (.zip), C++ (.cu) or FILE.py::KERNEL of cuTile",
+    )
+    parser.add_argument("--sig", metavar="ARGS", help="for cuTile: the arguments, such as 'f32[64, 128], 16'")
+    parser.add_argument(
+        "--instance", action="append", default=[], metavar="NAME", help="for C++: an instance of a template"
+    )
+    parser.add_argument("-I", "--include", action="append", default=[], metavar="DIR", help="for C++: a header folder")
+
+
+def open_program(args: argparse.Namespace, gpu: str) -> Module:
+    """Return the legal module that the options name, compiled for a GPU where that matters."""
+    from ..verifier.explain import read_legal
+
+    name: str = args.file
+    if "::" in name:
+        return cutile_module(name, args.sig or "", gpu)
+    if args.sig:
+        raise Stop("--sig is for FILE.py::KERNEL of cuTile")
+    if name.endswith(CPP):
+        from ..cpp import build
+
+        try:
+            return build(Path(name), args.instance, include=args.include, gpu=gpu).module
+        except OSError as error:
+            raise Stop(f"cannot read '{name}': {reason(error)}") from None
+    if args.instance or args.include:
+        raise Stop(f"--instance and --include are for C++, a file that ends in {', '.join(CPP)}")
+    if name.endswith(RECORDED):
+        from .. import load
+        from ..engines.recorded import load as load_recorded
+
+        try:
+            return load(load_recorded(name).bytecode)
+        except OSError as error:
+            raise Stop(f"cannot read '{name}': {reason(error)}") from None
+    return read_legal(open_input(name))
+
+
+def cutile_module(place: str, signature: str, gpu: str) -> Module:
+    """Return the module of a cuTile kernel; what its file or cuTile raises is an error of the input."""
+    from ..cutile.modules import find_kernel, module
+    from ..cutile.session import on
+
+    try:
+        with on("none"):
+            return module(find_kernel(place), signature, gpu=gpu)
+    except TileError:
+        raise
+    except Exception as error:
+        import traceback
+
+        raise TileError("".join(traceback.format_exception_only(error)).strip()) from None

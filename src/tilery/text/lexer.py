@@ -43,7 +43,14 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = TOKEN.findall(text)
     # After trailing space the pattern matches the empty token twice.
-    return found[:-1] if len(found) > 1 and found[-2:] == ["", ""] else found
+    return found[:-1] if len(found) > 1 and found[-2:] == ["", ""] and _ends_in_space(text) else found
+
+
+def _ends_in_space(text: str) -> bool:
+    """Return whether a blank or a comment ends a text; otherwise it ends in a character that starts no token."""
+    if text[-1:] in BLANKS:
+        return True
+    return text.find("//", text.rfind("\n") + 1) >= 0 and spans(text)[-2][1] == len(text)
 
 
 def pieces(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 from ..attrs import Attr
@@ -389,8 +389,13 @@ def _ends(last: Op, opdef: OpDef) -> bool:
 
 
 def _symbols(o: Op) -> Iterator[Finding]:
+    yield from redefinitions(o.blocks[0].ops if o.blocks else ())
+
+
+def redefinitions(ops: Iterable[Op]) -> Iterator[Finding]:
+    """Report operations that define a symbol which another has defined before."""
     seen: dict[str, Op] = {}
-    for inner in o.blocks[0].ops if o.blocks else ():
+    for inner in ops:
         name = getattr(inner, "sym_name", None)
         if name is None:
             continue

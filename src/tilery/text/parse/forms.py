@@ -26,13 +26,13 @@ from .values import mismatch, value_of
 Parse = Callable[[Parser, int], Op | Body]
 
 
-def form_of(opdef: OpDef) -> Parse:
-    """Return a function that reads the text after the operation's name."""
+def form_of(opdef: OpDef, build: Build | None = None) -> Parse:
+    """Return a function that reads the text after the operation's name. `build` replaces `builder(opdef)`."""
+    build = build or builder(opdef)
     if opdef.cls in FORMS:
-        custom, make = FORMS[opdef.cls], builder(opdef)
-        return lambda p, at: custom(OperationState(opdef, make), p, at)
+        custom = FORMS[opdef.cls]
+        return lambda p, at: custom(OperationState(opdef, build), p, at)
     pieces = pieces_of(opdef.cls)
-    build = builder(opdef)
     if opdef.regions:
         return lambda p, at: _with_regions(p, at, OperationState(opdef, build, pieces))
     parsers = piece_parsers(pieces)

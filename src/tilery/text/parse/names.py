@@ -6,7 +6,7 @@ from ...diag import Note
 from ...ir import Value
 from ...types import Type, quoted
 from ..lexer import symbol_name
-from .state import Operand, Parser
+from .state import POISON, Operand, Parser
 
 
 def parse_operand(p: Parser) -> Operand:
@@ -50,6 +50,8 @@ def resolve(p: Parser, use: Operand, type: Type) -> Value:
     value = p.values.get(name)
     if value is not None:
         if value.type is not type:
+            if value.type is POISON:
+                return Value(type)
             note = Note("prior use here", p.span((p.where[name], -1))[0])
             p.plain(
                 f"use of value '{name.partition('#')[0]}' expects different type than prior uses: "
@@ -60,6 +62,8 @@ def resolve(p: Parser, use: Operand, type: Type) -> Value:
         return value
     base = p.values.get(name.partition("#")[0])
     if base is not None and base not in p.forward:
+        if base.type is POISON:
+            return Value(type)
         p.plain("reference to invalid result number", (index, -1))
     value = p.values[name] = Value(type)
     p.where[name] = index

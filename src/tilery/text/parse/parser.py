@@ -97,25 +97,25 @@ def parse_with_spans(
 
 
 def _parse(text: str, options: Options, quick: bool | None) -> Parsed:
-    _check_unicode(text, options.file)
+    check_unicode(text, options.file)
     known = forms(options.testing)
     if quick is None:
         quick = len(text) >= QUICK_SIZE
     with paused:
         if quick and not options.allow_unregistered and (block := quick_parse(text, known, options)) is not None:
-            return Parsed(*_module(block, text), text, options, None)
+            return Parsed(*wrap(block, text), text, options, None)
         toks = tokens(text)
         if options.extensions.forms:
             known = {**known, **options.extensions.forms}
         if options.extensions.respell is not None:
             options.extensions.respell(toks)
         p = Parser(text, toks, known, options)
-        return Parsed(*_module(parse_operations(p), text), text, options, p)
+        return Parsed(*wrap(parse_operations(p), text), text, options, p)
 
 
 def type_from_text(text: str) -> Type:
     """Parse one type, the whole text; `tilery.types.parse`."""
-    _check_unicode(text, "")
+    check_unicode(text, "")
     p = Parser(text, tokens(text), {}, Options())
     found = parse_type(p)
     if p.tok != "" or p.span()[0] < len(text.rstrip(BLANKS)):
@@ -123,7 +123,8 @@ def type_from_text(text: str) -> Type:
     return found
 
 
-def _check_unicode(text: str, file: str) -> None:
+def check_unicode(text: str, file: str) -> None:
+    """Raise an error if a text has surrogates that stand for no byte."""
     if text.isascii():
         return
     try:
@@ -133,7 +134,7 @@ def _check_unicode(text: str, file: str) -> None:
         raise TileError(message, file=file, source=text, start=error.start, end=error.end) from None
 
 
-def _module(block: Block, text: str) -> tuple[Module, bool]:
+def wrap(block: Block, text: str) -> tuple[Module, bool]:
     """Return the one `cuda_tile.module` of a text and True, or a module around the top-level items and False."""
     name = ""
     while len(block.ops) == 1 and isinstance(o := block.ops[0], UnknownOp) and o.name == "builtin.module":

@@ -12,7 +12,7 @@ from ...declare.operation import BY_NAME, OpDef
 from ...declare.relations import TERMINATOR
 from ...diag import Note, TileError
 from ...ir import Block, Op, UnknownOp, Value
-from ...types import SCALARS, TOKEN, Type
+from ...types import SCALARS, TOKEN, Foreign, Type
 from ..format import Piece
 from ..lexer import PIECE, integer_value, is_integer, is_word, lexical_problem, pieces, spans, string_value
 
@@ -77,6 +77,10 @@ class Options:
     allow_unregistered: bool = False
     testing: bool = False
     extensions: Extensions = field(default_factory=Extensions)
+
+
+POISON = Foreign("<<unknown>>")
+"""The type of a value whose definition could not be read: each use takes the type it expects."""
 
 
 class Scope:
@@ -273,7 +277,7 @@ class Parser:
             raise GiveUp
         outer, inner = self.mark() if mark is None else mark
         if not self._spans:
-            self._spans = spans(self.text)
+            self._spans = self.find_spans()
         start, end = self._spans[outer] if outer < len(self._spans) else (len(self.text), len(self.text))
         if inner >= 0:
             left, right = spans(self.text[start:end], PIECE)[inner]
@@ -281,6 +285,10 @@ class Parser:
         if mark is None:
             start += self._shift.get(self.i, 0)
         return start, end
+
+    def find_spans(self) -> list[tuple[int, int]]:
+        """Return the start and end of each token."""
+        return spans(self.text)
 
     def error(self, message: str, start: int, end: int, notes: Sequence[str] = ()) -> TileError:
         """Make the error to raise. A token that the lexer refuses takes precedence."""

@@ -1,0 +1,202 @@
+"""A whole text: all its errors and as much of its module as could be read."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from functools import cached_property
+
+from ...declare.fastclass import dataclass
+from ...declare.gcpause import paused
+from ...diag import Note, TileError
+from ...ir import Block, Op, UnknownOp
+from ...ops import Module
+from .. import DIALECT
+from ..parse.locations import as_loc, is_loc
+from ..parse.parser import check_unicode, wrap
+from ..parse.state import Options, Scope
+from .chunks import Chunk, split
+from .recover import MAX_ERRORS, Context, ParsedChunk, parse_chunk
+from .tokens import Tokens
+
+
+@dataclass(slots=True, eq=False)
+class Part:
+    """A chunk at its place in the text."""
+
+    start: int
+    parsed: ParsedChunk
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.parsed.text)
+
+
+class Reading:
+    """What a text says. `errors` are in the order of the text; `module` has everything that could be read."""
+
+    def __init__(self, text: str, parts: list[Part], options: Options) -> None:
+        self.text, self.parts, self.options = text, parts, options
+        self.errors = sorted(self._errors(), key=lambda error: error.start)[:MAX_ERRORS]
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """The tokens of the whole text."""
+        return Tokens(self.text)
+
+    @cached_property
+    def module(self) -> Module:
+        """The module of the text, without the operations that could not be read."""
+        return _Assembly(self.parts, self.text).module()
+
+    def part_at(self, offset: int) -> Part:
+        """Return the part that an offset is in."""
+        return next((part for part in self.parts if offset < part.end), self.parts[-1])
+
+    def span(self, o: Op) -> tuple[int, int] | None:
+        """Return the place of an operation's name, None if it is not in the text."""
+        for part in self.parts:
+            found = part.parsed.extents.get(o)
+            if found is not None:
+                start, end = part.parsed.tokens.spans[found[0]]
+                return part.start + start, part.start + end
+        return None
+
+    def place(self, error: TileError, part: Part) -> TileError:
+        """Return an error of a chunk with its place in the whole text."""
+        moved = copy.copy(error)
+        moved.source, moved.file = self.text, self.options.file
+        moved.start, moved.end = error.start + part.start, error.end + part.start
+        moved.notes = [
+            Note(str(note), note.start + part.start, note.kind)
+            if isinstance(note, Note) and note.start is not None else note for note in error.notes
+        ]  # fmt: skip
+        return moved
+
+    def _errors(self) -> Iterator[TileError]:
+        aliases = self.parts[-1].parsed.context.aliases
+        for part in self.parts:
+            parsed = part.parsed
+            yield from (self.place(error, part) for error in parsed.errors)
+            for o, name, index in parsed.later:
+                attr = aliases.get(name)
+                if attr is not None and is_loc(attr):
+                    if o is not None:
+                        o.loc = as_loc(attr)
+                    continue
+                message = "operation location alias was never defined" if attr is None else "expected location"
+                start, end = parsed.tokens.spans[index]
+                yield self.place(TileError(message, source="", start=start, end=end), part)
+        for part, scope in _left_open(self.parts):
+            start, end = part.parsed.tokens.spans[scope.opened]
+            yield self.place(TileError("expected '}' to end this region", source="", start=start, end=end), part)
+
+
+def read(text: str, *, previous: Reading | None = None, file: str = "", testing: bool = False) -> Reading:
+    """Read a text with all its errors. Parts that are the same in `previous` are not read again.
+
+    >>> reading = read("entry @k() {\\n  %0 = iotta : tile<8xi32>\\n  retrun\\n}\\n")
+    >>> [(error.line, error.message.partition(" (")[0]) for error in reading.errors]
+    [(2, "custom op 'iotta' is unknown"), (3, "custom op 'retrun' is unknown")]
+    """
+    options = Options(file, False, testing)
+    try:
+        check_unicode(text, file)
+    except TileError as error:
+        reading = Reading("", [Part(0, parse_chunk("", "items", Context(), options))], options)
+        reading.errors = [error]
+        return reading
+    with paused:
+        return Reading(text, list(_parts(text, previous, options)), options)
+
+
+def _parts(text: str, previous: Reading | None, options: Options) -> Iterator[Part]:
+    known: dict[tuple[str, str], list[ParsedChunk]] = {}
+    for part in previous.parts if previous is not None else ():
+        known.setdefault((part.parsed.kind, part.parsed.text), []).append(part.parsed)
+    context = Context()
+    for chunk in [Chunk(0, len(text), "items")] if _is_generic(text) else split(text):
+        content = text[chunk.start : chunk.end]
+        parsed = None
+        # The head of a module is read each time: the generator that parses it runs once.
+        candidates = known.get((chunk.kind, content), []) if chunk.kind != "module" else []
+        for index, candidate in enumerate(candidates):
+            if candidate.wrappers == context.modules and _same_aliases(candidate.given, context):
+                parsed = candidates.pop(index)
+                break
+        if parsed is None:
+            parsed = parse_chunk(content, chunk.kind, context, options)
+        context = parsed.context
+        yield Part(chunk.start, parsed)
+
+
+def _same_aliases(a: Context, b: Context) -> bool:
+    if a.aliases is b.aliases and a.type_aliases is b.type_aliases:
+        return True
+    return a.aliases == b.aliases and a.type_aliases == b.type_aliases
+
+
+def _is_generic(text: str) -> bool:
+    """Return whether a module is in MLIR's generic form: what follows its end belongs to its head."""
+    return '"builtin.module"' in text or f'"{DIALECT}module"' in text
+
+
+def _left_open(parts: list[Part]) -> list[tuple[Part, Scope]]:
+    """Return the modules that never end."""
+    opened: list[tuple[Part, Scope]] = []
+    for part in parts:
+        for _ in part.parsed.closed:
+            if opened:
+                opened.pop()
+        if part.parsed.opened is not None:
+            opened.append((part, part.parsed.opened))
+    return opened
+
+
+class _Assembly:
+    """Puts the operations of all parts into the modules around them."""
+
+    def __init__(self, parts: list[Part], text: str) -> None:
+        self.parts, self.text = parts, text
+        self.root = Block()
+        self.open: list[tuple[Scope, Block]] = []
+
+    def module(self) -> Module:
+        for part in self.parts:
+            self._add(part.parsed)
+        while self.open:
+            self._close(None)
+        return wrap(self.root, self.text)[0]
+
+    def _add(self, parsed: ParsedChunk) -> None:
+        closed = list(parsed.closed)
+        for depth in range(len(parsed.blocks) - 1, -1, -1):
+            self._here(depth).ops += parsed.blocks[depth].ops
+            if depth and closed:
+                self._close(closed.pop(0))
+        if parsed.opened is not None:
+            self.open.append((parsed.opened, Block()))
+
+    def _here(self, depth: int) -> Block:
+        return self.open[depth - 1][1] if 0 < depth <= len(self.open) else self.root
+
+    def _close(self, end: Op | None) -> None:
+        scope, block = self.open.pop()
+        outer = self.open[-1][1] if self.open else self.root
+        made = _finished(scope, block)
+        if end is not None:
+            made.loc = end.loc
+        outer.ops.append(made)
+
+
+def _finished(scope: Scope, block: Block) -> Op:
+    """Return the module whose head was read, with its operations."""
+    assert scope.body is not None
+    try:
+        scope.body.send(block)
+    except StopIteration as done:
+        made: Op = done.value
+        return made
+    except TileError:
+        pass
+    return UnknownOp("builtin.module", regions=(block,))

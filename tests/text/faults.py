@@ -21,8 +21,8 @@ _USE = re.compile(r"(?<=[ (\[])%[\w$.-]+(?=[,)\] ])(?! =)")
 _TYPE = re.compile(r"tile<[^<>]*>")
 
 
-def _pick(pattern: re.Pattern[str], line: str, rng: random.Random, skip: int = 0) -> re.Match[str] | None:
-    found = [m for m in pattern.finditer(line)][skip:]
+def _pick(pattern: re.Pattern[str], line: str, rng: random.Random) -> re.Match[str] | None:
+    found = list(pattern.finditer(line))
     return rng.choice(found) if found else None
 
 
@@ -59,7 +59,7 @@ def wrong_type(line: str, rng: random.Random) -> str | None:
 
 def stray(line: str, rng: random.Random) -> str | None:
     """Insert a character or a word that belongs nowhere."""
-    blanks = [m for m in re.finditer(" ", line.strip())]
+    blanks = list(re.finditer(" ", line.strip()))
     if not blanks:
         return None
     at = rng.choice(blanks).start() + len(line) - len(line.lstrip())

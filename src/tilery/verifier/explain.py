@@ -40,13 +40,25 @@ def check_input(
     try:
         report.module = source.read(exact_locs=exact_locs)
     except TileError as e:
-        report.errors.append(e)
+        report.errors += [e, *_more_errors(source, e)][:max_errors]
         return report
     for finding in verify(report.module, max_errors=max_errors, hints=hints, dominance=source.is_text):
         (report.warnings if finding.warning else report.errors).append(explain(finding, source))
     if version is not None and report.legal:
         report.errors += version_problem(report.module, version, source.file)
     return report
+
+
+def _more_errors(source: Input, first: TileError) -> list[TileError]:
+    """List the errors after the first one in a text that cannot be parsed."""
+    if source.text is None or source.parse is not None:
+        return []
+    from ..text.lossless.reading import read
+    from .partial import check_reading
+
+    shown = (first.line, first.message)
+    found = check_reading(read(source.text, file=source.file)).errors
+    return [error for error in found if (error.line, error.message) != shown and error.start >= first.start]
 
 
 def read_legal(source: Input) -> Module:

@@ -12,7 +12,7 @@ VERBS = {
     "check": "check",
     "convert": "convert",
     "dump": "dump",
-    "fmt": "fmt",
+    "fmt": "edit.fmt",
     "diff": "diff",
     "ops": "ops",
     "smith": "smith",

@@ -115,19 +115,27 @@ def _parts(text: str, previous: Reading | None, options: Options) -> Iterator[Pa
     for part in previous.parts if previous is not None else ():
         known.setdefault((part.parsed.kind, part.parsed.text), []).append(part.parsed)
     context = Context()
-    for chunk in [Chunk(0, len(text), "items")] if _is_generic(text) else split(text):
+    chunks = [Chunk(0, len(text), "items")] if _is_generic(text) else split(text)
+    for number, chunk in enumerate(chunks):
         content = text[chunk.start : chunk.end]
+        ends = _may_end(text, chunks[number + 1 : number + 2])
         parsed = None
         # The head of a module is read each time: the generator that parses it runs once.
         candidates = known.get((chunk.kind, content), []) if chunk.kind != "module" else []
         for index, candidate in enumerate(candidates):
-            if candidate.wrappers == context.modules and _same_aliases(candidate.given, context):
+            same = candidate.wrappers == context.modules and candidate.ends == ends
+            if same and _same_aliases(candidate.given, context):
                 parsed = candidates.pop(index)
                 break
         if parsed is None:
-            parsed = parse_chunk(content, chunk.kind, context, options)
+            parsed = parse_chunk(content, chunk.kind, context, options, ends)
         context = parsed.context
         yield Part(chunk.start, parsed)
+
+
+def _may_end(text: str, following: list[Chunk]) -> bool:
+    """Return whether a module may end before the next chunk: a function or a global belongs to it."""
+    return not following or following[0].kind == "module" or text[following[0].start :][:200].lstrip()[:1] in ("#", "!")
 
 
 def _same_aliases(a: Context, b: Context) -> bool:

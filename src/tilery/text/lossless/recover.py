@@ -61,9 +61,16 @@ class ParsedChunk:
     """the same for the text after"""
     closed: list[Op]
     """for each module that ends in this chunk an operation with its location, innermost first"""
-    opened: Scope | None = None
+    opened: Scope | None
     """the module that starts in this chunk"""
-    wrappers: tuple[str, ...] = ()
+    wrappers: tuple[str, ...]
+    starts: list[int]
+    """the tokens that start operations, aliases, labels, or end regions"""
+    regions: dict[int, int]
+    """the braces of regions; -1 for the second if there is none"""
+    types: dict[str, Type]
+    """types that are one token, by their text"""
+    ends: bool
 
 
 class _Extents(dict[Op, int]):
@@ -123,16 +130,19 @@ def _keeping(opdef: OpDef) -> Build:
     return keep
 
 
-def parse_chunk(text: str, kind: str, context: Context, options: Options) -> ParsedChunk:
-    """Read a chunk as far as possible. Never raises TileError: every error is in the result."""
-    return _Reader(text, kind, context, options).run()
+def parse_chunk(text: str, kind: str, context: Context, options: Options, ends: bool = True) -> ParsedChunk:
+    """Read a chunk as far as possible. Never raises TileError: every error is in the result.
+
+    `ends` tells whether the modules around it may end in it.
+    """
+    return _Reader(text, kind, context, options, ends).run()
 
 
 class _Reader:
     """Reads one chunk."""
 
-    def __init__(self, text: str, kind: str, context: Context, options: Options) -> None:
-        self.kind, self.given = kind, context
+    def __init__(self, text: str, kind: str, context: Context, options: Options, ends: bool) -> None:
+        self.kind, self.given, self.ends = kind, context, ends
         self.tokens = Tokens(text)
         self.toks = [*self.tokens.spelled, "", "", ""]
         """the tokens, and some more ends, so that a look ahead stays inside"""
@@ -153,14 +163,20 @@ class _Reader:
             self.blocks.append(scope.block)
         self.base = len(p.scopes)
         self.surplus = 0
+        self.starts: list[int] = []
+        self.regions: dict[int, int] = {}
 
     def run(self) -> ParsedChunk:
         p = self.p
         spelled = self.toks
-        # More closing braces than are open: the ends of modules are expected, the others are too many.
-        self.surplus = spelled.count("}") - spelled.count("{") - len(self.wrappers)
+        # More closing braces than are open may end modules; the others are too many.
+        more = spelled.count("}") - spelled.count("{")
+        self.surplus = min(more, 0) + max(more - len(self.wrappers) * self.ends, 0)
         while p.i < self.last and len(self.errors) < MAX_ERRORS:
             start, scope, depth = p.i, p.scopes[-1], len(p.scopes)
+            self.starts.append(start)
+            if spelled[start] == "}" and depth > self.base:
+                self.regions[scope.opened] = start
             try:
                 if spelled[start] == "}" and self._brace(start):
                     continue
@@ -168,6 +184,8 @@ class _Reader:
             except TileError as error:
                 self._keep(error)
                 self._recover(start, scope, depth)
+            if p.scopes[-1] is not scope and len(p.scopes) >= depth:
+                self.regions.setdefault(p.scopes[-1].opened, -1)
         opened = self._finish()
         context = self._context(opened)
         closed = [o for block in reversed(self.blocks) for o in block.ops if o.name == CLOSED]
@@ -177,6 +195,7 @@ class _Reader:
         return ParsedChunk(
             self.tokens.text, self.kind, self.tokens, self.blocks, self.errors, extents, p.states, p.later,
             self.given, context, closed, opened, self.wrappers,
+            self.starts, self.regions, p.types, self.ends,
         )  # fmt: skip
 
     def _context(self, opened: Scope | None) -> Context:

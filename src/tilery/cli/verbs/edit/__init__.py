@@ -1,0 +1,1 @@
+"""The verbs for people who write text: format it, and serve editors."""

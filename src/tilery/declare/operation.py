@@ -10,7 +10,7 @@ from ..ir import Op, UnknownOp, gathered
 from ..version import SUPPORTED, TESTING, V13_1, Version
 from .fastclass import dataclass, dataclass_transform, field
 from .fields import REQUIRED, Field, attr, operand, region
-from .relations import Rule, Trait
+from .relations import Rule, Table, Trait
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -40,6 +40,9 @@ class OpDef:
     fields: list[Field]
     annotations: dict[str, str]
     """the declared types of the fields, as text"""
+    syntax: str = ""
+    """the syntax of a custom format, in the language of formats, with `%name` for new names"""
+    tables: tuple[Table, ...] = ()
     summary: str = ""
     description: str = ""
     operands: list[Field] = field(default_factory=list)
@@ -107,11 +110,14 @@ def op(
     implicit: str = "",
     parents: Iterable[str] = (),
     hint: str = "",
+    syntax: str = "",
+    tables: tuple[Table, ...] = (),
 ) -> Callable[[type[OpT]], type[OpT]]:
     """Declare an operation. Fields follow the order of the specification; the first docstring line is the summary.
 
     `formerly` is the mnemonic before version `renamed`, `implicit` the terminator that text may omit, `parents` the
-    operations that it may be in, `hint` the name that text gives to its first result.
+    operations that it may be in, `hint` the name that text gives to its first result. `syntax` describes a custom
+    format, and `tables` list the combinations of shapes or types that it accepts.
     """
 
     def decorate(cls: type[OpT]) -> type[OpT]:
@@ -135,6 +141,8 @@ def op(
             hint,
             fields,
             cls.__annotations__,
+            syntax,
+            tables,
         )
         _validate(opdef)
         _equip(opdef)
@@ -211,7 +219,9 @@ def _validate(opdef: OpDef) -> None:
             raise TypeError(f"{where}'{f.name}' is from an unknown version {f.since}")
     if not opdef.segmented and sum(f.arity != "one" for f in opdef.operands) > 1:
         raise TypeError(f"{where}several operands of unknown number need segmented=True")
-    used = {*names_in(opdef.format), *(n for rule in opdef.rules for n in rule.names)}
+    used = {*names_in(opdef.format), *names_in(opdef.syntax), *(n for rule in opdef.rules for n in rule.names)}
+    if (opdef.format == "custom") != bool(opdef.syntax):
+        raise TypeError(f"{where}a custom format, and no other, needs a syntax")
     if unknown := used - names:
         raise TypeError(f"{where}no field is called {', '.join(sorted(unknown))}")
 

@@ -61,6 +61,15 @@ def holds(text: str, test: Callable[[Any], bool], *names: str) -> Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """Combinations that an operation accepts, for the reference; each column is about some of its fields."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """A violation that an operation's own check found. Unless `bare`, `'cuda_tile.x' op` precedes the message."""
 

@@ -41,7 +41,10 @@ def describe(opdef: OpDef, version: Version | None = None) -> dict[str, Any]:
         "constraints": [rule.text for rule in opdef.rules],
         "parents": list(opdef.parents),
         "implicit_terminator": opdef.implicit or None,
-        "format": None if opdef.format == "custom" else opdef.format,
+        "tables": [
+            {"title": t.title, "columns": list(t.columns), "rows": list(map(list, t.rows))} for t in opdef.tables
+        ],
+        "format": opdef.syntax or opdef.format,
         "example": dedent(opdef.example).strip("\n"),
         "layout": {str(v): wire(opdef, v) for v in SUPPORTED if opdef.since <= v and version in (None, v)},
     }

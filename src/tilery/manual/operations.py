@@ -55,10 +55,12 @@ def operation(opdef: OpDef) -> Iterator[str]:
     if opdef.formerly:
         facts.append(f"formerly `{opdef.formerly}`")
     yield from (", ".join(facts) + ".", "")
-    if data["format"]:
-        yield from code(_syntax(opdef))
+    yield from code(_syntax(opdef))
     for title in ROLES.values():
         yield from _fields(title, data[title])
+    for each in data["tables"]:
+        yield from (f"The {each['title']}:", "")
+        yield from table([f"`{column.replace(', ', '`, `')}`" for column in each["columns"]], each["rows"])
     yield from _rules(data)
     yield from ("Example:", "")
     yield from code(data["example"], "mlir")
@@ -67,7 +69,7 @@ def operation(opdef: OpDef) -> Iterator[str]:
 
 def _syntax(opdef: OpDef) -> str:
     results = ", ".join(f"%{f.name}" for f in opdef.outs)
-    return (results + " = " if results else "") + f"`{opdef.mnemonic}` {opdef.format}"
+    return (results + " = " if results else "") + f"`{opdef.mnemonic}` {opdef.syntax or opdef.format}"
 
 
 def _fields(title: str, fields: list[dict[str, Any]]) -> Iterator[str]:

@@ -107,6 +107,9 @@ class Continue(Op):
 @op("for", 0x29, group=GROUP, traits=[REGION_EFFECTS, ALLOCATION_SCOPE],
     rules=[same_type("lowerBound", "upperBound", "step"), same_type("initValues", "resultValues")],
     implicit="continue", hint="for", format="custom",
+    syntax="(`unsigned` $unsignedCmp^)? %counter `in` `(` $lowerBound `to` $upperBound `,` `step` $step `)` "
+           "`:` type($lowerBound) (`iter_values` `(` %value `=` $initValues^ `,` ... `)` `->` `(` type($resultValues) "
+           "`)`)? blocks($region) attr-dict",
     example="""
         %0 = for %i in (%n to %n, step %n) : tile<i32> iter_values(%acc = %n) -> (tile<i32>) {
           %s = addi %acc, %i : tile<i32>
@@ -163,6 +166,8 @@ class If(Op):
 
 
 @op("loop", 0x41, group=GROUP, traits=[REGION_EFFECTS, ALLOCATION_SCOPE], implicit="continue", format="custom",
+    syntax="(`iter_values` `(` %value `=` $initValues^ `,` ... `)` `:` type($initValues) (`->` type($resultValues))? | "
+           "`:` type($resultValues))? blocks($region) attr-dict",
     example="""
         %0 = loop iter_values(%i = %n) : tile<i32> -> tile<i32> {
           break %i : tile<i32>

@@ -133,6 +133,8 @@ class Constant(Op):
 
 
 @op("entry", 0x16, group=GROUP, traits=[ISOLATED, SYMBOL, FUNCTION, TOP_LEVEL], implicit="return", format="custom",
+    syntax="$sym_name `(` %parameter `:` type($function_type) `,` ... `)` "
+           "(`optimization_hints` `=` $optimization_hints^)? blocks($body) attr-dict",
     example="""
         entry @k(%p: tile<ptr<f32>>) optimization_hints=<sm_100 = {num_cta_in_cga = 2}> {
           return
@@ -285,6 +287,7 @@ class Iota(Op):
 
 
 @op("module", 0x4B, group=GROUP, traits=[ISOLATED, SYMBOL, SYMBOL_TABLE, NO_REGION_ARGS, TOP_LEVEL], format="custom",
+    syntax="$sym_name (`attributes` `{` `producer` `=` $producer^ `}`)? blocks($body)",
     example="""
         cuda_tile.module @kernels {
           entry @k() {

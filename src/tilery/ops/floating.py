@@ -11,7 +11,17 @@ from ..ir import Op, Value
 from ..version import V13_2, V13_3, V13_4
 from .checks import Answer, approx, flush_to_zero, only_f32, rounding
 from .common import FTZ, LHS, RHS, ROUNDING, is_mask, mask_of
-from .matrix import mma_elements, mma_shapes, scale_blocks, scale_elements, scale_shapes
+from .matrix import (
+    ELEMENTS,
+    SCALED_ELEMENTS,
+    SCALED_SHAPES,
+    SHAPES,
+    mma_elements,
+    mma_shapes,
+    scale_blocks,
+    scale_elements,
+    scale_shapes,
+)
 
 GROUP = "Floating Point"
 TRAITS = (PURE, ELEMENTWISE)
@@ -256,7 +266,7 @@ class MinF(Op):
         return flush_to_zero(self)
 
 
-@op("mmaf", 0x49, group=GROUP, traits=[PURE],
+@op("mmaf", 0x49, group=GROUP, traits=[PURE], tables=(SHAPES, ELEMENTS),
     rules=[same_type("acc", "result"), same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")],
     format="$lhs `,` $rhs `,` $acc (`fast_acc` $fast_acc^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)",
     example="""
@@ -280,7 +290,7 @@ class MmaF(Op):
         return mma_shapes(self) or mma_elements(self)
 
 
-@op("mmaf_scaled", 0x72, since=V13_3, group=GROUP, traits=[PURE],
+@op("mmaf_scaled", 0x72, since=V13_3, group=GROUP, traits=[PURE], tables=(SCALED_SHAPES, SCALED_ELEMENTS),
     rules=[same_type("acc", "result"), same_element("lhs", "rhs"), same_element("lhs_scale", "rhs_scale"),
            same_rank("lhs", "rhs", "acc", "lhs_scale", "rhs_scale")],
     format="$lhs `,` $rhs `,` $acc `,` $lhs_scale `,` $rhs_scale attr-dict "

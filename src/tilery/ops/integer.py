@@ -22,7 +22,7 @@ from ..ir import Op, Value
 from ..version import V13_2
 from .checks import Answer, names
 from .common import LHS, OVERFLOW, RHS, SIGNED, is_mask, mask_of
-from .matrix import mma_shapes
+from .matrix import SHAPES, mma_shapes
 
 GROUP = "Integer"
 BINARY = same_type("lhs", "rhs", "result")
@@ -116,7 +116,7 @@ class MinI(Op):
     result: Value = out(IntTile, "The smaller ones.")
 
 
-@op("mmai", 0x4A, group=GROUP, traits=[PURE],
+@op("mmai", 0x4A, group=GROUP, traits=[PURE], tables=(SHAPES,),
     rules=[same_type("acc", "result"), same_element("lhs", "rhs"), same_rank("lhs", "rhs", "acc")],
     format="$lhs `,` $rhs `,` $acc keyword($signedness_lhs) keyword($signedness_rhs) attr-dict "
            "`:` type($lhs) `,` type($rhs) `,` type($acc)",

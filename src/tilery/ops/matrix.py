@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..checking import TYPE_CHECKING
+from ..declare.relations import Table
 from ..types import BF16, F16, F32, F64, SCALARS, TF32, quoted, quoted_list
 from .checks import Answer, commas, tile_element, tile_rank, tile_shape
 
@@ -22,9 +25,36 @@ MMA_PAIRS = {
     F32: (F32,),
     F64: (F64,),
 }
-# The inputs that each scale can have, and how many f4 elements can share a scale; f8 elements always share one by 32.
+# The inputs that each scale can have, and how many elements can share a scale.
 SCALED = {F8E4M3FN: (F4E2M1FN,), F8E8M0FNU: (F8E4M3FN, F8E5M2, F4E2M1FN), FNV8E5M3FNU: (F4E2M1FN,)}
 F4_BLOCKS = {F8E4M3FN: (16,), F8E8M0FNU: (16, 32), FNV8E5M3FNU: (16, 32)}
+F8_BLOCKS = (32,)
+
+
+def _shapes(*scales: str) -> Table:
+    """The shapes of products, with or without a batch. S counts the scales of a row."""
+    columns = ("lhs", "rhs", "acc, result", *(("lhs_scale", "rhs_scale") if scales else ()))
+    matrix = ("M x K", "K x N", "M x N", *scales)
+    return Table("shapes", columns, (matrix, tuple(f"B x {shape}" for shape in matrix)))
+
+
+def _either(names: Iterable[object]) -> str:
+    return " or ".join(map(str, names))
+
+
+SHAPES, SCALED_SHAPES = _shapes(), _shapes("M x S", "S x N")
+ELEMENTS = Table(
+    "element types", ("lhs, rhs", "acc, result"), tuple((str(e), _either(accs)) for e, accs in MMA_PAIRS.items())
+)
+SCALED_ELEMENTS = Table(
+    "element types",
+    ("lhs_scale, rhs_scale", "lhs, rhs", "K / S"),
+    tuple(
+        (str(scale), str(e), _either(F4_BLOCKS[scale] if e is F4E2M1FN else F8_BLOCKS))
+        for scale, inputs in SCALED.items()
+        for e in inputs
+    ),
+)
 
 
 def mma_shapes(o: Any) -> Answer:
@@ -103,7 +133,7 @@ def scale_blocks(o: Any) -> Answer:
             f"({shape[-1]}), but got lhs_scale shape ({commas(scales)}) and lhs shape ({commas(shape)})"
         )
     found = shape[-1] // scales[-1]
-    allowed = F4_BLOCKS[scale] if element is F4E2M1FN else (32,)
+    allowed = F4_BLOCKS[scale] if element is F4E2M1FN else F8_BLOCKS
     if found in allowed:
         return None
     what = f"f4E2M1FN element type with {scale} scales" if element is F4E2M1FN else "f8 element type"

@@ -15,6 +15,8 @@ from .scopes import body_locations, function_location
 
 @op("testing$func", 0x3001, since=TESTING, group="Testing", traits=[ISOLATED, SYMBOL, FUNCTION, TOP_LEVEL],
     implicit="return", format="custom",
+    syntax="$sym_name `(` %parameter `:` type($function_type) `,` ... `)` `->` type($function_type) "
+           "blocks($body) attr-dict",
     example="""
         testing$func @f(%a: tile<4xf32>) -> tile<4xf32> {
           return %a : tile<4xf32>

@@ -177,6 +177,8 @@ class MakeStridedView(Op):
 
 
 @op("make_tensor_view", 0x43, group=GROUP, traits=[NO_EFFECT], segmented=True, format="custom", hint="tview",
+    syntax="$base `,` `shape` `=` `[` $dynamicShape `,` ... `]` `,` `strides` `=` `[` $dynamicStrides `,` ... `]` "
+           "attr-dict `:` (type($dynamicShape)^ `->`)? type($result)",
     example="""
         %0 = make_tensor_view %ptr, shape = [%n, 64], strides = [64, 1] \
 : tile<i32> -> tensor_view<?x64xf32, strides=[64,1]>""")

@@ -7,6 +7,7 @@ $field                an operand, or the plain form of an attribute
 kind($field)          another form of a field, see KINDS
 (... $anchor^ ...)?   printed if the anchor is present and not the default
 oilist(a | b)         clauses in any order; each starts with a literal and has a flag
+%name, ...            a new name, and more of the same kind, in the syntax of operations with a parser of their own
 attr-dict             discardable attributes, `{a = 1}`; attr-dict-with-keyword writes `attributes {a = 1}`
 """
 

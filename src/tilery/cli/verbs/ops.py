@@ -113,12 +113,19 @@ def op_text(op: dict[str, Any]) -> str:
     rules += [f"stands in {', '.join(op['parents'])}"] if op["parents"] else []
     if rules:
         lines += ["", "rules", *(f"  {rule}" for rule in rules)]
-    if op["format"]:
-        lines += ["", "syntax", f"  {op['name']} {op['format']}"]
+    for table in op["tables"]:
+        lines += ["", table["title"], *columns([table["columns"], *table["rows"]])]
+    lines += ["", "syntax", f"  {op['name']} {op['format']}"]
     lines += ["", "example", *(f"  {line}" for line in op["example"].splitlines())]
     if layouts := spans(op["layout"]):
         lines += ["", "bytecode", *(f"  {label}: {' | '.join(items)}" for label, items in layouts)]
     return "\n".join(lines) + "\n"
+
+
+def columns(rows: list[list[str]]) -> list[str]:
+    """Return the lines of a table."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def _field_lines(field: dict[str, Any], since: str, width: int) -> list[str]:

@@ -30,7 +30,7 @@ def legal(name: str, shapes: Mapping[str, tuple[int, ...]], elements: Mapping[st
     values = {f.attr: Value(Tile(shapes[f.attr], elements[f.attr])) for f in opdef.operands}
     signs = {f.attr: "signed" for f in opdef.attrs if f.enum is not None}
     result = Value(Tile(shapes["result"], elements["result"]))
-    made = PRODUCTS[name](**values, **signs, result=result)  # type: ignore[arg-type]  # each takes its own fields
+    made = PRODUCTS[name](**values, **signs, result=result)
     params = list(values.values())
     body = tilery.Block(params, [made, tilery.ops.Return()])
     types = tilery.types.Function([v.type for v in params])

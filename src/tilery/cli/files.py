@@ -6,12 +6,12 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..checking import TYPE_CHECKING
 from ..diag import TileError
-from .output import for_stream
+from .output import for_stream, quoted
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -133,8 +133,14 @@ def write_text(module: Module, args: Namespace) -> None:
     if args.output == "-" and colors(args):
         from ..text.print.highlight import to_ansi
 
-        text = to_ansi(text)
-    write_output(args.output, text)
+        write_painted(text, to_ansi)
+    else:
+        write_output(args.output, text)
+
+
+def write_painted(text: str, paint: Callable[[str], str]) -> None:
+    """Write text to stdout in colours; control characters of the text itself are quoted."""
+    write_output("-", paint(quoted(text)), painted=True)
 
 
 def replace_file(name: str, data: bytes) -> None:

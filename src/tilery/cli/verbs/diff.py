@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
-from ..files import open_input, write_output
+from ..files import open_input, write_output, write_painted
 from ..options import Verbs, add_color, add_input, add_locs
-from ..output import as_json, colors, quoted
+from ..output import as_json, colors
 
 if TYPE_CHECKING:
     from ...ops import Module
-
-PAINT = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}
 
 
 def add(verbs: Verbs) -> None:
@@ -38,19 +37,14 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_output("-", as_json({"equal": False, "difference": why, "edits": edits(rows)}))
     else:
-        lines = [f"first difference: {why}", *unified(rows, args.a, args.b)]
-        if color := colors(args):
-            lines = [paint(quoted(line)) for line in lines]
-        write_output("-", "\n".join(lines) + "\n", painted=color)
+        text = "\n".join([f"first difference: {why}", *unified(rows, args.a, args.b)]) + "\n"
+        if colors(args):
+            from ..paint import by_line, diff_line
+
+            write_painted(text, partial(by_line, diff_line))
+        else:
+            write_output("-", text)
     return 1
-
-
-def paint(line: str) -> str:
-    """Colour a line of a unified diff."""
-    if line.startswith(("---", "+++", "first")):
-        return f"\x1b[1m{line}\x1b[0m"
-    color = PAINT.get(line[0])
-    return f"{color}{line}\x1b[0m" if color else line
 
 
 def first_difference(a: Module, b: Module, everything: bool) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ..files import in_file, read_input, write_output
-from ..options import Verbs
+from ..files import in_file, read_input, write_output, write_painted
+from ..options import Verbs, add_color
+from ..output import colors
 
 
 def add(verbs: Verbs) -> None:
@@ -13,6 +14,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("file", metavar="FILE", help="bytecode; a broken file is shown up to the error")
     what = "read bare records in the layout of the documents, which no tool writes"
     sub.add_argument("--documented", action="store_true", help=what)
+    add_color(sub)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,8 +24,14 @@ def run(args: argparse.Namespace) -> int:
     if args.documented:
         from ...documented import dump_records as annotate  # type: ignore[assignment]  # the same parameters
     found = annotate(read_input(args.file))
-    for line in found.lines():
-        write_output("-", line + "\n")
+    if colors(args):
+        from ..paint import dump_line
+
+        for line in found.lines():
+            write_painted(line, lambda text: dump_line(text) + "\n")
+    else:
+        for line in found.lines():
+            write_output("-", line + "\n")
     if found.error is not None:
         with in_file(args.file):
             raise found.error

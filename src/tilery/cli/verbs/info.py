@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..files import open_input, write_output
+from ..files import open_input, write_output, write_painted
 from ..options import Verbs, add_color
 from ..output import as_json, colors, printable
 
@@ -34,8 +35,14 @@ def run(args: argparse.Namespace) -> int:
         facts.append(info_data(read_legal(source), name, len(source.data), source.kind.value))
     if args.json:
         write_output("-", as_json(facts[0] if len(facts) == 1 else facts))
+        return 0
+    text = "\n".join(map(info_text, facts))
+    if colors(args):
+        from ..paint import by_line, info_line
+
+        write_painted(text, partial(by_line, info_line))
     else:
-        write_output("-", "\n".join(info_text(found, colors(args)) for found in facts))
+        write_output("-", text)
     return 0
 
 
@@ -82,29 +89,25 @@ def _global_data(item: Global) -> dict[str, Any]:
     }
 
 
-def info_text(facts: dict[str, Any], color: bool = False) -> str:
+def info_text(facts: dict[str, Any]) -> str:
     """Print the facts about a file."""
-
-    def title(text: str) -> str:
-        return f"\x1b[1;36m{text}\x1b[0m" if color else text
-
     version = f" {facts['version']}" if facts["version"] else ""
-    lines = [f"{title(printable(facts['file']))}: {facts['format']}{version}, {_count(facts['bytes'], 'byte')}"]
+    lines = [f"{printable(facts['file'])}: {facts['format']}{version}, {_count(facts['bytes'], 'byte')}"]
     if facts["producer"] is not None:
         lines.append(f"producer: {printable(facts['producer'])}")
     for needed, names in facts["needs"].items():
         lines.append(f"needs bytecode {needed}: {', '.join(map(printable, names))}")
     for entry in facts["entries"]:
-        lines.append("\n" + title(f"entry @{printable(entry['name'])}") + f", {_count(entry['ops'], 'operation')}")
+        lines.append(f"\nentry @{printable(entry['name'])}, {_count(entry['ops'], 'operation')}")
         lines += _parameters(entry["params"]) + [f"  {line}" for line in _entry_lines(entry)]
     if facts["globals"]:
-        lines.append("\n" + title("globals:"))
+        lines.append("\nglobals:")
     for item in facts["globals"]:
         extra = ["constant"] if item["constant"] else []
         extra += [f"alignment {item['alignment']}"] if item["alignment"] else []
         extra += [item["visibility"]] if item["visibility"] != "public" else []
         lines.append(f"  @{printable(item['name'])} : {', '.join([item['type'], *extra])}")
-    lines.append("\n" + title(f"operations: {sum(facts['ops'].values())}"))
+    lines.append(f"\noperations: {sum(facts['ops'].values())}")
     width = max(map(len, facts["ops"]), default=0)
     lines += [f"  {name:<{width}}  {count}" for name, count in facts["ops"].items()]
     return "\n".join(lines) + "\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..files import Stop, write_output
-from ..options import Verbs, add_version
-from ..output import as_json, printable
+from ..files import Stop, write_output, write_painted
+from ..options import Verbs, add_color, add_version
+from ..output import as_json, colors, printable
 
 if TYPE_CHECKING:
     from ...declare.operation import OpDef
@@ -23,17 +23,22 @@ def add(verbs: Verbs) -> None:
     sub = verbs.add("ops", run, examples, json_result=True)
     sub.add_argument("name", metavar="NAME", nargs="?", help="an operation; default: list all")
     add_version(sub, "only what exists in this bytecode version")
+    add_color(sub)
 
 
 def run(args: argparse.Namespace) -> int:
     """List all operations, or show the reference of one."""
-    if args.name is None:
-        every = ops_data(args.version)
-        text = as_json(every) if args.json else list_ops(every)
+    found = ops_data(args.version) if args.name is None else find_op(args.name, args.version)
+    if args.json:
+        write_output("-", as_json(found))
+        return 0
+    text = list_ops(found) if isinstance(found, list) else op_text(found)
+    if colors(args):
+        from ..paint import ops_text
+
+        write_painted(text, ops_text)
     else:
-        one = find_op(args.name, args.version)
-        text = as_json(one) if args.json else op_text(one)
-    write_output("-", text)
+        write_output("-", text)
     return 0
 
 

@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ..files import Stop, in_file, open_input, write_output
-from ..options import Verbs, add_output
-from ..output import for_stream, quoted
+from ..files import Stop, in_file, open_input, write_output, write_painted, write_text
+from ..options import Verbs, add_color, add_output
+from ..output import colors, for_stream, quoted
 
 if TYPE_CHECKING:
     from ...ir import Op
@@ -30,6 +30,7 @@ def add(verbs: Verbs) -> None:
     load = "a Python file that registers passes of your own; it is executed; can be repeated"
     sub.add_argument("--load", action="append", default=[], metavar="PY", help=load)
     sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
+    add_color(sub)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,6 +38,11 @@ def run(args: argparse.Namespace) -> int:
     from ...verifier.explain import read_legal
 
     load(args.load)
+    if args.list and colors(args):
+        from ..paint import passes_text
+
+        write_painted(list_passes(), passes_text)
+        return 0
     if args.list:
         write_output("-", list_passes())
         return 0
@@ -103,8 +109,10 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
             sys.stderr.write(quoted(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n"))
 
     run_pipeline(module, passes, after)
-    binary = args.output.endswith(".tileirbc")
-    write_output(args.output, write(module, fast=None) if binary else show(module))
+    if args.output.endswith(".tileirbc"):
+        write_output(args.output, write(module, fast=None))
+    else:
+        write_text(module, args)
 
 
 def source_of(o: Op) -> str:

@@ -26,13 +26,15 @@ ANSI = {
 }
 """The same for terminals: colours of the standard palette, which are legible on dark and on light."""
 
+TYPE = r"""\b(?:tile|ptr|token|tensor_view|partition_view|strided_view|gather_scatter_view)\b
+          (?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?"""
+"""A pattern for types, which may be nested three deep; for `re.X`."""
 _TOKEN = re.compile(
-    r"""(?P<comment>//[^\n]*)
+    rf"""(?P<comment>//[^\n]*)
       | (?P<string>"(?:\\.|[^"\\])*")
       | (?P<symbol>[@\#][\w.$-]+)
       | (?P<value>%[\w.$#:-]+)
-      | (?P<type>\b(?:tile|ptr|token|tensor_view|partition_view|strided_view|gather_scatter_view)\b
-          (?:<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)?)
+      | (?P<type>{TYPE})
       | (?P<number>-?\b(?:0x[0-9A-Fa-f]+|\d+(?:\.\d+(?:[eE][+-]?\d+)?)?)\b)
       | (?P<op>(?:(?<=[=] )|(?<=^)|(?<=\n))\ *[a-z][\w.$]*)""",
     re.X,

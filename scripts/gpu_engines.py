@@ -3,10 +3,13 @@
     python scripts/gpu_engines.py run RESULTS.json [--engine tileiras] [--engine triton] [--random 1000] [--battery 3]
                                       [--ragged 6] [--hardware FOLDER] [--case random:9000422 ...] [--workers 12]
                                       [--seconds 30] [--minutes 8]                                       (with a GPU)
-    python scripts/gpu_engines.py report RESULTS.json [RESULTS.json ...] [--output docs/reports/gpu_engines.md]
+    python scripts/gpu_engines.py report RESULTS.json [RESULTS.json ...] [--hardware FOLDER]
+                                      [--output docs/reports/gpu_engines.md]
+    python scripts/gpu_engines.py slim FOLDER TARGET
 
 Cases run in worker processes: one that crashes or hangs is remembered, and the others go on. FOLDER holds the kernels
-that a GPU has run and what it answered, see `hardware_report.py`.
+that a GPU has run and what it answered, see `hardware_report.py`; `slim` writes a smaller one for a machine that takes
+little data, whose results are judged by `report`.
 """
 
 from __future__ import annotations
@@ -20,7 +23,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ import checkout
 import gpu_modules
 import hardware_report
 import tilery
-from parts import gpu_bugs, gpu_compare, gpu_page, gpu_ragged
+from parts import gpu_bugs, gpu_compare, gpu_hardware, gpu_page, gpu_ragged
 from parts.gpu_page import BUG, DIFFERENT, FAILED, NANS, PRINTS, REFUSED, SAME, Result
 from support.contract import arguments, canonical_nans, run_contract, store_all_values
 from tilery.declare.relations import TOP_LEVEL
@@ -160,39 +162,9 @@ def _nans_differ(element: Any, a: bytes, b: bytes) -> bool:
     return all(is_nan(element, bits(element, x[i])) and is_nan(element, bits(element, y[i])) for i in where)
 
 
-@cache
-def _answers(folder: str) -> Any:
-    sys.path.insert(0, folder)
-    from hardware import Hardware  # type: ignore[import-not-found]  # from FOLDER
-
-    return Hardware(folder)
-
-
 def _hardware(name: str, engine: str, folder: str) -> Result:
     """A kernel that a GPU has run before, compiled by tileiras: its answer is compared with that of the engine."""
-    hw = _answers(folder)
-    case = hw.cases[name]
-    module = tilery.parse(case["module"])
-    loose = not all(same_bits(o) for o in walk(module))
-    args, buffers = hardware_report.arguments(hw, name)
-    grid = case["grid"]
-    if case["subset"]:
-        grid = [max((len(b) for b in buffers), default=hardware_report.TILE) // hardware_report.TILE, 1, 1]
-    printed: list[str] = []
-    kernel = load_engine(engine).load(module).kernel()
-    kernel.launch(grid, args, output=printed.append, limits=Limits(seconds=20.0))
-    verdict = hardware_report.Verdict(name, case["op"], case["group"])
-    if "stdout" in case:
-        verdict.total, verdict.differ = 1, int("".join(printed) != case["stdout"])
-    outputs = [p for p in case["params"] if "output" in p]
-    results = [b for p, b in zip([p for p in case["params"] if p["kind"] != "val"], buffers) if "output" in p]
-    unstable = case.get("unstable_bytes") or [0] * len(outputs)
-    for param, mine, theirs, varies in zip(outputs, results, hw.outputs(name), unstable):
-        if not varies:
-            hardware_report.compare(verdict, param, mine[: len(theirs)], theirs)
-    outcome = SAME if not verdict.differ else NANS if verdict.nans == verdict.differ else DIFFERENT
-    text = f"{verdict.differ} of {verdict.total}, at most {verdict.steps:g} steps" if verdict.differ else ""
-    return Result("", "", outcome, loose, text, case["op"])
+    return gpu_hardware.run(name, load_engine(engine).load, folder)
 
 
 KINDS = {"random": _random, "battery": _battery, "hardware": _hardware, "ragged": _ragged, "bug": _bug}
@@ -212,7 +184,7 @@ def all_cases(args: argparse.Namespace) -> list[str]:
     ]
     cases += [f"random:{args.seed + n}" for n in range(args.random)]
     if args.hardware:
-        cases += [f"hardware:{name}" for name in _answers(str(args.hardware.resolve())).cases]
+        cases += [f"hardware:{name}" for name in gpu_hardware.answers(str(args.hardware.resolve())).cases]
     return cases
 
 
@@ -324,15 +296,23 @@ def main() -> int:
     runs.add_argument("--minutes", type=float, default=8)
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path, nargs="+")
+    reports.add_argument("--hardware", type=Path)
     reports.add_argument("--output", type=Path)
+    slims = verbs.add_parser("slim")
+    slims.add_argument("folder", type=Path)
+    slims.add_argument("target", type=Path)
     args = parser.parse_args()
     if args.verb == "run":
         return run(args)
+    if args.verb == "slim":
+        gpu_hardware.slim(args.folder, args.target)
+        return 0
+    folder = str(args.hardware.resolve()) if args.hardware else ""
     runs_made = [json.loads(path.read_text("utf-8")) for path in args.results]
     facts = {
         "machine": runs_made[0]["machine"],
         "asked": sum(each["asked"] for each in runs_made),
-        "results": [result for each in runs_made for result in each["results"]],
+        "results": [gpu_hardware.judge_later(r, folder) for each in runs_made for r in each["results"]],
     }
     checkout.publish(gpu_page.page(facts), args.output)
     return 0

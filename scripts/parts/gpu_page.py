@@ -26,6 +26,8 @@ class Result:
     text: str = ""
     op: str = ""
     seconds: float = 0.0
+    data: str = ""
+    """What the kernel left in memory, where it could not be judged."""
 
 
 def page(facts: dict[str, Any]) -> str:

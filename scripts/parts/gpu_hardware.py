@@ -1,0 +1,117 @@
+"""Kernels that a GPU has run before, run again through an engine.
+
+The answers take more room than some machines accept. `slim` writes a folder with digests in their place: what differs
+is then carried back by the result, and judged where the answers are.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import lzma
+import shutil
+import sys
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hardware_report
+import tilery
+from parts.gpu_page import DIFFERENT, NANS, SAME, Result
+from tilery.engines.kernel import Limits
+from tilery.engines.semantics import same_bits
+from tilery.ir import walk
+
+DIGESTS = "digests.json"
+
+
+@cache
+def answers(folder: str) -> Any:
+    """Return the cases, inputs and answers of a folder."""
+    sys.path.insert(0, folder)
+    from hardware import Hardware  # type: ignore[import-not-found]  # from FOLDER
+
+    return Hardware(folder)
+
+
+@cache
+def _digests(folder: str) -> dict[str, list[list[Any]]] | None:
+    path = Path(folder, DIGESTS)
+    found: dict[str, list[list[Any]]] | None = json.loads(path.read_text("utf-8")) if path.exists() else None
+    return found
+
+
+def digest(array: Any) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()[:24]
+
+
+def slim(folder: Path, target: Path) -> None:
+    """Write the cases and inputs of a folder to another one, with digests of the answers."""
+    target.mkdir(parents=True)
+    hw = answers(str(folder.resolve()))
+    for name in ("hardware.py", "cases.json.xz", "inputs.bin.xz", "inputs.index.json"):
+        shutil.copyfile(folder / name, target / name)
+    (target / "outputs.index.json").write_text("{}", "utf-8")
+    with lzma.open(target / "outputs.bin.xz", "wb"):
+        pass
+    found = {name: [[len(a), digest(a)] for a in hw.outputs(name)] for name in hw.cases}
+    (target / DIGESTS).write_text(json.dumps(found), "utf-8")
+
+
+def run(name: str, load: Callable[[Any], Any], folder: str) -> Result:
+    """Run a case, and judge it as far as the folder allows."""
+    hw = answers(folder)
+    case = hw.cases[name]
+    module = tilery.parse(case["module"])
+    loose = not all(same_bits(o) for o in walk(module))
+    args, buffers = hardware_report.arguments(hw, name)
+    grid = case["grid"]
+    if case["subset"]:
+        grid = [max((len(b) for b in buffers), default=hardware_report.TILE) // hardware_report.TILE, 1, 1]
+    printed: list[str] = []
+    load(module).kernel().launch(grid, args, output=printed.append, limits=Limits(seconds=20.0))
+    if "stdout" in case:
+        wrong = "".join(printed) != case["stdout"]
+        return Result("", "", DIFFERENT if wrong else SAME, loose, "1 of 1" if wrong else "", case["op"])
+    memory = [b for p, b in zip([p for p in case["params"] if p["kind"] != "val"], buffers) if "output" in p]
+    known = _digests(folder)
+    if known is None:
+        return judge(hw, name, memory, loose)
+    memory = [mine[:length] for mine, (length, _) in zip(memory, known[name])]
+    if [digest(mine) for mine in memory] == [wanted for _, wanted in known[name]]:
+        return Result("", "", SAME, loose, "", case["op"])
+    data = zlib.compress(b"".join(mine.tobytes() for mine in memory), 9)
+    return Result("", "", DIFFERENT, loose, "", case["op"], data=base64.b64encode(data).decode())
+
+
+def judge(hw: Any, name: str, memory: list[Any], loose: bool) -> Result:
+    """Compare what a kernel left in memory with the answers."""
+    case = hw.cases[name]
+    verdict = hardware_report.Verdict(name, case["op"], case["group"])
+    outputs = [p for p in case["params"] if "output" in p]
+    # Bytes that differed between two runs on the GPU (old values of conflicting atomics) have no single answer.
+    unstable = case.get("unstable_bytes") or [0] * len(outputs)
+    for param, mine, theirs, varies in zip(outputs, memory, hw.outputs(name), unstable):
+        if not varies:
+            hardware_report.compare(verdict, param, mine[: len(theirs)], theirs)
+    outcome = SAME if not verdict.differ else NANS if verdict.nans == verdict.differ else DIFFERENT
+    text = f"{verdict.differ} of {verdict.total}, at most {verdict.steps:g} steps" if verdict.differ else ""
+    return Result("", "", outcome, loose, text, case["op"])
+
+
+def judge_later(result: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Return a result, judged now if it carries the memory that a kernel left."""
+    if not result.get("data"):
+        return result
+    hw, name = answers(folder), result["case"].partition(":")[2]
+    data, at, memory = zlib.decompress(base64.b64decode(result["data"])), 0, []
+    for theirs in hw.outputs(name):
+        memory.append(np.frombuffer(data, theirs.dtype, len(theirs), at))
+        at += theirs.nbytes
+    judged = judge(hw, name, memory, result["loose"])
+    return {**result, "outcome": judged.outcome, "text": judged.text, "data": ""}

@@ -18,6 +18,7 @@ from tilery.attrs import (
     DILoc,
     DISubprogram,
     FileLineCol,
+    IntAttr,
     IntegerOverflow,
     OptimizationHints,
     RoundingMode,
@@ -291,7 +292,7 @@ def test_enumerations_both_ways(name: str, number: int) -> None:
 def test_each_enumeration_says_what_it_has(name: str) -> None:
     with pytest.raises(TileError) as caught:
         documented.decode_enum(bytes([len(TABLES[name])]), name)
-    assert caught.value.message == f"invalid integer value for enum type: {len(TABLES[name])}"
+    assert caught.value.message == f"invalid {name} value: {len(TABLES[name])}"
     assert caught.value.notes[0].startswith(f"{name} has 0 ")
     with pytest.raises(TileError, match=f"failed to read {name}"):
         documented.decode_enum(b"", name)
@@ -321,7 +322,8 @@ def test_hints_are_architectures_and_references() -> None:
     tables = Tables(strings=["sm_100"], attributes=[DictAttr(), inner])
     hints = OptimizationHints(DictAttr((("sm_100", inner),)))
     assert documented.encode_hints(hints, tables) == bytes.fromhex("01 01 01")
-    assert documented.decode_hints(bytes.fromhex("01 01 01"), tables) == hints
+    integer = OptimizationHints(DictAttr((("sm_100", DictAttr((("latency", IntAttr(I32, 2)),))),)))
+    assert documented.decode_hints(bytes.fromhex("01 01 01"), tables) == integer
     with pytest.raises(TileError, match="are not a dictionary"):
         documented.decode_hints(bytes.fromhex("01 01 01"), Tables(["sm_100"], ["sm_100"], [inner, StrAttr("")]))  # type: ignore[list-item]
 

@@ -24,6 +24,7 @@ from .dictionaries import (
 from .enums import Width, decode_enum, encode_enum
 from .names import constant_name, dense_log
 from .operations import decode_op, dictionary, encode_op
+from .packing import Packed, pack, unpack
 from .records import dump_records
 from .tables import Tables, check_version
 from .typecodec import decode_type, encode_type
@@ -43,6 +44,7 @@ __all__ = [
     "AssumePredicate",
     "CheckedDivBy",
     "CuteAttr",
+    "Packed",
     "StringElements",
     "Tables",
     "Width",
@@ -69,6 +71,8 @@ __all__ = [
     "encode_segments",
     "encode_shape",
     "encode_type",
+    "pack",
     "parse",
     "parse_cute",
+    "unpack",
 ]

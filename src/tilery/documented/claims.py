@@ -31,7 +31,7 @@ It only matters if you have those documents. What exists only there works on req
 
 | The documents promise | tilery has |
 |---|---|
-| a record layout | `decode_op`, `decode_type`, `decode_attr` and their inverses; `tilery dump --documented` |
+| a record layout | `pack`, `unpack`; `decode_op`, `decode_type`, `decode_attr`, their inverses; `dump --documented` |
 | names of values | `tilery dis --names documented` |
 | forms of operations, prefixes, labels | `tilery dis --style documented`; `--input documented` reads them |
 | keywords that do not exist | an error whose note has the real keyword |
@@ -107,7 +107,13 @@ def page(folder: Path) -> str:
     """Return the whole page."""
     documents = load_claims(folder)
     choices = tomllib.loads((folder / "choices.toml").read_text("utf-8"))["choice"]
-    return HEADER + "\n" + INTRO + "\n".join([*_summary(documents), *_choices(choices), *_tables(documents)]) + "\n"
+    return (
+        HEADER
+        + "\n"
+        + INTRO
+        + "\n".join([*_summary(documents), *_choices(choices), *_untagged(), *_tables(documents)])
+        + "\n"
+    )
 
 
 def _summary(documents: list[Document]) -> Iterator[str]:
@@ -131,6 +137,24 @@ def _choices(choices: list[dict[str, str]]) -> Iterator[str]:
     yield from ("## Choices", "", "What tilery does where a document is silent or contradicts itself:", "")
     yield from ("| About | Choice |", "|---|---|")
     yield from (f"| {_cell(choice['about'])} | {_cell(choice['chosen'])} |" for choice in choices)
+    yield ""
+
+
+def _untagged() -> Iterator[str]:
+    from ..declare.fields import REQUIRED
+    from .packing import untagged
+
+    rows: dict[str, tuple[list[str], list[str]]] = {}
+    for opdef, f, missing in untagged():
+        always, sometimes = rows.setdefault(missing, ([], []))
+        (always if f.default is REQUIRED else sometimes).append(f"`{opdef.mnemonic}` {f.name}")
+    yield from ("## What has no tag", "")
+    yield "`documented.pack` writes an operation of 13.1 with all its tables. The documents have no tag for the"
+    yield "attributes below, so it refuses operations that have them: always where the field is required, and otherwise"
+    yield "where it is not at its default."
+    yield from ("", "| Attribute | Required | Optional |", "|---|---|---|")
+    for missing, (always, sometimes) in rows.items():
+        yield f"| {missing} | {', '.join(always)} | {', '.join(sometimes)} |"
     yield ""
 
 

@@ -46,7 +46,7 @@ def read_enum(c: Cursor, name: str) -> Member:
     number = c.varint(f"failed to read {name}")
     if number not in TABLES[name]:
         known = ", ".join(f"{n} {m.text}" for n, m in TABLES[name].items())
-        raise TileError(f"invalid integer value for enum type: {number}", offset=start, notes=(f"{name} has {known}",))
+        raise TileError(f"invalid {name} value: {number}", offset=start, notes=(f"{name} has {known}",))
     return TABLES[name][number]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..attrs import Attr, DenseArray, DictAttr, Loc
 from ..bytecode.wire import Cursor
-from ..declare.fields import INFER, REQUIRED
+from ..declare.fields import INFER, REQUIRED, Field
 from ..declare.operation import OpDef
 from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value
@@ -15,12 +15,11 @@ from ..text.parse.tasks import Task, run
 from ..text.parse.values import mismatch, value_of
 from ..text.print.attributes import ENUM_NAMES
 from ..text.print.generic import attr_of
-from ..types import I32, Type
-from .dictionaries import enum_attr
-from .records import UNKNOWN, BlockRecord, Record, known_op, read_record, write_record
+from ..types import I32, TOKEN, Type
+from ..version import V13_1
+from .dictionaries import SEGMENTS, enum_attr
+from .records import UNKNOWN, BlockRecord, Record, known_op, read_record, results_of, write_record
 from .tables import LEAF, LEAF_RULE, Tables, attribute_index, ended, settled
-
-SEGMENTS = "operandSegmentSizes"
 
 
 def decode_op(
@@ -57,9 +56,10 @@ def encode_op(
     *,
     attributes: Sequence[Attr] = (),
     locations: Sequence[Loc | None] = (),
+    without_locations: bool = False,
 ) -> bytes:
     """Encode an operation. Everything it refers to must be in the tables; see `dictionary` for its attributes."""
-    tables = Tables(types, (), attributes, (), locations)
+    tables = Tables(types, (), attributes, (), None if without_locations else locations)
     record: Record = run(_unbuild(o, tables, {value: n for n, value in enumerate(values)}))
     return write_record(record)
 
@@ -83,7 +83,7 @@ def _type(tables: Tables, index: int, opdef: OpDef) -> Type:
 def _build(record: Record, tables: Tables, values: list[Value]) -> Task:
     opdef = record.opdef
     o = object.__new__(opdef.cls)
-    o.loc = _pick(tables.locations, record.location, "location", opdef) if record.location != UNKNOWN else None
+    o.loc = _pick(tables.locations or (), record.location, "location", opdef) if record.location != UNKNOWN else None
     given = _dictionary(record, tables)
     _set_operands(o, [_pick(values, n, "value", opdef) for n in record.operands], given)
     for f, inner in zip(opdef.regions, record.regions):
@@ -94,7 +94,10 @@ def _build(record: Record, tables: Tables, values: list[Value]) -> Task:
     results = [Value(_type(tables, n, opdef), o) for n in record.results]
     values += results
     for f in opdef.outs:
-        setattr(o, f.attr, tuple(results) if f.arity == "var" else results.pop(0))
+        if f.since > V13_1:
+            setattr(o, f.attr, Value(TOKEN, o))  # the only results that were added later are tokens
+        else:
+            setattr(o, f.attr, tuple(results) if f.arity == "var" else results.pop(0))
     for f in opdef.fields:
         if f.role == "state":
             setattr(o, f.attr, None)
@@ -153,6 +156,8 @@ def _sizes(opdef: OpDef, count: int) -> tuple[int, ...]:
 def _set_attributes(o: Op, given: dict[str, Attr]) -> None:
     for f in o.opdef.attrs:
         attr = given.pop(f.name, None)
+        if attr is not None and f.since > V13_1:
+            raise newer(o.opdef, f)
         if attr is None and f.default is REQUIRED:
             raise TileError(f"'cuda_tile.{o.opdef.mnemonic}' op requires attribute '{f.name}'")
         value = f.default_of(o) if attr is None else value_of(f, attr)
@@ -165,6 +170,11 @@ def _set_attributes(o: Op, given: dict[str, Attr]) -> None:
 # ---------------------------------------------------------------- to records
 
 
+def newer(opdef: OpDef, f: Field) -> TileError:
+    """Make the error about a field that records, which are of 13.1, cannot have."""
+    return TileError(f"{opdef.mnemonic}: '{f.name}' exists since {f.since}, and the documented layout is that of 13.1")
+
+
 def dictionary(o: Op) -> DictAttr:
     """Return the attributes that an operation's record must refer to: those without a default value."""
     items: dict[str, Attr] = dict(o.extra or {})
@@ -175,6 +185,8 @@ def dictionary(o: Op) -> DictAttr:
         if f.default is INFER and value == f.default_of(o):
             continue
         attr = attr_of(f, value)
+        if attr is not None and f.since > V13_1:
+            raise newer(o.opdef, f)
         if attr is not None:
             items[f.name] = enum_attr(value) if type(value) in ENUM_NAMES else attr
     sizes = [getattr(o, f.attr) for f in o.opdef.operands]
@@ -189,16 +201,25 @@ def _unbuild(o: Op, tables: Tables, places: dict[Value, int]) -> Task:
     if isinstance(o, UnknownOp):
         raise TileError(f"{o.name}: the documented layout holds operations of cuda_tile only")
     opdef = known_op(o.opdef.opcode)
+    for f in opdef.operands:
+        if f.since > V13_1 and getattr(o, f.attr):
+            raise newer(opdef, f)
     record = Record(opdef, _location(o, tables))
     record.operands = tuple(_place(v, places, opdef) for v in o.operands)
     record.attributes = attribute_index(dictionary(o), tables)
     for f in opdef.regions:
         block = getattr(o, f.attr)
         record.regions.append(None if block is None else (yield _unblock(block, opdef, tables, places)))
-    record.results = tuple(_type_index(v.type, tables, opdef) for v in o.results)
-    for value in o.results:
+    results = _results(o)
+    record.results = tuple(_type_index(v.type, tables, opdef) for v in results)
+    for value in results:
         places[value] = len(places)
     return record
+
+
+def _results(o: Op) -> list[Value]:
+    found = [getattr(o, f.attr) for f in results_of(o.opdef)]
+    return [v for value in found for v in (value if isinstance(value, tuple) else (value,))]
 
 
 def _unblock(block: Block, opdef: OpDef, tables: Tables, places: dict[Value, int]) -> Task:
@@ -229,7 +250,7 @@ def _place(value: Value, places: dict[Value, int], opdef: OpDef) -> int:
 
 
 def _location(o: Op, tables: Tables) -> int:
-    if o.loc is None:
+    if o.loc is None or tables.locations is None:
         return UNKNOWN
     for n, known in enumerate(tables.locations):
         if known is o.loc:

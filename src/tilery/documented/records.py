@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from ..bytecode.dump import MAX_INDENT, Dump
 from ..bytecode.wire import Cursor, Mark, enclosing, put_varint
 from ..declare.fastclass import dataclass, field
+from ..declare.fields import Field
 from ..declare.operation import BY_OPCODE, OpDef
 from ..diag import TileError
 from ..ops import registered
@@ -70,6 +71,11 @@ def known_op(opcode: int, offset: int | None = None) -> OpDef:
     return found
 
 
+def results_of(opdef: OpDef) -> list[Field]:
+    """Return the results that an operation has in 13.1."""
+    return [f for f in opdef.outs if f.since <= V13_1]
+
+
 def open_results(opdef: OpDef) -> bool:
     """Whether the number of results is written, because the operation does not determine it."""
     return any(f.arity == "var" for f in opdef.outs)
@@ -91,7 +97,7 @@ def _record(c: Cursor, heads: dict[int, str]) -> Task:
     c.mark(start, f"opcode {opcode}: {opdef.mnemonic}")
     c.depth += 1
     record = Record(opdef, _location(c))
-    results = _count(c, "number of results") if open_results(opdef) else len(opdef.outs)
+    results = _count(c, "number of results") if open_results(opdef) else len(results_of(opdef))
     record.results = tuple(_reference(c, f"result {n}: type") for n in range(results))
     record.operands = tuple(_reference(c, f"operand {n}: %", "") for n in range(_count(c, "number of operands")))
     record.attributes = _reference(c, "attribute dictionary")

@@ -29,7 +29,8 @@ class Tables:
     attributes: Sequence[Attr] = ()
     pool: Sequence[int] = ()
     """The 64-bit integers that arrays share."""
-    locations: Sequence[Loc | None] = ()
+    locations: Sequence[Loc | None] | None = ()
+    """The locations of operations; None if all are written as unknown."""
 
 
 def check_version(major: int, minor: int, patch: int = 0) -> None:

@@ -24,11 +24,11 @@ from support.documented import (
     refused,
     refused_by_default,
 )
-from tilery import documented, ops
-from tilery.attrs import MemoryOrderingSemantics, MemoryScope, UnitAttr
+from tilery import TileError, documented, ops
+from tilery.attrs import AtomicRMWMode, MemoryOrderingSemantics, MemoryScope, UnitAttr
 from tilery.ops import registered
 from tilery.text.spelling import ANSWERS, COMPARISONS, POINTEE
-from tilery.types import F32, I1, I32, Tile
+from tilery.types import F32, I1, I32, Ptr, Tile
 
 # ---------------------------------------------------------------- token-ordered operations
 
@@ -139,7 +139,7 @@ def test_the_names_that_printers_leave_out_do_not_exist(name: str, absent: list[
 
 def test_a_pointer_without_pointee_is_answered() -> None:
     bare = CAS.replace("tile<ptr<i32>>", "tile<ptr>")
-    for error in (refused(bare), refused_by_default(bare.replace("gpu", "device"))):
+    for error in (refused(bare.replace("%q", "%later")), refused_by_default(bare.replace("gpu", "device"))):
         assert POINTEE in error.notes
 
 
@@ -166,17 +166,75 @@ def test_words_are_answered_by_default(word: str, body: str) -> None:
     assert ANSWERS[word] in error.notes
 
 
-@pytest.mark.parametrize(
-    ("word", "body"),
-    [
-        ("seq_cst", LOAD_PTR.replace("acquire", "seq_cst")),
-        ("cluster", LOAD_PTR.replace("gpu", "cluster")),
-        ("addu", RMW.replace(" add ", " addu ")),
-        ("cmpxchg", RMW.replace(" add ", " cmpxchg ")),
-    ],
-)
-def test_words_without_a_meaning_are_answered_in_the_style_too(word: str, body: str) -> None:
-    assert ANSWERS[word] in refused(body).notes
+def test_a_word_without_a_meaning_is_answered_in_the_style_too() -> None:
+    assert ANSWERS["seq_cst"] in refused(LOAD_PTR.replace("acquire", "seq_cst")).notes
+
+
+def test_a_cluster_is_inside_a_device() -> None:
+    for body in (LOAD_PTR, LOAD, RMW, CAS):
+        o = read(body.replace("gpu", "cluster"))[-1]
+        assert o.memory_scope is MemoryScope.DEVICE  # type: ignore[attr-defined]  # they all have one
+
+
+def test_addition_has_no_sign() -> None:
+    assert read(RMW.replace(" add ", " addu "))[-1].mode is AtomicRMWMode.ADD  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("mask", ["", ", %cond"])
+def test_compare_and_exchange_is_an_operation_of_its_own(mask: str) -> None:
+    types = "!cuda_tile.tile<ptr>, !cuda_tile.tile<i32>" + (", !cuda_tile.tile<i1>" if mask else "")
+    body = f"""%c = constant <i32: 1> : tile<i32>
+%old, %tok1 = cuda_tile.atomic_rmw_tko acq_rel gpu cmpxchg %q, %c, %i{mask} token=%tok0 : {types}
+-> !cuda_tile.tile<i32>, !cuda_tile.token"""
+    o = read(body)[-1]
+    assert isinstance(o, ops.AtomicCASTko) and (o.mask is not None) == bool(mask) and o.token is not None
+    assert isinstance(o.cmp.owner, ops.Constant) and o.pointers.type is Tile((), Ptr(I32))
+
+
+@pytest.mark.parametrize("body", [CAS, RMW, LOAD_PTR, STORE_PTR])
+def test_a_pointer_takes_the_pointee_of_its_operand(body: str) -> None:
+    bare = body.replace("tile<ptr<i32>>", "tile<ptr>").replace("tile<ptr<f32>>", "tile<ptr>")
+    assert "tile<ptr>" in bare and tilery.difference(module_of(bare), module_of(body)) is None
+
+
+def module_of(body: str) -> tilery.Module:
+    return documented.parse(HEAD + body + TAIL)
+
+
+def test_a_global_has_a_pointee() -> None:
+    text = "global @g <f16: [1.0, 2.0]> : tile<2xf16>\nentry @k() {{ %p = get_global {} : tile<ptr> return }}"
+    (o, _) = documented.parse(text.format("@g")).entries[0].body.ops
+    assert o.results[0].type is Tile((), Ptr(tilery.types.F16))
+    with pytest.raises(TileError, match="expected '<'"):
+        documented.parse(text.format("@other"))
+
+
+def test_a_mask_that_is_true_everywhere_is_left_out() -> None:
+    head = LOADED + "%all = constant <i1: true> : tile<8x8xi1>\n"
+    for types in (f"{TILE} ->", f"{TILE}, !cuda_tile.tile<8x8xi1> ->"):
+        masked = head + STORE.replace("%w token", "%w, %all token").replace(f"{TILE} ->", types)
+        assert tilery.difference(module_of(masked), module_of(head + STORE)) is None
+
+
+def test_lists_are_dense() -> None:
+    (o,) = read("%r = constant dense<i32: [1, 2]> : tile<2xi32>")
+    assert isinstance(o, ops.Constant) and o.value.elements() == [1, 2]
+
+
+def test_four_bits_in_capitals() -> None:
+    body = "%b = constant <i8: 7> : tile<64xi8>\n%r = unpack %b : tile<64xi8> -> tile<128xF4E2M1FN>"
+    assert read(body)[-1].results[0].type is Tile((128,), tilery.types.SCALARS["f4E2M1FN"])
+    (o,) = read('cuda_tile.assert %cond, "xF4E2M1FN" : tile<i1>')
+    assert isinstance(o, ops.Assert) and o.message == "xF4E2M1FN"
+
+
+def test_a_constant_has_a_layout() -> None:
+    body = "%r = constant <f32: 1.0> : tile<8xf32> {layout = #cute.layout<(1@0, 16@1)>}"
+    (o,) = read(body)
+    assert o.extra is not None and isinstance(o.extra["layout"], documented.CuteAttr)
+    text = tilery.show(module_of(body), style="documented")
+    assert "{layout = #cute.layout<(1@0, 16@1)>}" in text
+    assert tilery.difference(documented.parse(text), module_of(body)) is None
 
 
 def test_the_message_is_still_that_of_the_tools() -> None:

@@ -183,6 +183,13 @@ cuda_tile.yield %n : !cuda_tile.tile<i32>
 }""",
     "unpack": """%l = constant <i8: 7> : tile<64xi8>
 %0 = unpack %l : tile<64xi8> -> tile<32xf16>""",
+    "unpack of four bits": """%l = constant <i8: 7> : tile<64xi8>
+%0 = unpack %l : tile<64xi8> -> tile<128xF4E2M1FN>""",
+    "list": "%l = constant dense<i32: [1, 2, 3, 4]> : tile<4xi32>",
+    "pointer without pointee": MAKE_VIEW
+    + """%old, %tok1 = cuda_tile.atomic_cas_tko acq_rel gpu %q, %n, %n, %cond
+token=%tok0 : !cuda_tile.tile<ptr>, !cuda_tile.tile<i32>, !cuda_tile.tile<i1>
+-> !cuda_tile.tile<i32>, !cuda_tile.token""",
 }
 EXAMPLES = {**WHOLE, **{name: f"entry @k({PARAMETERS}) {{\n{body}\nreturn\n}}" for name, body in BODIES.items()}}
 
@@ -217,9 +224,7 @@ REFUSED = {
         BODIES["reduce"].replace("tile<8xf32>", "tile<8x64xf32>").replace("-> tile<f32>", "-> tile<8xf32>"),
         "inferred type(s) '!cuda_tile.tile<64xf32>' are incompatible with return type(s)",
     ),
-    "unpack of another spelling": (BODIES["unpack"].replace("32xf16", "128xF4E2M1FN"), "unknown type: F4E2M1FN"),
-    "store with a mask": (BODIES["store"].replace("%value\n", "%value, %cond\n"), "expected ':'"),
-    "pointer without pointee": (BODIES["compare and swap"].replace("ptr<i32>", "ptr"), "expected '<'"),
+    "store with a mask": (BODIES["store"].replace("%value\n", "%value, %cond\n"), "expected a mask that is a constant"),
 }
 
 

@@ -75,6 +75,11 @@ def open_documented(name: str) -> Input:
     return Input(text=text, file=opened.file, parse=parse_documented)
 
 
+def open_text(name: str, args: Namespace) -> Input:
+    """Open a file of bytecode or text in the spelling that `--input` names."""
+    return open_documented(name) if args.input == "documented" else open_input(name)
+
+
 @contextmanager
 def in_file(name: str) -> Iterator[None]:
     """Add the name of the file to errors that have none."""

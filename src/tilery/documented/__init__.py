@@ -28,6 +28,7 @@ from .packing import Packed, pack, unpack
 from .records import dump_records
 from .tables import Tables, check_version
 from .typecodec import decode_type, encode_type
+from .verifying import DocumentedBounds, verify
 
 if TYPE_CHECKING:
     from ..ops import Module
@@ -44,6 +45,7 @@ __all__ = [
     "AssumePredicate",
     "CheckedDivBy",
     "CuteAttr",
+    "DocumentedBounds",
     "Packed",
     "StringElements",
     "Tables",
@@ -75,4 +77,5 @@ __all__ = [
     "parse",
     "parse_cute",
     "unpack",
+    "verify",
 ]

@@ -33,8 +33,9 @@ It only matters if you have those documents. What exists only there works on req
 |---|---|
 | a record layout | `pack`, `unpack`; `decode_op`, `decode_type`, `decode_attr`, their inverses; `dump --documented` |
 | names of values | `tilery dis --names documented` |
-| forms of operations, prefixes, labels | `tilery dis --style documented`; `--input documented` reads them |
-| keywords that do not exist | an error whose note has the real keyword |
+| forms of operations, prefixes, labels | `dis --style documented`; `--input documented` of every verb that reads text |
+| keywords that do not exist | read with `--input documented` if they have a meaning; a note has the real keyword |
+| rules that no tool has | `tilery check --input documented`, `tilery.documented.verify` |
 | cuTe layouts | text attributes with `--input documented`; bytecode refuses them |
 | a canonicalizer | `tilery opt --passes documented` |
 

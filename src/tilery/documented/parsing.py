@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, partial
 
+from ..attrs import Bounded, MemoryScope
 from ..declare.operation import BY_NAME, OpDef
 from ..diag import TileError
 from ..ir import Op
-from ..ops import AtomicRMWTko, CmpF, LoadViewTko, Module, StoreViewTko
+from ..ops import (
+    Assume,
+    AtomicCASTko,
+    AtomicRMWTko,
+    CmpF,
+    Constant,
+    GetGlobal,
+    Global,
+    LoadPtrTko,
+    LoadViewTko,
+    Module,
+    StorePtrTko,
+    StoreViewTko,
+)
 from ..source.input import Input
 from ..text import DIALECT
 from ..text.format import Piece, pieces_of, read_format
@@ -17,16 +32,29 @@ from ..text.parse.fields import piece_parsers
 from ..text.parse.forms import builder
 from ..text.parse.names import parse_operand
 from ..text.parse.parser import Parsed, parse_with_spans
-from ..text.parse.state import Body, Extensions, OperationState, Parser, Syntax
+from ..text.parse.state import Body, Extensions, OperationState, Parser, PieceParser, Syntax
 from ..text.parse.types import parse_type
 from ..text.spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
-from ..types import I1, SCALARS, Tile
+from ..types import I1, SCALARS, STRING, Ptr, Tile
 from .cute import CuteAttr, parse_cute
-from .forms import FORMATS
+from .forms import FORMATS, MEMORY, REST, TOKEN
+from .verifying import DocumentedBounds
 
 NO_MASK = (
     "a store through a view has no mask: its bounds are those of the tensor; for example: "
     "store_view_tko weak %tile, %view[%i] : tile<8xf32>, partition_view<...>, tile<i32> -> token"
+)
+
+
+WIDER_SCOPES = {**SCOPES, "cluster": MemoryScope.DEVICE}
+"""Scopes under other names, and one that does not exist, for which a wider one is right."""
+MAX_TOKENS = 64
+"""How far from the start of an operation its types are looked for."""
+UPPER = "F4E2M1FN"
+_UPPER = re.compile(r"(?<![A-Za-z0-9_])F4E2M1FN(?![A-Za-z0-9_])|(?<=x)F4E2M1FN(?![A-Za-z0-9_])")
+COMPARE_AND_SWAP = (
+    f"$pointers `,` $cmp `,` $val (`,` $mask^)? {TOKEN} attr-dict `:` type($pointers) `,` type($val) "
+    "(`,` type($mask)^)? `->` type($result) `,` type($result_token)"
 )
 
 
@@ -38,7 +66,13 @@ def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = Fa
 @cache
 def _extensions() -> Extensions:
     """Return the extensions of the parser for the documents' spellings."""
-    return Extensions(forms=_forms(), respell=_respell, attribute=_cute, entry_labels=True)
+    return Extensions(
+        forms=_forms(),
+        respell=_respell,
+        attribute=_cute,
+        entry_labels=True,
+        types={"!cuda_tile.string": STRING, "cuda_tile.string": STRING},
+    )
 
 
 def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify: bool = True) -> Module:
@@ -52,8 +86,10 @@ def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify
 def _respell(toks: list[str]) -> None:
     """Replace the documents' words by the real ones where they are unambiguous."""
     for i, token in enumerate(toks):
-        if token in SCOPES and toks[i - 1] in ORDERINGS:
-            toks[i] = SCOPES[token].text
+        if token in WIDER_SCOPES and toks[i - 1] in ORDERINGS:
+            toks[i] = WIDER_SCOPES[token].text
+        elif UPPER in token and token[:1] != '"':
+            toks[i] = _UPPER.sub("f4E2M1FN", token)
         elif token in SCALARS and toks[i - 1] == ":" and toks[i - 2][:1] == "%":
             toks[i] = f"tile<{token}>"  # no value is a bare scalar
 
@@ -86,8 +122,14 @@ def _forms() -> dict[str, Syntax]:
     out: dict[str, Syntax] = {}
     makers: dict[type[Op], Callable[[Parser, int], Op | Body]] = {
         LoadViewTko: _load_view,
-        StoreViewTko: _either(StoreViewTko, _view_first),
-        AtomicRMWTko: _either(AtomicRMWTko, _mode_first),
+        StoreViewTko: _store_view,
+        AtomicRMWTko: _read_modify_write,
+        AtomicCASTko: _with_pointee(AtomicCASTko),
+        LoadPtrTko: _with_pointee(LoadPtrTko),
+        StorePtrTko: _with_pointee(StorePtrTko),
+        GetGlobal: _global_pointer,
+        Constant: _constant,
+        Assume: _assume,
         CmpF: _compare,
     }
     for cls, parse in makers.items():
@@ -133,17 +175,146 @@ def _load_view(p: Parser, at: int) -> Op:
     return _form(LoadViewTko.opdef.mnemonic, False)(p, at)
 
 
-def _either(cls: type[Op], is_documented: Callable[[Parser], bool]) -> Callable[[Parser, int], Op | Body]:
+class _Steps:
+    """An operation that is parsed in steps, each in the format language."""
+
+    def __init__(self, cls: type[Op]) -> None:
+        self.opdef = cls.opdef
+        self.state = OperationState(cls.opdef, builder(cls.opdef), pieces_of(cls))
+
+    def parse(self, p: Parser, format: str) -> None:
+        for parse in _step(self.opdef.mnemonic, format):
+            parse(p, self.state)
+
+    def build(self, p: Parser, at: int) -> Op:
+        _index_types(p, self.state)
+        return self.state.build(p, at)
+
+
+@cache
+def _step(mnemonic: str, format: str) -> list[PieceParser]:
+    return list(piece_parsers(read_format(BY_NAME[mnemonic], format)))
+
+
+def _store_view(p: Parser, at: int) -> Op:
+    """Parse `store_view_tko weak %view[%i], %tile`, or the real form. A mask that is true everywhere is left out."""
+    if not _view_first(p):
+        return _form(StoreViewTko.opdef.mnemonic, False)(p, at)
+    steps = _Steps(StoreViewTko)
+    steps.parse(p, f"{MEMORY} $view `[` $index `]` `,` $tile")
+    mask = p.accept(",") and _true_mask(p)
+    steps.parse(p, f"{REST} `:` type($view) `,` type($tile)")
+    if mask and p.accept(","):
+        parse_type(p)
+    steps.parse(p, "`->` type($result_token)")
+    return steps.build(p, at)
+
+
+def _true_mask(p: Parser) -> bool:
+    """Skip a mask that is true everywhere; others have no real form."""
+    at = p.mark()
+    name, _ = parse_operand(p)
+    owner = p.values[name].owner if name in p.values else None
+    if not isinstance(owner, Constant) or owner.value.element is not I1 or owner.value.splat != 1:
+        p.fail("expected a mask that is a constant and true everywhere", at, NO_MASK)
+    return True
+
+
+def _read_modify_write(p: Parser, at: int) -> Op:
+    """Parse `atomic_rmw_tko relaxed gpu add %p, %x`, or the real form; `cmpxchg %p, %cmp, %val` is `atomic_cas_tko`."""
+    _fill_pointee(p)
+    keyword = _after_keywords(p)
+    documented = _mode_first(p)
+    if documented and p.toks[keyword] == "addu":
+        p.toks[keyword] = "add"
+    if not documented or p.toks[keyword] != "cmpxchg":
+        return _form(AtomicRMWTko.opdef.mnemonic, documented)(p, at)
+    steps = _Steps(AtomicCASTko)
+    steps.parse(p, "keyword($memory_ordering_semantics) keyword($memory_scope)")
+    p.expect("cmpxchg")
+    steps.parse(p, COMPARE_AND_SWAP)
+    return steps.build(p, at)
+
+
+def _with_pointee(cls: type[Op]) -> Callable[[Parser, int], Op | Body]:
     def parse(p: Parser, at: int) -> Op:
-        documented = is_documented(p)
-        try:
-            return _form(cls.opdef.mnemonic, documented)(p, at)
-        except TileError as error:
-            if documented and cls is StoreViewTko and p.tok == ",":
-                error.notes.append(NO_MASK)
-            raise
+        _fill_pointee(p)
+        return _form(cls.opdef.mnemonic, False)(p, at)
 
     return parse
+
+
+def _fill_pointee(p: Parser) -> None:
+    """Replace `tile<ptr>` by the type of the first operand, if that is defined before."""
+    i, end, first = p.i, min(len(p.toks) - 3, p.i + MAX_TOKENS), ""
+    while i < end and p.toks[i] not in ("->", "{", "}"):
+        if not first and p.toks[i][:1] == "%":
+            first = p.toks[i]
+        if _is_bare_pointer(p, i) and first in p.values:
+            type = p.values[first].type
+            if isinstance(type, Tile) and isinstance(type.element, Ptr):
+                p.toks[i + 2] = "x".join([*map(str, type.shape), type.element.text])
+            return
+        i += 1
+
+
+def _is_bare_pointer(p: Parser, i: int) -> bool:
+    return p.toks[i].removeprefix("!cuda_tile.") == "tile" and p.toks[i + 1 : i + 4] == ["<", "ptr", ">"]
+
+
+def _global_pointer(p: Parser, at: int) -> Op:
+    """Parse `get_global @g : tile<ptr>`, whose pointee is the element of a global that comes before."""
+    if p.toks[p.i + 1] == ":" and _is_bare_pointer(p, p.i + 2):
+        name = p.tok.removeprefix("@")
+        known = (o for scope in p.scopes for o in scope.block.ops)
+        found = next((o for o in known if isinstance(o, Global) and o.sym_name == name), None)
+        if found is not None:
+            p.toks[p.i + 4] = Ptr(found.value.element).text
+    return _form(GetGlobal.opdef.mnemonic, False)(p, at)
+
+
+def _constant(p: Parser, at: int) -> Op:
+    """Parse `constant dense<i32: [1, 2]> : tile<2xi32>`, or the real form."""
+    p.accept("dense")
+    return _form(Constant.opdef.mnemonic, False)(p, at)
+
+
+def _assume(p: Parser, at: int) -> Op:
+    """Parse `assume bounded<0, 7, min = 0, max = 9, strict>, %x`, or the real form."""
+    if p.tok != "bounded":
+        return _form(Assume.opdef.mnemonic, False)(p, at)
+    steps = _Steps(Assume)
+    p.i += 1
+    steps.state.values["predicate"] = _bounds(p)
+    steps.parse(p, "`,` $value attr-dict `:` type($value)")
+    return steps.build(p, at)
+
+
+def _bounds(p: Parser) -> Bounded:
+    def bound() -> int | None:
+        return None if p.accept("?") else p.optional_integer()
+
+    p.expect("<")
+    lo = bound()
+    p.expect(",")
+    hi = bound()
+    fields: dict[str, int] = {}
+    strict = False
+    while p.accept(","):
+        if p.accept("strict"):
+            strict = True
+            continue
+        name = p.tok
+        if name not in ("min", "max"):
+            p.wrong("expected 'min', 'max' or 'strict'")
+        p.i += 1
+        p.expect("=")
+        number = p.optional_integer()
+        if number is None:
+            p.wrong("expected an integer")
+        fields[name] = number
+    p.expect(">")
+    return DocumentedBounds.of(lo, hi, strict=strict, **fields) if fields or strict else Bounded(lo, hi)
 
 
 def _after_keywords(p: Parser) -> int:

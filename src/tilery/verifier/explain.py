@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..declare.fastclass import dataclass, field
 from ..diag import TileError
 from ..ops import Module
@@ -31,6 +33,7 @@ def check_input(
     max_errors: int = MAX_ERRORS,
     hints: Hints = Hints.IGNORE,
     exact_locs: bool = True,
+    verifier: Callable[..., list[Finding]] = verify,
 ) -> Report:
     """Read and verify an input; with `version`, also check that this version can express it.
 
@@ -42,7 +45,7 @@ def check_input(
     except TileError as e:
         report.errors += [e, *_more_errors(source, e)][:max_errors]
         return report
-    for finding in verify(report.module, max_errors=max_errors, hints=hints, dominance=source.is_text):
+    for finding in verifier(report.module, max_errors=max_errors, hints=hints, dominance=source.is_text):
         (report.warnings if finding.warning else report.errors).append(explain(finding, source))
     if version is not None and report.legal:
         report.errors += version_problem(report.module, version, source.file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..files import open_documented, open_input, write_bytecode
+from ..files import open_text, write_bytecode
 from ..options import Verbs, add_input, add_locs, add_output, add_spelling, add_version
 
 
@@ -19,6 +19,6 @@ def add(verbs: Verbs) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Turn text into bytecode."""
-    source = open_documented(args.file) if args.input == "documented" else open_input(args.file)
+    source = open_text(args.file, args)
     write_bytecode(source, args.output, args.version, args.locs)
     return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..files import open_input, write_output
-from ..options import Verbs, add_version
+from ..files import open_documented, open_input, write_output
+from ..options import Verbs, add_spelling, add_version
 from ..output import as_json, report
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def add(verbs: Verbs) -> None:
     sub = verbs.add("check", run, ["check kernel.tileirbc", "check --version 13.1 *.mlir"], json_result=True)
     sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
+    add_spelling(sub)
     add_version(sub, "also check that this bytecode version can express the module")
     sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after N errors; default: 100")
     sub.add_argument("--reader", metavar="X.Y", help="read bytecode as NVIDIA's reader of this version: 13.1 or 13.4")
@@ -42,8 +43,12 @@ def check_file(name: str, args: argparse.Namespace) -> Report:
     from ...verifier.explain import check_input
     from ...verifier.verify import Hints
 
-    source = open_input(name, args.reader, fast=len(args.files) > 1 or None)
-    return check_input(source, version=args.version, max_errors=args.max_errors, hints=Hints(args.hints))
+    limits = {"version": args.version, "max_errors": args.max_errors, "hints": Hints(args.hints)}
+    if args.input == "documented":
+        from ...documented import verify
+
+        return check_input(open_documented(name), verifier=verify, **limits)
+    return check_input(open_input(name, args.reader, fast=len(args.files) > 1 or None), **limits)
 
 
 def report_data(report: Report) -> dict[str, object]:

@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ...engines.registry import AUTO, ENGINES
-from ..files import Stop, in_file, open_input, write_output
-from ..options import Verbs, add_input
+from ..files import Stop, in_file, open_text, write_output
+from ..options import Verbs, add_input, add_spelling
 from ..output import as_json
 from .run import SPEC, at_least, located_in, parse_grid
 
@@ -25,6 +25,7 @@ def add(verbs: Verbs) -> None:
     sub = verbs.add("compare", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     add_input(sub)
+    add_spelling(sub)
     sub.add_argument("--engines", default="reference,cpu", metavar="A,B", help="default: %(default)s")
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     sub.add_argument("--grid", default="1", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     engines = args.engines.split(",")
     if len(engines) != 2 or any(name not in (*ENGINES, AUTO) for name in engines):
         raise Stop(f"--engines: expected two of {', '.join([*ENGINES, AUTO])}, got '{args.engines}'")
-    source = open_input(args.file)
+    source = open_text(args.file, args)
     module = read_legal(source)
     grid = parse_grid(args.grid)
     arguments = make_arguments(args.arg, args.seed)

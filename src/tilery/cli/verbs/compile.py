@@ -6,8 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ...engines.registry import AUTO, ENGINES
-from ..files import Stop, in_file, open_input, write_output
-from ..options import Verbs, add_input, add_output
+from ..files import Stop, in_file, open_text, write_output
+from ..options import Verbs, add_input, add_output, add_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,7 @@ EXAMPLES = [
 def add(verbs: Verbs) -> None:
     sub = verbs.add("compile", run, EXAMPLES)
     add_input(sub)
+    add_spelling(sub)
     add_output(sub)
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     sub.add_argument("--engine", choices=[*ENGINES, AUTO], default=AUTO, help="what compiles it; default: %(default)s")
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     options = {"target": args.target} if args.target else {}
     if args.exact:
         options["exact"] = True
-    source = open_input(args.file)
+    source = open_text(args.file, args)
     module = read_legal(source)
     with in_file(args.file), located_in(source):
         made = engine.emit(module, args.entry, kind, **options)

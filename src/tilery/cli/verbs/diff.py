@@ -6,8 +6,8 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..files import open_input, write_output, write_painted
-from ..options import Verbs, add_color, add_input, add_locs
+from ..files import open_text, write_output, write_painted
+from ..options import Verbs, add_color, add_input, add_locs, add_spelling
 from ..output import as_json, colors
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def add(verbs: Verbs) -> None:
     examples = ["diff old.tileirbc new.tileirbc", "diff kernel.mlir kernel.tileirbc"]
     sub = verbs.add("diff", run, examples, json_result=True)
     add_input(sub, "a", "b")
+    add_spelling(sub)
     add_locs(sub, "also compare source locations, producer and module name")
     add_color(sub)
 
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare the structure of two files, each bytecode or text. Names and layout are ignored."""
     from ...verifier.explain import read_legal
 
-    a, b = (read_legal(open_input(name)) for name in (args.a, args.b))
+    a, b = (read_legal(open_text(name, args)) for name in (args.a, args.b))
     why = first_difference(a, b, args.locs)
     if why is None:
         write_output("-", as_json({"equal": True, "difference": None, "edits": []}) if args.json else "")

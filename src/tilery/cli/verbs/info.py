@@ -6,8 +6,8 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..files import open_input, write_output, write_painted
-from ..options import Verbs, add_color
+from ..files import open_text, write_output, write_painted
+from ..options import Verbs, add_color, add_spelling
 from ..output import as_json, colors, printable
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ MANY = 8
 def add(verbs: Verbs) -> None:
     sub = verbs.add("info", run, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
     sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
+    add_spelling(sub)
     add_color(sub)
 
 
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
     facts = []
     for name in args.files:
-        source = open_input(name)
+        source = open_text(name, args)
         facts.append(info_data(read_legal(source), name, len(source.data), source.kind.value))
     if args.json:
         write_output("-", as_json(facts[0] if len(facts) == 1 else facts))

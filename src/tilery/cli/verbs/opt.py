@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ..files import Stop, in_file, open_input, write_output, write_painted, write_text
-from ..options import Verbs, add_color, add_output
+from ..files import Stop, in_file, open_text, write_output, write_painted, write_text
+from ..options import Verbs, add_color, add_output, add_spelling
 from ..output import colors, for_stream, quoted
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def add(verbs: Verbs) -> None:
     examples = ["opt kernel.mlir --passes canonicalize,cse", "opt kernel.tileirbc --stats -o out.tileirbc"]
     sub = verbs.add("opt", run, [*examples, "opt --load mypass.py --passes my-pass kernel.mlir", "opt --list"])
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    add_spelling(sub)
     names = "passes in order, options in braces, or a pipeline in mlir-opt's syntax; default: %(default)s"
     sub.add_argument("--passes", default="canonicalize,cse", metavar="PASSES", help=names)
     add_output(sub)
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.file is None:
         raise Stop("opt needs a FILE; --list shows the passes")
     passes = pipeline(args.passes)
-    module = read_legal(open_input(args.file))
+    module = read_legal(open_text(args.file, args))
     with in_file(args.file):
         apply(module, passes, args)
     return 0

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES
-from ..files import Stop, in_file, open_input, reason, write_output
-from ..options import Verbs
+from ..files import Stop, in_file, open_text, reason, write_output
+from ..options import Verbs, add_spelling
 from ..output import as_json, quoted
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
 
@@ -45,6 +45,7 @@ def add(verbs: Verbs) -> None:
     sub = verbs.add("run", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    add_spelling(sub)
     sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
     sub.add_argument("--recorded", metavar="FILE", help="a recorded launch, instead of FILE and arguments")
     add_launch(sub)
@@ -100,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         raise Stop("run needs a FILE or --recorded")
     if args.recorded is not None:
         return replay(args)
-    source = open_input(args.file)
+    source = open_text(args.file, args)
     return run_module(read_legal(source), args, source)
 
 

@@ -67,6 +67,8 @@ class Extensions:
     """reads the attribute at the next token, or returns None if it is not an extension"""
     entry_labels: bool = False
     """whether a label without arguments may follow the arguments of a region"""
+    types: Mapping[str, Type] = field(default_factory=dict)
+    """types that are one token, by their text"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ class Parser:
         self._spans: list[tuple[int, int]] = []
 
     def _init_tables(self) -> None:
-        self.types: dict[str, Type] = {**SCALARS, "token": TOKEN}
+        self.types: dict[str, Type] = {**SCALARS, "token": TOKEN, **self.options.extensions.types}
         """types that are one token, by their text"""
         self.type_aliases: dict[str, Type] = {}
         self.aliases: dict[str, Attr] = {}

@@ -1,0 +1,151 @@
+"""The rules that only the documents have: verified on request, after those of the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..attrs import Bounded, DivBy, SameElements, TypeAttr
+from ..declare.fastclass import dataclass
+from ..ir import Op, walk
+from ..ops import Assume, Constant, Module
+from ..types import SCALARS, Function, PartitionView, Ptr, Scalar, String, TensorView, Tile, Type
+from ..verifier.verify import MAX_ERRORS, Finding, Hints
+from ..verifier.verify import verify as verify_real
+from ..version import V13_1
+
+NUMBERS = ("f16", "bf16", "f32", "tf32", "f64", "f8E4M3FN", "f8E5M2", "i1", "i8", "i16", "i32", "i64")
+"""The element types in the order of the documents' text."""
+NUMBER_TYPES = frozenset(SCALARS[name] for name in NUMBERS)
+NO_NUMBER = f"failed to verify 'elementType': {' or '.join(NUMBERS)}"
+NO_ELEMENT = f"{NO_NUMBER} or Pointer type"
+NOT_PORTABLE = "'!cuda_tile.string' is for diagnostics; producers must not depend on it"
+I64_MIN, I64_MAX = -(1 << 63), (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedBounds(Bounded):
+    """Bounds with the three fields that only the documents have. `lb` and `ub` are what they mean: both included."""
+
+    lo: int | None = None
+    hi: int | None = None
+    min: int = I64_MIN
+    max: int = I64_MAX
+    strict: bool = False
+
+    @staticmethod
+    def of(
+        lo: int | None, hi: int | None, *, min: int = I64_MIN, max: int = I64_MAX, strict: bool = False
+    ) -> DocumentedBounds:
+        """Make bounds; if they are strict, the smallest and the largest number are not included.
+
+        >>> DocumentedBounds.of(0, 8, strict=True).ub
+        7
+        """
+        step = int(strict)
+        lb, ub = None if lo is None else lo + step, None if hi is None else hi - step
+        return DocumentedBounds(lb, ub, lo, hi, min, max, strict)
+
+
+def verify(
+    module: Module,
+    *,
+    max_errors: int = MAX_ERRORS,
+    hints: Hints = Hints.IGNORE,
+    dominance: bool = True,
+) -> list[Finding]:
+    """List the violations of the tools' rules and of those that only the documents have.
+
+    >>> import tilery
+    >>> module = tilery.parse("entry @k(%p: tile<ptr<f32>>) { %a = assume div_by<2>, %p : tile<ptr<f32>> return }")
+    >>> [finding.message for finding in verify(module)]
+    ["'cuda_tile.assume' op 'cuda_tile.div_by' divisor must be a multiple of the size of the pointee, 4 bytes"]
+    """
+    found = verify_real(module, max_errors=max_errors, hints=hints, dominance=dominance)
+    errors = sum(not finding.warning for finding in found)
+    seen: dict[Type, str | None] = {}
+    for o in walk(module):
+        for finding in _problems(o, seen):
+            if errors >= max_errors:
+                return found
+            found.append(finding)
+            errors += not finding.warning
+    return found
+
+
+def _problems(o: Op, seen: dict[Type, str | None]) -> Iterator[Finding]:
+    types = [v.type for v in (*o.results, *(a for block in o.blocks for a in block.args))]
+    for t in dict.fromkeys(types):
+        if t not in seen:
+            seen[t] = _type_problem(t)
+        message = seen[t]
+        if message is not None:
+            yield Finding(o, message, notes=(f"in {t}",))
+            break
+    mentioned = [*types, *(a.type for a in (o.extra or {}).values() if isinstance(a, TypeAttr))]
+    if any(isinstance(t, String) for t in mentioned):
+        yield Finding(o, NOT_PORTABLE, warning=True)
+    if isinstance(o, Assume) and (problem := _assumption_problem(o)) is not None:
+        yield Finding(o, f"'cuda_tile.assume' op {problem}", field="predicate")
+
+
+def _type_problem(t: Type) -> str | None:
+    match t:
+        case Tile(element=Ptr(pointee=pointee)):
+            return None if pointee in NUMBER_TYPES else NO_NUMBER.replace("elementType", "pointeeType")
+        case Tile(element=element):
+            return None if element in NUMBER_TYPES else NO_ELEMENT
+        case TensorView(element=element):
+            return None if element in NUMBER_TYPES else NO_NUMBER
+        case PartitionView(tensor_view=view):
+            return _type_problem(view)
+        case Function(params=params, results=results):
+            return next((p for part in (*params, *results) if (p := _type_problem(part)) is not None), None)
+    return f"the documents do not have this type: it is newer than {V13_1}" if t.since > V13_1 else None
+
+
+def _assumption_problem(o: Assume) -> str | None:
+    match o.predicate:
+        case DivBy():
+            return _divisible(o.predicate, o.value.type) or _spread(o.predicate, o.value.type)
+        case DocumentedBounds():
+            return _within(o.predicate, o.value.type)
+        case SameElements():
+            owner = o.value.owner
+            if isinstance(owner, Constant) and owner.value.splat is None:
+                return "'cuda_tile.same_elements' expects a splat, and the elements of this constant differ"
+    return None
+
+
+def _divisible(predicate: DivBy, t: Type) -> str | None:
+    """Judge a divisor by the type: of tiles and tensor views by their element, of pointers by what they point to."""
+    match t:
+        case Tile(element=element) | TensorView(element=element):
+            return _divisible(predicate, element)
+        case Ptr(pointee=Scalar() as pointee):
+            size = pointee.storage_bytes
+            if predicate.divisor % size:
+                return f"'cuda_tile.div_by' divisor must be a multiple of the size of the pointee, {size} bytes"
+        case Scalar(is_float=True):
+            return f"'cuda_tile.div_by' is not defined for floating point, and the element is {t}"
+    return None
+
+
+def _spread(predicate: DivBy, t: Type) -> str | None:
+    """With every and along, the divisor divides the size of the tile along that dimension."""
+    if predicate.every is None or predicate.along is None or not isinstance(t, Tile) or predicate.along >= t.rank:
+        return None
+    size = t.shape[predicate.along]
+    if size % predicate.divisor == 0:
+        return None
+    return f"'cuda_tile.div_by' divisor must divide the size of dimension {predicate.along}, which is {size}"
+
+
+def _within(bounds: DocumentedBounds, t: Type) -> str | None:
+    """Judge the bounds as they are written, whether or not they are strict."""
+    lo = bounds.min if bounds.lo is None else bounds.lo
+    hi = bounds.max if bounds.hi is None else bounds.hi
+    if lo > hi:
+        return f"'cuda_tile.bounded' expects lo <= hi, got {lo} and {hi}"
+    if lo < bounds.min or hi > bounds.max:
+        return f"'cuda_tile.bounded' expects bounds within min and max, [{bounds.min}, {bounds.max}], got {lo} and {hi}"
+    return None

@@ -6,8 +6,8 @@ import argparse
 import sys
 
 from ....diag import TileError
-from ...files import Stop, open_input, write_output
-from ...options import Verbs
+from ...files import Stop, open_documented, open_input, write_output
+from ...options import Verbs, add_spelling
 
 EXAMPLES = ["fmt kernel.mlir", "fmt -i *.mlir", "fmt --check *.mlir", "fmt --lines 10:20 - < kernel.mlir"]
 
@@ -15,6 +15,7 @@ EXAMPLES = ["fmt kernel.mlir", "fmt -i *.mlir", "fmt --check *.mlir", "fmt --lin
 def add(verbs: Verbs) -> None:
     sub = verbs.add("fmt", run, EXAMPLES)
     sub.add_argument("files", metavar="FILE", nargs="+", help="text")
+    add_spelling(sub)
     how = sub.add_mutually_exclusive_group()
     how.add_argument("-i", "--in-place", action="store_true", help="write each file back")
     how.add_argument(
@@ -42,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
         raise Stop("-i writes files back, but stdin is not a file")
     if args.lines and len(args.files) > 1:
         raise Stop("--lines is about one file")
+    if args.lines and args.input == "documented":
+        raise Stop("--lines is about text in the real spelling; --input documented prints all of it anew")
     wrong = 0
     for name in args.files:
         old, new = formatted(name, args)
@@ -61,6 +64,8 @@ def formatted(name: str, args: argparse.Namespace) -> tuple[bytes, bytes]:
     from ....source.input import Kind
     from ....text.lossless.format import format_text
 
+    if args.input == "documented":
+        return respelled(name)
     source = open_input(name)
     if source.kind is Kind.BYTECODE:
         raise TileError("this is bytecode; `tilery dis` prints it as text", file=name)
@@ -70,3 +75,13 @@ def formatted(name: str, args: argparse.Namespace) -> tuple[bytes, bytes]:
         raise TileError("this is not text: it is not UTF-8, or has zero bytes", file=source.file)
     new = format_text(source.text, file=source.file, lines=args.lines, keep_comments=not args.drop_comments)
     return source.data, new.encode("utf-8", "surrogateescape")
+
+
+def respelled(name: str) -> tuple[bytes, bytes]:
+    """Return text in the spelling of documents, and the module it describes in the real one, without comments."""
+    from .... import show
+    from ....verifier.explain import read_legal
+
+    source = open_documented(name)
+    text = show(read_legal(source), locs=True)
+    return source.data, text.encode("utf-8", "surrogateescape")

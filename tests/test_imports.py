@@ -30,6 +30,7 @@ ROWS = (
     ("engines",),
     ("exec",),
     ("sanitize",),
+    ("cost",),
     ("tuner",),
     ("cutile", "cpp"),
     ("documented",),

@@ -22,7 +22,17 @@ from support.oracle import ROOT, disassemble
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MODULES = sorted((ROOT / "src" / "tilery").rglob("*.py"))
 FOLDERS = ("src", "tests", "scripts", "bench", "examples")
-EXECUTE = ("engines/", "exec/", "sanitize/", "tuner/", "cutile/", "cpp/", "cli/arguments", "cli/comparison")
+EXECUTE = (
+    "engines/",
+    "exec/",
+    "sanitize/",
+    "tuner/",
+    "cutile/",
+    "cpp/",
+    "cost/counting",
+    "cli/arguments",
+    "cli/comparison",
+)
 """What may need NumPy: the engine, what runs on it, and the arrays that the command makes and compares."""
 
 

@@ -16,11 +16,12 @@ CPP = (".cu", ".cpp", ".cxx", ".cc")
 RECORDED = ".zip"
 
 
-def add_program(parser: argparse.ArgumentParser) -> None:
+def add_program(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add the input to a parser, and the options for inputs that must be compiled."""
     parser.add_argument(
         "file",
         metavar="FILE",
+        nargs="?" if optional else None,
         help="bytecode, text, a recorded launch (.zip), C++ (.cu) or FILE.py::KERNEL of cuTile",
     )
     parser.add_argument("--sig", metavar="ARGS", help="for cuTile: the arguments, such as 'f32[64, 128], 16'")
@@ -42,10 +43,15 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
     if name.endswith(CPP):
         from ..cpp import build
 
+        entry: str | None = getattr(args, "entry", None)
+        instances = [*args.instance, entry] if entry and "<" in entry else args.instance
         try:
-            return build(Path(name), args.instance, include=args.include, gpu=gpu).module
+            program = build(Path(name), instances, include=args.include, gpu=gpu)
         except OSError as error:
             raise Stop(f"cannot read '{name}': {reason(error)}") from None
+        if entry:
+            args.entry = program.symbol(entry)
+        return program.module
     if args.instance or args.include:
         raise Stop(f"--instance and --include are for C++, a file that ends in {', '.join(CPP)}")
     if name.endswith(RECORDED):

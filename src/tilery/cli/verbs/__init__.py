@@ -26,6 +26,7 @@ VERBS = {
     "cutile": "cutile",
     "cpp": "frontends.cpp",
     "remarks": "performance.remarks",
+    "cost": "performance.cost",
     "help": "help",
 }
 """The verbs in the order in which `tilery --help` lists them, and the module of each in this folder."""

@@ -1,0 +1,195 @@
+"""`tilery cost`: the bytes and float operations of a kernel, and what a GPU can make of them."""
+
+from __future__ import annotations
+
+import argparse
+from math import prod
+
+from ....checking import TYPE_CHECKING
+from ....diag import TileError
+from ...files import Stop, write_output
+from ...options import Verbs
+from ...output import as_json, printable
+from ...programs import RECORDED, add_program, open_program
+from ..run import SPEC, parse_grid
+
+if TYPE_CHECKING:
+    from ....cost import KernelCost, Roofline
+    from ....ops import Module
+
+EXAMPLES = [
+    "cost gemm.tileirbc",
+    "cost gemm.tileirbc --gpu H200 --grid 64,64 --picture roofline.svg",
+    "cost add.mlir --grid 4 --arg rand:f32:500 --arg rand:f32:500 --arg zeros:f32:500 --arg 500 --gpu B200",
+    "cost --run launch.zip --gpu H200 --json",
+]
+
+
+def add(verbs: Verbs) -> None:
+    sub = verbs.add("cost", run, EXAMPLES, json_result=True)
+    sub.epilog = SPEC + "\n" + (sub.epilog or "")
+    add_program(sub, optional=True)
+    sub.add_argument("--entry", metavar="NAME", help="count this kernel only")
+    sub.add_argument("--gpu", metavar="NAME", help="also show what this GPU can do at best; see `--list-gpus`")
+    sub.add_argument("--list-gpus", action="store_true", help="list the GPUs and their figures, and exit")
+    sub.add_argument("--picture", metavar="OUT", help="draw a roofline: .svg, or .png where a converter is installed")
+    sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
+    sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument: run and count")
+    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    sub.add_argument("--seed", type=int, default=0, metavar="N", help="for rand and randn; default: 0")
+    sub.add_argument("--run", dest="execute", action="store_true", help="run a recorded launch, and count")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Count what a kernel reads, writes and computes, and compare it with what a GPU can do."""
+    from ....cost import Roofline, find_gpu
+
+    if args.list_gpus:
+        return list_gpus(args)
+    if args.file is None:
+        raise Stop("cost needs a FILE")
+    if args.picture and not args.gpu:
+        raise Stop("--picture needs --gpu")
+    try:
+        gpu = find_gpu(args.gpu) if args.gpu else None
+    except TileError as error:
+        raise Stop(f"--gpu: {error.message}") from None
+    module = open_program(args, gpu.target if gpu else "sm_100")
+    costs = measured(module, args) if args.execute or args.arg else static(module, args)
+    roofs: list[Roofline] = []
+    if gpu is not None:
+        roofs = [Roofline(cost, gpu, once) for cost in costs for once in (False, True) if cost.exact or not once]
+    if args.json:
+        facts = [cost.as_dict() for cost in costs]
+        write_output("-", as_json({"kernels": facts, "rooflines": [roof.as_dict() for roof in roofs]}))
+    else:
+        write_output("-", "\n".join(text(cost, [r for r in roofs if r.cost is cost]) for cost in costs))
+    if args.picture:
+        draw(roofs, args.picture)
+    return 0
+
+
+def list_gpus(args: argparse.Namespace) -> int:
+    """List the table of GPUs."""
+    from ....cost import GPUS
+
+    if args.json:
+        rows = [(g.name, g.target, g.bandwidth, g.peaks) for g in GPUS.values()]
+        write_output("-", as_json([dict(zip(("name", "target", "gb_per_s", "tflops"), row)) for row in rows]))
+        return 0
+    for gpu in GPUS.values():
+        peaks = ", ".join(f"{name} {peak:g}" for name, peak in gpu.peaks.items())
+        write_output("-", f"{gpu.name:<9} {gpu.target:<7} {gpu.bandwidth:>5g} GB/s; TFLOP/s: {peaks}\n")
+    return 0
+
+
+def static(module: Module, args: argparse.Namespace) -> list[KernelCost]:
+    """Count kernels by their text."""
+    from ....cost import static_cost
+    from ....engines.kernel import find_entry
+
+    entries = [find_entry(module, args.entry)] if args.entry else module.entries
+    if not entries:
+        raise TileError("the module has no kernel", file=args.file)
+    return [static_cost(entry, prod(parse_grid(args.grid or "1"))) for entry in entries]
+
+
+def measured(module: Module, args: argparse.Namespace) -> list[KernelCost]:
+    """Run a kernel, and count."""
+    from ....cost import measure
+
+    if args.file.endswith(RECORDED):
+        from ....engines.recorded import load
+
+        recorded = load(args.file)
+        placed = recorded.place()
+        return [measure(module, recorded.grid, placed.arguments, recorded.entry, buffers=placed.buffers)]
+    from ....engines.kernel import find_entry
+    from ...arguments import check_types, make_arguments
+
+    arguments = make_arguments(args.arg, args.seed)
+    grid = parse_grid(args.grid or "1")
+    check_types(arguments, find_entry(module, args.entry).function_type.params, args.convention)
+    values, names = [a.value for a in arguments], [a.name for a in arguments]
+    return [measure(module, grid, values, args.entry, names=names, convention=args.convention)]
+
+
+def text(cost: KernelCost, roofs: list[Roofline]) -> str:
+    """Print the cost of a kernel: its operations as a table, the sums, and the roofline."""
+    from ....source.symbols import function_name
+
+    blocks = f"{cost.blocks:,} tile block{'s' * (cost.blocks != 1)}"
+    lines = [f"{printable(function_name(cost.name))}: {'a launch of ' * cost.exact}{blocks}"]
+    if cost.tiles:
+        most = [f"{name} ({count})" for name, count in list(cost.tiles.items())[:6]]
+        lines.append("  tiles: " + ", ".join(most))
+    rows = [["operation", "times", "bytes read", "bytes written", "flops", "source"]]
+    for o in cost.ops:
+        place = o.place
+        where = f"{place.file.rpartition('/')[2]}:{place.line}" if place else ""
+        times = "?" if o.times is None else f"{o.times:,}"
+        amounts = [f"{n:,}" if n else "" for n in (o.bytes_read, o.bytes_written, o.flops)]
+        rows.append([o.op.name, times, *amounts, where])
+    widths = [max(len(row[i]) for row in rows) for i in range(6)]
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:5], widths[1:5])), row[5]]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    intensity = "" if cost.intensity is None else f", {cost.intensity:.4g} flops per byte"
+    moved = f"{cost.bytes_read:,} bytes read, {cost.bytes_written:,} written"
+    lines.append(f"  in all: {moved}, {cost.flops:,} flops{intensity}")
+    if cost.distinct_read is not None:
+        lines.append(f"  each byte once: {cost.distinct_read:,} bytes read, {cost.distinct_written:,} written")
+    if cost.is_partial:
+        lines.append("  `?`: in a loop of unknown length, of which one iteration is counted; a launch counts exactly")
+    return "\n".join([*lines, *map(roof_line, roofs)]) + "\n"
+
+
+def roof_line(roof: Roofline) -> str:
+    how = "each byte once" if roof.distinct else "every byte"
+    parts = f"memory {seconds(roof.memory_seconds)}, compute {seconds(roof.compute_seconds)}"
+    return (
+        f"  {roof.gpu.name}, {how}: at least {seconds(roof.seconds)}, bound by {roof.bound} ({parts}),"
+        f" at most {roof.attainable:,.4g} TFLOP/s"
+    )
+
+
+def seconds(value: float) -> str:
+    """Print a time with a unit that suits it.
+
+    >>> seconds(0.0025), seconds(2e-9)
+    ('2.5 ms', '2 ns')
+    """
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def draw(roofs: list[Roofline], name: str) -> None:
+    """Write the picture in the format that the name asks for."""
+    from ....cost import roofline_svg
+
+    svg = roofline_svg(roofs)
+    if not name.lower().endswith(".png"):
+        write_output(name, svg)
+        return
+    write_output(name, to_png(svg))
+
+
+def to_png(svg: str) -> bytes:
+    """Convert a picture with CairoSVG, or else with rsvg-convert."""
+    import shutil
+    import subprocess
+
+    try:
+        from cairosvg import svg2png
+
+        return bytes(svg2png(svg.encode(), scale=2))
+    except ImportError:
+        tool = shutil.which("rsvg-convert")
+    if tool is None:
+        raise Stop("a .png needs CairoSVG (pip install cairosvg) or rsvg-convert; .svg needs neither")
+    done = subprocess.run([tool, "--zoom=2", "--format=png"], input=svg.encode(), capture_output=True, timeout=60)
+    if done.returncode:
+        raise Stop(f"rsvg-convert: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout

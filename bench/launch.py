@@ -8,7 +8,10 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +62,8 @@ def measure(engine: str) -> dict[str, float]:
         "the driver's function alone": best(_raw(bound), driver.synchronize, 50),
         "cuLaunchKernel alone": best(_older(bound), driver.synchronize, 50),
     }
+    if (loop := _in_c(bound, 50)) is not None:
+        figures["cuLaunchKernel from C"] = best(loop, driver.synchronize, 1) / 50
     with Graph(driver) as graph:
         inside = [kernel.bind(1, args, stream=graph.stream) for _ in range(100)]
         graph.record(inside)
@@ -79,6 +84,32 @@ def _older(bound: Any) -> Callable[[], Any]:
     sizes = [ctypes.c_uint(n) for n in (*bound.grid, threads, 1, 1, shared)]
     arguments = (handle, *sizes, ctypes.c_void_p(bound.stream), table, extra)
     return lambda: function(*arguments)
+
+
+LOOP = """
+typedef int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void *, void *);
+int loop(launch f, void *function, unsigned threads, unsigned shared, void *stream, void *table, int count) {
+  int code = 0;
+  for (int i = 0; i < count; i++) code |= f(function, 1, 1, 1, threads, 1, 1, shared, stream, table, 0);
+  return code;
+}
+"""
+
+
+def _in_c(bound: Any, count: int) -> Callable[[], Any] | None:
+    """Return a call that launches many times from C, or None without a C compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        return None
+    folder = tempfile.mkdtemp()
+    source, library = Path(folder, "loop.c"), Path(folder, "loop.so")
+    source.write_text(LOOP, "utf-8")
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    loop, contract = ctypes.CDLL(str(library)).loop, bound.kernel.binary.contract
+    _, handle, table, _ = bound._arguments
+    launch = ctypes.cast(bound._driver.function("cuLaunchKernel"), ctypes.c_void_p)
+    stream = ctypes.c_void_p(bound.stream)
+    return lambda: loop(launch, handle, contract.threads, contract.shared_bytes, stream, table, count)
 
 
 def main() -> int:

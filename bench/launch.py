@@ -87,7 +87,8 @@ def _older(bound: Any) -> Callable[[], Any]:
 
 
 LOOP = """
-typedef int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void *, void *);
+typedef unsigned u;
+typedef int (*launch)(void *, u, u, u, u, u, u, u, void *, void *, void *);
 int loop(launch f, void *function, unsigned threads, unsigned shared, void *stream, void *table, int count) {
   int code = 0;
   for (int i = 0; i < count; i++) code |= f(function, 1, 1, 1, threads, 1, 1, shared, stream, table, 0);

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...ir import Block, Op, Value, walk
-from ...ops import Break, Continue, For, If, Loop, MmaF, Return, Yield
+from ...ops import Break, Continue, For, If, Loop, MmaF, MmaI, Return, Yield
 from ...types import Token
 from .abi import FAULT_CELL, STOP, NotLowered
-from .matrix import pack_before
 from .memory import fault_if
+from .pairs import pack_before
 from .registry import emits
 from .tiles import Buffer, Tensor, is_scalar, is_tile, reg, shape, stored
 from .writer import Writer
@@ -159,6 +159,8 @@ def lower_for(g: Writer, o: For) -> None:
             g.held[c.value] = current(g, c)
     frame = Frame(o, list(carried), [], again, done, counter)
     frame.in_place = products_in_place(g, o.region, carried)
+    for product, c in frame.in_place.items():
+        g.dirty_memo[c.value] = g.dirty(product)
     g.frames.append(frame)
     region(g, o.region)
     g.frames.pop()
@@ -178,6 +180,7 @@ def lower_for(g: Writer, o: For) -> None:
     for result, c in zip(o.resultValues, carried):
         if c is not None:
             g.held[result] = current(g, c)
+            g.dirty_memo[result] = g.dirty(c.value)
 
 
 def assign_first(g: Writer, carried: list[Carried | None], values: tuple[Value, ...]) -> None:
@@ -274,7 +277,7 @@ def products_in_place(g: Writer, block: Block, carried: list[Carried | None]) ->
     found = {}
     for c, new in zip(carried, last.operands_):
         o = new.owner
-        if c is None or is_scalar(new) or not isinstance(o, MmaF) or o not in block.ops or len(uses[new]) != 1:
+        if c is None or is_scalar(new) or not isinstance(o, (MmaF, MmaI)) or o not in block.ops or len(uses[new]) != 1:
             continue
         v = o.acc
         users: set[Op] = {o}

@@ -34,7 +34,7 @@ from ...ops import (
     Yield,
 )
 from ...types import Ptr
-from . import atomics, control, matrix, reduce, shapes, views
+from . import atomics, control, pairs, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
 from .access import load_chunk
 from .arithmetic import floating, integer, mathlib
@@ -45,7 +45,7 @@ from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
 from .writer import MOVES, Writer
 
-__all__ = ["atomics", "control", "floating", "integer", "lower", "mathlib", "matrix", "reduce", "shapes", "views"]
+__all__ = ["atomics", "control", "floating", "integer", "lower", "mathlib", "pairs", "reduce", "shapes", "views"]
 
 NOTHING = (MakeToken, JoinTokens, MemoryFenceAliasTko, GdcLaunchDependentsTko, GdcWaitTko)
 TERMINATORS = (Yield, Continue, Break, Return)
@@ -85,6 +85,7 @@ class Lowering(Writer):
         super().__init__(target, wanted)
         self.globals = {o.sym_name: o for o in module.globals}
         self.entry = entry
+        self.loops = {v: o for o in walk(entry) if isinstance(o, For) for v in o.region.args}
 
     def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
         return load_chunk(self, access, t, index, vd, w)

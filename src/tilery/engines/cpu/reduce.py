@@ -55,7 +55,9 @@ def _captured(g: Writer, v: Value, w: int) -> str:
 
 
 def yields_dirty(g: Writer, o: Any) -> bool:
-    return any(g.dirty(v) for v in o.body.ops[-1].operands)
+    """Whether results may hold NaNs that are still to be made canonical; a body may yield what it is given."""
+    yielded = o.body.ops[-1].operands
+    return any(g.dirty(v) for v in yielded) or (any(v in o.body.args for v in yielded) and g.dirty(o.operands_[0]))
 
 
 # ---------------------------------------------------------------- reduce

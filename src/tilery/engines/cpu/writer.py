@@ -15,7 +15,20 @@ from typing import Any
 import numpy as np
 
 from ...ir import Block, Op, Value
-from ...ops import Bitcast, Broadcast, Constant, FToF, Iota, LoadViewTko, Permute, Reshape, Select
+from ...ops import (
+    Bitcast,
+    Broadcast,
+    Constant,
+    For,
+    FToF,
+    Iota,
+    LoadViewTko,
+    MmaF,
+    MmaFScaled,
+    Permute,
+    Reshape,
+    Select,
+)
 from ...ops.floating import GROUP as FLOATING_POINT
 from ...types import F16, F32, F64, TF32, Tile
 from ..reference.tiles import dense_array
@@ -67,6 +80,8 @@ class Writer(Text):
         self.numbers_of: dict[Op, int] = {}
         self.frames: list[Any] = []
         self.globals: dict[str, Op] = {}
+        self.loops: dict[Value, For] = {}
+        """The loops that carry block arguments."""
         self.pinned = 0
         self.done_in_place: set[Value] = set()
         self.called: dict[Op, None] = {}
@@ -94,6 +109,8 @@ class Writer(Text):
             return self.dirty(o.val_if_true) and self.dirty(o.val_if_false)
         if isinstance(o, FToF):
             return element(o.from_) is F16
+        if isinstance(o, (MmaF, MmaFScaled)):
+            return True
         return type(o) in ELEMENTWISE and o not in self.called and o.opdef.group == FLOATING_POINT
 
     def clean(self, x: str, v: Value, w: int) -> str:

@@ -1,0 +1,309 @@
+"""Matrix products of pairs: 8-bit integers, and bf16 where the processor has instructions for it.
+
+Operands are packed so that a word of 32 bits holds two neighbours along K, as bf16 or as 16-bit integers; vectors of
+such words are multiplied and added at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...attrs import Signedness
+from ...ir import Op, Value
+from ...ops import Broadcast, Constant, Continue, MmaF, MmaI, Permute, Reshape
+from ...types import BF16, F32, F64
+from ..reference.tiles import dense_array
+from ..semantics import rounds_once, uses_tensor_cores
+from .matrix import (
+    Sizes,
+    blocks,
+    chunk_of,
+    destination,
+    finished,
+    index_of,
+    mmaf,
+    multiply,
+    packed_lhs,
+    packed_rhs,
+    settle,
+    transposed,
+)
+from .memory import any_of
+from .registry import emits
+from .text import Number, vector
+from .tiles import Buffer, element, shape
+from .writer import Writer
+
+LARGEST = (1 << 31) - 1
+SATURATING = 32
+TINY = 87 << 7
+"""2**-40 as a bf16. The processor takes subnormal numbers for 0, also sums: where every operand is 0 or larger than
+this, all sums are multiples of 2**-94, and none is subnormal."""
+
+Read = Callable[[Value, list[Number], int, int], str]
+"""From a tile, an index, the dimension of the vector and its width to elements of 16 bits."""
+
+
+# ---------------------------------------------------------------- packing
+
+
+def pair_lhs(g: Writer, v: Value, s: Sizes, read: Read) -> Buffer:
+    """Row by row, as words; `s.k` counts words. A single column gets a column of zeros."""
+    out = Buffer(g.buffer((s.batch, s.m, s.k), "i32").pointer, (s.batch, s.m, 2 * s.k), "i16")
+    last = len(shape(v)) - 1
+    if shape(v)[-1] == 1:
+
+        def single(index: list[Number], vd: int, w: int) -> None:
+            x = read(v, index_of(v, index[0], index[1], 0), last, 1)
+            g.write(Buffer(out.pointer, (s.batch, s.m), "i32"), g.cast("zext", x, "i16", "i32", 1), index, 1)
+
+        before, g.lanes = g.lanes, 1
+        g.nest((s.batch, s.m), single)
+        g.lanes = before
+    else:
+
+        def one(index: list[Number], vd: int, w: int) -> None:
+            g.write(out, read(v, index_of(v, index[0], index[1], index[2]), last, w), index, w)
+
+        g.nest(out.shape, one)
+    return Buffer(out.pointer, (s.batch, s.m, s.k), "i32")
+
+
+def pair_rhs(g: Writer, v: Value, s: Sizes, read: Read) -> Buffer:
+    """In panels, as words: [batch][n / columns][k / 2][columns]."""
+    b = g.buffer((s.batch, s.n // s.columns, s.k, s.columns), "i32")
+    owner = v.owner
+    if v not in g.held and isinstance(owner, Permute) and s.k % 16 == s.n % 16 == 0 and _swaps_last(owner):
+
+        def row(index: list[Number]) -> str:
+            *outer, k = index
+            x = read(owner.source, [*outer, g.mul(k, 2)], len(index) - 1, 32)
+            return g.let(f"bitcast <32 x i16> {x} to <16 x i32>")
+
+        transposed(g, owner, b, s, row)
+        return b
+    w, last, alone = s.columns, len(shape(v)) - 1, shape(v)[-2] == 1
+    out = Buffer(b.pointer, (*b.shape[:-1], 2 * w), "i16")
+    loops = [g.begin(s.batch), g.begin(s.k)]
+    n, k = (loop.index for loop in loops)
+    first = g.mul(k, 2)
+    for panel in range(s.n // w):
+        even = read(v, index_of(v, n, first, panel * w), last, w)
+        odd = g.const(0, "i16", w) if alone else read(v, index_of(v, n, g.add(first, 1), panel * w), last, w)
+        if w == 1:
+            both = g.joined([even, odd], "i16", 1)
+        else:
+            both = g.shuffle(even, odd, "i16", w, [i // 2 + i % 2 * w for i in range(2 * w)])
+        g.write(out, both, [n, panel, k, 0], 2 * w)
+    for loop in reversed(loops):
+        g.end(loop)
+    return b
+
+
+def _swaps_last(o: Permute) -> bool:
+    rank = len(o.permutation)
+    return list(o.permutation) == [*range(rank - 2), rank - 1, rank - 2]
+
+
+def halved(g: Writer, o: Any, t: str) -> Sizes:
+    s = Sizes(g, o, t)
+    s.k = (s.k + 1) // 2
+    return s
+
+
+# ---------------------------------------------------------------- bf16
+
+
+def is_paired(g: Writer, o: Op) -> bool:
+    """Whether a product is computed by the processor's dot products of bf16. Sums must start from zero."""
+    if not isinstance(o, MmaF) or "avx512bf16" not in g.target.features or g.wanted.exact or not rounds_once(o):
+        return False
+    if element(o.lhs) is not BF16 or element(o.rhs) is not BF16 or element(o.result) is not F32:
+        return False
+    return shape(o.rhs)[-1] >= 16 and shape(o.lhs)[-1] >= 2 and _starts_at_zero(g, o)
+
+
+def _starts_at_zero(g: Writer, o: MmaF) -> bool:
+    """Whether the accumulator is 0, or a loop carries it from 0 on and adds nothing but this product."""
+    loop = g.loops.get(o.acc)
+    if loop is None:
+        return _is_zero(o.acc)
+    at, last = loop.region.args.index(o.acc) - 1, loop.region.ops[-1]
+    return isinstance(last, Continue) and last.operands_[at] is o.result and _is_zero(loop.initValues[at])
+
+
+def _is_zero(v: Value) -> bool:
+    while isinstance(v.owner, (Broadcast, Reshape)):
+        v = v.owner.source
+    return isinstance(v.owner, Constant) and not any(dense_array(v.owner.value).tobytes())
+
+
+def _packed(g: Writer, v: Value, s: Sizes, pack: Callable[..., Buffer]) -> tuple[Buffer, str]:
+    """An operand as words, and a variable that is true if one of its elements is tiny.
+
+    It stays true for the rest of the tile block, because sums may be tiny from then on.
+    """
+    key = ("pairs", v, pack.__name__)
+    if key not in g.held:
+        least: dict[int, str] = {}
+
+        def read(v: Value, index: list[Number], vd: int, w: int) -> str:
+            x = g.chunk(v, index, vd, w)
+            slot = least.get(w)
+            if slot is None:
+                slot = least[w] = g.slot(vector("i16", w))
+                g.slots.append(f"  store {vector('i16', w)} {g.const(-1, 'i16', w)}, ptr {slot}")
+            size = g.op("and", "i16", w, x, g.const(0x7FFF, "i16", w))
+            size = g.op("sub", "i16", w, size, g.const(1, "i16", w))  # 0 becomes the largest number
+            g.store(vector("i16", w), g.intrinsic("umin", "i16", w, g.load(vector("i16", w), slot), size), slot)
+            return x
+
+        b = pack(g, v, s, read)
+        found = "false"
+        for w, slot in least.items():
+            small = g.compare("ult", "i16", w, g.load(vector("i16", w), slot), g.const(TINY - 1, "i16", w))
+            found = g.either(found, any_of(g, small, w))
+        flag = g.slot("i1")
+        g.store("i1", found, flag)
+        g.held[key] = b, flag
+    packed: tuple[Buffer, str] = g.held[key]
+    return packed
+
+
+@emits(MmaF)
+def product(g: Writer, o: MmaF) -> None:
+    if not is_paired(g, o):
+        mmaf(g, o)
+        return
+    s = halved(g, o, "float")
+    packs = [_packed(g, o.lhs, s, pair_lhs), _packed(g, o.rhs, s, pair_rhs)]
+    out, acc = destination(g, o), chunk_of(g, o.acc, "float")
+    tiny = g.either(*(g.load("i1", flag) for _, flag in packs))
+
+    def as_others() -> None:
+        held = dict(g.held)
+        plain = Sizes(g, o, "float")
+        a = packed_lhs(g, o.lhs, "float", plain, chunk_of(g, o.lhs, "float"))
+        b = packed_rhs(g, o.rhs, "float", plain, chunk_of(g, o.rhs, "float"))
+        blocks(g, "float", plain, a, b, acc, finished(g, o, "float", out), multiply(g, "float", plain.w, True))
+        g.held = held
+
+    def native() -> None:
+        (a, _), (b, _) = packs
+        blocks(g, "float", s, a, b, acc, finished(g, o, "float", out), lambda *x: _dot_bf16(g, *x))
+
+    g.when(tiny, as_others, native, rarely=True)
+    settle(g, o, out)
+
+
+def _dot_bf16(g: Writer, left: str, right: str, total: str) -> str:
+    v, pairs, f = "<16 x float>", "<32 x bfloat>", "@llvm.x86.avx512bf16.dpbf16ps.512"
+    g.needs[f"declare {v} {f}({v}, {pairs}, {pairs})"] = None
+    a, b = (g.let(f"bitcast <16 x i32> {x} to {pairs}") for x in (left, right))
+    return g.let(f"call {v} {f}({v} {total}, {pairs} {a}, {pairs} {b})")
+
+
+def pack_before(g: Writer, o: Op, own: set[Value]) -> set[Value]:
+    """Pack operands of a product in a region that come from outside; return them."""
+    if not isinstance(o, MmaF) or element(o.lhs) is F64:
+        return set()
+    paired = is_paired(g, o)
+    t = "double" if rounds_once(o) and g.wanted.exact else "float"
+    s = halved(g, o, t) if paired else Sizes(g, o, t)
+    found = set()
+    for v, words, floats in ((o.lhs, pair_lhs, packed_lhs), (o.rhs, pair_rhs, packed_rhs)):
+        if v in own:
+            continue
+        if paired:
+            _packed(g, v, s, words)
+        else:
+            floats(g, v, t, s, chunk_of(g, v, t))
+            found.add(v)
+    return found
+
+
+# ---------------------------------------------------------------- integers
+
+
+@emits(MmaI)
+def mmai(g: Writer, o: MmaI) -> None:
+    """Products of 8-bit integers fit in 16-bit factors, and sums wrap around."""
+    s = halved(g, o, "i32")
+
+    def read(signedness: Signedness) -> Read:
+        name = "sext" if signedness is Signedness.SIGNED else "zext"
+        return lambda v, index, vd, w: g.cast(name, g.chunk(v, index, vd, w), "i8", "i16", w)
+
+    a, b = pair_lhs(g, o.lhs, s, read(o.signedness_lhs)), pair_rhs(g, o.rhs, s, read(o.signedness_rhs))
+    out = destination(g, o)
+
+    def acc(batch: Number, i: Number, j: Number, w: int) -> str:
+        return g.chunk(o.acc, index_of(o.acc, batch, i, j), len(shape(o.acc)) - 1, w)
+
+    def finish(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
+        g.write(out, x, index_of(o.result, batch, i, j), w)
+
+    def wrapping() -> None:
+        blocks(g, "i32", s, a, b, acc, finish, lambda *x: _dot_i16(g, s.w, *x))
+
+    if uses_tensor_cores(o):
+        g.when(_may_saturate(g, o), lambda: _saturated(g, o, s, a, b, out), wrapping, rarely=True)
+    else:
+        wrapping()
+    settle(g, o, out)
+
+
+def _dot_i16(g: Writer, w: int, left: str, right: str, total: str) -> str:
+    """In this form LLVM finds the instructions of x86 and of Arm."""
+    wide = [g.let(f"bitcast {vector('i32', w)} {x} to <{2 * w} x i16>") for x in (left, right)]
+    a, b = (g.cast("sext", x, "i16", "i32", 2 * w) for x in wide)
+    terms = g.op("mul", "i32", 2 * w, a, b)
+    even, odd = (_every_second(g, terms, w, first) for first in (0, 1))
+    return g.op("add", "i32", w, g.op("add", "i32", w, even, odd), total)
+
+
+def _every_second(g: Writer, x: str, w: int, first: int) -> str:
+    return g.part(x, "i32", 2, first, 1) if w == 1 else g.shuffle(x, None, "i32", 2 * w, range(first, 2 * w, 2))
+
+
+def _may_saturate(g: Writer, o: MmaI) -> str:
+    """Whether an accumulator is so large that sums, which saturate after each 32 steps, may do so."""
+    reach = shape(o.lhs)[-1] * 255 * 255
+    seen = g.slot("i1")
+    g.store("i1", "false", seen)
+
+    def look(index: list[Number], vd: int, w: int) -> None:
+        x = g.chunk(o.acc, index, vd, w)
+        above = g.compare("sgt", "i32", w, x, g.const(LARGEST - reach, "i32", w))
+        below = g.compare("slt", "i32", w, x, g.const(reach - LARGEST, "i32", w))
+        found = any_of(g, g.op("or", "i1", w, above, below), w)
+        g.store("i1", g.either(g.load("i1", seen), found), seen)
+
+    before, g.lanes = g.lanes, min(16, g.lanes)
+    g.nest(shape(o.acc), look)
+    g.lanes = before
+    return g.load("i1", seen)
+
+
+def _saturated(g: Writer, o: MmaI, s: Sizes, a: Buffer, b: Buffer, out: Buffer) -> None:
+    size = shape(o.lhs)[-1]
+    left = Buffer(a.pointer, (s.batch, s.m, 2 * s.k), "i16")
+    right = Buffer(b.pointer, (s.batch, s.n // s.columns, s.k, s.columns, 2), "i16")
+    loops = [g.begin(s.batch), g.begin(s.m), g.begin(s.n)]
+    batch, m, n = (loop.index for loop in loops)
+    total = g.cast("sext", g.chunk(o.acc, index_of(o.acc, batch, m, n), 0, 1), "i32", "i64", 1)
+    panel, column = g.let(f"udiv i64 {n}, {s.columns}"), g.let(f"urem i64 {n}, {s.columns}")
+    step = min(SATURATING, size)
+    outer = g.begin(size, step, [("i64", total)])
+    inner = g.begin(step, 1, [("i64", outer.names[0])])
+    k = g.add(outer.index, inner.index)
+    x = g.read(left, "i16", [batch, m, k], 2, 1)
+    y = g.read(right, "i16", [batch, panel, g.let(f"lshr i64 {k}, 1"), column, g.let(f"and i64 {k}, 1")], 4, 1)
+    term = g.op("mul", "i64", 1, *(g.cast("sext", each, "i16", "i64", 1) for each in (x, y)))
+    g.end(inner, [g.op("add", "i64", 1, inner.names[0], term)])
+    limited = g.intrinsic("smax", "i64", 1, inner.names[0], str(-LARGEST - 1))
+    g.end(outer, [g.intrinsic("smin", "i64", 1, limited, str(LARGEST))])
+    g.write(out, g.cast("trunc", outer.names[0], "i64", "i32", 1), index_of(o.result, batch, m, n), 1)
+    for loop in reversed(loops):
+        g.end(loop)

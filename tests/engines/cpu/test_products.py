@@ -1,0 +1,136 @@
+"""Matrix products in loops, of all element types and many shapes, against the reference engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tilery
+
+pytest.importorskip("llvmlite")
+
+from tilery.engines.cpu import launch
+from tilery.engines.cpu.native.build import lower_kernel
+from tilery.engines.cpu.native.compiler import host
+
+TYPES = {
+    "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "tf32": np.float32,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "i8": np.int8, "i32": np.int32,
+}  # fmt: skip
+
+
+def module(op: str, t: str, r: str, m: int, n: int, k: int, start: str, edge: int, transposed: bool) -> Any:
+    """A loop over three tiles of K, the last of which is cut; `start` is the first accumulator."""
+    whole = 3 * k - edge
+    rows, columns = ("%j", "%l") if transposed else ("%l", "%j")
+    sizes = f"{n}x{whole}" if transposed else f"{whole}x{n}"
+    tile = f"{n}x{k}" if transposed else f"{k}x{n}"
+    turn = f"%y = permute %y0 [1, 0] : tile<{n}x{k}x{t}> -> tile<{k}x{n}x{t}>"
+    step = whole if transposed else n
+    a, b = f"tensor_view<{m}x{whole}x{t}, strides=[{whole},1]>", f"tensor_view<{sizes}x{t}, strides=[{step},1]>"
+    c = f"tensor_view<{m}x{n}x{r}, strides=[{n},1]>"
+    name = "%y0" if transposed else "%y"
+    signs = " signed unsigned" if op == "mmai" else ""
+    text = f"""entry @k(%a: tile<ptr<{t}>>, %b: tile<ptr<{t}>>, %c: tile<ptr<{r}>>) {{
+  %z = constant <{r}: {start}> : tile<{m}x{n}x{r}>
+  %j = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %end = constant <i32: 3> : tile<i32>
+  %ta = make_tensor_view %a, shape = [{m}, {whole}], strides = [{whole}, 1] : {a}
+  %tb = make_tensor_view %b, shape = [{sizes.replace("x", ", ")}], strides = [{step}, 1] : {b}
+  %tc = make_tensor_view %c, shape = [{m}, {n}], strides = [{n}, 1] : {c}
+  %pa = make_partition_view %ta : partition_view<tile=({m}x{k}), padding_value = zero, {a}>
+  %pb = make_partition_view %tb : partition_view<tile=({tile}), padding_value = zero, {b}>
+  %pc = make_partition_view %tc : partition_view<tile=({m}x{n}), {c}>
+  %s = for %l in (%j to %end, step %one) : tile<i32> iter_values(%acc = %z) -> (tile<{m}x{n}x{r}>) {{
+    %x, %t0 = load_view_tko weak %pa[%j, %l] : partition_view<tile=({m}x{k}), padding_value = zero, {a}>, tile<i32>
+      -> tile<{m}x{k}x{t}>, token
+    {name}, %t1 = load_view_tko weak %pb[{rows}, {columns}] : partition_view<tile=({tile}), padding_value = zero, {b}>,
+      tile<i32> -> tile<{tile}x{t}>, token
+    {turn if transposed else ""}
+    %p = {op} %x, %y, %acc{signs} : tile<{m}x{k}x{t}>, tile<{k}x{n}x{t}>, tile<{m}x{n}x{r}>
+    continue %p : tile<{m}x{n}x{r}>
+  }}
+  %t2 = store_view_tko weak %s, %pc[%j, %j] : tile<{m}x{n}x{r}>, partition_view<tile=({m}x{n}), {c}>, tile<i32> -> token
+  return
+}}"""
+    made = tilery.parse("\n".join(line for line in text.splitlines() if line.strip()))
+    shapes = [(m, whole), (n, whole) if transposed else (whole, n), (m, n)]
+    rng = np.random.default_rng(m * n + k)
+    if op == "mmai":
+        args = [rng.integers(-128, 128, s).astype(np.int8) for s in shapes[:2]]
+    else:
+        args = [rng.standard_normal(s).astype(np.float32).astype(TYPES[t]) for s in shapes[:2]]
+    return made, [*args, np.zeros(shapes[2], TYPES[r])]
+
+
+def run(made: Any, args: list[Any], **options: Any) -> Any:
+    """Run on the reference engine, or with options on this one; return the result."""
+    out = np.zeros_like(args[-1])
+    kernel = launch.load(made, **options).kernel() if options else tilery.compile(made)
+    kernel.launch(1, [*args[:-1], out])
+    return out
+
+
+SHAPES = [(8, 8, 8), (16, 32, 16), (64, 64, 32), (128, 64, 64), (1, 16, 32), (4, 2, 4), (32, 1, 8)]
+
+
+PAIRS = [("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("f32", "f32"), ("tf32", "f32"), ("f64", "f64"),
+         ("f8E4M3FN", "f32"), ("f8E5M2", "f16")]  # fmt: skip
+FLOATS = [
+    (*pair, SHAPES[(n + 3 * k) % len(SHAPES)], bool((n + k) % 2)) for n, pair in enumerate(PAIRS) for k in range(3)
+]
+INTEGERS = zip([*SHAPES, (8, 8, 1), (64, 64, 64)], ["0", "2147483000", "-2147483648"] * 3, [False, True] * 5)
+
+
+@pytest.mark.parametrize(("t", "r", "shape", "transposed"), FLOATS)
+def test_floats(t: str, r: str, shape: tuple[int, int, int], transposed: bool) -> None:
+    made, args = module("mmaf", t, r, *shape, "0.0", 3, transposed)
+    want = run(made, args)
+    assert run(made, args, exact=True).tobytes() == want.tobytes()
+    found = run(made, args, exact=False).astype(np.float64)
+    bound = np.abs(args[0].astype(np.float64)) @ np.abs((args[1].T if transposed else args[1]).astype(np.float64))
+    assert (np.abs(found - want.astype(np.float64)) <= bound * (2e-3 if r == "f16" else 2e-6) + 1e-30).all()
+
+
+@pytest.mark.parametrize(("shape", "start", "transposed"), INTEGERS)
+def test_integers(shape: tuple[int, int, int], start: str, transposed: bool) -> None:
+    made, args = module("mmai", "i8", "i32", *shape, start, 0 if shape[2] == 1 else 1, transposed)
+    assert run(made, args, exact=False).tobytes() == run(made, args).tobytes()
+
+
+bf16 = pytest.mark.skipif("avx512bf16" not in host().features, reason="the processor has no products of bf16")
+
+
+@bf16
+@pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
+@pytest.mark.parametrize("at", [0, 100, 191])
+def test_tiny_numbers_of_bf16_are_not_lost(at: int, transposed: bool) -> None:
+    """The processor's products take subnormal numbers for 0, so tiny ones go another way."""
+    made, args = module("mmaf", "bf16", "f32", 64, 64, 64, "0.0", 0, transposed)
+    assert "dpbf16ps" in (lower_kernel(made, made.entries[0], False, host()) or pytest.fail("not lowered")).text
+    args[0][...] = 0
+    args[0][3, at] = 2.0**-130
+    args[1][...] = 2.0**3
+    want = run(made, args)
+    assert want[3].max() > 0
+    assert run(made, args, exact=False).tobytes() == want.tobytes()
+
+
+@bf16
+def test_products_of_bf16_keep_infinities_and_nans() -> None:
+    made, args = module("mmaf", "bf16", "f32", 64, 64, 64, "0.0", 0, False)
+    args[0][0, 0], args[0][1, 1], args[1][5, 7] = np.inf, np.nan, -np.inf
+    want, found = run(made, args), run(made, args, exact=False)
+    same = np.isfinite(want)
+    assert (np.isfinite(found) == same).all() and found[~same].tobytes() == want[~same].tobytes()
+
+
+@bf16
+def test_sums_that_do_not_start_at_zero_are_not_flushed() -> None:
+    made, args = module("mmaf", "bf16", "f32", 64, 64, 64, "1.0e-40", 0, False)
+    args[0][...] = 0
+    assert run(made, args, exact=False).tobytes() == run(made, args).tobytes()

@@ -49,8 +49,8 @@ def compile_kernel(builder: Any, path: Path, target: str, full: bool) -> list[An
     import tilery
     from tilery.engines.gpu.variants import Variant, default_variant
     from tilery.engines.work import work_of
+    from tilery.tuner.search import AS_IS
     from tilery.tuner.space import full_space, pruned_space
-    from tilery.tuner.tune import AS_IS
 
     module = tilery.load(str(path))
     entry = module.entries[0]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .ir import Op
     from .ops import Module
     from .rewrite import Report
+    from .tuner import Result
     from .verifier.verify import Finding
 
 
@@ -132,6 +133,18 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
         except Refused as error:
             add_position(error, module)
             raise
+
+
+def tune(module: Module, grid: int | Sequence[int], args: Sequence[Any] = (), **options: Any) -> Result:
+    """Find the fastest way to compile a kernel for this machine's GPU, and remember it for engine "gpu".
+
+    The options are those of `tilery.tuner.tune`: `entry`, `convention`, `engine` (tileiras, triton or all), `budget` in
+    seconds, and more. The arguments are copied, and stay as they are.
+    """
+    from .tuner import tune as search
+
+    with enough_memory("tune the kernel"):
+        return search(module, grid, args, **options)
 
 
 def show(module: Op, *, style: str = "disasm", locs: bool = False, names: str = "disasm") -> str:

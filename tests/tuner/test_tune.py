@@ -11,7 +11,7 @@ import pytest
 
 import tilery
 from tilery.engines.gpu.store import Store
-from tilery.tuner.tune import tune
+from tilery.tuner.search import tune
 from tilery.tuner.worker import LocalWorker, WorkerProcess
 
 from .conftest import DOUBLE, build_as
@@ -87,8 +87,8 @@ def test_nothing_works(module: Any, arrays: Any, driver: Any, store: Store) -> N
 def test_hangs_and_crashes_are_survived(
     module: Any, arrays: Any, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tilery.tuner.tune.LIMIT_SECONDS", 0.05)
-    monkeypatch.setattr("tilery.tuner.tune.SLACK_SECONDS", 1.0)
+    monkeypatch.setattr("tilery.tuner.search.LIMIT_SECONDS", 0.05)
+    monkeypatch.setattr("tilery.tuner.search.SLACK_SECONDS", 1.0)
     script = tmp_path / "child.py"
     script.write_text(CHILD.format(paths=sys.path))
     build = build_as({"w1": {"does": "hang"}, "w2": {"does": "die"}, "occ2": 1.0})

@@ -14,13 +14,19 @@ from .session import Session, on
 
 
 def for_children(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options for other processes: a sanitizer becomes the names of its checks, and raises what it finds."""
-    if options.get("sanitize") is None:
-        return options
-    from ..sanitize import Sanitizer
+    """Return the options for other processes, as JSON can hold them.
 
-    found = options.get("sanitize")
-    return {**options, "sanitize": ",".join(found.names)} if isinstance(found, Sanitizer) else options
+    A sanitizer becomes the names of its checks, and raises what it finds; what tuning finds is told to nobody.
+    """
+    plain = dict(options)
+    if isinstance(tune := plain.get("tune"), dict):
+        plain["tune"] = {name: value for name, value in tune.items() if name != "tell"}
+    if plain.get("sanitize") is not None:
+        from ..sanitize import Sanitizer
+
+        found = plain["sanitize"]
+        plain["sanitize"] = ",".join(found.names) if isinstance(found, Sanitizer) else found
+    return plain
 
 
 def run_script(file: str, arguments: Sequence[str] = (), **options: Any) -> Session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from .. import hooks
 from ..diag import TileError
 from ..engines import registry
 from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
+from ..engines.gpu.store import shape_class
 from ..engines.kernel import Limits
 from ..ir import Refused
 from ..ops import Assert
@@ -103,6 +105,7 @@ def on(
     seconds: float | None = None,
     capability: tuple[int, int] = (10, 0),
     sanitize: str | Sanitizer | None = None,
+    tune: bool | dict[str, Any] = False,
 ) -> Iterator[Session]:
     """Run cuTile programs on an engine: `ct.launch` executes on the CPU, synchronously, and raises any error.
 
@@ -110,13 +113,19 @@ def on(
     created on the CPU. The stream is ignored; pass 0. `record` is a directory that receives one file per launch, which
     `tilery run --recorded FILE` executes again. A launch that takes longer than `seconds` is stopped, with an error
     that names the current line. `capability` is the compute capability that the device reports. `sanitize` looks for
-    faults in every launch, see `tilery.sanitize`: with names of checks, `ct.launch` raises what they find.
+    faults in every launch, see `tilery.sanitize`: with names of checks, `ct.launch` raises what they find. `tune`, for
+    engine "gpu", tunes each kernel before its first launch with shapes of a class, see `tilery.tune`, whose options it
+    may hold; `tell` among them is a function that is called with the name of the kernel and the result.
     """
     versions.require()
     if engine == registry.AUTO:
         engine = registry.DEFAULT if sanitize is not None else registry.find(registry.AUTO).name
     name = engine if isinstance(engine, str) else "a function"
     session = Session(engine_named(engine, sanitize), seconds, name=name)
+    if tune:
+        if name != "gpu":
+            raise TileError(f"only engine 'gpu' can be tuned, got '{name}'")
+        session.engine = tuning(session.engine, {} if isinstance(tune, bool) else dict(tune))
     if record is not None:
         session.engine = recording(session.engine, Path(record))
     with ExitStack() as stack:
@@ -184,6 +193,26 @@ def engine_named(engine: str | Engine, sanitize: str | Sanitizer | None = None) 
             kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine)
         limits = Limits(seconds=call.seconds)
         kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits, **watched)
+
+    return execute
+
+
+def tuning(engine: Engine, options: dict[str, Any]) -> Engine:
+    """Wrap an engine so that each kernel is tuned before its first launch with shapes of a class."""
+    from ..tuner import tune
+
+    tell = options.pop("tell", lambda entry, result: None)
+    known: set[tuple[bytes, str, str]] = set()
+
+    def execute(call: Call) -> None:
+        slots = [struct.pack("<q", v) if isinstance(v, int) else b"" for v in call.values]
+        shapes = shape_class(call.grid, call.module.entry(call.entry).function_type.params, slots)
+        key = call.bytecode, call.entry, shapes
+        if key not in known:
+            known.add(key)
+            given = {"entry": call.entry, "buffers": call.memory, **options}
+            tell(call.entry, tune(call.module, call.grid, call.values, **given))
+        engine(call)
 
     return execute
 

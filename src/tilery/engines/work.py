@@ -9,6 +9,7 @@ from ..enums import MemoryOrderingSemantics
 from ..ir import Block, Op, Value, walk
 from ..ops import Entry, For, LoadPtrTko, LoadViewTko, Loop, MmaF, MmaFScaled, MmaI, Permute, Reduce, Scan
 from ..types import PartitionView, Scalar, Tile
+from .semantics import rounds_once
 
 Product = MmaF | MmaI | MmaFScaled
 LOOPS = (For, Loop)
@@ -26,6 +27,8 @@ class Work:
     """Elements of the largest accumulator; of all accumulators of a loop together if its products are chained."""
     narrow: bool = False
     """Whether products multiply 8-bit floats."""
+    stepwise: bool = False
+    """Whether there are products whose sums have a defined order, which tensor cores do not keep."""
     needs_transpose: bool = False
     """Whether tensor cores need the right operand of a product in another order than memory has it."""
     loop_bytes: int = 0
@@ -56,6 +59,7 @@ def work_of(entry: Entry) -> Work:
             [*(_size(o.acc) for o in products), *(_accumulators(b) for b in inner if _is_chained(b))] or [0]
         ),
         narrow=any(_is_narrow(o) for o in products),
+        stepwise=any(isinstance(o, MmaF) and not rounds_once(o) for o in products),
         needs_transpose=any(_needs_transpose(o) for o in products),
         loop_bytes=max((_loaded(block) for block in inner if _multiplies(block)), default=0),
         tile=max(tiles, default=1),

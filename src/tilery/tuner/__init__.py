@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .tune import Result, tune
+    from .search import Result, tune
 
 __all__ = ["Result", "tune"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from . import tune as home
+        from . import search as home
 
         return getattr(home, name)
     raise AttributeError(f"module 'tilery.tuner' has no attribute {name!r}")

@@ -31,7 +31,8 @@ def capture_launch(
     local = [_on_host(value) for value in args]
     bound = bind(entry, local, names=names, convention=convention, buffers=buffers)
     values = [value_of(kind, slot.ljust(8, b"\0")) for kind, slot in zip(entry.function_type.params, bound.slots)]
-    memory = [_extent(each) for each in bound.ranges]
+    given = {each.address: each for each in buffers if isinstance(each, Extent)}
+    memory = [given.get(each.address) or _extent(each) for each in bound.ranges]
     return recorded.capture(module, write(module, None), entry.sym_name, grid, values, memory)
 
 

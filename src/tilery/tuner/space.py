@@ -1,7 +1,6 @@
 """The search: all variants of a kernel, and the model that drops the hopeless ones and orders the rest.
 
-The model knows registers, shared memory and bytes in flight. It was set by the measurements of `docs/reports/gpu.md`,
-which also says what it loses against trying everything.
+The model knows registers, shared memory and bytes in flight.
 """
 
 from __future__ import annotations

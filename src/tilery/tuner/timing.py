@@ -17,6 +17,8 @@ BLOCK_SECONDS = 0.02
 """How long launches that are timed together take."""
 HEAT_SECONDS = 0.02
 """How long a launch is repeated before it is timed. Matrix products measure up to 13 % too fast without."""
+SCREEN_SECONDS = 0.008
+"""How long launches take that estimate a time, and those that heat the device before."""
 MOST = 400
 """The most launches that are timed together."""
 POLL_SECONDS = 20e-6
@@ -42,12 +44,14 @@ def elapsed(driver: Driver, launch: Launch, count: int, *, limit: float | None =
 
 
 def screened(driver: Driver, launch: Launch, *, limit: float | None = None) -> float:
-    """Return a first estimate: a few launches after a warm one."""
+    """Return a first estimate: launches after warm ones."""
     first = elapsed(driver, launch, 1, limit=limit)
     if first > 0.25:
         return first
-    rough = elapsed(driver, launch, 3, limit=limit)
-    return min(rough, elapsed(driver, launch, fitting(rough, 0.005), limit=limit)) if rough < 0.002 else rough
+    rough = elapsed(driver, launch, 2, limit=limit)
+    count = fitting(rough, SCREEN_SECONDS)
+    elapsed(driver, launch, count, limit=limit)
+    return elapsed(driver, launch, count, limit=limit)
 
 
 def fitting(estimate: float, seconds: float) -> int:

@@ -22,6 +22,7 @@ VERBS = {
     "compile": "compile",
     "targets": "targets",
     "compare": "compare",
+    "tune": "gpu.tune",
     "cache": "cache",
     "cutile": "cutile",
     "cpp": "frontends.cpp",

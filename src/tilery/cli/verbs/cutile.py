@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 from ...diag import TileError
 from ...engines.registry import DEFAULT, ENGINES
 from ..files import Stop, write_output
 from ..options import Verbs
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
+from .gpu.tune import add_search
 
 SHOW = ["cutile show add.py::add --sig 'f32[1024], f32[1024], f32[1024], 16'", "cutile show ... -o add.tileirbc"]
 RUN = [
@@ -18,6 +20,9 @@ RUN = [
     "cutile run --sanitize all script.py",
     "cutile run --record launches script.py --size 64",
 ]
+
+
+TUNE = ["cutile tune script.py", "cutile tune --engine tileiras --budget 2m script.py"]
 
 
 def add(verbs: Verbs) -> None:
@@ -43,8 +48,16 @@ def add(verbs: Verbs) -> None:
         "--capability", type=capability, default=(10, 0), metavar="X.Y", help="the compute capability; default: 10.0"
     )
     add_sanitize(sub)
-    sub.add_argument("script", metavar="SCRIPT", help="a Python file")
-    sub.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
+    add_script(sub)
+
+    sub = inner.add("tune", tune, TUNE)
+    add_search(sub)
+    add_script(sub)
+
+
+def add_script(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("script", metavar="SCRIPT", help="a Python file")
+    parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
 
 
 def show(args: argparse.Namespace) -> int:
@@ -77,29 +90,49 @@ def show(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run a Python script with its cuTile kernels on an engine. Its cuda tensors are on the CPU."""
-    from ...cutile.scripts import run_script
-
     options = {"engine": args.engine, "capability": args.capability, "seconds": args.seconds}
     if args.record:
         options["record"] = args.record
     if (sanitizer := make_sanitizer(args)) is not None:
         options["sanitize"] = sanitizer
+    try:
+        status = run_to_end(args, options)
+    except TileError:
+        show_reports(sanitizer, None, args)
+        raise
+    return show_reports(sanitizer, None, args) or status
+
+
+def run_to_end(args: argparse.Namespace, options: dict[str, object]) -> int:
+    """Run the script of the command line; return its exit status."""
+    from ...cutile.scripts import run_script
+
     if not os.path.exists(args.script):
         raise Stop(f"cannot read '{args.script}': no such file or directory")
-    status = 0
     try:
         run_script(args.script, args.arguments, **options)
     except SystemExit as stop:
-        status = exit_status(stop)
+        return exit_status(stop)
     except TileError:
-        show_reports(sanitizer, None, args)
         raise
     except Exception:  # raised by the script: shown as the interpreter does
         import traceback
 
         traceback.print_exc()
-        status = 1
-    return show_reports(sanitizer, None, args) or status
+        return 1
+    return 0
+
+
+def tune(args: argparse.Namespace) -> int:
+    """Run a script on this machine's GPU, tune each kernel that it launches, and print the hints for its source."""
+    from ...tuner.show import source_hints, table
+
+    def tell(entry: str, result: Any) -> None:
+        name = entry.split("_Kt")[0]
+        write_output("-", f"{name}, {result.shapes}\n{table(result)}for the source:\n{source_hints(result)}\n\n")
+
+    found = {"engine": args.engine, "budget": args.budget, "full": args.full, "tell": tell}
+    return run_to_end(args, {"engine": "gpu", "tune": found})
 
 
 def capability(text: str) -> tuple[int, int]:

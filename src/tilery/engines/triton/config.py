@@ -62,15 +62,16 @@ def _straight(work: Work, target: Target) -> Config:
 def _without_products(work: Work) -> Config:
     """A few dozen elements a thread; more warps make reductions slower."""
     warps = _by_size(work, 4 if work.reduces else 16)
+    if work.loops and work.tile <= SMALL_TILE:
+        return Config(_by_size(work, 8, ELEMENTS_PER_THREAD // 2), 3, POINTERS, unroll=4)  # several loads in flight
     if work.loops:
-        # Short rows need several loads in flight, long ones the next row on its way.
-        small = work.tile <= SMALL_TILE
-        return Config(max(warps, 4), 3, POINTERS, unroll=4 if small else 0, pipeline=0 if small else 3)
+        return Config(max(warps, 4), 3, POINTERS, pipeline=3)  # the next row is on its way
     return Config(warps if work.reduces else max(warps, 4 if work.tile >= 1024 else 1), 3, POINTERS)
 
 
-def _by_size(work: Work, most: int) -> int:
+def _by_size(work: Work, most: int, elements: int = ELEMENTS_PER_THREAD) -> int:
+    """The fewest warps with at most that many elements a thread."""
     warps = 1
-    while warps < most and work.tile / (32 * warps) > ELEMENTS_PER_THREAD:
+    while warps < most and work.tile / (32 * warps) > elements:
         warps *= 2
     return warps

@@ -71,6 +71,8 @@ class Emitter:
         self.constants: dict[tuple[Any, ...], Val] = {}
         self.prologue: list[Any] = []
         """Lines at the start of the function: constants."""
+        self.roots: dict[str, Val] = {}
+        """The value of which another one, by name, is the same elements in another shape."""
 
     # ------------------------------------------------------------ lines and names
 
@@ -213,8 +215,18 @@ class Emitter:
         return self.make(text + type_text(shape, value.element), shape, value.element)
 
     def reshape(self, value: Val, shape: Sequence[int]) -> Val:
-        """The elements in another shape. Unit dimensions are added by expand_dims: Triton loses alignment otherwise."""
+        """The elements in another shape. Unit dimensions are added by expand_dims: Triton loses alignment otherwise.
+
+        A shape of a shape starts from the first value: operands of products then stay in shared memory.
+        """
         shape = tuple(shape)
+        value = self.roots.get(value.name, value)
+        made = self._reshape(value, shape)
+        if shape and value.shape and made.name != value.name:
+            self.roots[made.name] = value
+        return made
+
+    def _reshape(self, value: Val, shape: tuple[int, ...]) -> Val:
         if shape == value.shape:
             return value
         if not value.shape:

@@ -40,7 +40,9 @@ def trunci(low: Lowering, o: TruncI, source: Val) -> Val:
 
 @lowers(FToF)
 def ftof(low: Lowering, o: FToF, source: Val) -> Val:
-    return convert(low, source, scalar(o.from_), scalar(o.to), o.rounding_mode)
+    """Other floats. Unit dimensions that were added are added again: products want operands without."""
+    root = low.roots.get(source.name, source)
+    return low.reshape(convert(low, root, scalar(o.from_), scalar(o.to), o.rounding_mode), source.shape)
 
 
 @lowers(IToF)

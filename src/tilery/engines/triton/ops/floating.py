@@ -196,7 +196,9 @@ def absf(low: Lowering, o: AbsF, source: Val) -> Val:
 
 @lowers(NegF)
 def negf(low: Lowering, o: NegF, source: Val) -> Val:
-    """The sign bit is flipped: arithmetic would lose that of NaN."""
+    """The sign bit is flipped: arithmetic would lose that of NaN, unless arithmetic loses it next."""
+    if all(isinstance(user, (AddF, SubF, MulF, Fma)) for user in low.uses.of(o.result)):
+        return low.map("arith.subf", low.real(-0.0, source), source)
     bits = low.bitcast(source, f"i{source.bits}")
     return low.bitcast(low.map("arith.xori", bits, low.like(1 << source.bits - 1, bits)), source.element)
 

@@ -142,9 +142,7 @@ def store_view_tko(
     found = box(low, type, view, index) if weak else None
     if found is not None:
         low.notes["descriptors"] += 1
-        dims, _ = layout(type)
-        order = [dims.index(d) for d in range(len(dims))]
-        value = low.transpose(tile, order)
+        value = _box_value(low, type, tile)
         low.line(f"tt.descriptor_store {found.at}, {value.name} : {found.type}, {value.type}")
         return made
     place = locate(low, type, view, index, o.inbounds)
@@ -154,6 +152,17 @@ def store_view_tko(
     value = low.reshape(tile, place.pointers.shape)
     store(low, place.pointers, value, place.mask, o.memory_ordering_semantics, o.memory_scope)
     return made
+
+
+def _box_value(low: Lowering, type: TileView, tile: Val) -> Val:
+    """A tile in the order of the tensor; without leading unit dimensions, if it was made without them."""
+    dims, _ = layout(type)
+    order = [dims.index(d) for d in range(len(dims))]
+    root = low.roots.get(tile.name)
+    lead = len(tile.shape) - len(root.shape) if root is not None else 0
+    if root is not None and order == sorted(order) and tile.shape == (1,) * lead + root.shape and len(root.shape) > 1:
+        return root
+    return low.transpose(tile, order)
 
 
 def _store_nibbles(low: Lowering, type: TileView, view: ViewRef, place: Place, tile: Val) -> None:

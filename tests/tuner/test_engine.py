@@ -1,0 +1,149 @@
+"""Engine `gpu`: the remembered variant, or the one of the rules; and the store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilery
+from tilery.engines.gpu import launch as gpu
+from tilery.engines.gpu.store import Machine, Record, Store, kernel_digest, merge, shape_class
+from tilery.engines.gpu.variants import Variant, default_variant
+from tilery.engines.work import Work
+from tilery.rewrite.hints import with_hints
+
+from .conftest import build_as
+
+MACHINE = Machine("Fake", "sm_90", "13.4", (("tileiras", "1.0"), ("triton", "2.0")))
+
+
+@pytest.fixture
+def loaded(module: Any, driver: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> gpu.Loaded:
+    build = build_as({})
+    monkeypatch.setattr(gpu, "compiler_versions", lambda: MACHINE.versions)
+    monkeypatch.setattr(gpu, "installed", lambda: ("triton", "tileiras"))
+    monkeypatch.setattr(
+        "tilery.engines.gpu.variants.VariantCompiler.compile",
+        lambda self, module, entry, target: build(module, entry, self.variant, target),
+    )
+    return gpu.Loaded(module, driver=driver(), store=store)
+
+
+def record(module: Any, variant: Variant, machine: Machine = MACHINE, **fields: Any) -> Record:
+    shapes = "grid 4 1 1, 4096"
+    return Record(
+        kernel_digest(module, "double"), "double", shapes, machine, variant, 1e-3, date="2026-01-01", **fields
+    )
+
+
+def test_without_a_record_rules_choose(loaded: gpu.Loaded, arrays: Any) -> None:
+    kernel = loaded.kernel()
+    kernel.launch(5, arrays)
+    assert np.array_equal(arrays[1], 2 * arrays[0])
+    assert kernel.choice == (Variant("triton"), "the rules: nothing is remembered for this kernel and shape")
+
+
+def test_a_record_is_taken_for_its_shapes(loaded: gpu.Loaded, module: Any, arrays: Any, store: Store) -> None:
+    winner = Variant.of("tileiras", level=2)
+    store.add([record(module, winner)])
+    kernel = loaded.kernel()
+    kernel.launch(5, arrays)
+    assert kernel.choice == (winner, "remembered from 2026-01-01")
+    kernel.launch(1, arrays)  # another grid is another class
+    assert kernel.choice is not None and kernel.choice[0] == Variant("triton")
+
+
+@pytest.mark.parametrize(
+    ("machine", "why"),
+    [
+        (replace(MACHINE, device="Other"), "what is remembered is for another device, Other"),
+        (
+            replace(MACHINE, versions=(("tileiras", "0.9"),)),
+            "what is remembered is for tileiras 0.9, and 1.0 is installed",
+        ),
+    ],
+)
+def test_a_foreign_or_stale_record_is_not_taken(
+    machine: Machine, why: str, loaded: gpu.Loaded, module: Any, arrays: Any, store: Store
+) -> None:
+    store.add([record(module, Variant.of("tileiras", level=2), machine)])
+    kernel = loaded.kernel()
+    kernel.launch(5, arrays)
+    assert kernel.choice == (Variant("triton"), f"the rules: {why}")
+
+
+def test_a_record_of_another_lowering_is_stale(loaded: gpu.Loaded, module: Any, arrays: Any, store: Store) -> None:
+    store.add([record(module, Variant.of("tileiras", level=2), lowering=0)])
+    kernel = loaded.kernel()
+    kernel.launch(5, arrays)
+    assert kernel.choice == (Variant("triton"), "the rules: what is remembered is for another version of tilery")
+
+
+def test_a_given_variant(module: Any, arrays: Any, loaded: gpu.Loaded) -> None:
+    given = gpu.Loaded(module, Variant.of("tileiras", occupancy=2), driver=loaded.driver, store=loaded.store)
+    kernel = given.kernel()
+    with kernel.bind(5, arrays) as bound:
+        bound.copy_in()
+        bound.run()
+        bound.copy_out()
+    assert kernel.choice == (Variant.of("tileiras", occupancy=2), "given")
+    assert np.array_equal(arrays[1], 2 * arrays[0])
+
+
+def test_the_newest_record_stays(module: Any) -> None:
+    old, new = record(module, Variant("triton")), replace(record(module, Variant("triton")), date="2026-02-02")
+    assert merge([new, old]) == merge([old, new]) == [new]
+    other = replace(old, shapes="grid 1 1 1")
+    assert merge([old, other]) == [other, old]
+
+
+def test_records_survive_the_file(module: Any, store: Store) -> None:
+    made = record(module, Variant.of("triton", num_warps=8, views="host"))
+    store.add([made])
+    assert Store(store.path).records() == [made]
+    assert not [p for p in Path(str(store.path)).parent.iterdir() if p.name.startswith(".tuned")]
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [{"engine": "cpu", "options": {}}, {"engine": "triton", "options": {"level": 1}}, {"engine": "triton"}, 1],
+)
+def test_a_hostile_variant_is_refused(variant: Any, module: Any) -> None:
+    plain = {**record(module, Variant("triton")).as_dict(), "variant": variant}
+    with pytest.raises(tilery.TileError):
+        Record.from_dict(plain)
+
+
+def test_hints_and_locations_do_not_change_what_a_kernel_is(module: Any) -> None:
+    hinted = with_hints(module, "sm_90", {"occupancy": 2, "allow_tma": False})
+    assert kernel_digest(hinted, "double") == kernel_digest(module, "double")
+    assert tilery.show(hinted).count("allow_tma = false") == 2
+
+
+def test_classes_of_shapes() -> None:
+    assert shape_class((5, 1, 1), [], []) == "grid 4 1 1"
+    assert shape_class((8191, 2, 1), [], []) == "grid 4096 2 1"
+
+
+@pytest.mark.parametrize(
+    ("work", "label"),
+    [
+        (Work(tile=1024), "triton"),
+        (Work(products=1, accumulator=128 * 256, loop_bytes=49152), "triton"),
+        (Work(products=1, accumulator=128 * 128, narrow=True, needs_transpose=True), "tileiras O2 occ2"),
+        (Work(products=2, accumulator=2 * 128 * 128, chained=True), "tileiras O3 cta2 occ2"),
+    ],
+)
+def test_the_rules(work: Work, label: str) -> None:
+    assert default_variant(work).label == label
+    assert default_variant(work, ("triton",)) == Variant("triton")
+    assert default_variant(work, ("tileiras",)).engine == "tileiras"
+
+
+def test_no_compiler() -> None:
+    with pytest.raises(tilery.TileError, match="engine 'gpu' needs a compiler for GPUs"):
+        default_variant(Work(), ())

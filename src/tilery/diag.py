@@ -157,7 +157,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("chekc", ["check", "convert"])
     "; did you mean 'check'?"
     """
+    return "".join(f"; {note}" for note in suggest(word, known))
+
+
+def suggest(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return a note that suggests the nearest of the known words, or the only one that starts like it; or none.
+
+    >>> suggest("eq", ["equal", "not_equal"])
+    ("did you mean 'equal'?",)
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(word, known, 1)
-    return f"; did you mean '{near[0]}'?" if near else ""
+    words = list(known)
+    longer = [each for each in words if len(word) > 1 and each.startswith(word)]
+    near = get_close_matches(word, words, 1) or (longer if len(longer) == 1 else [])
+    return (f"did you mean '{near[0]}'?",) if near else ()

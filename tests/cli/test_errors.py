@@ -78,15 +78,87 @@ def test_colours_are_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("data", "note"), [(b"", "the file is empty"), (b"\x89PNG\r\n\x1a\n\0", "PNG picture"), (b"\x7fELF\0", "ELF file")]
+    ("data", "note"),
+    [
+        (b"", "the file is empty"),
+        (b" \n", "the file is blank"),
+        (b"\x89PNG\r\n\x1a\n\0", "this looks like a PNG picture"),
+        (b"\x7fELF\0", "this looks like an ELF file"),
+        (b"# Title\n\nSome *text*.\n", "this looks like Markdown"),
+        (b"Title\n=====\n\n```python\n1\n```\n", "this looks like Markdown"),
+        (b'"""Doc."""\n', "this looks like Python"),
+        (b"#!/usr/bin/python\nimport numpy as np\n", "this looks like Python"),
+        (b"#include <cuda_tile.h>\n", "this looks like C++"),
+        (b"//\n.version 9.0\n", "this looks like PTX"),
+        (b"; ModuleID = 'x'\n", "this looks like LLVM IR"),
+        (b'{"a": 1}', "this looks like JSON"),
+        (b"[project]\nname = 1\n", "this looks like TOML"),
+        (b"<!DOCTYPE html>", "this looks like HTML"),
+    ],
 )
 def test_files_of_other_kinds_are_named(
     data: bytes, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "k"
     path.write_bytes(data)
-    assert main(["dis", str(path)]) == 1
-    assert note in capsys.readouterr().err
+    for verb in ("dis", "check", "info"):
+        assert main([verb, str(path)]) == 1
+        err = capsys.readouterr().err
+        assert note in err
+        assert err.count("error: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("%0 = addi %cuont, %count : tile<i32>", "nothing defines '%cuont'; did you mean '%count'?"),
+        ("%0 = addi %xyz, %count : tile<i32>", "nothing defines '%xyz'"),
+        (
+            "if %c { %s = addi %count, %count : tile<i32> } %t = negi %s : tile<i32>",
+            "'%s' is defined here, in a region that does not contain the use",
+        ),
+        ("%0 = negi %count : tyle<i32>", "did you mean 'tile'?"),
+        ("%0 = negi %count : tile<4xint32>", "did you mean 'i32'?"),
+        ("%0 = cmpi eq %count, %count, signed : tile<i32> -> tile<i1>", "did you mean 'equal'?"),
+        ("%0 = cmpi equal %count, %count, sigend : tile<i32> -> tile<i1>", "did you mean 'signed'?"),
+        ("%0 = addf %f, %f rounding<nearst> : tile<f32>", "did you mean 'nearest_even'?"),
+        ("%0 = addi %count, %count overflow<no_wrp> : tile<i32>", "did you mean 'no_wrap'?"),
+        ("%0 = matmul %f, %f : tile<f32>", "did you mean 'mmaf'?"),
+        ("%0 = get_global @dta : tile<ptr<f32>>", "did you mean 'data'?"),
+    ],
+)
+def test_what_was_meant(text: str, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    parameters = "%count: tile<i32>, %c: tile<i1>, %f: tile<f32>"
+    path.write_text(f"global @data <f32: 1.0> : tile<1xf32> entry @k({parameters}) {{ {text} return }}")
+    for verb in ("dis", "check"):
+        assert main([verb, str(path)]) == 1
+        assert note in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["--arg", "zeros:f23:4"], "did you mean 'f32'?"),
+        (["--arg", "zeroes:f32:4"], "did you mean 'zeros'?"),
+        (["--arg", "data=zeros:f32:4", "--print", "dat"], "did you mean 'data'?"),
+        (["--entry", "kernal"], "did you mean 'kernel'?"),
+    ],
+)
+def test_words_of_a_run(words: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text("entry @kernel() { return }")
+    assert main(["run", str(path), *words]) == 2
+    assert hint in capsys.readouterr().err
+
+
+def test_words_of_other_commands(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, hint in (
+        (["smith", "--mix", "Intger=2"], "did you mean 'Integer'?"),
+        (["opt", "--passes", "loop-split{split-treshold=3}", str(kernel)], "did you mean 'split-threshold'?"),
+    ):
+        assert main(words) == 2
+        assert hint in capsys.readouterr().err
 
 
 def test_a_misspelt_pass_has_a_suggestion(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:

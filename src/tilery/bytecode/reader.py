@@ -169,6 +169,7 @@ class FileReader:
             byte = c.byte() if c.remaining else 0
             if byte != expected:
                 hint = tuple(what for start, what in OTHER_FORMATS.items() if self.data.startswith(start))
+                hint = hint or (("the file is blank",) if self.data.isspace() else ())
                 raise TileError(
                     f"invalid magic number at position {index}, got {byte} expected {expected}",
                     offset=index,

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..attrs import RoundingMode
-from ..diag import TileError
+from ..diag import TileError, did_you_mean
 from ..engines.reference.nibbles import packed, unpacked
 from ..engines.reference.numerics.convert import float_to_float, to_f64
 from ..engines.reference.tiles import Array, carrier
-from ..types import F64, Ptr, Scalar
+from ..types import F64, SCALARS, Ptr, Scalar
 from .files import Stop, reason, write_output
 
 KINDS = ("zeros", "ones", "arange", "rand", "randn", "uninit")
@@ -61,7 +61,8 @@ def make_argument(name: str, spec: str, rng: np.random.Generator) -> Argument:
         return Argument(name, number_of(parts[1], element), element)
     if len(parts) == 1 and (number := plain_number(spec)) is not None:
         return Argument(name, number)
-    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE, got '{spec}'")
+    hint = did_you_mean(parts[0], KINDS) if len(parts) == 3 else ""
+    raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE, got '{spec}'{hint}")
 
 
 def plain_number(text: str) -> int | float | None:
@@ -82,7 +83,8 @@ def element_type(name: str) -> Scalar:
     try:
         return Scalar(name)
     except TileError as error:
-        raise Stop(f"--arg: {error.message}") from None
+        hint = did_you_mean(name, [*SCALARS])
+        raise Stop(f"--arg: {error.message}{hint}") from None
 
 
 def shape_of(text: str) -> tuple[int, ...]:
@@ -187,7 +189,9 @@ def check_types(arguments: list[Argument], params: Sequence[Any], convention: st
 def find(arguments: list[Argument], name: str, option: str) -> Argument:
     found = next((a for a in arguments if a.name == name), None)
     if found is None:
-        raise Stop(f"{option}: there is no argument '{name}', only {', '.join(a.name for a in arguments) or 'none'}")
+        names = [a.name for a in arguments]
+        hint = did_you_mean(name, names)
+        raise Stop(f"{option}: there is no argument '{name}', only {', '.join(names) or 'none'}{hint}")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..diag import TileError
+from ..diag import TileError, did_you_mean
 from ..ir import Op, Refused
 from ..ops import Entry, Module
 from ..source.lines import innermost
@@ -164,7 +164,9 @@ def find_entry(module: Module, name: str | None) -> Entry:
         raise TileError(f"the module has {len(entries)} kernels, name one of: {names}")
     found = next(iter(entries.values())) if name is None else entries.get(name)
     if found is None:
-        raise TileError(f"the module has no kernel '{name}', expected one of: {names}")
+        raise TileError(
+            f"the module has no kernel '{name}', expected one of: {names}{did_you_mean(name or '', entries)}"
+        )
     return found
 
 

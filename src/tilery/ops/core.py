@@ -38,7 +38,7 @@ from ..declare.relations import (
     same_type,
     uniform,
 )
-from ..diag import TileError
+from ..diag import TileError, suggest
 from ..ir import Block, Op, Value
 from ..types import Function, Ptr, Scalar, Tile, Type, quoted
 from ..version import V13_3, V13_4, Version
@@ -200,7 +200,8 @@ class GetGlobal(Op):
     def check_symbols(self, known: Mapping[str, Global]) -> Answer:
         target = known.get(self.name_)
         if target is None:
-            return Problem(f"'{self.name_}' does not reference a valid global", "name")
+            hint = suggest(self.name_, known)
+            return Problem(f"'{self.name_}' does not reference a valid global", "name", notes=hint)
         pointer = self.result.type.element if isinstance(self.result.type, Tile) else None
         if isinstance(pointer, Ptr) and target.value.element is not pointer.pointee:
             return (

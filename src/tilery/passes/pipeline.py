@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..declare.gcpause import paused
 from ..declare.operation import BY_NAME
 from ..declare.relations import FUNCTION
-from ..diag import TileError
+from ..diag import TileError, did_you_mean
 from ..ir import Op
 from ..ops import Module
 from ..rewrite import Report, isolated
@@ -96,7 +96,7 @@ def _options(found: Pass, tokens: list[str], at: int) -> tuple[dict[str, OptionV
             raise TileError(f"{found.name}: expected options as {{name=value}}")
         if name not in known:
             there_are = f"there are: {', '.join(known)}" if known else "it has none"
-            raise TileError(f"{found.name}: unknown option '{name}', {there_are}")
+            raise TileError(f"{found.name}: unknown option '{name}', {there_are}{did_you_mean(name, known)}")
         given[name.replace("-", "_")] = known[name].read(value, found.name)
         at += 3
     return given, at + 1

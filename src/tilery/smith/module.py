@@ -11,7 +11,7 @@ from random import Random
 from .. import ops
 from ..declare.constraints import BaseFloatTile, IntTile
 from ..declare.operation import BY_NAME, OpDef
-from ..diag import TileError
+from ..diag import TileError, did_you_mean
 from ..ir import Block, Op
 from ..types import Function
 from ..version import LATEST, Version
@@ -94,7 +94,8 @@ def weights(known: list[OpDef], mix: Mapping[str, float] | None, version: Versio
     for name, weight in mix.items():
         if name.lower() not in chapters and not any(BY_NAME.get(name) is d for d in known):
             raise TileError(
-                f"mix: '{name}' is neither a chapter nor an operation inside an entry at {version}",
+                f"mix: '{name}' is neither a chapter nor an operation inside an entry at {version}"
+                + did_you_mean(name, [*chapters.values(), *(d.mnemonic for d in known)]),
                 notes=(f"chapters: {', '.join(sorted(chapters.values()))}",),
             )
         if not 0 <= weight < float("inf"):

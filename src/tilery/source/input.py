@@ -103,7 +103,19 @@ class Input:
     def parsed(self) -> Parsed:
         """Parse the text."""
         assert self.text is not None
-        return (self.parse or _parser())(self.text, file=self.file)
+        try:
+            return (self.parse or _parser())(self.text, file=self.file)
+        except TileError as error:
+            if self.looks_like:
+                error.notes.insert(0, f"this looks like {self.looks_like}")
+            raise
+
+    @cached_property
+    def looks_like(self) -> str:
+        """What the text looks like if it is not Tile IR; empty if that is unknown."""
+        from .kinds import looks_like
+
+        return looks_like(self.text or "")
 
     @property
     def spans(self) -> Mapping[Op, tuple[int, int]]:

@@ -54,7 +54,7 @@ def check_input(
 
 def _more_errors(source: Input, first: TileError) -> list[TileError]:
     """List the errors after the first one in a text that cannot be parsed."""
-    if source.text is None or source.parse is not None:
+    if source.text is None or source.parse is not None or source.looks_like:
         return []
     from ..text.lossless.reading import read
     from .partial import check_reading

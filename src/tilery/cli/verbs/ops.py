@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ...declare.operation import OpDef
     from ...version import Version
 
-ELSEWHERE = {"matmul": "matrix product", "dot": "matrix product", "gemm": "matrix product", "cast": "convert"}
-"""What other compilers call operations, and the words for it in the reference."""
 TITLES = ("operands", "attributes", "results", "regions")
 
 
@@ -61,31 +59,19 @@ def known_op(name: str, version: Version | None) -> OpDef:
     """Find an operation by its mnemonic, with or without the dialect's name, or by its class."""
     from ...declare.operation import BY_NAME
     from ...ops import registered
+    from ...ops.names import similar
 
     registered()
     opdef = BY_NAME.get(name.removeprefix("cuda_tile."))
     if opdef is None:
         opdef = next((d for d in registered() if d.cls.__name__ == name), None)
     if opdef is None or opdef.testing:
-        close = similar_ops(name)
+        close = similar(name)
         hint = f"; did you mean {' or '.join(close)}?" if close else "; `tilery ops` lists all"
         raise Stop(f"there is no operation '{printable(name)}'{hint}")
     if version is not None and opdef.since > version:
         raise Stop(f"'{opdef.mnemonic}' is new in bytecode {opdef.since}; {version} does not have it")
     return opdef
-
-
-def similar_ops(name: str) -> list[str]:
-    """Return mnemonics that contain a word, resemble it, or are described by what other compilers call it."""
-    from difflib import get_close_matches
-
-    from ...ops import registered
-
-    known = {d.mnemonic: f"{d.summary} {d.description}".lower() for d in registered()}
-    word = name.lower().removeprefix("cuda_tile.")
-    found = [op for op in known if word in op.split("_") or op.startswith(word)]
-    found = found or [op for op, text in known.items() if (what := ELSEWHERE.get(word)) and what in text]
-    return found or get_close_matches(word, known, 3)
 
 
 def list_ops(found: list[dict[str, Any]]) -> str:

@@ -19,7 +19,7 @@ from ...types import Type
 from .. import DIALECT
 from ..lexer import is_word
 from ..parse.forms import builder, form_of
-from ..parse.operations import parse_item
+from ..parse.operations import parse_item, undeclared
 from ..parse.state import POISON, Body, Build, OperationState, Options, Parser, Region, Scope, Syntax
 from .tokens import Tokens
 
@@ -228,7 +228,7 @@ class _Reader:
             names = {index: name for name, index in p.forward.values()}
             for index in places[: MAX_ERRORS - len(self.errors)]:
                 if names[index].partition("#")[0] not in self.lost:
-                    self._error("use of undeclared SSA value name", index)
+                    self._error("use of undeclared SSA value name", index, *undeclared(p, index))
         self.errors.sort(key=lambda error: error.start)
         return opened
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...attrs import MemoryOrderingSemantics, RoundingMode, SymbolVisibility
 from ...declare.fields import Field
+from ...diag import TileError, suggest
 from ..format import Use
 from .attributes import parse_attribute
 from .leaves import EnumAttr, enum_member
@@ -34,7 +35,11 @@ def keyword(f: Field) -> PieceParser:
             member = members.get(text) if text is not None else None  # MLIR accepts a string, too
             if member is None:
                 p.i = at[0]
-                wrong(p, s, f)
+                try:
+                    wrong(p, s, f)
+                except TileError as error:
+                    error.notes += suggest(token, members)
+                    raise
         else:
             if scope and by_hand(s):
                 _no_scope(p, s, token)
@@ -168,7 +173,10 @@ def rounding(f: Field) -> PieceParser:
         p.expect(">")
         mode = taken.get(word)
         if mode not in fine:
-            p.fail(f"expected rounding mode to be one of: {listed}" + (f", got: '{word}'" if strict else ""))
+            hint = suggest(word, sorted(m.text for m in fine))
+            p.fail(
+                f"expected rounding mode to be one of: {listed}" + (f", got: '{word}'" if strict else ""), None, *hint
+            )
         s.values[f.attr] = mode
 
     return parse

@@ -21,6 +21,7 @@ from ...attrs import (
     UnitAttr,
 )
 from ...declare.fastclass import dataclass
+from ...diag import suggest
 from ...types import F64, I1, I64, PaddingValue, Scalar, Type
 from ..lexer import INT_TYPE, is_float, is_integer, string_value, symbol_name
 from ..print.attributes import ENUM_NAMES, quote
@@ -173,7 +174,9 @@ def enum_member(p: Parser, cls: type[TileEnum] | type[PaddingValue]) -> TileEnum
     word = p.any_keyword()
     member: Any = next((m for m in cls if m.text == word), None)
     if member is None:
-        p.fail(f"expected ::mlir::cuda_tile::{cls.__name__} to be one of: {', '.join(m.text for m in cls)}", at)
+        words = [m.text for m in cls]
+        message = f"expected ::mlir::cuda_tile::{cls.__name__} to be one of: {', '.join(words)}"
+        p.fail(message, at, *suggest(word, words))
     found: TileEnum | PaddingValue = member
     return found
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import NoReturn
 
 from ...declare.operation import BY_NAME
-from ...diag import Note, TileError
+from ...diag import Note, TileError, suggest
 from ...ir import Block, Op, UnknownOp, Value
+from ...ops.names import similar
 from .. import DIALECT
 from ..lexer import is_word
 from ..spelling import explain
@@ -20,6 +20,8 @@ from .state import Argument, Body, Parser, Scope
 from .types import parse_type
 
 MAX_ERRORS = 100
+NEARBY = 20_000
+"""How many tokens before and after a name are searched for what it may mean."""
 
 
 # ---------------------------------------------------------------- the walk over operations
@@ -91,8 +93,7 @@ def _other(p: Parser, token: str, at: int) -> Op | Body:
 
 
 def _unknown(p: Parser, token: str) -> NoReturn:
-    known = sorted(p.forms)
-    near = difflib.get_close_matches(token, known, 1)
+    near = similar(token)
     notes = [f"did you mean '{near[0]}'?"] if near else []
     dialect = token.partition(".")[0]
     if "." in token and dialect not in ("cuda_tile", "builtin"):
@@ -271,7 +272,7 @@ def finish(p: Parser) -> None:
         marks = sorted(index for _, index in p.forward.values())
         message = "use of undeclared SSA value name"
         notes = [Note(message, p.span((index, -1))[0], "error") for index in marks[1:MAX_ERRORS]]
-        p.plain(message, (marks[0], -1), *notes)
+        p.plain(message, (marks[0], -1), *undeclared(p, marks[0]), *notes)
     for o, name, index in p.later:
         attr = p.aliases.get(name)
         if attr is None:
@@ -280,6 +281,19 @@ def finish(p: Parser) -> None:
             p.plain("expected location", (index, -1))
         if o is not None:
             o.loc = as_loc(attr)
+
+
+def undeclared(p: Parser, index: int) -> list[str]:
+    """Return a note about a name that nothing defines where it is used: its definition elsewhere, or a similar name."""
+    name = p.toks[index]
+    near = range(max(0, index - NEARBY), min(len(p.toks), index + NEARBY))
+    for at in near:
+        if p.toks[at] == name and p.toks[at + 1] == "=":
+            return [Note(f"'{name}' is defined here, in a region that does not contain the use", p.span((at, -1))[0])]
+    missing = {each.partition("#")[0] for each, _ in p.forward.values()}
+    known = {p.toks[at] for at in near if p.toks[at][:1] == "%"} - missing
+    hint = "".join(f"; {note}" for note in suggest(name, sorted(known)))
+    return [f"nothing defines '{name}'{hint}"]
 
 
 def _replace_result(o: Op, old: Value, new: Value) -> None:

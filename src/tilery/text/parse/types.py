@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...diag import TileError
+from ...diag import TileError, suggest
+from ...floats.elements import ELEMENTS
 from ...types import (
     DYNAMIC,
     SCALARS,
@@ -144,8 +145,14 @@ def _type(p: Parser) -> Task:
         p.fail("expected valid keyword")
     p.i += 1
     if token not in _MNEMONICS:
-        p.fail(f"unknown type: {token}")
+        p.fail(f"unknown type: {token}", None, *_similar_types(p, token))
     return (yield _MNEMONICS[token](p))
+
+
+def _similar_types(p: Parser, token: str) -> tuple[str, ...]:
+    """Return a note with the type that a word may mean: NumPy's names are known too."""
+    meant = next((row.name for row in ELEMENTS if row.dtype == token), "")
+    return (f"did you mean '{meant}'?",) if meant else suggest(token, [*p.types, *_MNEMONICS])
 
 
 def _integer(p: Parser) -> Type:

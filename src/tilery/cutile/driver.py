@@ -67,6 +67,8 @@ class State(HoldsAddresses):
 
 STATE = State()
 FAILURE = threading.local()
+THREAD = threading.local()
+"""`launching` is set while cuTile looks at the arguments of a launch and starts it."""
 FUNCTIONS: dict[str, int] = {}
 KEPT: list[Any] = []
 

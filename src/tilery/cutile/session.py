@@ -136,6 +136,7 @@ def on(
         stack.enter_context(patch.object(driver.STATE, "run", session.run))
         stack.enter_context(patch.object(driver.STATE, "capability", (capability[0], capability[1])))
         stack.enter_context(torch_on_cpu())
+        stack.enter_context(stand_ins())
         yield session
 
 
@@ -168,9 +169,16 @@ def prepare_driver() -> None:
 
 def torch_on_cpu() -> Any:
     """Patch torch without importing it: if the program has not done so yet, it is patched on import."""
-    from .torch_on_cpu import torch_on_cpu
+    from .standins.torch_patches import torch_on_cpu
 
     return torch_on_cpu()
+
+
+def stand_ins() -> Any:
+    """Let programs import CuPy and NVIDIA's `cuda`."""
+    from .standins.modules import stand_ins
+
+    return stand_ins()
 
 
 # ---------------------------------------------------------------- engines
@@ -323,13 +331,18 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
     def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **options: Any) -> Any:
         if isinstance(kernel_args, tuple):
             kernel_args = host_argument(kernel_args)
+        if hasattr(stream, "__cuda_stream__"):
+            stream = stream.__cuda_stream__()[1]
         driver.take_failure()
+        driver.THREAD.launching = True  # cuTile refuses tensors that are not a GPU's
         try:
             return original(stream, grid, kernel, kernel_args, **options)
         except RuntimeError as error:
             cause = driver.take_failure()
             if cause is None or str(cause) not in str(error):
                 raise
+        finally:
+            driver.THREAD.launching = False
         if isinstance(cause, TileError):
             cause.with_traceback(None)
             if isinstance(cause, Refused):

@@ -30,10 +30,11 @@ from ..kernel import (
     find_entry,
     refuse_options,
 )
+from .cores import quiet
 from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
-from .ops import RUNS
+from .ops import RUNS, mma
 from .program import CONTROL, build
 from .tiles import dense_array, scalar_lane
 
@@ -110,6 +111,8 @@ class Kernel:
         self._program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self._program.steady and not prints
+        runs = (RUNS[type(o)].function for o in walk(entry) if type(o) in RUNS)
+        self._cores = quiet if any(run.__module__ == mma.__name__ for run in runs) else nullcontext
 
     def __repr__(self) -> str:
         return describe_kernel(self.name, self.params, self.engine)
@@ -153,7 +156,7 @@ class Kernel:
         facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
         make = Machine if sanitizer is None else sanitizer.machine
         machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
-        with nullcontext() if sanitizer is None else sanitizer.launch(self.entry):
+        with self._cores(), nullcontext() if sanitizer is None else sanitizer.launch(self.entry):
             self._run(machines, env, lanes)
         return total(machines)
 

@@ -1,0 +1,143 @@
+"""`cuda.core` on the host: devices, streams, events and buffers. Kernels in CUDA C++ cannot be compiled here."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from types import SimpleNamespace
+from typing import Any
+
+from .. import driver
+from ..arrays import HostArray
+from . import host_memory
+
+UNSIGNED = 1
+"""DLPack's code for unsigned integers."""
+
+
+class Event:
+    """An event; the difference of two is in milliseconds."""
+
+    def __init__(self) -> None:
+        self.time = time.perf_counter()
+
+    is_done = True
+
+    def sync(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __sub__(self, other: Event) -> float:
+        return max(1e3 * (self.time - other.time), 1e-3)
+
+
+class Stream:
+    """A stream whose work is always finished."""
+
+    def __init__(self, handle: int | None = None) -> None:
+        self.handle = driver.STATE.handle() if handle is None else handle
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
+
+    def __int__(self) -> int:
+        return self.handle
+
+    @property
+    def device(self) -> Device:
+        return Device()
+
+    def sync(self) -> None: ...
+
+    def wait(self, other: object) -> None: ...
+
+    def close(self) -> None: ...
+
+    def record(self, event: Event | None = None, **options: Any) -> Event:
+        event = event or Event()
+        event.time = time.perf_counter()
+        return event
+
+
+class Buffer:
+    """Memory in bytes, which belongs to the host."""
+
+    def __init__(self, size: int) -> None:
+        self.handle = host_memory.allocate(size)
+        self.size = size
+        self.device_id = 0
+        self.is_device_accessible = self.is_host_accessible = True
+
+    def close(self, stream: Any = None) -> None:
+        """Free the memory."""
+        if self.handle:
+            host_memory.free(self.handle)
+        self.handle = 0
+
+    def copy_to(self, other: Any = None, *, stream: Any = None) -> Any:
+        """Copy to a buffer of the same size, by default a new one."""
+        other = other if other is not None else Buffer(self.size)
+        if other.size != self.size:
+            raise ValueError(f"buffers of {self.size} and {other.size} bytes")
+        ctypes.memmove(other.handle, self.handle, self.size)
+        return other
+
+    def copy_from(self, other: Any, *, stream: Any = None) -> None:
+        other.copy_to(self)
+
+    def fill(self, value: int, *, stream: Any = None) -> None:
+        ctypes.memset(self.handle, value, self.size)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if not self.handle:
+            raise BufferError("the buffer is closed")
+        self._lent = HostArray(self.handle, UNSIGNED, 8, [self.size], [1])  # the capsule points into it
+        return self._lent.__dlpack__()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+
+class Device:
+    """The only device."""
+
+    def __init__(self, number: int = 0) -> None:
+        if number:
+            raise ValueError(f"there is no device {number}")
+        self.device_id = 0
+
+    name = "tilery"
+    default_stream = Stream(0)
+
+    @property
+    def compute_capability(self) -> tuple[int, int]:
+        return driver.STATE.capability
+
+    @property
+    def arch(self) -> str:
+        return "{}{}".format(*driver.STATE.capability)
+
+    @property
+    def properties(self) -> Any:
+        return SimpleNamespace(multiprocessor_count=148, warp_size=32, max_grid_dim_x=2**31 - 1)
+
+    def set_current(self, *context: Any) -> None: ...
+
+    def sync(self) -> None: ...
+
+    def create_stream(self, *values: Any, **options: Any) -> Stream:
+        return Stream()
+
+    def create_event(self, *values: Any, **options: Any) -> Event:
+        return Event()
+
+    def allocate(self, size: int, stream: Any = None) -> Buffer:
+        return Buffer(size)
+
+
+class system:  # a module's name
+    """`cuda.core.system`."""
+
+    num_devices = 1
+    devices = (Device(),)
+    driver_version = (driver.VERSION // 1000, driver.VERSION % 1000 // 10)

@@ -1,0 +1,111 @@
+"""Modules that programs import beside cuTile and torch: stand-ins for them while `on` is active.
+
+CuPy and NVIDIA's `cuda.core` and `cuda.bindings` need a GPU, so the stand-ins take their names, even where they are
+installed. Triton is needed by an engine: where it is installed, only its benchmark is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
+from types import ModuleType
+from typing import Any
+from unittest.mock import patch
+
+from ..imports import AfterImport
+
+HERE = __package__
+HOMES = {
+    "cupy": "cupy_on_numpy",
+    "cupy.cuda": "cupy_on_numpy:cuda",
+    "cupy.random": "cupy_on_numpy:random",
+    "cupy.linalg": "cupy_on_numpy:linalg",
+    "cupy.fft": "cupy_on_numpy:fft",
+    "cupy.testing": "cupy_on_numpy:testing",
+    "cuda.core": "cuda_core",
+    "cuda.core.experimental": "cuda_core",
+    "cuda.bindings": "cuda_bindings",
+    "cuda.bindings.driver": "cuda_bindings:driver",
+    "cuda.bindings.runtime": "cuda_bindings:runtime",
+}
+"""Where each stand-in is: a module here, and what of it."""
+TRITON = {"triton": "triton_testing", "triton.testing": "triton_testing:testing"}
+
+
+class Finder:
+    """A module finder for the stand-ins; it is its own loader."""
+
+    def __init__(self) -> None:
+        self.homes = dict(HOMES) if find_spec("triton") else HOMES | TRITON
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name not in self.homes:
+            return None
+        return spec_from_loader(name, self, is_package=True)  # type: ignore[arg-type]  # as much as is needed
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        home, _, part = self.homes[spec.name].partition(":")
+        found: Any = import_module(f".{home}", HERE)
+        return copy_of(getattr(found, part) if part else found, spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: the module is complete."""
+
+
+def copy_of(source: Any, name: str) -> ModuleType:
+    """Make a module with the attributes of another object, of which those are found when they are asked for."""
+    made = ModuleType(name, source.__doc__)
+    made.__dict__["__getattr__"] = lambda attribute: attribute_of(source, name, attribute)
+    return made
+
+
+def attribute_of(source: Any, name: str, attribute: str) -> Any:
+    if attribute.startswith("__"):
+        raise AttributeError(attribute)
+    try:
+        return getattr(source, attribute)
+    except AttributeError:
+        why = f"'{name}' here is tilery's stand-in, which runs on the host and has no '{attribute}'"
+        raise AttributeError(why, name=attribute) from None
+
+
+@contextlib.contextmanager
+def stand_ins() -> Iterator[None]:
+    """Let programs import the stand-ins. A module that is imported already stays what it is."""
+    finder = Finder()
+    with contextlib.ExitStack() as stack:
+        sys.meta_path.insert(0, finder)
+        stack.callback(forget, finder)
+        if "triton" not in finder.homes:
+            patch_triton(stack)
+        yield
+
+
+def forget(finder: Finder) -> None:
+    """Remove the finder, and the modules that it made."""
+    sys.meta_path.remove(finder)
+    for name in finder.homes:
+        if getattr(getattr(sys.modules.get(name), "__spec__", None), "loader", None) is finder:
+            del sys.modules[name]
+            parent, _, child = name.rpartition(".")
+            vars(sys.modules.get(parent, finder)).pop(child, None)
+
+
+def patch_triton(stack: contextlib.ExitStack) -> None:
+    """Replace the benchmark of an installed Triton when it is imported."""
+
+    def enter() -> None:
+        from .triton_testing import testing
+
+        real = sys.modules["triton.testing"]
+        for name in ("do_bench", "do_bench_cudagraph"):
+            stack.enter_context(patch.object(real, name, getattr(testing, name)))
+
+    if "triton.testing" in sys.modules:
+        enter()
+    else:
+        stack.callback(AfterImport("triton.testing", enter).stop)

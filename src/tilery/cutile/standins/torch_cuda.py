@@ -1,0 +1,245 @@
+"""What `torch.cuda` answers: a GPU with one stream whose work is always finished."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import threading
+import time
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from .. import driver
+from .placement import MEMORY
+
+
+class Stream:
+    """A stream whose work is always finished."""
+
+    made = 0
+
+    def __init__(
+        self, device: object = None, priority: int = 0, *, cuda_stream: int | None = None, **more: Any
+    ) -> None:
+        Stream.made += 1
+        self.cuda_stream = 0x5000 + 16 * Stream.made if cuda_stream is None else cuda_stream
+        self.device_index = 0
+
+    @property
+    def device(self) -> Any:
+        import torch
+
+        return torch.device("cuda", 0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and other.cuda_stream == self.cuda_stream
+
+    def __hash__(self) -> int:
+        return hash(self.cuda_stream)
+
+    def synchronize(self) -> None: ...
+
+    def wait_stream(self, stream: Stream) -> None: ...
+
+    def wait_event(self, event: Event) -> None: ...
+
+    def query(self) -> bool:
+        return True
+
+    def is_capturing(self) -> bool:
+        return driver.STATE.capture is not None
+
+    def record_event(self, event: Event | None = None) -> Event:
+        return event or Event()
+
+    def __enter__(self) -> Stream:
+        streams().append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        streams().pop()
+
+
+class Event:
+    """An event that completes when it is recorded, since all earlier work is finished."""
+
+    def __init__(self, *values: Any, **options: Any) -> None:
+        self.time = time.perf_counter()
+
+    def record(self, *stream: Any) -> None:
+        self.time = time.perf_counter()
+
+    def synchronize(self) -> None: ...
+
+    def wait(self, *stream: Any) -> None: ...
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, other: Event) -> float:
+        """Return the milliseconds until the other event; never 0, because programs divide by it."""
+        return max(1e3 * (other.time - self.time), 1e-3)
+
+
+@contextlib.contextmanager
+def stream_context(stream: Stream | None) -> Iterator[None]:
+    with stream or contextlib.nullcontext():
+        yield
+
+
+class Device:
+    """The only device, as a context manager."""
+
+    def __init__(self, *device: Any) -> None: ...
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+LOCAL = threading.local()
+DEFAULT = Stream(cuda_stream=0)
+
+
+def streams() -> list[Stream]:
+    if not hasattr(LOCAL, "streams"):
+        LOCAL.streams = [DEFAULT]
+    found: list[Stream] = LOCAL.streams
+    return found
+
+
+NOTHING = (
+    *("synchronize", "empty_cache", "init", "set_device", "ipc_collect", "set_stream", "set_sync_debug_mode"),
+    *("set_per_process_memory_fraction", "reset_accumulated_memory_stats", "caching_allocator_delete"),
+)
+RESETS = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached")
+STATISTICS = ("allocated_bytes.all", "active_bytes.all", "reserved_bytes.all", "requested_bytes.all")
+
+
+def memory_stats(*device: Any) -> dict[str, int]:
+    """Count the memory of the tensors that the program has on its GPU."""
+    values = {"current": MEMORY.now, "peak": MEMORY.most, "allocated": MEMORY.made, "freed": MEMORY.made - MEMORY.now}
+    found = {f"{name}.{key}": value for name in STATISTICS for key, value in values.items()}
+    return {**found, "allocation.all.current": MEMORY.count, "num_alloc_retries": 0, "num_ooms": 0}
+
+
+def memory_summary(*device: Any, **options: Any) -> str:
+    rows = [f"{name:<32} {value:>16,}" for name, value in memory_stats().items()]
+    return "\n".join(["memory of the GPU's tensors, in bytes, in the host's memory", *rows])
+
+
+def reset_peak(*device: Any) -> None:
+    MEMORY.most = MEMORY.now
+
+
+def seed_all(seed: int) -> None:
+    torch.default_generator.manual_seed(int(seed))
+
+
+def cuda_functions() -> dict[str, Any]:
+    """Return the replacements of `torch.cuda`'s functions."""
+    from . import graphs
+
+    free = lambda *device: (max(0, (1 << 36) - MEMORY.now), 1 << 36)  # noqa: E731
+    allocated, most = lambda *device: MEMORY.now, lambda *device: MEMORY.most
+    generator: Any = torch.default_generator
+    state: Any = lambda *device: generator.get_state()  # noqa: E731
+    found = {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "is_bf16_supported": lambda *including_emulation: True,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "can_device_access_peer": lambda *devices: False,
+        "get_arch_list": lambda: [f"sm_{driver.STATE.capability[0]}{driver.STATE.capability[1]}"],
+        "get_device_capability": lambda *device: driver.STATE.capability,
+        "get_device_properties": lambda *device: properties(),
+        "get_device_name": lambda *device: "tilery",
+        "mem_get_info": free,
+        "memory_stats": memory_stats,
+        "memory_summary": memory_summary,
+        "memory_snapshot": lambda *values: [],
+        **dict.fromkeys(("memory_allocated", "memory_reserved", "memory_cached"), allocated),
+        **dict.fromkeys(("max_memory_allocated", "max_memory_reserved", "max_memory_cached"), most),
+        **dict.fromkeys(
+            ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached"), reset_peak
+        ),
+        "current_stream": lambda *device: streams()[-1],
+        "default_stream": lambda *device: DEFAULT,
+        "is_current_stream_capturing": graphs.is_capturing,
+        "graph_pool_handle": graphs.pool_handle,
+        "manual_seed": seed_all,
+        "manual_seed_all": seed_all,
+        "seed": generator.seed,
+        "seed_all": generator.seed,
+        "initial_seed": generator.initial_seed,
+        "get_rng_state": state,
+        "get_rng_state_all": lambda: [state()],
+        "set_rng_state": lambda new, *device: generator.set_state(new),
+        "set_rng_state_all": lambda new: generator.set_state(next(iter(new))),
+        "default_generators": (generator,),
+        "Stream": Stream,
+        "ExternalStream": external_stream,
+        "Event": Event,
+        "CUDAGraph": graphs.CUDAGraph,
+        "graph": graphs.graph,
+        "stream": stream_context,
+        "device": Device,
+        "device_of": Device,
+        **dict.fromkeys(NOTHING, lambda *values, **options: None),
+    }
+    # One object must not have two names: torch's compiler, if something imports it, keeps rules by object.
+    return {name: functools.partial(value) if inspect.isfunction(value) else value for name, value in found.items()}
+
+
+def external_stream(pointer: int, *device: Any, **more: Any) -> Stream:
+    return Stream(cuda_stream=pointer)
+
+
+class Nvtx:
+    """`torch.cuda.nvtx` without a profiler: ranges only nest."""
+
+    depth = 0
+
+    @classmethod
+    def range_push(cls, message: str) -> int:
+        cls.depth += 1
+        return cls.depth - 1
+
+    @classmethod
+    def range_pop(cls) -> int:
+        cls.depth -= 1
+        return cls.depth
+
+    @classmethod
+    def range_start(cls, message: str) -> int:
+        cls.depth += 1
+        return cls.depth
+
+    @staticmethod
+    def range_end(number: int) -> None: ...
+
+    @staticmethod
+    def mark(message: str) -> None: ...
+
+
+def properties() -> SimpleNamespace:
+    major, minor = driver.STATE.capability
+    return SimpleNamespace(
+        name="tilery",
+        major=major,
+        minor=minor,
+        L2_cache_size=1 << 20,
+        multi_processor_count=148,
+        total_memory=1 << 36,
+        max_threads_per_multi_processor=2048,
+        shared_memory_per_multiprocessor=233472,
+        shared_memory_per_block_optin=232448,
+        regs_per_multiprocessor=65536,
+        warp_size=32,
+    )

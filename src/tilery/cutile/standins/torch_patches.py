@@ -1,0 +1,230 @@
+"""torch without a GPU: tensors on `cuda` are created on the CPU, and `torch.cuda` answers like an idle GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+from unittest.mock import patch
+
+from .. import driver
+from ..imports import AfterImport
+
+
+@contextlib.contextmanager
+def torch_on_cpu() -> Iterator[None]:
+    """Let torch use the CPU as its GPU, also if torch is only imported inside."""
+    with ExitStack() as stack:
+        if "torch" in sys.modules:
+            enter(stack)
+        else:
+            stack.callback(AfterImport("torch", lambda: enter(stack)).stop)
+        yield
+
+
+def enter(stack: ExitStack) -> None:
+    """Patch torch until the stack is closed."""
+    import torch
+
+    from .torch_cuda import Nvtx, cuda_functions
+    from .torch_mode import CudaIsCpu as mode
+
+    for name, value in cuda_functions().items():
+        stack.enter_context(patch.object(torch.cuda, name, value, create=True))
+    for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):
+        stack.enter_context(patch.object(torch.cuda.nvtx, name, getattr(Nvtx, name)))
+    for target, name, value in replacements():
+        stack.enter_context(patch.object(target, name, value))
+    stack.enter_context(patch.object(mode, "default_on_gpu", False))
+    stack.enter_context(mode())
+    run = threading.Thread.run
+
+    def run_in_mode(thread: threading.Thread) -> None:
+        with mode():  # modes are per thread
+            run(thread)
+
+    stack.enter_context(patch.object(threading.Thread, "run", run_in_mode))
+
+
+def replacements() -> Iterator[tuple[Any, str, Any]]:
+    """Yield what to patch in torch beside `torch.cuda`."""
+    import torch
+
+    from .torch_cuda import streams
+    from .torch_mode import get_default_device, set_default_device
+
+    yield torch._C, "_to_dlpack", refuse_dlpack(torch._C._to_dlpack)
+    yield torch, "set_default_device", set_default_device
+    yield torch, "get_default_device", get_default_device
+    yield torch, "from_numpy", on_host(torch.from_numpy)
+    yield torch, "frombuffer", on_host(torch.frombuffer)
+    yield torch, "load", load(torch.load)
+    yield torch, "compile", run_eagerly
+    yield torch, "Generator", generator(torch.Generator)
+    yield torch.Tensor, "record_stream", lambda tensor, stream: None
+    yield torch.version, "cuda", "13.0"
+    yield torch.backends.cuda, "is_built", lambda: True
+    yield torch.accelerator, "is_available", lambda: True
+    yield torch.accelerator, "device_count", lambda: 1
+    yield torch.accelerator, "current_accelerator", lambda *values, **options: torch.device("cuda")
+    yield torch.accelerator, "current_stream", lambda *values, **options: streams()[-1]
+    yield torch.accelerator, "synchronize", lambda *values, **options: None
+    classes = torch.amp.autocast_mode.autocast
+    yield classes, "__init__", autocast(classes.__init__)
+    for name in ("is_autocast_enabled", "get_autocast_dtype", "set_autocast_enabled", "set_autocast_dtype"):
+        yield torch, name, about_cpu(getattr(torch, name))
+    yield torch, "get_autocast_gpu_dtype", lambda: torch.get_autocast_dtype("cpu")
+    yield (
+        torch._library.custom_ops.CustomOpDef,
+        "register_kernel",
+        register_kernel(torch._library.custom_ops.CustomOpDef.register_kernel),
+    )
+    yield torch.library.Library, "impl", library_impl(torch.library.Library.impl)
+    backward = reentering(torch.autograd.graph._engine_run_backward)
+    yield torch.autograd, "_engine_run_backward", backward
+    yield torch.autograd.graph, "_engine_run_backward", backward
+
+
+def refuse_dlpack(original: Any) -> Any:
+    """Refuse cuTile a DLPack capsule, so that it uses the tensor's data pointer instead."""
+
+    def to_dlpack(*values: Any, **options: Any) -> Any:
+        if len(values) == 1 and not options and driver.STATE.run is not None:
+            raise BufferError("the tensor is on the CPU")
+        return original(*values, **options)
+
+    return to_dlpack
+
+
+def on_host(original: Any) -> Any:
+    """Wrap a function whose result shares the host's memory."""
+    from .placement import place
+
+    @functools.wraps(original)
+    def make(*values: Any, **options: Any) -> Any:
+        result = original(*values, **options)
+        place(result, False)
+        return result
+
+    return make
+
+
+def load(original: Any) -> Any:
+    """Wrap `torch.load`: tensors of a GPU are read into the host's memory."""
+    from .placement import MARK, on_gpu
+
+    def target(wanted: Any, saved: str) -> Any:
+        if isinstance(wanted, dict):
+            return wanted.get(saved, saved)
+        return saved if wanted is None else wanted
+
+    @functools.wraps(original)
+    def read(file: Any, map_location: Any = None, *values: Any, **options: Any) -> Any:
+        def restore(storage: Any, saved: str) -> Any:
+            if callable(map_location):
+                storage = map_location(storage, saved)
+                return storage
+            setattr(storage, MARK, on_gpu(target(map_location, saved)))
+            return storage
+
+        return original(file, restore, *values, **options)
+
+    return read
+
+
+def run_eagerly(model: Any = None, **options: Any) -> Any:
+    """Replace `torch.compile`: nothing is compiled, so that each operation is seen."""
+    return model if model is not None else lambda function: function
+
+
+def generator(original: Any) -> Any:
+    """Return a class like `torch.Generator` that takes `cuda`."""
+    import torch
+
+    from .placement import GPU, on_gpu
+
+    class Generator(original):  # type: ignore[misc]  # torch's
+        def __new__(cls, device: Any = "cpu") -> Any:
+            made = original.__new__(cls, "cpu" if on_gpu(device) else device)
+            made.on_gpu = on_gpu(device)
+            return made
+
+        @property
+        def device(self) -> Any:
+            return GPU if self.on_gpu else torch.device("cpu")
+
+    return Generator
+
+
+# ---------------------------------------------------------------- autocast
+
+
+def autocast(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap the constructor of `torch.autocast`: what was meant for the GPU applies to the CPU's operations."""
+    import torch
+
+    @functools.wraps(original)
+    def construct(self: Any, device_type: str, dtype: Any = None, *values: Any, **options: Any) -> None:
+        if device_type == "cuda":
+            original(self, "cpu", dtype or torch.float16, *values, **options)
+        else:
+            original(self, device_type, dtype, *values, **options)
+
+    return construct
+
+
+def about_cpu(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function about autocast: what is asked of the GPU is the CPU's, and so is what is asked of no device."""
+
+    @functools.wraps(original)
+    def ask(device_type: Any = "cuda", *values: Any) -> Any:
+        return original("cpu" if device_type == "cuda" else device_type, *values)
+
+    return ask
+
+
+# ---------------------------------------------------------------- code of the program that torch calls
+
+
+def reentering(original: Any) -> Any:
+    """Wrap a function that torch calls, or that calls the program's: the mode is suspended inside a call of torch."""
+    from .torch_mode import active
+
+    @functools.wraps(original)
+    def call(*values: Any, **options: Any) -> Any:
+        with active():
+            return original(*values, **options)
+
+    return call
+
+
+def register_kernel(original: Any) -> Any:
+    """Wrap the method that registers an operator of the program for device types: the GPU's is the CPU's."""
+
+    @functools.wraps(original)
+    def register(self: Any, device_types: Any, function: Any = None, /) -> Any:
+        if isinstance(device_types, str):
+            device_types = "cpu" if device_types == "cuda" else device_types
+        elif device_types is not None:
+            device_types = tuple(dict.fromkeys("cpu" if each == "cuda" else each for each in device_types))
+        if function is not None:
+            return original(self, device_types, reentering(function))
+        decorate = original(self, device_types)
+        return lambda function: decorate(reentering(function))
+
+    return register
+
+
+def library_impl(original: Any) -> Any:
+    """Wrap `Library.impl`: what is registered for `CUDA` is registered for the CPU."""
+
+    @functools.wraps(original)
+    def impl(self: Any, name: Any, function: Any, dispatch_key: str = "", **options: Any) -> Any:
+        key = "CPU" if dispatch_key.upper() == "CUDA" else dispatch_key
+        return original(self, name, reentering(function) if key == "CPU" else function, key, **options)
+
+    return impl

@@ -1,0 +1,154 @@
+"""CuPy, `triton.testing`, `cuda.core` and `cuda.bindings` in programs without a GPU."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilery.cutile
+
+ct = pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
+from support import cutile_kernels as kernels  # noqa: E402  # needs cuTile
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[Any]:
+    with tilery.cutile.on() as session:
+        yield session
+    assert not {"cupy", "cuda.core", "cuda.bindings.driver"} & set(sys.modules)
+
+
+# ---------------------------------------------------------------- CuPy
+
+
+def test_a_program_with_cupy() -> None:
+    cp = import_module("cupy")
+    x = cp.arange(64, dtype=cp.float32)
+    y, z = cp.ones_like(x), cp.empty(64, cp.float32)
+    ct.launch(cp.cuda.get_current_stream().ptr, (4,), kernels.add, (x, y, z, 16))
+    cp.cuda.Device().synchronize()
+    cp.testing.assert_allclose(z, x + y)
+    assert type(z) is type(x + 1) is type(cp.sqrt(x)) is type(x.sum()) is type(x[1:]) is cp.ndarray
+    assert type(cp.asnumpy(z)) is type(z.get()) is np.ndarray
+    assert x.sum().item() == 64 * 63 // 2 and float(cp.max(x)) == 63.0
+    assert cp.get_array_module(x) is cp and cp.get_array_module(np.ones(1)) is np
+    assert x.data.ptr == x.__cuda_array_interface__["data"][0]
+
+
+def test_cupy_copies_between_host_and_device() -> None:
+    cp = import_module("cupy")
+    host = np.zeros(4)
+    there = cp.asarray(host)
+    there += 1
+    back = there.get()
+    there += 1
+    assert host.tolist() == [0] * 4 and back.tolist() == [1] * 4 and there.tolist() == [2] * 4
+    assert cp.asarray(there) is not None and np.shares_memory(cp.asarray(there), there)
+    there.set(host)
+    assert there.tolist() == [0] * 4
+
+
+def test_submodules_and_events_of_cupy() -> None:
+    cp = import_module("cupy")
+    linalg = import_module("cupy.linalg")
+    cp.random.seed(1)
+    x = cp.random.rand(4, 4)
+    assert type(x) is type(linalg.inv(x)) is type(cp.fft.fft(x)) is cp.ndarray
+    start, end = cp.cuda.Event(), cp.cuda.Event()
+    start.record()
+    end.record(cp.cuda.Stream())
+    assert cp.cuda.get_elapsed_time(start, end) > 0
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        assert stream.ptr
+    with pytest.raises(NotImplementedError, match="kernels in CUDA C"):
+        cp.RawKernel("", "k")
+    with pytest.raises(AttributeError, match="'cupy' here is tilery's stand-in"):
+        cp.no_such_function()
+
+
+# ---------------------------------------------------------------- triton.testing
+
+
+def test_do_bench() -> None:
+    testing = import_module("triton.testing")
+    x, z = np.ones(64, np.float32), np.zeros(64, np.float32)
+    calls = []
+
+    def run() -> None:
+        calls.append(1)
+        ct.launch(0, (4,), kernels.add, (x, x, z, 16))
+
+    taken = testing.do_bench(run, rep=5)
+    assert taken > 0 and 2 <= len(calls) <= 101 and z.tolist() == [2] * 64
+    low, middle, high = testing.do_bench(run, rep=5, quantiles=[0.2, 0.5, 0.8])
+    assert 0 < low <= middle <= high
+    assert testing.do_bench(run, rep=5, return_mode="min") > 0
+    assert testing.do_bench_cudagraph(run) > 0
+
+
+# ---------------------------------------------------------------- NVIDIA's packages
+
+
+def test_a_program_with_the_driver() -> None:
+    cuda = import_module("cuda.bindings.driver")
+    assert cuda.cuInit(0) == (cuda.CUresult.CUDA_SUCCESS,)
+    status, device = cuda.cuDeviceGet(0)
+    assert (status, device) == (0, 0) and cuda.cuDeviceGet(1)[0] == cuda.CUresult.CUDA_ERROR_INVALID_DEVICE
+    assert cuda.cuDevicePrimaryCtxRetain(device)[0] == 0
+    status, memory = cuda.cuMemAlloc(64)
+    source, target = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+    assert cuda.cuMemcpyHtoD(memory, source.ctypes.data, 64) == (0,)
+    assert cuda.cuMemcpyDtoH(target.ctypes.data, memory, 64) == (0,)
+    assert (source == target).all()
+    assert cuda.cuMemsetD32(memory, 7, 16) == (0,)
+    cuda.cuMemcpyDtoH(target, memory, 64)
+    assert (target.view(np.int32) == 7).all()
+    for wrong in (cuda.cuMemcpyHtoD(memory, source, 1 << 20), cuda.cuMemsetD8(memory - 8, 0, 8)):
+        assert wrong == (cuda.CUresult.CUDA_ERROR_INVALID_VALUE,)
+    assert cuda.cuMemFree(memory) == (0,) and cuda.cuMemFree(memory) == (1,)
+    events = [cuda.cuEventCreate(0)[1] for _ in range(2)]
+    for event in events:
+        cuda.cuEventRecord(event, 0)
+    assert cuda.cuEventElapsedTime(*events)[1] > 0
+    with pytest.raises(AttributeError, match="tilery's stand-in, which runs on the host and has no 'cuModuleLoadData'"):
+        cuda.cuModuleLoadData(b"")
+
+
+def test_a_program_with_the_runtime() -> None:
+    runtime = import_module("cuda.bindings.runtime")
+    assert runtime.cudaGetDeviceCount() == (0, 1)
+    _, memory = runtime.cudaMalloc(64)
+    source, target = np.arange(16, dtype=np.float32), np.zeros(16, np.float32)
+    runtime.cudaMemcpy(memory, source, 64, runtime.cudaMemcpyKind.cudaMemcpyHostToDevice)
+    assert runtime.cudaMemcpy(target, memory, 64, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost) == (0,)
+    assert (source == target).all()
+    assert runtime.cudaMemset(memory, 0, 65 + 256)[0] == runtime.cudaError_t.cudaErrorInvalidValue
+    assert runtime.cudaFree(memory) == (0,)
+
+
+@pytest.mark.parametrize("name", ["cuda.core", "cuda.core.experimental"])
+def test_a_program_with_cuda_core(name: str) -> None:
+    core = import_module(name)
+    device = core.Device()
+    device.set_current()
+    stream = device.create_stream()
+    buffers = [device.allocate(64, stream=stream) for _ in range(3)]
+    for value, buffer in enumerate(buffers, 1):
+        buffer.fill(value)
+    start = stream.record()
+    ct.launch(stream, (4,), kernels.add, (*buffers, 16))
+    stream.sync()
+    assert (stream.record() - start) > 0
+    copy = buffers[2].copy_to()
+    buffers[2].fill(0)
+    assert copy.size == 64
+    out = np.zeros(64, np.uint8)
+    import_module("cuda.bindings.driver").cuMemcpyDtoH(out, copy.handle, 64)
+    assert (out == 3).all()
+    for buffer in (*buffers, copy):
+        buffer.close()

@@ -1,0 +1,305 @@
+"""torch programs that were written for a GPU, without one. Needs cuTile and torch."""
+
+from __future__ import annotations
+
+import copy
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilery.cutile
+
+ct = pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
+torch: Any = pytest.importorskip("torch", reason="needs torch")
+from support import cutile_kernels as kernels  # noqa: E402  # needs cuTile
+
+
+@pytest.fixture(autouse=True)
+def session() -> Iterator[Any]:
+    with tilery.cutile.on() as session:
+        yield session
+
+
+def add(x: Any, y: Any, z: Any) -> None:
+    ct.launch(torch.cuda.current_stream(), (-(-len(x) // 16),), kernels.add, (x, y, z, 16))
+
+
+# ---------------------------------------------------------------- devices
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", 0, torch.device("cuda"), torch.device("cuda", 0)])
+def test_every_way_to_name_the_gpu(device: Any) -> None:
+    made = torch.ones(4, device=device)
+    moved = torch.ones(4).to(device)
+    typed = torch.ones(4).to(device, torch.float16)
+    asked = torch.ones(4).to(device=device, dtype=torch.float16, non_blocking=True)
+    for tensor in (made, moved, typed, asked, torch.ones(4).cuda(), made + 1, made[1:], made.clone(), made.sum()):
+        assert tensor.is_cuda and tensor.device == torch.device("cuda", 0) and tensor.get_device() == 0
+    assert typed.dtype == asked.dtype == torch.float16
+    assert torch.device(0) == torch.device("cuda", 0)
+
+
+def test_current_device_is_a_number() -> None:
+    x = torch.ones(4, device=torch.cuda.current_device())
+    assert x.device.type == "cuda" and x.device.index == 0
+
+
+def test_tensors_of_the_host() -> None:
+    for tensor in (torch.ones(4), torch.from_numpy(np.ones(4)), torch.ones(4, device="cuda").cpu(), torch.tensor([1])):
+        assert not tensor.is_cuda and tensor.device.type == "cpu" and tensor.get_device() == -1
+        assert not (tensor + tensor).is_cuda
+    assert torch.zeros_like(torch.ones(2, device="cuda"), device="cpu").device.type == "cpu"
+    assert torch.zeros_like(torch.ones(2, device="cuda")).device.type == "cuda"
+
+
+def test_a_move_is_a_copy() -> None:
+    host = torch.zeros(4)
+    there = host.to("cuda")
+    there += 1
+    back = there.cpu()
+    there += 1
+    assert host.tolist() == [0] * 4 and back.tolist() == [1] * 4 and there.tolist() == [2] * 4
+    assert there.to("cuda") is there and there.cuda() is there
+    array = np.zeros(4, np.float32)
+    copied = torch.as_tensor(array, device="cuda")
+    copied += 1
+    assert array.tolist() == [0] * 4
+
+
+def test_the_default_device() -> None:
+    torch.set_default_device("cuda")
+    try:
+        assert torch.ones(4).is_cuda and torch.get_default_device().type == "cuda"
+        assert not torch.ones(4, device="cpu").is_cuda
+    finally:
+        torch.set_default_device(None)
+    assert not torch.ones(4).is_cuda
+    with torch.device("cuda"):
+        assert torch.ones(4).is_cuda
+    assert not torch.ones(4).is_cuda
+
+
+@pytest.mark.parametrize("device", ["cuda", 0, torch.device("cuda", 0)])
+def test_models(device: Any) -> None:
+    model = torch.nn.Linear(4, 4).to(device)
+    assert {p.device.type for p in model.parameters()} == {"cuda"}
+    assert {p.device.type for p in copy.deepcopy(model).parameters()} == {"cuda"}
+    assert {p.device.type for p in torch.nn.Linear(4, 4).cuda().half().parameters()} == {"cuda"}
+    loss = model(torch.ones(2, 4, device=device)).sum()
+    loss.backward()
+    assert loss.is_cuda and model.weight.grad.is_cuda
+    assert {p.device.type for p in model.cpu().parameters()} == {"cpu"}
+
+
+class Double(torch.autograd.Function):  # type: ignore[misc]  # torch has no types
+    """Asserts that everything is on the GPU, as real ones do."""
+
+    @staticmethod
+    def forward(context: Any, x: Any) -> Any:
+        assert x.is_cuda
+        out = torch.empty_like(x)
+        add(x, x, out)
+        return out
+
+    @staticmethod
+    def backward(context: Any, gradient: Any) -> Any:
+        assert gradient.is_cuda and gradient.device.type == "cuda"
+        out = torch.empty_like(gradient)
+        add(gradient, gradient, out)
+        return out
+
+
+def test_gradients_are_on_the_gpu() -> None:
+    x = torch.ones(32, device="cuda", requires_grad=True)
+    (Double.apply(x) * 3).sum().backward()
+    assert x.grad.tolist() == [6.0] * 32 and x.grad.is_cuda
+
+
+# ---------------------------------------------------------------- random numbers, files, operators
+
+
+def test_generators() -> None:
+    generator = torch.Generator(device="cuda").manual_seed(5)
+    first = torch.randn(8, device="cuda", generator=generator)
+    assert generator.device.type == "cuda" and torch.Generator().device.type == "cpu"
+    assert torch.equal(first, torch.randn(8, device="cuda", generator=torch.Generator("cuda").manual_seed(5)))
+    torch.cuda.manual_seed(7)
+    state = torch.cuda.get_rng_state()
+    first = torch.rand(8, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(first, torch.rand(8, device="cuda"))
+    assert torch.cuda.initial_seed() == 7 and len(torch.cuda.get_rng_state_all()) == 1
+
+
+@pytest.mark.parametrize("place", ["cuda", torch.device("cuda", 0), {"cpu": "cuda:0"}])
+def test_load(place: Any) -> None:
+    file = io.BytesIO()
+    torch.save({"w": torch.arange(4)}, file)
+    file.seek(0)
+    loaded = torch.load(file, map_location=place)["w"]
+    assert loaded.is_cuda and loaded.tolist() == [0, 1, 2, 3]
+    file.seek(0)
+    assert not torch.load(file)["w"].is_cuda
+
+
+def test_custom_operators() -> None:
+    @torch.library.custom_op("tilery_test::double", mutates_args=(), device_types="cuda")  # type: ignore[untyped-decorator]
+    def double(x: torch.Tensor) -> torch.Tensor:
+        assert x.is_cuda
+        out = torch.empty_like(x)
+        add(x, x, out)
+        return out
+
+    x = torch.ones(32, device="cuda")
+    assert double(x).tolist() == [2.0] * 32
+    assert torch.ops.tilery_test.double(x).is_cuda
+
+
+@pytest.mark.parametrize("options", [{}, {"backend": "eager"}, {"mode": "max-autotune", "fullgraph": True}])
+def test_compile(options: dict[str, Any]) -> None:
+    @torch.compile(**options)  # type: ignore[untyped-decorator]
+    def double(x: Any) -> Any:
+        out = torch.empty_like(x)
+        add(x, x, out)
+        return out * 2
+
+    assert double(torch.ones(16, device="cuda")).tolist() == [4.0] * 16
+    model = torch.compile(torch.nn.Linear(2, 2).cuda(), **options)
+    assert model(torch.ones(1, 2, device="cuda")).shape == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["AdamW", "Adam", "SGD"])
+def test_fused_optimizers(kind: str) -> None:
+    model = torch.nn.Linear(4, 1).cuda()
+    before = model.weight.detach().clone()
+    optimizer = getattr(torch.optim, kind)(model.parameters(), lr=0.1, fused=True)
+    model(torch.ones(2, 4, device="cuda")).sum().backward()
+    optimizer.step()
+    assert not torch.equal(before, model.weight)
+
+
+# ---------------------------------------------------------------- precision
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_autocast(kind: Any) -> None:
+    x = torch.full((2, 2), 1 + 2.0**-12, device="cuda")
+    assert (x @ x).dtype == torch.float32
+    with torch.autocast("cuda", dtype=kind):
+        product = x @ x
+        assert product.dtype == kind and product.tolist() == [[2.0, 2.0]] * 2  # the factors were rounded
+        assert torch.nn.functional.linear(x, x).dtype == kind
+        assert torch.softmax(product, 0).dtype == torch.exp(product).dtype == torch.float32
+        assert torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda") == kind
+        with torch.autocast("cuda", enabled=False):
+            assert (x @ x).dtype == torch.float32
+    with torch.cuda.amp.autocast():
+        assert (x @ x).dtype == torch.float16
+    assert not torch.is_autocast_enabled("cuda")
+
+
+def test_gradient_scaling() -> None:
+    model = torch.nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cuda", init_scale=1024)
+    before = model.weight.detach().clone()
+    with torch.autocast("cuda"):
+        loss = model(torch.ones(2, 4, device="cuda")).float().sum()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert not torch.equal(before, model.weight) and scaler.get_scale() == 1024
+
+
+# ---------------------------------------------------------------- memory, streams, events
+
+
+def test_memory_statistics() -> None:
+    start = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    x = torch.ones(1 << 20, device="cuda")
+    host = torch.ones(1 << 20)
+    assert torch.cuda.memory_allocated() - start == 4 << 20 == host.nbytes
+    assert torch.cuda.memory_stats()["allocated_bytes.all.current"] == torch.cuda.memory_allocated()
+    assert "allocated_bytes" in torch.cuda.memory_summary()
+    del x
+    assert torch.cuda.memory_allocated() == start
+    assert torch.cuda.max_memory_allocated() - start >= 4 << 20
+    free, total = torch.cuda.mem_get_info()
+    assert 0 < free <= total
+
+
+def test_streams_and_ranges() -> None:
+    stream = torch.cuda.Stream()
+    x = torch.ones(16, device="cuda")
+    with torch.cuda.stream(stream):
+        assert torch.cuda.current_stream() == stream
+        x.record_stream(stream)
+    assert torch.cuda.ExternalStream(stream.cuda_stream) == stream
+    with torch.cuda.nvtx.range("a"):
+        assert torch.cuda.nvtx.range_push("b") == 1
+        assert torch.cuda.nvtx.range_pop() == 1
+    assert torch.ones(4).pin_memory().tolist() == [1] * 4
+
+
+def test_events_measure_time() -> None:
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    time.sleep(0.02)
+    end.record()
+    torch.cuda.synchronize()
+    assert start.elapsed_time(end) >= 19
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def test_a_graph_replays_operations_of_torch() -> None:
+    x = torch.ones(16, device="cuda")
+    total = torch.zeros(16, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        assert torch.cuda.is_current_stream_capturing()
+        y = x * 2
+        z = torch.empty_like(y)
+        add(y, x, z)
+        w = torch.sqrt(z.view(4, 4).t()).sum()
+        total += z
+        zeros = torch.zeros(4, device="cuda")
+        zeros += x[:4]
+    assert not torch.cuda.is_current_stream_capturing()
+    assert total.tolist() == [0.0] * 16  # nothing takes effect during the capture
+    for n, value in enumerate((1.0, 12.0, 3.0), 1):
+        x.fill_(value)
+        before = total.clone()
+        graph.replay()
+        assert y.tolist() == [2 * value] * 16 and z.tolist() == [3 * value] * 16
+        assert w.item() == pytest.approx(16 * (3 * value) ** 0.5)
+        assert torch.equal(total, before + 3 * value), n
+        assert zeros.tolist() == [value] * 4
+
+
+def test_a_graph_of_a_model_with_gradients() -> None:
+    model = torch.nn.Linear(4, 4).cuda()
+    data = torch.ones(2, 4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=torch.cuda.graph_pool_handle()):
+        loss = model(data).square().sum()
+        (gradient,) = torch.autograd.grad(loss, [model.weight])
+    data.fill_(3)
+    graph.replay()
+    expected = torch.autograd.grad(model(data).square().sum(), [model.weight])[0]
+    assert torch.allclose(gradient, expected) and loss.item() == pytest.approx(model(data).square().sum().item())
+
+
+def test_a_capture_refuses_to_wait_for_a_result() -> None:
+    x = torch.ones(4, device="cuda")
+    message = "operation not permitted when stream is capturing"
+    with pytest.raises(RuntimeError, match=message), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        if x.sum() > 3:
+            x += 1
+    assert torch.ones(4).sum().item() == 4

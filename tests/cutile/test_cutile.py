@@ -186,13 +186,13 @@ def test_a_driver_that_is_in_use_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_engines_are_refused() -> None:
     with (
-        pytest.raises(TileError, match=r"unknown engine 'gpu', expected reference, .* or none"),
-        tilery.cutile.on("gpu"),
+        pytest.raises(TileError, match=r"unknown engine 'tpu', expected reference, .* or none"),
+        tilery.cutile.on("tpu"),
     ):
         pass
 
 
-@pytest.mark.parametrize("option", ["--engine=gpu", "--capability=new", "--seconds=soon"])
+@pytest.mark.parametrize("option", ["--engine=tpu", "--capability=new", "--seconds=soon"])
 def test_wrong_options(option: str) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["cutile", "run", option, "script.py"])

@@ -130,3 +130,12 @@ class graph:  # torch's name
 
 def is_capturing() -> bool:
     return driver.STATE.capture is not None
+
+
+GRAPH_FUNCTIONS = {
+    "CUDAGraph": CUDAGraph,
+    "graph": graph,
+    "graph_pool_handle": pool_handle,
+    "is_current_stream_capturing": is_capturing,
+}
+"""What `torch.cuda` has of graphs."""

@@ -143,8 +143,6 @@ def seed_all(seed: int) -> None:
 
 def cuda_functions() -> dict[str, Any]:
     """Return the replacements of `torch.cuda`'s functions."""
-    from . import graphs
-
     free = lambda *device: (max(0, (1 << 36) - MEMORY.now), 1 << 36)  # noqa: E731
     allocated, most = lambda *device: MEMORY.now, lambda *device: MEMORY.most
     generator: Any = torch.default_generator
@@ -171,8 +169,6 @@ def cuda_functions() -> dict[str, Any]:
         ),
         "current_stream": lambda *device: streams()[-1],
         "default_stream": lambda *device: DEFAULT,
-        "is_current_stream_capturing": graphs.is_capturing,
-        "graph_pool_handle": graphs.pool_handle,
         "manual_seed": seed_all,
         "manual_seed_all": seed_all,
         "seed": generator.seed,
@@ -186,8 +182,6 @@ def cuda_functions() -> dict[str, Any]:
         "Stream": Stream,
         "ExternalStream": external_stream,
         "Event": Event,
-        "CUDAGraph": graphs.CUDAGraph,
-        "graph": graphs.graph,
         "stream": stream_context,
         "device": Device,
         "device_of": Device,

@@ -30,10 +30,11 @@ def enter(stack: ExitStack) -> None:
     """Patch torch until the stack is closed."""
     import torch
 
+    from .graphs import GRAPH_FUNCTIONS
     from .torch_cuda import Nvtx, cuda_functions
     from .torch_mode import CudaIsCpu as mode
 
-    for name, value in cuda_functions().items():
+    for name, value in (cuda_functions() | GRAPH_FUNCTIONS).items():
         stack.enter_context(patch.object(torch.cuda, name, value, create=True))
     for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):
         stack.enter_context(patch.object(torch.cuda.nvtx, name, getattr(Nvtx, name)))

@@ -15,6 +15,7 @@ from make_kernel import vector_add
 from tilery import TileError
 from tilery.cli.main import main
 from tilery.cost import GPUS, KernelCost, Roofline, find_gpu, measure, roofline_svg, static_cost
+from tilery.engines.recorded import Pointer, Recorded, RecordedBuffer, save
 
 LOOP = """entry @loop(%p: tile<ptr<f32>>, %n: tile<i32>) {
   %zero = constant <i32: 0> : tile<i32>
@@ -204,11 +205,27 @@ def test_the_command_runs_and_draws(kernel: Path, tmp_path: Path, capsys: pytest
         (["--gpu", "h300"], "unknown GPU 'h300'"),
         (["--picture", "x.svg"], "--picture needs --gpu"),
         (["--grid", "a"], "--grid: expected X"),
+        (["--arg", "1"], "has 2 parameters"),
     ],
 )
 def test_wrong_options(kernel: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", str(kernel), *options]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_launch_that_faults_is_an_error(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost", str(kernel), "--arg", "zeros:f32:64", "--arg", "3"]) == 1
+    assert "outside every buffer" in capsys.readouterr().err
+
+
+def test_a_recorded_launch_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "launch.zip"
+    buffers = [RecordedBuffer(bytes(2000), 0, [name]) for name in "abc"]
+    arguments: list[int | float | bool | Pointer] = [Pointer(0, 0), Pointer(1, 0), Pointer(2, 0), 500]
+    save(path, Recorded(tilery.dumps(vector_add()), "vector_add", (4, 1, 1), arguments, buffers))
+    assert main(["cost", "--run", str(path), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert (found["blocks"], found["bytes_read"], found["bytes_written"]) == (4, 4000, 2000)
 
 
 def test_a_png_needs_a_converter(

@@ -7,7 +7,8 @@ import pytest
 
 import tilery
 from cpp.kernels import CASES, FILES, compiled
-from support.oracle import disassemble
+from support.oracle import disassemble, find_tileirdisasm
+from tilery.engines.tileiras.compiler import assemble
 from tilery.ir import walk
 from tilery.source.lines import places, shown_places
 
@@ -52,6 +53,23 @@ def test_a_kernel_computes_what_it_should(name: str, engine: str) -> None:
         else:
             assert found.tobytes() == wanted.tobytes()
     assert "".join(printed) == case.printed
+
+
+@pytest.mark.parametrize("stem", FILES)
+def test_tileiras_compiles_it(stem: str) -> None:
+    if find_tileirdisasm() is None:
+        pytest.skip("needs NVIDIA's tileiras (pip install 'tilery[nvidia]')")
+    assert assemble(compiled(stem).module, "sm_90").startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("stem", FILES)
+def test_triton_compiles_it(stem: str) -> None:
+    pytest.importorskip("triton", reason="needs Triton (pip install 'tilery[gpu]')")
+    from tilery.engines.triton.compiler import compile_entry
+
+    module = compiled(stem).module
+    for entry in module.entries[:2]:
+        assert compile_entry(module, entry.sym_name, target="sm_90").binary.startswith(b"\x7fELF")
 
 
 @pytest.mark.parametrize("stem", FILES)

@@ -38,12 +38,13 @@ class Tally:
             self.written[access.op] += amount
         addresses = access.addresses[access.mask]
         flag = {Kind.READ: READ, Kind.WRITE: WRITTEN, Kind.UPDATE: READ | WRITTEN}[access.kind]
-        for segment in segments:
-            inside = addresses[(addresses >= segment.address) & (addresses < segment.end)] - segment.address
-            if len(inside):
-                known = self.touched.setdefault(segment.address, np.zeros(segment.end - segment.address, np.uint8))
-                for byte in range(access.bytes):
-                    known[np.minimum(inside + byte, len(known) - 1)] |= flag
+        number = np.searchsorted([segment.address for segment in segments], addresses, "right") - 1
+        for index in np.unique(number).tolist():
+            start, end = segments[index].address, segments[index].end
+            known = self.touched.setdefault(start, np.zeros(end - start, np.uint8))
+            first = addresses[number == index] - start
+            for byte in range(access.bytes):
+                known[first + byte] |= flag
 
     def distinct(self, flag: int) -> int:
         return sum(int(np.count_nonzero(known & flag)) for known in self.touched.values())

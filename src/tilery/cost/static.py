@@ -25,7 +25,7 @@ def static_cost(entry: Entry, blocks: int = 1) -> KernelCost:
     found: list[OpCost] = []
     todo: list[tuple[Block, int | None]] = [(entry.body, blocks)]
     while todo:
-        block, times = todo.pop(0)
+        block, times = todo.pop()
         for o in block.ops:
             cost = op_cost(o, times)
             if cost.flops or cost.bytes_read or cost.bytes_written:

@@ -36,6 +36,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument: run and count")
     sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    sub.add_argument("--max-seconds", type=float, metavar="S", help="stop a launch after S seconds")
     sub.add_argument("--seed", type=int, default=0, metavar="N", help="for rand and randn; default: 0")
     sub.add_argument("--run", dest="execute", action="store_true", help="run a recorded launch, and count")
 
@@ -95,15 +96,33 @@ def static(module: Module, args: argparse.Namespace) -> list[KernelCost]:
 
 
 def measured(module: Module, args: argparse.Namespace) -> list[KernelCost]:
-    """Run a kernel, and count."""
-    from ....cost import measure
+    """Run a kernel, and count; an error that names no operation is one of the command line."""
+    from ....ir import Refused
+    from ....sanitize import Faults
 
+    try:
+        return [launched(module, args)]
+    except (Refused, Faults):
+        raise
+    except TileError as error:
+        raise Stop(error.message) from None
+
+
+def launched(module: Module, args: argparse.Namespace) -> KernelCost:
+    """Launch a kernel with the arguments of the command line or of a recorded launch."""
+    from ....cost import measure
+    from ....engines.kernel import Limits
+    from ...progress import progress
+
+    limits = Limits(seconds=args.max_seconds)
     if args.file.endswith(RECORDED):
         from ....engines.recorded import load
 
         recorded = load(args.file)
         placed = recorded.place()
-        return [measure(module, recorded.grid, placed.arguments, recorded.entry, buffers=placed.buffers)]
+        with progress(prod(recorded.grid), "tile blocks") as step:
+            options = {"buffers": placed.buffers, "limits": limits, "progress": step}
+            return measure(module, recorded.grid, placed.arguments, recorded.entry, **options)
     from ....engines.kernel import find_entry
     from ...arguments import check_types, make_arguments
 
@@ -111,7 +130,9 @@ def measured(module: Module, args: argparse.Namespace) -> list[KernelCost]:
     grid = parse_grid(args.grid or "1")
     check_types(arguments, find_entry(module, args.entry).function_type.params, args.convention)
     values, names = [a.value for a in arguments], [a.name for a in arguments]
-    return [measure(module, grid, values, args.entry, names=names, convention=args.convention)]
+    with progress(prod(grid), "tile blocks") as step:
+        options = {"names": names, "convention": args.convention, "limits": limits, "progress": step}
+        return measure(module, grid, values, args.entry, **options)
 
 
 def text(cost: KernelCost, roofs: list[Roofline]) -> str:

@@ -68,6 +68,20 @@ def test_a_loop_of_unknown_length_counts_once() -> None:
     assert by_name(cost, "mulf") == (None, 16 * 64, 0, 0)
 
 
+def test_loops_without_end_are_of_unknown_length() -> None:
+    """The product of many trip counts would be longer than can be printed, or divided."""
+    depth = 300
+    head = "for %i{0} in (%z to %b, step %o) : tile<i64> {{\n"
+    text = "entry @k() {\n%f = constant <f32: 1.0> : tile<8xf32>\n"
+    for name, value in (("z", 0), ("o", 1), ("b", (1 << 63) - 1)):
+        text += f"%{name} = constant <i64: {value}> : tile<i64>\n"
+    text += "".join(head.format(n) for n in range(depth)) + "%x = addf %f, %f : tile<8xf32>\n"
+    module = tilery.parse(text + "continue\n}\n" * depth + "return\n}\n")
+    cost = static_cost(module.entries[0])
+    assert by_name(cost, "addf") == (None, 8, 0, 0)
+    assert Roofline(cost, find_gpu("H200")).seconds < 1
+
+
 def test_a_launch_counts_iterations() -> None:
     x = np.zeros((64, 64), np.float32)
     cost = measure(loop("%n"), 2, [x, 3])
@@ -205,6 +219,8 @@ def test_the_command_runs_and_draws(kernel: Path, tmp_path: Path, capsys: pytest
         (["--gpu", "h300"], "unknown GPU 'h300'"),
         (["--picture", "x.svg"], "--picture needs --gpu"),
         (["--grid", "a"], "--grid: expected X"),
+        (["--grid", "0"], "--grid: expected numbers from 1"),
+        (["--grid", "9" * 400], "--grid: expected numbers from 1"),
         (["--arg", "1"], "has 2 parameters"),
     ],
 )

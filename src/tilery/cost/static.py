@@ -16,6 +16,9 @@ from .model import KernelCost, OpCost
 TENSOR_TYPES = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "f64": "f64", "i8": "i8"}
 """The column of a table of GPUs for an element type of a matrix product; all floats of eight bits are f8."""
 
+MAX_TIMES = 1 << 128
+"""Loops that run more often count as loops of unknown length: nested ones could exceed any number."""
+
 
 def static_cost(entry: Entry, blocks: int = 1) -> KernelCost:
     """Count what tile blocks do. Loops of unknown length count as one iteration, and both branches of an `if` count.
@@ -92,7 +95,9 @@ def repeated(o: Op, times: int | None) -> int | None:
     if not isinstance(o, For):
         return None if o.opdef.mnemonic == "loop" else times
     trips = trip_count(o)
-    return None if times is None or trips is None else times * trips
+    if times is None or trips is None or times * trips > MAX_TIMES:
+        return None
+    return times * trips
 
 
 def trip_count(o: For) -> int | None:

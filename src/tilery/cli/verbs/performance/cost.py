@@ -87,12 +87,15 @@ def list_gpus(args: argparse.Namespace) -> int:
 def static(module: Module, args: argparse.Namespace) -> list[KernelCost]:
     """Count kernels by their text."""
     from ....cost import static_cost
-    from ....engines.kernel import find_entry
+    from ....engines.kernel import MAX_GRID, find_entry
 
     entries = [find_entry(module, args.entry)] if args.entry else module.entries
     if not entries:
         raise TileError("the module has no kernel", file=args.file)
-    return [static_cost(entry, prod(parse_grid(args.grid or "1"))) for entry in entries]
+    grid = parse_grid(args.grid or "1")
+    if not all(1 <= extent <= MAX_GRID for extent in grid):
+        raise Stop(f"--grid: expected numbers from 1 to {MAX_GRID}, got '{args.grid}'")
+    return [static_cost(entry, prod(grid)) for entry in entries]
 
 
 def measured(module: Module, args: argparse.Namespace) -> list[KernelCost]:

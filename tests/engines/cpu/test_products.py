@@ -83,7 +83,7 @@ PAIRS = [("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("f32", "f32"), ("tf32
 FLOATS = [
     (*pair, SHAPES[(n + 3 * k) % len(SHAPES)], bool((n + k) % 2)) for n, pair in enumerate(PAIRS) for k in range(3)
 ]
-INTEGERS = zip([*SHAPES, (8, 8, 1), (64, 64, 64)], ["0", "2147483000", "-2147483648"] * 3, [False, True] * 5)
+INTEGERS = list(zip([*SHAPES, (8, 8, 1), (64, 64, 64)], ["0", "2147483000", "-2147483648"] * 3, [False, True] * 5))
 
 
 @pytest.mark.parametrize(("t", "r", "shape", "transposed"), FLOATS)

@@ -29,7 +29,7 @@ pytest.importorskip("llvmlite")
 
 from tilery.engines.cpu import launch
 from tilery.engines.cpu.abi import Lowered
-from tilery.engines.cpu.native import build, compiler, jobs, objects, pool
+from tilery.engines.cpu.native import build, compiler, objects, pool
 
 COUNT = """entry @count(%out: tile<ptr<i64>>) {
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -223,30 +223,6 @@ def test_the_words_are_found_on_a_copy(kernel: Make) -> None:
 
 
 # ---------------------------------------------------------------- what the reference engine runs
-
-
-def test_overlapping_arguments_are_run_by_the_reference_engine(kernel: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    two = COUNT.replace("%out: tile<ptr<i64>>", "%out: tile<ptr<i64>>, %more: tile<ptr<i64>>")
-    made = kernel("  call void @llvm.trap()\n", two, head="declare void @llvm.trap()\n" + HEAD)
-    out = np.zeros(100, np.int64)
-    made.launch(50, [out[:60], out[40:]])
-    assert (out[:50] == 1).all() and (out[50:] == 0).all()
-    made.bind(50, [out, out])()
-    assert (out[:50] == 2).all()
-
-
-def test_overlap_is_seen_where_something_may_be_written() -> None:
-    def overlaps(*spans: tuple[int, int, bool]) -> bool:
-        from tilery.engines.addresses import MemoryRange
-        from tilery.engines.arguments import BoundArguments
-
-        return jobs._overlaps(BoundArguments(ranges=[MemoryRange(a, n, "x", w) for a, n, w in spans]))
-
-    assert overlaps((0, 10, True), (5, 10, False)) and overlaps((5, 10, False), (0, 10, True))
-    assert overlaps((0, 100, True), (10, 5, False), (50, 5, False)) and overlaps((4, 4, True), (4, 4, True))
-    assert not overlaps((0, 10, True), (10, 5, True)) and not overlaps((0, 10, False), (5, 10, False))
-    assert not overlaps((4, 0, True), (0, 10, True)) and not overlaps()
-    assert overlaps((0, 100, False), (10, 5, False), (20, 5, True))
 
 
 def test_a_limit_on_steps_is_kept(kernel: Make) -> None:

@@ -1,7 +1,7 @@
 """The fast CPU engine: kernels compiled by LLVM, launched on all cores.
 
 The reference engine stands by. It owns the globals, runs what this engine does not (tile blocks that wait for each
-other, arguments that overlap, limits on steps, sanitizers), and finds the words for a fault: this engine only knows
+other, limits on steps, sanitizers), and finds the words for a fault: this engine only knows
 which operation of which tile block gave up.
 """
 
@@ -166,7 +166,7 @@ class Kernel:
                 for old in list(self._prepared)[: 1 - PREPARED]:
                     self._prepared.pop(old, None)
                 self._prepared[key] = prepared
-        if lowered is None or prepared.overlaps or sanitize is not None or (limits and limits.steps is not None):
+        if lowered is None or sanitize is not None or (limits and limits.steps is not None):
             return self.reference.launch(
                 shape,
                 args,
@@ -197,7 +197,7 @@ class Kernel:
         shape, args = check_grid(grid), list(args)
         prepared = self._prepare(bind(self.entry, args, convention=convention))
         lowered = self.lowered
-        if lowered is None or prepared.overlaps:
+        if lowered is None:
             return lambda: self.reference.launch(shape, args, convention=convention)
         count = self._threads(None, lowered, None)
         blocks = shape[0] * shape[1] * shape[2]

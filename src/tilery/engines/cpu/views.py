@@ -158,12 +158,7 @@ def store_view(g: Writer, o: StoreViewTko) -> None:
         x, t = g.final(g.scalar(o.tile), o.tile, 1)
         g.when(a.whole, lambda: g.store(t, x, a.pointer, BYTES[t]))
         return
-    loads = g.accesses([o.tile])
-    apart = "true"
-    for other in loads:
-        clear = g.either(g.test("ule", a.high, other.low), g.test("ule", other.high, a.low))
-        apart = g.both(apart, clear)
-    direct = g.both(apart, a.whole)
+    direct = g.both(_apart(g, o.tile, a), a.whole)
     if direct == "true":
         g.with_sides([o.tile], lambda: _stored(g, o, a, direct))
         return
@@ -172,6 +167,31 @@ def store_view(g: Writer, o: StoreViewTko) -> None:
     place = copy.unless(direct)
     g.with_sides([o.tile], lambda: _stored(g, o, place, direct))
     g.when(g.opposite(direct), copy.write_back, rarely=True)
+
+
+def _apart(g: Writer, v: Value, a: Access) -> str:
+    """Whether storing a tile chunk by chunk changes nothing that is still to be loaded for it."""
+    behind: dict[Value, bool] = {}
+    g.behind(v, behind, None)
+    found = "true"
+    for u, direct in behind.items():
+        other = g.held.get(u)
+        if not isinstance(other, Access):
+            continue
+        clear = g.either(g.test("ule", a.high, other.low), g.test("ule", other.high, a.low))
+        if direct and wide_dims(shape(u)) == wide_dims(shape(v)) and other.element.bits == a.element.bits:
+            clear = g.either(clear, _same_place(g, v, a, other))
+        found = g.both(found, clear)
+    return found
+
+
+def _same_place(g: Writer, v: Value, a: Access, other: Access) -> str:
+    """Whether a tile is stored where another of the same form was loaded."""
+    same = g.let(f"icmp eq ptr {a.pointer}, {other.pointer}")
+    for d in wide_dims(shape(v)):
+        if a.strides[d] != other.strides[d]:
+            same = g.both(same, g.test("eq", a.strides[d], other.strides[d]))
+    return same
 
 
 def _stored(g: Writer, o: StoreViewTko, a: Access, direct: str) -> None:

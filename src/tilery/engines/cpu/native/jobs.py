@@ -43,10 +43,8 @@ def fast_key(args: Sequence[Any], convention: str | None) -> Any:
 class Prepared(HoldsAddresses):
     """The slots of a set of arguments. It does not keep the arrays alive."""
 
-    def __init__(self, slots: list[int], overlaps: bool, large: bool) -> None:
+    def __init__(self, slots: list[int], large: bool) -> None:
         self.slots = np.array([word - (1 << 64) if word >> 63 else word for word in slots], np.int64)
-        self.overlaps = overlaps
-        """Whether arguments share memory, so that a store through one may change what another one loads."""
         self.large = large
         self._jobs: list[Job] = []
 
@@ -77,23 +75,11 @@ def prepare(bound: BoundArguments, params: Sequence[Type], memory: Memory, globa
     for segment in memory.segments:
         slots += _bounds(segment)
     large = any(segment.writable and segment.size >= LARGE for segment in memory.segments)
-    return Prepared(slots, _overlaps(bound), large)
+    return Prepared(slots, large)
 
 
 def _bounds(segment: Segment | None) -> tuple[int, int, int]:
     return (0, 0, 0) if segment is None else (segment.address, segment.end, int(segment.writable))
-
-
-def _overlaps(bound: BoundArguments) -> bool:
-    """Tell whether two ranges share bytes, and one of them may be written."""
-    ranges = sorted((r for r in bound.ranges if r.size), key=lambda r: r.address)
-    end, writable = 0, False
-    for each in ranges:
-        if each.address < end and (writable or each.writable):
-            return True
-        writable = each.writable or (writable and each.address < end)
-        end = max(end, each.address + each.size)
-    return False
 
 
 class Job(HoldsAddresses):

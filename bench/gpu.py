@@ -2,7 +2,7 @@
 
     python bench/gpu.py build KERNELS --cutile CHECKOUT --tilegym CHECKOUT     bytecode of the rows, without a GPU
     python bench/gpu.py run KERNELS RESULTS.json [--only REGEX] [--full REGEX] [--minutes 8] [--tool tileiras.tar.xz]
-    python bench/gpu.py report RESULTS.json [RESULTS.json ...]                 docs/reports/gpu.md, gpu.svg and gpu.json
+    python bench/gpu.py report RESULTS.json [RESULTS.json ...]                 docs/reports/gpu.md and gpu.svg
 
 CHECKOUT are NVIDIA's cutile-python and TileGym; nothing of them is copied. `run` compiles variants with all cores, then
 measures in a child process, which is started again without a variant that hangs or faults. `--full` names kernels for
@@ -223,9 +223,10 @@ def summary(row: dict[str, Any]) -> str:
 
 def report(args: argparse.Namespace) -> int:
     """Write the page."""
-    from gpu_parts.page import publish
+    from gpu_parts.page import load, publish
 
-    publish([json.loads(path.read_text("utf-8")) for path in args.results], HERE.parent / "docs" / "reports")
+    samples = args.samples.read_text("utf-8") if args.samples else ""
+    publish(load(args.results), HERE.parent / "docs" / "reports", samples)
     return 0
 
 
@@ -248,6 +249,7 @@ def main() -> int:
     runs.add_argument("--target", default="sm_90")
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path, nargs="+")
+    reports.add_argument("--samples", type=Path, help="a section about samples, as Markdown")
     verbs.add_parser("child")
     args = parser.parse_args()
     if args.verb == "child":

@@ -7,12 +7,24 @@ import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 PEAKS = {"bf16": 989e12, "f16": 989e12, "f8": 1979e12, "tf32": 494e12}
 """What NVIDIA states for an H200, in operations per second without sparsity."""
 COLUMNS = ("gpu tuned", "gpu default", "triton", "tileiras tuned", "tileiras as is", "torch", "limit")
+GOALS = (
+    ("gpu tuned", "tileiras as is", 2.3),
+    ("gpu tuned", "tileiras tuned", 1.12),
+    ("gpu tuned", "torch", 0.93),
+    ("gpu default", "gpu tuned", 0.8),
+    ("triton default", "triton", 0.8),
+)
+"""Ratios of columns whose geometric means are asked for, and how large they shall be."""
+WORST = 0.92
+"""No row shall be slower than this much of the better compiler."""
 Row = dict[str, Any]
 Variant = dict[str, Any]
+Cells = dict[str, float | None]
 
 
 def best(row: Row, wanted: Callable[[Variant], bool]) -> Variant | None:
@@ -21,22 +33,28 @@ def best(row: Row, wanted: Callable[[Variant], bool]) -> Variant | None:
     return min(good, key=lambda v: float(v["seconds"])) if good else None
 
 
-def columns(row: Row, limits: dict[str, Any]) -> dict[str, float | None]:
+def columns(row: Row, limits: dict[str, Any]) -> Cells:
     """Return the seconds of each column."""
 
     def seconds(wanted: Callable[[Variant], bool]) -> float | None:
         found = best(row, wanted)
         return None if found is None else float(found["seconds"])
 
+    def has(role: str) -> Callable[[Variant], bool]:
+        return lambda v: role in v.get("roles", ())
+
     limit = PEAKS.get(row["peak"], 0.0) if row["unit"] == "TFLOP/s" else float(limits["copy"])
     return {
-        "gpu tuned": seconds(lambda v: v["engine"] != "torch" and v.get("kept", False)),
-        "gpu default": seconds(lambda v: "gpu" in v.get("roles", ())),
-        "triton": seconds(lambda v: v["engine"] == "triton" and v.get("kept", False)),
-        "tileiras tuned": seconds(lambda v: v["engine"] == "tileiras" and v.get("kept", False)),
-        "tileiras as is": seconds(lambda v: "as is" in v.get("roles", ())),
+        "gpu tuned": seconds(lambda v: v["engine"] != "torch" and v["kept"]),
+        "gpu default": seconds(has("gpu")),
+        "triton": seconds(lambda v: v["engine"] == "triton" and v["kept"]),
+        "triton default": seconds(has("triton")),
+        # A matrix that is transposed ahead is not something that hints can do.
+        "tileiras tuned": seconds(lambda v: v["engine"] == "tileiras" and v["kept"] and "transpose" not in v["label"]),
+        "tileiras as is": seconds(has("as is")),
         "torch": seconds(lambda v: v["engine"] == "torch"),
         "limit": row["work"] / limit,
+        "full": seconds(lambda v: v["engine"] != "torch"),
     }
 
 
@@ -50,27 +68,213 @@ def geomean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
 
-def ratios(table: list[dict[str, float | None]], above: str, below: str) -> list[float]:
+def ratios(table: list[Cells], above: str, below: str) -> list[float]:
     """Return how many times as fast one column is as another, for the rows that have both."""
     pairs = [(cells[below], cells[above]) for cells in table]
     return [a / b for a, b in pairs if a and b]
 
 
-def publish(runs: list[dict[str, Any]], folder: Path) -> None:
+def publish(runs: list[dict[str, Any]], folder: Path, samples: str = "") -> None:
     """Write the page, its plot and the figures."""
     rows = {(row["name"], row["shape"]): row for run in runs for row in run["rows"]}
     limits = next(run["limits"] for run in runs if "limits" in run)
     table = [columns(row, limits) for row in rows.values()]
-    (folder / "gpu.md").write_text(page(list(rows.values()), table, runs, limits), "utf-8")
+    (folder / "gpu.md").write_text(page(list(rows.values()), table, runs, limits, samples), "utf-8")
     (folder / "gpu.svg").write_text(plot(list(rows.values()), table), "utf-8")
-    (folder / "gpu.json").write_text(json.dumps(runs), "utf-8")
 
 
-def page(rows: list[Row], table: list[dict[str, float | None]], runs: list[dict[str, Any]], limits: Any) -> str:
+def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits: Any, samples: str) -> str:
     """Return the page."""
-    return "\n".join([f"# Kernels on a GPU, {len(rows)} rows"]) + "\n"
+    versions = runs[0]["versions"]
+    lines = [
+        "# Kernels on a GPU",
+        "",
+        "`python bench/gpu.py` wrote this page. The same Tile IR, compiled in different ways, on one",
+        f"{limits['device']}: Triton {versions.get('triton')}, tileiras {versions.get('tileiras')}, torch",
+        f"{limits['torch']}. Most kernels are NVIDIA's, from cutile-python and TileGym; `bench/gpu_rows.toml` has the",
+        "rows.",
+        "",
+        "Each variant was checked against torch on poisoned outputs. The best of each compiler, the defaults and",
+        "torch were then timed in turn, five rounds with 20 ms of warm-up and 20 ms of timed launches each; the median",
+        "counts.",
+        f"{_spread(rows)}",
+        "",
+        "![How fast kernels are, compared with tileiras as is](gpu.svg)",
+        "",
+        "## Geometric means",
+        "",
+        "| | times as fast | asked for | rows |",
+        "|---|--:|--:|--:|",
+        *_goals(table),
+        "",
+        f"Slowest row against the better compiler: {_slowest(rows, table)} (asked for: {WORST}).",
+        "",
+        "## Rows",
+        "",
+        "GB/s, or TFLOP/s where it says T. `gpu tuned` is what the tuner finds, `gpu default` what engine `gpu` takes",
+        "without measuring, `triton` the best through Triton, `tileiras tuned` the best that hints and levels make of",
+        "NVIDIA's compiler, `tileiras as is` the module as it is. The limit is a copy on the device",
+        f"({limits['copy'] / 1e9:,.0f} GB/s), or what NVIDIA states for tensor cores.",
+        "",
+        "| kernel | shape | " + " | ".join(COLUMNS) + " | tuned variant |",
+        "|---|---|" + "--:|" * len(COLUMNS) + "---|",
+        *(_line(row, cells) for row, cells in zip(rows, table)),
+        *_full(rows, table),
+        *_cost(rows, runs),
+        *(["", "## Samples", "", samples.strip()] if samples else []),
+        *_failures(rows, runs),
+        "",
+        "## Not measured",
+        "",
+        "One GPU of one kind, and one run of each row. The best variants were chosen on the machine that measured",
+        "them. Shapes are multiples of the tiles, except for SwiGLU with 11008 columns. Launch times are not part of",
+        "this page.",
+    ]
+    return "\n".join(lines) + "\n"
 
 
-def plot(rows: list[Row], table: list[dict[str, float | None]]) -> str:
-    """Return the plot."""
-    return ""
+def _spread(rows: list[Row]) -> str:
+    """How far the rounds of a variant are apart."""
+    parts = []
+    for unit, name in (("GB/s", "memory"), ("TFLOP/s", "matrix")):
+        final = [v for row in rows if row["unit"] == unit for v in row["variants"] if v.get("final")]
+        spreads = sorted((v["most"] - v["least"]) / v["seconds"] for v in final)
+        if spreads:
+            parts.append(f"{100 * spreads[len(spreads) // 2]:.1f} % in {name} rows")
+    return f"The rounds of a variant are {' and '.join(parts)} apart (median)."
+
+
+def _goals(table: list[Cells]) -> list[str]:
+    lines = []
+    for above, below, wanted in GOALS:
+        found = ratios(table, above, below)
+        lines.append(f"| {above} / {below} | {geomean(found):.2f} | {wanted} | {len(found)} |")
+    found = ratios(table, "gpu tuned", "limit")
+    lines.append(f"| gpu tuned / limit | {geomean(found):.2f} | | {len(found)} |")
+    return lines
+
+
+def _slowest(rows: list[Row], table: list[Cells]) -> str:
+    worst, name = math.inf, ""
+    for row, cells in zip(rows, table):
+        others = [c for c in (cells["triton"], cells["tileiras tuned"]) if c]
+        if cells["gpu tuned"] and others and min(others) / cells["gpu tuned"] < worst:
+            worst, name = min(others) / cells["gpu tuned"], f"{row['name']}, {row['shape']}"
+    return f"{worst:.2f} ({name})"
+
+
+def _line(row: Row, cells: Cells) -> str:
+    tera = row["unit"] == "TFLOP/s"
+    shown = []
+    for name in COLUMNS:
+        seconds = cells[name]
+        figure = "-" if not seconds else f"{row['work'] / seconds / (1e12 if tera else 1e9):,.0f}"
+        shown.append(f"{figure}{' T' if tera and seconds else ''}")
+    found = best(row, lambda v: v["engine"] != "torch" and v["kept"])
+    return f"| {row['name']} | {row['shape']} | {' | '.join(shown)} | {found['label'] if found else '-'} |"
+
+
+def _full(rows: list[Row], table: list[Cells]) -> list[str]:
+    """What the model loses, for the rows for which everything was tried."""
+    whole = [(row, cells) for row, cells in zip(rows, table) if any(not v.get("kept", True) for v in row["variants"])]
+    if not whole:
+        return []
+    lines = [
+        "",
+        "## The model against trying everything",
+        "",
+        "| kernel | shape | variants of the model | all | speed of the model's best | best of all |",
+        "|---|---|--:|--:|--:|---|",
+    ]
+    losses = []
+    for row, cells in whole:
+        ours = [v for v in row["variants"] if v["engine"] != "torch"]
+        kept = sum(v["kept"] for v in ours)
+        top = best(row, lambda v: v["engine"] != "torch")
+        assert cells["full"] and cells["gpu tuned"] and top is not None
+        losses.append(cells["full"] / cells["gpu tuned"])
+        lines.append(
+            f"| {row['name']} | {row['shape']} | {kept} | {len(ours)} | {losses[-1]:.3f} | {top['label']} |",
+        )
+    return [*lines, "", f"Geometric mean: {geomean(losses):.3f}."]
+
+
+def _cost(rows: list[Row], runs: list[dict[str, Any]]) -> list[str]:
+    """How long tuning takes."""
+    counts = [sum(v["engine"] != "torch" for v in row["variants"]) for row in rows]
+    spent = [row["check_seconds"] + row["final_seconds"] for row in rows]
+    compiled = sum(v.get("compile_seconds", 0.0) for row in rows for v in row["variants"])
+    kernels = len({row["kernel"] for row in rows})
+    total = sum(run["compile_seconds"] for run in runs)
+    return [
+        "",
+        "## What tuning costs",
+        "",
+        f"A row had {sum(counts) / len(counts):.0f} variants on average. Checking and timing them took"
+        f" {sum(spent) / len(spent):.1f} seconds a row (at most {max(spent):.1f}). Compiling all of them took"
+        f" {total:.0f} seconds on {runs[0]['cores']} cores, {total / kernels:.1f} seconds a kernel,"
+        f" or {compiled / max(1, sum(counts)):.1f} processor seconds a variant.",
+    ]
+
+
+def _failures(rows: list[Row], runs: list[dict[str, Any]]) -> list[str]:
+    """Variants that did not compile, did not run or were wrong."""
+    lines = ["", "## What did not work", ""]
+    bad = [
+        f"* {kernel}, {label}: it hung, or ended the process that ran it"
+        for run in runs
+        for kernel, label in run["bad"]
+    ]
+    missing = [f"* {name}: not measured" for run in runs for name in run["missing"]]
+    wrong: dict[str, int] = {}
+    for row in rows:
+        for v in row["variants"]:
+            if v.get("ok") is False:
+                what = f"{row['kernel']}, {v['label']}: wrong results"
+            elif "error" in v and v["engine"] != "torch":
+                what = f"{row['kernel']}, {v['label']}: {v['error'][:120]}"
+            else:
+                continue
+            wrong[what] = wrong.get(what, 0) + 1
+    found = [*bad, *missing, *(f"* {what}" for what in wrong)]
+    return [*lines, *(found or ["Every variant compiled, ran, and was right."])]
+
+
+def plot(rows: list[Row], table: list[Cells]) -> str:
+    """Return a plot: for each row, how many times as fast as tileiras as is."""
+    shown = (("gpu tuned", "#1b6ca8"), ("tileiras tuned", "#3a7d44"), ("torch", "#c77700"))
+    pairs = [(row, cells) for row, cells in zip(rows, table) if cells["tileiras as is"] and cells["gpu tuned"]]
+    pairs.sort(key=lambda pair: -(pair[1]["tileiras as is"] or 0) / (pair[1]["gpu tuned"] or 1))
+    step, left, width, top = 15, 330, 860, 50
+    height = top + step * len(pairs) + 30
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="11">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+        '<text x="10" y="20" font-size="15">Times as fast as tileiras as is</text>',
+    ]
+
+    def x(ratio: float) -> float:
+        return left + (width - left - 30) * (math.log2(max(ratio, 0.25)) + 2) / 7
+
+    for at, (name, color) in enumerate(shown):
+        out.append(f'<circle cx="{left + 150 * at}" cy="36" r="4" fill="{color}"/>')
+        out.append(f'<text x="{left + 8 + 150 * at}" y="40">{name}</text>')
+    for power in range(-2, 6):
+        place = x(2.0**power)
+        out.append(f'<line x1="{place:.0f}" y1="{top}" x2="{place:.0f}" y2="{height - 25}" stroke="#ddd"/>')
+        out.append(f'<text x="{place:.0f}" y="{height - 10}" text-anchor="middle">{2.0**power:g}</text>')
+    for number, (row, cells) in enumerate(pairs):
+        y = top + step * number + 10
+        label = escape(f"{row['name']}, {row['shape']}")
+        out.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end" font-size="9">{label}</text>')
+        for name, color in shown[::-1]:
+            if cells[name]:
+                ratio = (cells["tileiras as is"] or 0) / (cells[name] or 1)
+                out.append(f'<circle cx="{x(ratio):.1f}" cy="{y}" r="3.5" fill="{color}"/>')
+    return "\n".join([*out, "</svg>"]) + "\n"
+
+
+def load(paths: list[Path]) -> list[dict[str, Any]]:
+    """Read results."""
+    return [json.loads(path.read_text("utf-8")) for path in paths]

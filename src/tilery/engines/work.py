@@ -60,7 +60,7 @@ def work_of(entry: Entry) -> Work:
         ),
         narrow=any(_is_narrow(o) for o in products),
         stepwise=any(isinstance(o, MmaF) and not rounds_once(o) for o in products),
-        needs_transpose=any(_needs_transpose(o) for o in products),
+        needs_transpose=any(needs_transpose(o) for o in products),
         loop_bytes=max((_loaded(block) for block in inner if _multiplies(block)), default=0),
         tile=max(tiles, default=1),
         views=any(isinstance(o, LoadViewTko) for o in loads),
@@ -118,8 +118,11 @@ def _is_narrow(o: Product) -> bool:
     return _element(o).is_float and _element(o).bits <= 8
 
 
-def _needs_transpose(o: Product) -> bool:
-    """Tensor cores take 16-bit operands in any order, others only if the summed dimension is the inner one."""
+def needs_transpose(o: Product) -> bool:
+    """Tell whether memory has the right operand in an order that tensor cores do not take.
+
+    They take 16-bit operands in any order, others only if the summed dimension is the inner one.
+    """
     element = _element(o)
     return element.is_float and (element.bits <= 8 or element.name == "tf32") and not _is_inner_summed(o.rhs)
 

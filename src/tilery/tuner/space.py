@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product, zip_longest
 
-from ..engines.gpu.variants import Option, Variant
+from ..engines.gpu.variants import TRANSPOSE, Option, Variant
 from ..engines.triton.config import DEVICE, HOST, POINTERS
 from ..engines.triton.targets import find_target
 from ..engines.work import Work
@@ -30,6 +30,8 @@ def full_space(work: Work, target: str, engines: tuple[str, ...]) -> list[Varian
         found += _triton(work)
     if "tileiras" in engines:
         found += _tileiras(work)
+    if work.needs_transpose:
+        found += [Variant(v.engine, (*v.options, (TRANSPOSE, True))) for v in found]
     return found
 
 
@@ -77,6 +79,9 @@ def _tileiras(work: Work) -> Iterator[Variant]:
 def plausible(work: Work, variant: Variant, target: str) -> bool:
     """Tell whether a variant may be the best: whether it fits in registers and shared memory and keeps both busy."""
     options = dict(variant.options)
+    if work.needs_transpose and TRANSPOSE not in options:
+        # Without, only tileiras does well.
+        return variant.engine == "tileiras" and "num_cta_in_cga" not in options and _plausible_hints(work, options)
     if variant.engine == "tileiras":
         return _plausible_hints(work, options)
     warps, stages = int(options.get("num_warps", 4)), int(options.get("num_stages", 3))

@@ -62,6 +62,27 @@ class Descriptor:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """A matrix that another kernel copies, transposed, before each launch.
+
+    The address of the copy is a further parameter of the entry. The kernel takes the addresses of matrix and copy, the
+    numbers of rows and columns, and the stride of the rows.
+    """
+
+    source: int
+    """The entry's parameter that holds the address of the matrix."""
+    rows: Extent
+    columns: Extent
+    stride: Extent
+    item: int
+    """Bytes of an element."""
+    side: int
+    """Rows and columns that a tile block of the kernel copies."""
+    image: bytes
+    contract: LaunchContract
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchContract:
     """What a launcher must know about a compiled kernel."""
 
@@ -80,11 +101,14 @@ class LaunchContract:
     scratch_alignment: int = 1
     folded: bool = False
     """Whether the kernel runs on a grid of one dimension with x * y * z tile blocks."""
+    ahead: tuple[Ahead, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the contract as JSON can hold it."""
         plain = asdict(self)
         plain["constants"] = [data.hex() for data in self.constants]
+        for each, ahead in zip(plain["ahead"], self.ahead):
+            each.update(image=ahead.image.hex(), contract=ahead.contract.as_dict())
         return plain
 
     @staticmethod
@@ -100,7 +124,17 @@ class LaunchContract:
         fields["cluster"] = tuple(fields["cluster"])
         fields["constants"] = tuple(bytes.fromhex(data) for data in fields["constants"])
         fields["descriptors"] = tuple(_descriptor(d) for d in fields["descriptors"])
+        fields["ahead"] = tuple(_ahead(each) for each in fields["ahead"])
         return LaunchContract(**fields)
+
+
+def _ahead(plain: Mapping[str, Any]) -> Ahead:
+    fields = dict(plain)
+    for name in ("rows", "columns", "stride"):
+        fields[name] = Extent(**fields[name])
+    fields["image"] = bytes.fromhex(fields["image"])
+    fields["contract"] = LaunchContract.from_dict(fields["contract"])
+    return Ahead(**fields)
 
 
 def _descriptor(plain: Mapping[str, Any]) -> Descriptor:

@@ -216,6 +216,16 @@ class Kernel:
         return Stats(blocks=x * y * z, device_nanoseconds=round(elapsed * 1e9))
 
 
+class _AheadKernel:
+    """The kernel that transposes a matrix before another one is launched."""
+
+    def __init__(self, loaded: Loaded, ahead: kinds.Ahead) -> None:
+        self.loaded, self.name = loaded, ahead.contract.name
+        self.binary = Binary(ahead.image, ahead.contract)
+        image = self.loaded.load_image(ahead.image)
+        self.function = self.loaded.driver.find_function(image, ahead.contract.name, ahead.contract.shared_bytes)
+
+
 class BoundLaunch(HoldsAddresses):
     """A kernel with its grid and arguments, ready to be launched again and again.
 
@@ -225,7 +235,7 @@ class BoundLaunch(HoldsAddresses):
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Kernel | _AheadKernel,
         grid: tuple[int, int, int],
         staged: Staged,
         slots: Sequence[bytes],
@@ -233,8 +243,9 @@ class BoundLaunch(HoldsAddresses):
         keep: object,
     ) -> None:
         self.kernel, self.grid, self.stream = kernel, grid, stream
-        self._driver, self._staged, self._slots = kernel.loaded.driver, staged, slots
+        self._driver, self._staged, self._slots = kernel.loaded.driver, staged, list(slots)
         self._owned: list[int] = []
+        self._before: list[BoundLaunch] = []
         self._frames: list[tuple[int, int]] = []
         contract = kernel.binary.contract
         x, y, z = grid
@@ -245,6 +256,8 @@ class BoundLaunch(HoldsAddresses):
                 self.close()
                 raise TileError(f"a GPU takes at most {most} tile blocks along {name}, got {extent}")
         try:
+            for each in contract.ahead:
+                self._copy_ahead(each)
             values = [self._value(argument, contract) for argument in contract.arguments]
         except TileError:
             self.close()
@@ -303,6 +316,21 @@ class BoundLaunch(HoldsAddresses):
                 return ctypes.c_uint64(0)
         raise AssertionError(f"an argument of kind {argument.kind}")
 
+    def _copy_ahead(self, ahead: kinds.Ahead) -> None:
+        """Prepare the launch that transposes a matrix; the address of the copy is the next parameter."""
+        rows, columns, stride = (
+            e.value if e.parameter is None else int.from_bytes(self._slots[e.parameter], "little", signed=True)
+            for e in (ahead.rows, ahead.columns, ahead.stride)
+        )
+        copy = self._own(max(rows, 0) * max(columns, 0) * ahead.item).to_bytes(8, "little")
+        if rows > 0 and columns > 0:
+            sizes = [n.to_bytes(4, "little") for n in (rows, columns, stride)]
+            slots = [self._slots[ahead.source], copy, *sizes]
+            grid = (-(-rows // ahead.side), -(-columns // ahead.side), 1)
+            kernel = _AheadKernel(self.kernel.loaded, ahead)
+            self._before.append(BoundLaunch(kernel, grid, Staged(self._driver), slots, self.stream, None))
+        self._slots.append(copy)
+
     def _own(self, size: int) -> int:
         address = self._driver.allocate(size)
         self._owned.append(address)
@@ -315,6 +343,8 @@ class BoundLaunch(HoldsAddresses):
 
     def launch(self) -> None:
         """Start the kernel in its stream, without waiting. In a captured stream, it becomes part of the graph."""
+        for before in self._before:
+            before.launch()
         for address, size in self._frames:
             self._driver.clear(address, size, self.stream)
         if code := self._launch(*self._arguments):
@@ -356,6 +386,8 @@ class BoundLaunch(HoldsAddresses):
     def close(self) -> None:
         """Free the memory of this launch on the device."""
         self._staged.free()
+        while self._before:
+            self._before.pop().close()
         while self._owned:
             self._driver.free(self._owned.pop())
 

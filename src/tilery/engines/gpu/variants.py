@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...diag import TileError
 from ...ops import Entry, Global, Module
+from ..cuda.contract import Ahead
 from ..cuda.launch import Binary, global_bytes
-from ..kernel import refuse_options
+from ..kernel import find_entry, refuse_options
 from ..tileiras import launch as tileiras
 from ..triton import launch as triton
 from ..triton.compiler import Child, compile_entry
 from ..work import Work
+from .ahead import transpose_ahead, transposing_kernel
 
 COMPILERS = ("triton", "tileiras")
 SHORT = {
@@ -26,7 +27,12 @@ SHORT = {
     "occupancy": "occ",
 }
 """How labels abbreviate options, before their value."""
-OPTIONS: dict[str, tuple[str, ...]] = {"triton": triton.OPTIONS, "tileiras": tileiras.OPTIONS}
+TRANSPOSE = "transpose"
+"""An option of both compilers: the right operand of products is transposed before each launch, see `ahead`."""
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "triton": (*triton.OPTIONS, TRANSPOSE),
+    "tileiras": (*tileiras.OPTIONS, TRANSPOSE),
+}
 
 Option = int | bool | str
 
@@ -89,11 +95,26 @@ class VariantCompiler:
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:
         """Compile an entry for an architecture such as sm_90."""
-        options: Mapping[str, Any] = dict(self.variant.options)
+        options: dict[str, Any] = dict(self.variant.options)
         refuse_options(self.variant.engine, options, OPTIONS[self.variant.engine])
+        if not options.pop(TRANSPOSE, False):
+            return self._compile(module, entry, target, options)
+        found = transpose_ahead(module, entry.sym_name)
+        if found is None:
+            raise TileError(f"@{entry.sym_name} has no operand that could be transposed ahead")
+        changed, matrix = found
+        made = self._compile(changed, find_entry(changed, entry.sym_name), target, options)
+        copying = transposing_kernel(matrix)
+        image, contract = self._compile(copying, copying.entries[0], target, {})
+        ahead = Ahead(
+            *(matrix.source, matrix.rows, matrix.columns, matrix.stride, matrix.item, matrix.side, image, contract)
+        )
+        return Binary(made.image, replace(made.contract, ahead=(ahead,)))
+
+    def _compile(self, module: Module, entry: Entry, target: str, options: dict[str, Any]) -> Binary:
         if self.variant.engine == "tileiras":
             return tileiras.compiler_for(options).compile(module, entry, target)
-        config = triton.configured(entry, target, dict(options))
+        config = triton.configured(entry, target, options)
         made = compile_entry(module, entry.sym_name, target=target, config=config, child=self.child)
         return Binary(made.binary, made.contract)
 

@@ -1,0 +1,61 @@
+"""The page of bench/gpu.py: its ratios, and that bad rows are on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_parts.export import read_rows
+from gpu_parts.page import columns, geomean, publish, ratios
+
+LIMITS = {"copy": 4e12, "device": "Fake", "torch": "2.0"}
+
+
+def variant(label: str, seconds: float, roles: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+    timed = {"seconds": seconds, "least": seconds, "most": seconds, "final": True, "ok": True, "kept": True}
+    return {"label": label, "engine": label.split()[0], "roles": list(roles), "compile_seconds": 1.0, **timed, **more}
+
+
+def row(*variants: dict[str, Any]) -> dict[str, Any]:
+    times = {"check_seconds": 1.0, "final_seconds": 2.0}
+    facts = {"name": "copy", "shape": "8", "kernel": "k", "unit": "GB/s", "peak": "bytes", "work": 4e9}
+    return {**facts, **times, "variants": list(variants)}
+
+
+ROW = row(
+    variant("triton", 0.004, ("gpu", "triton")),
+    variant("triton w8", 0.002),
+    variant("triton w9", 0.001, ok=False, error_size=0.5),
+    variant("triton w1", 0.0015, kept=False),
+    variant("tileiras O3", 0.006, ("as is",)),
+    variant("torch copy", 0.003),
+)
+
+
+def test_columns_and_ratios() -> None:
+    cells = columns(ROW, LIMITS)
+    assert cells["gpu tuned"] == cells["triton"] == 0.002 and cells["gpu default"] == 0.004
+    assert cells["tileiras as is"] == cells["tileiras tuned"] == 0.006 and cells["limit"] == pytest.approx(0.001)
+    assert ratios([cells], "gpu tuned", "torch") == [1.5]
+    assert geomean([0.5, 2.0]) == pytest.approx(1.0)
+
+
+def test_the_page_has_bad_rows_too(tmp_path: Path) -> None:
+    run = {"rows": [ROW], "limits": LIMITS, "bad": [["k", "triton w7"]], "missing": ["other 9"], "cores": 2}
+    publish([json.loads(json.dumps({**run, "versions": {}, "compile_seconds": 5.0}))], tmp_path)
+    text = (tmp_path / "gpu.md").read_text("utf-8")
+    assert "| gpu tuned / tileiras as is | 3.00 | 2.3 | 1 |" in text
+    assert "| copy | 8 | 2,000 | 1,000 | 2,000 | 667 | 667 | 1,333 | 4,000 | triton w8 |" in text
+    assert "* k, triton w9: wrong results" in text and "* k, triton w7: it hung" in text
+    assert "* other 9: not measured" in text and "| copy | 8 | 5 | 5 |" not in text
+    assert "| 0.750 | triton w1 |" in text
+    assert (tmp_path / "gpu.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_rows_name_kernels_that_exist() -> None:
+    kernels, rows = read_rows()
+    assert len(rows) == 55 and {each["kernel"] for each in rows} == set(kernels)
+    assert len({(each["name"], each["shape"]) for each in rows}) == len(rows)

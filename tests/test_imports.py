@@ -30,6 +30,7 @@ ROWS = (
     ("engines",),
     ("exec",),
     ("sanitize",),
+    ("reducer",),
     ("cost",),
     ("tuner",),
     ("cutile", "cpp"),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .bytecode.dump import Dump
     from .ir import Block, Op, Value, clone, difference, equal, walk
     from .ops import Module
+    from .reducer import reduce
     from .rewrite.edit import Edit
 
 __version__ = "0.2.0"
@@ -57,6 +58,7 @@ __all__ = [
     "ops",
     "optimize",
     "parse",
+    "reduce",
     "show",
     "tune",
     "types",
@@ -71,6 +73,7 @@ _HOMES = {
     "Builder": "builder",
     "Dump": "bytecode.dump",
     "Module": "ops",
+    "reduce": "reducer",
 }
 
 

@@ -32,3 +32,21 @@ def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
     finally:
         if terminal and time.monotonic() - started > 2:
             sys.stderr.write("\r" + " " * 79 + "\r")
+
+
+@contextmanager
+def current() -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows where work of unknown length is by now, in one line on a terminal."""
+    terminal = sys.stderr.isatty()
+
+    def say(text: str) -> None:
+        if terminal:
+            sys.stderr.write(f"\r{text[:78]:78}")
+            sys.stderr.flush()
+
+    try:
+        yield say
+    finally:
+        say("")
+        if terminal:
+            sys.stderr.write("\r")

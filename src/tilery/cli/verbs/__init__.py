@@ -16,6 +16,7 @@ VERBS = {
     "diff": "diff",
     "ops": "ops",
     "smith": "smith",
+    "reduce": "testing.reduce",
     "opt": "opt",
     "debug": "debug",
     "run": "run",

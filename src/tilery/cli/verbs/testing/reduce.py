@@ -1,0 +1,232 @@
+"""`tilery reduce`: make a module that shows a fault as small as possible."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....diag import TileError
+from ...files import Stop, in_file, open_input, read_input, write_output
+from ...options import Verbs, add_input, version_option
+from ...output import as_json
+from ..run import SPEC, at_least, parse_grid
+
+if TYPE_CHECKING:
+    from ....ops import Module
+    from ....reducer.case import Case, Launch
+    from ....reducer.search import Reduction
+
+EXAMPLES = [
+    "reduce k.mlir --test './fails.sh'",
+    "reduce k.tileirbc --crash tileiras --target sm_100 -o small.mlir",
+    "reduce k.mlir --message 'same shape'",
+    "reduce k.mlir --differs reference,cpu --grid 4 --arg x=randn:f32:4096 --arg y=zeros:f32:4096",
+    "reduce k.mlir --sanitize race --grid 2 --arg zeros:i32:64",
+    "reduce k.mlir --differs-after canonicalize,cse --arg x=rand:i32:64",
+    "reduce broken.tileirbc --bytes -o small.tileirbc",
+]
+TESTS = ("test", "crash", "message", "differs", "sanitize", "differs_after", "bytes")
+
+
+def add(verbs: Verbs) -> None:
+    sub = verbs.add("reduce", run, EXAMPLES, json_result=True)
+    sub.epilog = SPEC + "\n" + (sub.epilog or "")
+    add_input(sub)
+    test = "a command that ends with status 0 if FILE, which comes last or is {}, is still interesting"
+    sub.add_argument("--test", metavar="CMD", help=test)
+    sub.add_argument("--crash", metavar="COMPILER", help="the compiler crashes or hangs; it is `tileiras`, or a path")
+    message = "the verifier's errors match; with --crash, what the compiler says, and no crash is needed"
+    sub.add_argument("--message", metavar="REGEX", help=message)
+    sub.add_argument("--differs", metavar="A,B", help="two engines compute different bits")
+    sub.add_argument("--sanitize", metavar="CHECKS", help="these checks of the sanitizer report a fault, and no others")
+    sub.add_argument("--differs-after", metavar="PASSES", help="passes change what the kernel computes")
+    sub.add_argument("--bytes", action="store_true", help="reduce bytes that no reader accepts; the message is kept")
+    sub.add_argument("--target", default="sm_100", metavar="ARCH", help="for --crash; default: %(default)s")
+    sub.add_argument("--level", type=int, choices=range(4), default=3, help="for --crash: its optimization level")
+    sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
+    sub.add_argument("--grid", default="1", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
+    sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
+    sub.add_argument("--version", type=version_option, metavar="X.Y", help="the bytecode version; default: the file's")
+    seed = "for the order of attempts, rand and randn; default: 0"
+    sub.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help=seed)
+    sub.add_argument(
+        "--jobs", type=at_least(int, 1), default=0, metavar="N", help="tests at a time; default: all cores"
+    )
+    sub.add_argument("--seconds", type=at_least(float, 0), metavar="S", help="stop after S seconds with the smallest")
+    limit = "the limit of one test, after which it is killed; default: 60"
+    sub.add_argument("--test-seconds", type=at_least(float, 0), default=60.0, metavar="S", help=limit)
+    log = "keep the outcomes of tests here; the same command goes on where it was interrupted"
+    sub.add_argument("--log", metavar="FILE", help=log)
+    sub.add_argument("-o", "--output", default="-", metavar="OUT", help="the output file; bytecode if it is .tileirbc")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make a module that shows a fault as small as possible."""
+    check_options(args)
+    if args.bytes:
+        return reduce_bytes(args)
+    from ....reducer.report import as_text, shown, summary
+
+    source = open_input(args.file)
+    with in_file(args.file):
+        module = source.read()
+        test = make_test(args, module.version or args.version)
+        case = make_case(module, args)
+        found = search(case, test, args)
+    name = "reduced.mlir" if args.output == "-" else args.output
+    made = shown(found.case, test, name)
+    for file, data in made.arrays.items():
+        write_output(str(Path(name).parent / file), data)
+    if args.json:
+        facts = {"operations": found.after.operations, "before": found.before.operations, "outcome": found.outcome}
+        facts |= {"tests": found.tests, "complete": found.complete, "commands": made.commands, "text": made.text}
+        write_output("-", as_json(facts))
+    text = as_text(found, made)
+    if args.output.endswith(".tileirbc"):
+        from ....bytecode.writer import write
+
+        write_output(args.output, write(found.case.module, found.case.module.version or args.version))
+    elif not (args.json and args.output == "-"):
+        write_output(args.output, text)
+    sys.stderr.write(summary(found) + "\n")
+    return 0
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Refuse options that contradict each other."""
+    chosen = [name for name in TESTS if getattr(args, name)]
+    if not chosen:
+        raise Stop("say what is interesting: --test, --crash, --message, --differs, --sanitize or --differs-after")
+    allowed = ({"crash", "message"}, {"bytes", "message"}, {"bytes", "test"})
+    if len(chosen) > 1 and set(chosen) not in allowed:
+        raise Stop(f"--{chosen[0]} and --{chosen[1]} contradict each other".replace("_", "-"))
+    if args.message:
+        import re
+
+        try:
+            re.compile(args.message)
+        except re.error as error:
+            raise Stop(f"--message: not a regular expression: {error}") from None
+
+
+def make_test(args: argparse.Namespace, version: Any) -> Any:
+    """Return the test that the options ask for."""
+    from ....reducer.oracles import Command, Compiler, Differs, DiffersAfter, Message, Sanitized
+
+    seconds = args.test_seconds
+    if args.test:
+        name = "candidate.tileirbc" if args.file.endswith(".tileirbc") else "candidate.mlir"
+        return Command(args.test, name, version, seconds)
+    if args.crash:
+        tool = "" if args.crash == "tileiras" else args.crash
+        return Compiler(args.target, args.message or "", tool, args.level, seconds)
+    if args.message:
+        return Message(args.message)
+    if args.differs:
+        from ....engines.registry import ENGINES
+
+        engines = args.differs.split(",")
+        if len(engines) != 2 or any(name not in ENGINES for name in engines):
+            raise Stop(f"--differs: expected two of {', '.join(ENGINES)}, got '{args.differs}'")
+        return Differs((engines[0], engines[1]), seconds)
+    if args.differs_after:
+        from ....passes import parse_pipeline
+
+        try:
+            parse_pipeline(args.differs_after)
+        except TileError as error:
+            raise Stop(f"--differs-after: {error.message}") from None
+        return DiffersAfter(args.differs_after, seconds)
+    from ....sanitize.sanitizer import parse_checks
+
+    try:
+        parse_checks(args.sanitize)
+    except TileError as error:
+        raise Stop(f"--sanitize: {error.message}") from None
+    return Sanitized(args.sanitize, seconds)
+
+
+def make_case(module: Module, args: argparse.Namespace) -> Case:
+    """Return the module, and the launch that the options describe if the test needs one."""
+    from ....reducer.case import Case
+
+    if not (args.differs or args.sanitize or (args.differs_after and (args.arg or args.grid != "1"))):
+        return Case(module)
+    return Case(module, make_launch(module, args))
+
+
+def make_launch(module: Module, args: argparse.Namespace) -> Launch:
+    from ....engines.kernel import check_grid, check_parameters, find_entry
+    from ....reducer.case import Launch
+    from ...arguments import check_types, make_arguments
+
+    try:
+        entry = find_entry(module, args.entry)
+        grid = check_grid(parse_grid(args.grid))
+        params = check_parameters(entry)
+    except TileError as error:
+        raise Stop(error.message) from None
+    arguments = make_arguments(args.arg, args.seed)
+    if len(arguments) != len(params):
+        raise Stop(f"@{entry.sym_name} takes {len(params)} arguments, got {len(arguments)}")
+    check_types(arguments, params, None)
+    uninit = frozenset(number for number, a in enumerate(arguments) if a.is_uninit)
+    return Launch(entry.sym_name, grid, tuple(a.value for a in arguments), uninit)
+
+
+def search(case: Case, test: Any, args: argparse.Namespace) -> Reduction:
+    """Reduce a case with a test, and show the current size on a terminal."""
+    import os
+
+    from ....reducer.oracles import Message
+    from ....reducer.runners import Children, InProcess, Runner, Threads
+    from ....reducer.search import Search
+    from ....verifier.verify import verify
+    from ...progress import current
+
+    jobs = args.jobs or len(os.sched_getaffinity(0))
+    legal = not isinstance(test, Message) and not verify(case.module, max_errors=1)
+    version = args.version or case.module.version
+    runner: Runner
+    if isinstance(test, Message):
+        runner = InProcess(test)
+    elif test.waits:
+        runner = Threads(test, jobs)
+    else:
+        runner = Children(test, jobs, 3 * args.test_seconds, version)
+    with current() as say:
+        try:
+            return Search(
+                case,
+                runner,
+                legal=legal,
+                version=version,
+                seed=args.seed,
+                seconds=args.seconds,
+                log=None if args.log is None else Path(args.log),
+                observe=lambda smaller, step: say(f"{smaller.operations} operations, {step}"),
+            ).run()
+        finally:
+            runner.close()
+
+
+def reduce_bytes(args: argparse.Namespace) -> int:
+    """Reduce bytes that no reader accepts."""
+    from ....reducer.raw import command_test, message_test, reduce_raw
+    from ...progress import current
+
+    data = read_input(args.file)
+    test = command_test(args.test, args.test_seconds) if args.test else message_test(data, args.message)
+    with current() as say:
+        found = reduce_raw(data, test, seconds=args.seconds, observe=lambda size: say(f"{size} bytes"))
+    if args.json:
+        facts = {"bytes": len(found.data), "before": len(data), "tests": found.tests, "hex": found.data.hex()}
+        write_output("-", as_json(facts))
+    elif args.output == "-":
+        write_output("-", found.data.hex(" ") + "\n")
+    if args.output != "-":
+        write_output(args.output, found.data)
+    sys.stderr.write(f"{len(data)} bytes reduced to {len(found.data)}, {found.tests} tests\n")
+    return 0

@@ -1,0 +1,9 @@
+"""The reducer: from a module that shows a fault to a small one that shows the same fault."""
+
+from __future__ import annotations
+
+from .case import Case, Launch
+from .function import reduce
+from .search import Reduction
+
+__all__ = ["Case", "Launch", "Reduction", "reduce"]

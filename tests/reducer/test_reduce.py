@@ -1,0 +1,170 @@
+"""The reducer: what it makes of random modules, and that it is deterministic, resumable and bounded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tilery
+from reducer.behaviour import names, wild
+from tilery.diag import TileError
+from tilery.ir import walk
+from tilery.ops import Module
+from tilery.reducer import Case, Launch
+from tilery.reducer.oracles import DiffersAfter, Message, Sanitized
+from tilery.reducer.raw import message_of, message_test, reduce_raw
+from tilery.reducer.runners import DIED, HANG, Child, Children, InProcess, Threads
+from tilery.reducer.search import Search
+from tilery.smith import smith
+
+RACE = """entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>) {
+  %c = constant <i32: 3> : tile<i32>
+  %i = iota : tile<8xi32>
+  %v, %t0 = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token
+  %s = addi %v, %c : tile<i32>
+  %t1 = store_ptr_tko weak %p, %s : tile<ptr<i32>>, tile<i32> -> token
+  %t2 = store_ptr_tko weak %q, %c token = %t0 : tile<ptr<i32>>, tile<i32> -> token
+  %t3 = store_ptr_tko weak %p, %v : tile<ptr<i32>>, tile<i32> -> token
+  return
+}"""
+
+
+def module_with(name: str, size: int = 120) -> Module:
+    """Return the first random module that has an operation."""
+    modules = (smith(seed, size=size) for seed in range(100))
+    return next(module for module in modules if any(o.name == name for o in walk(module)))
+
+
+@pytest.mark.parametrize(("name", "most"), [("scan", 5), ("for", 3), ("mmaf", 3), ("store_view_tko", 5)])
+def test_random_modules_become_small(name: str, most: int) -> None:
+    """A module is reduced to the operation that is asked for and what it needs; every candidate is legal."""
+
+    def interesting(module: Module) -> bool:
+        assert tilery.verify(module) == []
+        return any(o.name == name for o in walk(module))
+
+    module = module_with(name)
+    before = str(module)
+    found = tilery.reduce(module, interesting)
+    assert found.complete and found.after.operations <= most
+    assert interesting(found.case.module)
+    assert str(module) == before  # the reducer works on a copy
+
+
+def has_reduce(case: Case) -> str:
+    return "reduce" if "reduce" in names(case) else ""
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_result_does_not_depend_on_the_number_of_jobs(seed: int) -> None:
+    results = []
+    for jobs in (1, 4):
+        runner = Threads(has_reduce, jobs)
+        found = Search(Case(module_with("reduce")), runner, seed=seed).run()
+        runner.close()
+        results.append((str(found.case.module), found.tests))
+    assert results[0] == results[1]
+
+
+def test_a_log_makes_a_reduction_resumable(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    module = module_with("reduce")
+    first = Search(Case(tilery.clone(module)), InProcess(has_reduce), log=log).run()
+    lines = log.read_text("utf-8").splitlines(keepends=True)
+    log.write_text("".join(lines[: len(lines) // 2]) + lines[-1][:5], "utf-8")  # interrupted in the middle of a line
+
+    tested = []
+
+    def count(case: Case) -> str:
+        tested.append(case)
+        return has_reduce(case)
+
+    second = Search(Case(tilery.clone(module)), InProcess(count), log=log).run()
+    assert str(second.case.module) == str(first.case.module)
+    assert len(tested) < first.tests
+
+
+def test_time_is_bounded() -> None:
+    found = Search(Case(module_with("reduce")), InProcess(has_reduce), seconds=0).run()
+    assert not found.complete and has_reduce(found.case)
+
+
+def test_nothing_to_reduce() -> None:
+    with pytest.raises(TileError, match="nothing to reduce"):
+        tilery.reduce(smith(1), lambda module: False)
+
+
+def test_children_that_hang_or_die() -> None:
+    text = "entry @k(%n: tile<i32>) {{ %0 = {} %n{} : tile<i32> return }}"
+    child = Child(wild)
+    outcomes = {}
+    for name, rest in (("addi", ", %n"), ("subi", ", %n"), ("negi", ""), ("absi", "")):
+        outcomes[name] = child.ask(Case(tilery.parse(text.format(name, rest))).encode(), 4)
+        if outcomes[name] in (HANG, DIED):
+            child.end()
+            child = Child(wild)
+    with pytest.raises(RuntimeError, match="ValueError: no"):
+        child.ask(Case(tilery.parse(text.format("xori", ", %n"))).encode(), 60)
+    child.end()
+    assert outcomes == {"addi": "interesting", "subi": "", "negi": DIED, "absi": HANG}
+
+
+def test_a_reduction_survives_children_that_die() -> None:
+    text = "%0 = addi %n, %n : tile<i32> %1 = muli %0, %n : tile<i32> %2 = subi %1, %0 : tile<i32>"
+    runner = Children(wild, 2, 30)
+    found = Search(Case(tilery.parse(f"entry @k(%n: tile<i32>) {{ {text} return }}")), runner).run()
+    runner.close()
+    assert [o.name for o in walk(found.case.module.entries[0].body)] == ["addi", "return"]
+
+
+def test_a_race() -> None:
+    import numpy as np
+
+    launch = Launch("k", (2, 1, 1), (np.arange(8, dtype=np.int32), np.arange(8, dtype=np.int32)))
+    test = Sanitized("race")
+    found = Search(Case(tilery.parse(RACE), launch), InProcess(test)).run()
+    assert found.outcome == "faults: race"
+    assert found.after.operations <= 3 and "store_ptr_tko" in names(found.case)
+    assert found.case.launch is not None and not any(a.any() for a in found.case.launch.args if hasattr(a, "ndim"))
+
+
+def test_what_is_undefined_stays_out() -> None:
+    """A difference counts only in a launch with which nothing is wrong: this one reads what nobody wrote."""
+    import numpy as np
+
+    text = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+      %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+      %y = mulf %x, %x rounding<nearest_even> : tile<f32>
+      %z = addf %y, %x rounding<nearest_even> : tile<f32>
+      %u = store_ptr_tko weak %q, %z : tile<ptr<f32>>, tile<f32> -> token
+      return
+    }"""
+    module = tilery.parse(text)
+    args = (np.full(1, 1.1, np.float32), np.zeros(1, np.float32))
+    test = DiffersAfter("fuse-fma")
+    assert test(Case(module, Launch("k", (1, 1, 1), args))) == "differs after passes"
+    assert test(Case(module, Launch("k", (1, 1, 1), args, frozenset([0])))) == ""
+    found = Search(Case(module, Launch("k", (1, 1, 1), args)), InProcess(test)).run()
+    assert names(found.case) >= {"mulf", "addf"} and found.after.operations <= 6
+
+
+def test_a_message_is_kept() -> None:
+    module = module_with("muli")
+    bad = next(o for o in walk(module) if o.name == "muli")
+    bad.results[0].type = tilery.types.Tile((2, 2, 2), tilery.types.I8)
+    pattern = "same type"
+    assert Message(pattern)(Case(module))
+    found = Search(Case(module), InProcess(Message(pattern)), legal=False).run()
+    assert found.after.operations <= 3
+    assert all(pattern in finding.message for finding in tilery.verify(found.case.module))
+
+
+def test_bytes_are_reduced() -> None:
+    data = tilery.dumps(smith(3, size=60), "13.4")
+    broken = data[: len(data) // 2]
+    found = reduce_raw(broken, message_test(broken))
+    assert found.complete and len(found.data) < len(broken) // 2
+    assert message_of(found.data)
+    with pytest.raises(TileError, match="no message"):
+        message_test(data)

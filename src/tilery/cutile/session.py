@@ -236,7 +236,7 @@ def recording(engine: Engine, directory: Path) -> Engine:
         nonlocal count
         count += 1
         name = call.entry.split("_Kt")[0]
-        launch = capture(call.module, call.bytecode, call.entry, call.grid, call.values, call.memory)
+        launch = capture(call.module, call.bytecode, call.entry, call.grid, call.values, call.memory, call.names)
         save(directory / f"{count:04}-{name}.zip", launch)
         engine(call)
 
@@ -329,6 +329,7 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap `ct.launch` to take host arrays, and to raise the original exception instead of a driver error."""
 
     def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **options: Any) -> Any:
+        __tracebackhide__ = True  # pytest shows the test instead
         if isinstance(kernel_args, tuple):
             kernel_args = host_argument(kernel_args)
         if hasattr(stream, "__cuda_stream__"):

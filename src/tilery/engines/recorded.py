@@ -58,6 +58,12 @@ class Placed(HoldsAddresses):
         """Return the bytes that a buffer holds now."""
         return ctypes.string_at(*self.buffers[buffer])
 
+    def kept_view(self, buffer: int) -> memoryview:
+        """Return the memory of a buffer, which the kernel changes."""
+        address, size = self.buffers[buffer]
+        start = address - ctypes.addressof(self.kept[buffer])
+        return memoryview(self.kept[buffer]).cast("B")[start : start + size]
+
 
 @dataclass(slots=True)
 class Recorded:
@@ -68,6 +74,12 @@ class Recorded:
     grid: tuple[int, int, int]
     arguments: list[int | float | bool | Pointer]
     buffers: list[RecordedBuffer]
+    names: list[str] = field(default_factory=list)
+    """The names of the arguments; their numbers if the file has none."""
+
+    def __post_init__(self) -> None:
+        given = self.names + [""] * (len(self.arguments) - len(self.names))
+        self.names = [name or str(number) for number, name in enumerate(given[: len(self.arguments)])]
 
     def place(self) -> Placed:
         """Restore the buffers to memory."""
@@ -91,6 +103,7 @@ def capture(
     grid: tuple[int, int, int],
     values: Sequence[int | float | bool],
     memory: Sequence[Extent],
+    names: Sequence[str] = (),
 ) -> Recorded:
     """Record a launch and the contents of `memory`; `values` has one value per parameter, addresses for pointers."""
     buffers, starts = copy_memory(memory)
@@ -112,7 +125,7 @@ def capture(
         pointer(int(value)) if isinstance(kind, Tile) and isinstance(kind.element, Ptr) else value
         for kind, value in zip(kinds, values, strict=True)
     ]
-    return Recorded(bytecode, entry, grid, arguments, buffers)
+    return Recorded(bytecode, entry, grid, arguments, buffers, list(names))
 
 
 def copy_memory(memory: Sequence[Extent]) -> tuple[list[RecordedBuffer], list[int]]:
@@ -138,6 +151,7 @@ def save(path: str | PathLike[str], launch: Recorded, *, compress: bool = True) 
         "format": FORMAT,
         "entry": launch.entry,
         "grid": launch.grid,
+        "names": launch.names,
         "arguments": [
             {"buffer": a.buffer, "offset": a.offset} if isinstance(a, Pointer) else a for a in launch.arguments
         ],
@@ -189,7 +203,8 @@ def _read(file: zipfile.ZipFile) -> Recorded:
     buffers = [read_buffer(file.read(f"buffer{at}"), each) for at, each in enumerate(facts["buffers"])]
     x, y, z = map(int, facts["grid"])
     arguments = [Pointer(int(a["buffer"]), int(a["offset"])) if isinstance(a, dict) else a for a in facts["arguments"]]
-    return Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers)
+    names = list(map(str, facts.get("names", ())))  # files of older versions have none
+    return Recorded(file.read("kernel.tileirbc"), str(facts["entry"]), (x, y, z), arguments, buffers, names)
 
 
 def read_buffer(data: bytes, facts: dict[str, Any]) -> RecordedBuffer:

@@ -113,12 +113,15 @@ def run_to_end(args: argparse.Namespace, options: dict[str, object]) -> int:
         run_script(args.script, args.arguments, **options)
     except SystemExit as stop:
         return exit_status(stop)
-    except TileError:
-        raise
-    except Exception:  # raised by the script: shown as the interpreter does
-        import traceback
+    except TileError as error:
+        from ...cutile.frames import user_calls
 
-        traceback.print_exc()
+        error.notes += user_calls(error)
+        raise
+    except Exception as error:  # raised by the script: shown as the interpreter does
+        from ...cutile.frames import user_traceback
+
+        sys.stderr.write(user_traceback(error))
         return 1
     return 0
 

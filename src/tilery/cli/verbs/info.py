@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """Longer lists of parameters are a table with several columns."""
+ZIP = b"PK\x03\x04"
+"""How a recorded launch starts."""
 MANY = 8
 """How many parameters have a line of their own."""
 
 
 def add(verbs: Verbs) -> None:
     sub = verbs.add("info", run, ["info kernel.tileirbc", "info --json kernel.tileirbc"], json_result=True)
-    sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
+    sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode, text or a recorded launch")
     add_spelling(sub)
     add_color(sub)
 
@@ -33,7 +35,10 @@ def run(args: argparse.Namespace) -> int:
     facts = []
     for name in args.files:
         source = open_text(name, args)
-        facts.append(info_data(read_legal(source), name, len(source.data), source.kind.value))
+        if source.data.startswith(ZIP) and name != "-":
+            facts.append(recorded_data(name, len(source.data)))
+        else:
+            facts.append(info_data(read_legal(source), name, len(source.data), source.kind.value))
     if args.json:
         write_output("-", as_json(facts[0] if len(facts) == 1 else facts))
         return 0
@@ -68,6 +73,22 @@ def info_data(module: Module, name: str, size: int, format: str) -> dict[str, An
     }
 
 
+def recorded_data(name: str, size: int) -> dict[str, Any]:
+    """Collect the facts about a recorded launch and its kernel."""
+    from ... import load
+    from ...engines.recorded import LIMIT
+    from ..files import in_file
+    from ..recorded import launch_data, open_recorded
+
+    with in_file(name):
+        launch = open_recorded(name, LIMIT)
+        module = load(launch.bytecode)
+        return {
+            **info_data(module, name, size, "recorded launch of bytecode"),
+            "launch": launch_data(launch, module.entry(launch.entry)),
+        }
+
+
 def _entry_data(entry: Entry) -> dict[str, Any]:
     from ...ir import walk
     from ..facts import entry_facts
@@ -94,6 +115,7 @@ def info_text(facts: dict[str, Any]) -> str:
     """Print the facts about a file."""
     version = f" {facts['version']}" if facts["version"] else ""
     lines = [f"{printable(facts['file'])}: {facts['format']}{version}, {_count(facts['bytes'], 'byte')}"]
+    lines += _launch_lines(facts["launch"]) if "launch" in facts else []
     if facts["producer"] is not None:
         lines.append(f"producer: {printable(facts['producer'])}")
     for needed, names in facts["needs"].items():
@@ -112,6 +134,18 @@ def info_text(facts: dict[str, Any]) -> str:
     width = max(map(len, facts["ops"]), default=0)
     lines += [f"  {name:<{width}}  {count}" for name, count in facts["ops"].items()]
     return "\n".join(lines) + "\n"
+
+
+def _launch_lines(launch: dict[str, Any]) -> list[str]:
+    """Return the grid of a launch and its arguments."""
+    arguments = launch["arguments"]
+    lines = [f"launch of @{printable(launch['entry'])}, grid {'x'.join(map(str, launch['grid']))}"]
+    widths = [max((len(printable(a[key])) for a in arguments), default=0) for key in ("name", "type")]
+    for a in arguments:
+        shape = "x".join(map(str, a.get("shape", ())))
+        value = str(a["value"]) if "value" in a else f"{shape}, {a['bytes']} bytes".removeprefix(", ")
+        lines.append(f"  {printable(a['name']):<{widths[0]}}  {a['type']:<{widths[1]}}  {value}")
+    return lines
 
 
 def _parameters(params: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES
-from ..files import Stop, in_file, open_text, reason, write_output
+from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_spelling
 from ..output import as_json, quoted
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
 
 def run_module(module: Module, args: argparse.Namespace, source: Input | None) -> int:
     """Run a kernel of a module; `source` is the input it was read from, whose lines errors show."""
-    from ..arguments import as_data, as_text, find, make_arguments, save, split_save
+    from ..arguments import find, make_arguments, split_save
 
     grid = parse_grid(args.grid or "1")
     arguments = make_arguments(args.arg, args.seed)
@@ -119,12 +119,7 @@ def run_module(module: Module, args: argparse.Namespace, source: Input | None) -
             facts = launch(module, grid, arguments, args, sanitizer)
     finally:
         status = show_reports(sanitizer, source, args)
-    if args.json:
-        write_output("-", as_json({**facts, "arguments": {a.name: as_data(a) for a in shown}}))
-    for argument in [] if args.json else shown:
-        write_output("-", f"{argument.name} = {as_text(argument)}\n")
-    for argument, file in saved:
-        save(argument, file)
+    show_arguments(facts, shown, saved, args)
     return status
 
 
@@ -224,28 +219,45 @@ def explored(start: Callable[[], Any], values: list[Any], args: argparse.Namespa
 
 
 def replay(args: argparse.Namespace) -> int:
-    from ...engines.recorded import load
+    """Run a recorded launch."""
+    from ... import compile, load
+    from ...engines.cutile_abi import Extent
+    from ..arguments import find, split_save
+    from ..recorded import arguments_of, open_recorded
 
-    if args.arg or args.entry or args.grid or args.convention or args.print or args.save:
+    if args.arg or args.entry or args.grid or args.convention:
         raise Stop("a recorded launch has its own kernel, grid and arguments")
     with in_file(args.recorded):
-        try:
-            recorded = load(args.recorded, memory=args.max_memory)
-        except OSError as error:
-            raise Stop(f"cannot read '{args.recorded}': {reason(error)}") from None
-        from ... import compile
-        from ... import load as load_module
-
+        recorded = open_recorded(args.recorded, args.max_memory)
+        module = load(recorded.bytecode)
         placed = recorded.place()
-        kernel = compile(load_module(recorded.bytecode), recorded.entry, engine=args.engine)
+        kernel = compile(module, recorded.entry, engine=args.engine)
+        arguments = arguments_of(recorded, module.entry(recorded.entry), placed)
+        saved = [split_save(text, arguments) for text in args.save]
+        shown = [find(arguments, name, "--print") for name in args.print]
         sanitizer = make_sanitizer(args)
+        memory = [Extent(", ".join(b.names), *place) for b, place in zip(recorded.buffers, placed.buffers)]
+        options = {"buffers": memory, "names": recorded.names}
         try:
-            facts = execute(kernel, recorded.grid, placed.arguments, args, sanitizer, buffers=placed.buffers)
+            facts = execute(kernel, recorded.grid, placed.arguments, args, sanitizer, **options)
         finally:
             status = show_reports(sanitizer, None, args)
-    if args.json:
-        write_output("-", as_json(facts))
+    show_arguments(facts, shown, saved, args)
     return status
+
+
+def show_arguments(
+    facts: dict[str, object], shown: list[Argument], saved: list[tuple[Argument, str]], args: argparse.Namespace
+) -> None:
+    """Print and save arguments after a launch."""
+    from ..arguments import as_data, as_text, save
+
+    if args.json:
+        write_output("-", as_json({**facts, "arguments": {a.name: as_data(a) for a in shown}}))
+    for argument in [] if args.json else shown:
+        write_output("-", f"{argument.name} = {as_text(argument)}\n")
+    for argument, file in saved:
+        save(argument, file)
 
 
 def parse_grid(text: str) -> list[int]:

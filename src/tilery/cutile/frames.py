@@ -1,0 +1,38 @@
+"""The frames of a script that tilery runs, without those of tilery and of the runner."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from traceback import FrameSummary, StackSummary, TracebackException
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+MAX_CALLS = 20
+"""The most calls that an error lists."""
+
+
+def is_ours(frame: FrameSummary) -> bool:
+    """Whether a frame belongs to tilery, or to the module that runs scripts."""
+    return frame.filename.startswith(PACKAGE) or frame.filename == "<frozen runpy>"
+
+
+def user_calls(error: BaseException) -> list[str]:
+    """Return notes that name the calls around the line that launched a kernel, from the inside out."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame)]
+    return [f"called at {f.filename}:{f.lineno} in {f.name}" for f in frames[-2 : -2 - MAX_CALLS : -1]]
+
+
+def user_traceback(error: BaseException) -> str:
+    """Return the traceback of an exception that a script raised, as `python` prints it for the script alone.
+
+    Frames of tilery stay where the exception comes from tilery itself: that may be a bug.
+    """
+    shown = TracebackException.from_exception(error)
+    todo: list[TracebackException | None] = [shown]
+    while todo:
+        one = todo.pop()
+        if one is not None:
+            first = next((at for at, frame in enumerate(one.stack) if not is_ours(frame)), 0)
+            one.stack = StackSummary.from_list(list(one.stack)[first:])
+            todo += [one.__cause__, one.__context__]
+    return "".join(shown.format())

@@ -31,6 +31,7 @@ EXECUTE = (
     "cpp/",
     "cost/counting",
     "cli/arguments",
+    "cli/recorded",
     "cli/comparison",
 )
 """What may need NumPy: the engine, what runs on it, and the arrays that the command makes and compares."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,13 @@ def test_both_elements_are_named(monkeypatch: pytest.MonkeyPatch, kept: int, ele
     (report,) = watched.reports
     assert [place.element for place in report.places] == [(0,), element]
     assert report.count == 5
+
+
+def test_one_sanitizer_watches_launches_of_several_threads() -> None:
+    kernel = tilery.compile(tilery.parse(OVERLAPPING))
+    watched = Sanitizer("all")
+    with ThreadPoolExecutor(8) as pool:
+        done = [pool.submit(kernel.launch, 1, [np.zeros(16, np.int32)], sanitize=watched) for _ in range(200)]
+    assert not [each for each in done if each.exception() is not None]
+    (report,) = watched.reports
+    assert report.count == 5 * 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from threading import RLock
 from typing import Any, NamedTuple
 
 from ..diag import TileError
@@ -63,8 +64,8 @@ def parse_checks(text: str) -> list[CheckRow]:
 class Sanitizer:
     """Checks for launches, and what they found: `checks` are names separated by commas, `more` classes of your own.
 
-    Pass it as `launch(sanitize=...)`; it may watch several launches, one after the other, and collects the `reports` of
-    all of them.
+    Pass it as `launch(sanitize=...)`; it may watch several launches, of several threads too, and collects the `reports`
+    of all of them.
 
     >>> Sanitizer("bounds,alignment").names
     ['bounds', 'alignment']
@@ -93,6 +94,8 @@ class Sanitizer:
         self.schedules: list[int | None] = []
         """The schedules of the launches so far."""
         self.reports = Reports()
+        self.lock = RLock()
+        """Held during a launch: launches of several threads are watched one after the other."""
         self._machine: CheckedMachine | None = None
 
     @property

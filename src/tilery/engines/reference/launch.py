@@ -155,9 +155,10 @@ class Kernel:
         say = printer(output)
         facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
         make = Machine if sanitizer is None else sanitizer.machine
-        machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
-        with self._cores(), nullcontext() if sanitizer is None else sanitizer.launch(self.entry):
-            self._run(machines, env, lanes)
+        with nullcontext() if sanitizer is None else sanitizer.lock:
+            machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
+            with self._cores(), nullcontext() if sanitizer is None else sanitizer.launch(self.entry):
+                self._run(machines, env, lanes)
         return total(machines)
 
     def _environment(self, bound: BoundArguments) -> dict[int, Any]:

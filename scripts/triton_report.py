@@ -1,27 +1,34 @@
-"""Compile kernels for GPUs with the Triton engine, without a GPU, and write docs/reports/triton.md.
+"""Compile kernels for GPUs with the Triton engine, without a GPU, and write docs/reports/triton.{json,md}.
 
-    python scripts/triton_report.py [--battery 1] [--corpus 400] [--random 500] [--survive 5000]
-                                    [--minutes 30] [--output docs/reports/triton.md]
+    python scripts/triton_report.py kernels [--battery 1] [--corpus 400] [--random 500] [--minutes 30]
+    python scripts/triton_report.py samples FOLDER [--minutes 30]
+    python scripts/triton_report.py survive [--count 5000] [--minutes 60]
+    python scripts/triton_report.py redraw                                  # the page again, from triton.json
 
-Every operation is compiled for six targets, kernels of the corpus and random modules for sm_90 and gfx942. `--survive`
-compiles random modules for sm_90 only to see that this process survives whatever becomes of Triton.
+`kernels` compiles every operation for six targets, and kernels of the corpus and random modules for sm_90 and gfx942.
+FOLDER has a folder for each sample of cuTile, which `tilery cutile run --engine none --record` has filled. `survive`
+compiles random modules for sm_90 only to see that this process survives whatever becomes of Triton; it goes on where it
+stopped the last time.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import checkout
 import tilery
 from engines.triton.battery import TARGETS, Outcome, battery, outcomes
 from support.oracle import CORPUS
 from tilery.cli.progress import progress
+from tilery.engines import recorded
 from tilery.engines.triton.compiler import Child
 from tilery.engines.triton.limits import DIFFERENT, REFUSED
 from tilery.engines.triton.versions import installed
@@ -29,6 +36,8 @@ from tilery.ops import registered
 from tilery.smith import smith
 
 MAIN = ("sm_90", "gfx942")
+REPORT, NUMBERS = checkout.REPORTS / "triton.md", checkout.REPORTS / "triton.json"
+FIRST_SEED = 10_000
 Tally = dict[str, list[Outcome]]
 
 
@@ -94,38 +103,93 @@ def modules(campaign: Campaign, name: str, count: int) -> Tally:
     return tally
 
 
-def survive(campaign: Campaign, count: int) -> tuple[int, int, int]:
-    """Compile random modules; return how many kernels there were, how many compiled, and how often Triton died."""
-    kernels = compiled = died = 0
-    with progress(count, "random modules") as step:
-        for seed in range(10_000, 10_000 + count):
-            if campaign.late():
-                break
-            for found in outcomes(smith(seed, size=20), "sm_90", campaign.children["sm_90"]):
-                kernels += 1
-                compiled += found.compiled
-                died += "crashed" in found.reason or "took more than" in found.reason
-            step()
-    return kernels, compiled, died
+# ---------------------------------------------------------------- what is measured
+
+Counts = list[int]
+"""How many kernels compiled, of how many."""
 
 
-def share(found: list[Outcome]) -> str:
-    return f"{sum(o.compiled for o in found):,} of {len(found):,}"
+def counts(found: list[Outcome]) -> Counts:
+    return [sum(o.compiled for o in found), len(found)]
 
 
-def page(args: argparse.Namespace) -> str:
+def reasons(campaign: Campaign) -> list[list[Any]]:
+    return [
+        [who, " ".join(reason.split())[:300].replace("|", "/"), count]
+        for (who, reason), count in campaign.reasons.most_common()
+    ]
+
+
+def measure_kernels(args: argparse.Namespace, _: dict[str, Any]) -> dict[str, Any]:
+    """Compile every operation, kernels of the corpus and random modules."""
     campaign = Campaign(args.minutes)
     table = operations(campaign, args.battery)
     corpus = modules(campaign, "corpus", args.corpus) if CORPUS.is_dir() else {target: [] for target in MAIN}
     rand = modules(campaign, "random", args.random)
-    kernels, compiled, died = survive(campaign, args.survive)
     campaign.stop()
-    whole = sum(all(o.compiled for found in tally.values() for o in found) for tally in table.values())
+    partly = {
+        name: {target: counts(tally[target]) for target in TARGETS}
+        for name, tally in table.items()
+        if any(not o.compiled for found in tally.values() for o in found)
+    }
+    return {
+        "triton": installed().version,
+        "operations": len(table),
+        "partly": partly,
+        "corpus": {target: counts(corpus[target]) for target in MAIN},
+        "random": {target: counts(rand[target]) for target in MAIN},
+        "reasons": reasons(campaign),
+    }
+
+
+def measure_samples(args: argparse.Namespace, _: dict[str, Any]) -> dict[str, Any]:
+    """Compile the kernels that cuTile's samples launch."""
+    campaign, found = Campaign(args.minutes), {}
+    folders = sorted(path for path in args.folder.iterdir() if path.is_dir())
+    with progress(len(folders), "samples") as step:
+        for folder in folders:
+            tally: Tally = {target: [] for target in MAIN}
+            for data in dict.fromkeys(recorded.load(path).bytecode for path in sorted(folder.glob("*.zip"))):
+                campaign.compile(tilery.load(data), MAIN, tally)
+            found[folder.name] = {target: counts(tally[target]) for target in MAIN}
+            step()
+    campaign.stop()
+    return {"triton": installed().version, "samples": found, "reasons": reasons(campaign)}
+
+
+def measure_survival(args: argparse.Namespace, before: dict[str, Any]) -> dict[str, Any]:
+    """Compile random modules until all are done or the time is over, from where the last run stopped."""
+    found = dict.fromkeys(("modules", "kernels", "compiled", "refused", "died"), 0) | before
+    campaign = Campaign(args.minutes)
+    with progress(args.count - found["modules"], "random modules") as step:
+        while found["modules"] < args.count and not campaign.late():
+            seed = FIRST_SEED + found["modules"]
+            for each in outcomes(smith(seed, size=20), "sm_90", campaign.children["sm_90"]):
+                found["kernels"] += 1
+                found["compiled"] += each.compiled
+                found["refused"] += each.ours
+                found["died"] += "crashed" in each.reason or "took more than" in each.reason
+            found["modules"] += 1
+            step()
+    campaign.stop()
+    return found | {"triton": installed().version}
+
+
+# ---------------------------------------------------------------- the page
+
+
+def share(found: Counts) -> str:
+    return f"{found[0]:,} of {found[1]:,}"
+
+
+def page(numbers: dict[str, Any]) -> str:
+    """Render the numbers of triton.json."""
+    kernels = numbers["kernels"]
     lines = [
         "# Compiling with Triton, without a GPU",
         "",
         checkout.fill(
-            f"`scripts/triton_report.py` wrote this page with Triton {installed().version}. Each operation was compiled"
+            f"`scripts/triton_report.py` wrote this page with Triton {kernels['triton']}. Each operation was compiled"
             " as its example in the reference and in random modules that have it, for six targets. Nothing was run: "
             "results are compared with the reference engine on a GPU by `scripts/gpu_engines.py`. A kernel that is "
             "not compiled is an error with a reason."
@@ -133,44 +197,85 @@ def page(args: argparse.Namespace) -> str:
         "",
         "| | sm_90 | gfx942 |",
         "|---|--:|--:|",
-        f"| kernels of the corpus | {share(corpus['sm_90'])} | {share(corpus['gfx942'])} |",
-        f"| kernels of random modules | {share(rand['sm_90'])} | {share(rand['gfx942'])} |",
-        "",
-        checkout.fill(
-            f"Of {kernels:,} kernels of further random modules, {compiled:,} compiled for sm_90. Triton crashed or "
-            f"took too long {died:,} times; the process that called it went on each time."
+        *(
+            f"| kernels of {what} | " + " | ".join(share(kernels[key][target]) for target in MAIN) + " |"
+            for key, what in (("corpus", "the corpus"), ("random", "random modules"))
         ),
         "",
+        *_survival(numbers.get("survival")),
+        *_samples(numbers.get("samples")),
         "## Operations",
         "",
-        f"{whole} of {len(table)} operations compiled in every module for every target. The others:",
+        f"{kernels['operations'] - len(kernels['partly'])} of {kernels['operations']} operations compiled in every "
+        "module for every target. The others:",
         "",
         "| operation | " + " | ".join(TARGETS) + " |",
         "|---|" + "--:|" * len(TARGETS),
     ]
-    for name, tally in table.items():
-        if any(not o.compiled for found in tally.values() for o in found):
-            lines.append(f"| `{name}` | " + " | ".join(share(tally[target]) for target in TARGETS) + " |")
+    for name, found in kernels["partly"].items():
+        lines.append(f"| `{name}` | " + " | ".join(share(found[target]) for target in TARGETS) + " |")
     lines += ["", "## What is refused", "", "| operations | targets | the error says |", "|---|---|---|"]
     lines += [f"| {limit.operations} | {limit.targets} | {limit.why} |" for limit in REFUSED]
     lines += ["", "## What differs from the reference engine", "", "| | |", "|---|---|"]
     lines += [f"| {what} | {how} |" for what, how in DIFFERENT]
     lines += ["", "## Reasons", "", "| said by | reason | kernels |", "|---|---|--:|"]
-    for (who, reason), count in campaign.reasons.most_common():
-        lines.append(f"| {who} | {' '.join(reason.split())[:300].replace('|', '/')} | {count:,} |")
+    lines += [f"| {who} | {reason} | {count:,} |" for who, reason, count in kernels["reasons"]]
     return "\n".join(lines)
+
+
+def _survival(found: dict[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    text = (
+        f"Of {found['kernels']:,} kernels of {found['modules']:,} further random modules, {found['compiled']:,} "
+        f"compiled for sm_90, and the engine refused {found['refused']:,}. Triton crashed or took too long {found['died']:,} "
+        "times; the process that called it went on each time."
+    )
+    return [checkout.fill(text), ""]
+
+
+def _samples(found: dict[str, Any] | None) -> list[str]:
+    """Render the table of cuTile's samples."""
+    if found is None:
+        return []
+    lines = [
+        "## Samples of cuTile",
+        "",
+        "Every kernel that a sample launches, once for each of its specialisations.",
+        "",
+    ]
+    lines += ["| sample | " + " | ".join(MAIN) + " |", "|---|" + "--:|" * len(MAIN)]
+    for name, row in found["samples"].items():
+        lines.append(f"| {name} | " + " | ".join(share(row[target]) for target in MAIN) + " |")
+    for _, reason, count in found["reasons"]:
+        lines += ["", f"Not compiled, {count:,}: {reason}"]
+    return [*lines, ""]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--battery", type=int, default=1, help="random modules for each operation")
-    parser.add_argument("--corpus", type=int, default=400)
-    parser.add_argument("--random", type=int, default=500)
-    parser.add_argument("--survive", type=int, default=5000)
-    parser.add_argument("--minutes", type=float, default=60.0)
-    parser.add_argument("--output", type=Path)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    kernels = verbs.add_parser("kernels", help=measure_kernels.__doc__)
+    kernels.set_defaults(measure=measure_kernels, part="kernels")
+    kernels.add_argument("--battery", type=int, default=1, help="random modules for each operation")
+    kernels.add_argument("--corpus", type=int, default=400)
+    kernels.add_argument("--random", type=int, default=500)
+    samples = verbs.add_parser("samples", help=measure_samples.__doc__)
+    samples.set_defaults(measure=measure_samples, part="samples")
+    samples.add_argument("folder", type=Path)
+    survive = verbs.add_parser("survive", help=measure_survival.__doc__)
+    survive.set_defaults(measure=measure_survival, part="survival")
+    survive.add_argument("--count", type=int, default=5000)
+    for verb in (kernels, samples, survive):
+        verb.add_argument("--minutes", type=float, default=60.0)
+    verbs.add_parser("redraw", help="write the page from triton.json")
     args = parser.parse_args()
-    checkout.publish(page(args), args.output)
+    numbers = json.loads(NUMBERS.read_text("utf-8")) if NUMBERS.exists() else {}
+    if args.verb != "redraw":
+        numbers[args.part] = args.measure(args, numbers.get(args.part, {}))
+        NUMBERS.write_text(json.dumps(numbers, indent=1) + "\n", "utf-8")
+    if "kernels" in numbers:
+        checkout.publish(page(numbers), REPORT)
 
 
 if __name__ == "__main__":

@@ -169,13 +169,24 @@ class Guarded:
             "version": 3,
         }
 
-    def read(self) -> tuple[Any, bool]:
-        """Return the elements, and whether everything around them is as it was."""
+    def read(self) -> tuple[Any, str]:
+        """Return the elements, and what has changed around them."""
         memory = np.empty_like(self.initial)
         self.driver.copy_out(memory.ctypes.data, self.base, memory.size)
         content = self._elements(memory).copy()
         self._elements(memory)[...] = self._elements(self.initial)
-        return content, bool((memory == self.initial).all())
+        changed = np.flatnonzero(memory != self.initial) - self.start
+        if not changed.size:
+            return content, ""
+        width, row = self.pitch * self.dtype.itemsize, self.shape[-1] * self.dtype.itemsize
+        after = changed % width - row
+        if changed.min() < 0 or after.min() < 0:
+            return content, f"{changed.size} bytes written outside"
+        chunks = "" if after.max() >= -row % 16 else ", all in the last 16 bytes of a row"
+        return (
+            content,
+            f"{changed.size} bytes written outside, at most {after.max() + 1} after the end of a row{chunks}",
+        )
 
     def free(self) -> None:
         self.driver.free(self.base)
@@ -250,10 +261,10 @@ def judge(kernel: Kernel, arrays: Sequence[Guarded], contents: Sequence[Any], wa
     """Return what is wrong with the arrays after a launch, or nothing."""
     shapes = " ".join("x".join(map(str, a.shape)) for a in arrays)
     for number, (array, before) in enumerate(zip(arrays, contents)):
-        found, intact = array.read()
+        found, outside = array.read()
         last = number == len(arrays) - 1
-        if not intact:
-            return f"argument {number} of {shapes}: written outside"
+        if outside:
+            return f"argument {number} of {shapes}: {outside}"
         if not last and found.tobytes() != before.tobytes():
             return f"argument {number} of {shapes}: an input is changed"
     if kernel.tolerance is None:

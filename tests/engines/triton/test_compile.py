@@ -150,6 +150,53 @@ def test_views_are_accessed_as_the_configuration_says(views: str, child: Child) 
         assert found.shape[0].parameter == 3 and found.strides[1].value == 1 and found.box
 
 
+def test_a_store_through_a_tensor_map_needs_rows_that_end_at_16_bytes(child: Child) -> None:
+    """A tensor map writes chunks of 16 bytes, and with them what follows a row."""
+    text = PRODUCT.replace("%n: tile<i32>)", "%n: tile<i32>, %m: tile<i32>)")
+    text = text.replace("make_tensor_view %c0, shape = [%n0, %n0]", "make_tensor_view %c0, shape = [%n0, %m]")
+    config = Config(4, 3, HOST)
+    made = compile_entry(tilery.parse(text), target="sm_90", config=config, child=child)
+    assert made.notes["descriptors"] == 2 and made.notes["pointers"] == 1
+    promised = text.replace("%zero =", "%m0 = assume div_by<4>, %m : tile<i32>\n  %zero =").replace(", %m]", ", %m0]")
+    made = compile_entry(tilery.parse(promised), target="sm_90", config=config, child=child)
+    assert made.notes["descriptors"] == 3 and made.notes["pointers"] == 0
+
+
+SCALED = """
+entry @k(%p: tile<ptr<f32>>) {{
+  %a = constant <{element}: 1.0> : tile<128x128x{element}>
+  %acc = constant <f32: 0.0> : tile<128x128xf32>
+  %s = constant <{scale}: 1.0> : tile<128x{blocks}x{scale}>
+  %t = constant <{scale}: 1.0> : tile<{blocks}x128x{scale}>
+  %c = mmaf_scaled %a, %a, %acc, %s, %t : tile<128x128x{element}>, tile<128x128x{element}>, tile<128x128xf32>, \
+tile<128x{blocks}x{scale}>, tile<{blocks}x128x{scale}>
+  %v = make_tensor_view %p, shape = [128, 128], strides = [128, 1] : tensor_view<128x128xf32, strides=[128,1]>
+  %w = make_partition_view %v : partition_view<tile=(128x128), tensor_view<128x128xf32, strides=[128,1]>>
+  %z = constant <i32: 0> : tile<i32>
+  %u = store_view_tko weak %c, %w[%z, %z] : tile<128x128xf32>, \
+partition_view<tile=(128x128), tensor_view<128x128xf32, strides=[128,1]>>, tile<i32> -> token
+  return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("element", "scale", "blocks", "name"),
+    [
+        ("f8E4M3FN", "f8E8M0FNU", 4, "e4m3"),
+        ("f8E5M2", "f8E8M0FNU", 4, "e5m2"),
+        ("f4E2M1FN", "f8E8M0FNU", 4, "e2m1"),
+        ("f4E2M1FN", "f8E4M3FN", 8, "e2m1"),
+    ],
+)
+def test_blackwell_multiplies_scaled_blocks_by_one_instruction(
+    element: str, scale: str, blocks: int, name: str, child: Child
+) -> None:
+    module = tilery.parse(SCALED.format(element=element, scale=scale, blocks=blocks))
+    for target in ("sm_100", "sm_120"):
+        assert f"lhs = {name} rhs = {name}" in compile_entry(module, target=target, child=child).text
+    assert "dot_scaled" not in compile_entry(module, target="sm_90", child=child).text
+
+
 def test_globals_and_allocations_are_arguments(child: Child) -> None:
     text = """
     global @g <f32: [1.0, 2.0]> : tile<2xf32>

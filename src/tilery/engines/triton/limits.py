@@ -35,6 +35,7 @@ DIFFERENT = (
     ("NaN", "Signs and payloads may differ."),
     ("`mmaf` above 2**14 multiplications", "Tensor cores, or fused steps for f32 and f64, in Triton's order."),
     ("`mmaf_scaled`", "Scaled elements are rounded to bf16, which is exact above its smallest normal number."),
+    ("`mmaf_scaled` of large tiles on Blackwell", "One instruction, in its own precision and order; not run on a GPU."),
     ("`reduce`, `scan` of floats", "Triton's order."),
 )
 """What the engine computes or does differently, without an error."""

@@ -36,6 +36,11 @@ class Target:
         return int(self.name[3:]) if self.nvidia else 0
 
     @property
+    def scaled_products(self) -> bool:
+        """Whether there are instructions for products of scaled blocks."""
+        return self.capability >= 100
+
+    @property
     def binary(self) -> str:
         """The kind of the compiled file."""
         return "cubin" if self.nvidia else "hsaco"

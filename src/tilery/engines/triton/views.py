@@ -200,6 +200,13 @@ def _mappable(low: Lowering, view: TileView, ref: ViewRef) -> bool:
     return not wide and all(isinstance(v, Val) or 0 < v < 1 << 31 for v in (*ref.shape, *ref.strides))
 
 
+def ends_on_chunk(low: Lowering, view: TileView, ref: ViewRef, promised: tuple[bool, ...]) -> bool:
+    """Whether a store through a tensor map stays inside: it writes chunks of 16 bytes, also past the end of a row."""
+    dims, _ = layout(view)
+    size = view.tensor_view.element.row.memory_bits // 8
+    return promised[dims.index(len(dims) - 1)] or low.divisor(ref.origin[1][-1]) * size % 16 == 0
+
+
 def _source(value: int | Value) -> int | Value:
     """The value that assumptions are about."""
     while isinstance(value, Value) and getattr(value.owner, "name", "") == "assume":

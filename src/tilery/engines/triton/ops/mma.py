@@ -128,12 +128,53 @@ def mmaf_scaled(low: Lowering, o: MmaFScaled, lhs: Val, rhs: Val, acc: Val, lhs_
     those below its smallest normal number."""
     element, scale = scalar(o.lhs), scalar(o.lhs_scale)
     rank = len(acc.shape)
+    block = lhs.shape[-1] // lhs_scale.shape[-1]
+    if low.target.scaled_products and (element.name, scale.name, block) in NATIVE_SCALED and _is_large(lhs, acc):
+        return _dot_scaled(low, o, lhs, rhs, acc, lhs_scale, rhs_scale)
     left = _scaled(low, lhs, element, lhs_scale, scale, rank - 1)
     right = _scaled(low, rhs, element, rhs_scale, scale, rank - 2)
     if _is_small(left, acc):
         left, right = (low.cast("arith.extf", v, "f32") for v in (left, right))
         return _step_by_step(low, left, right, acc)
     return _dot(low, left, right, acc)
+
+
+NATIVE_SCALED = {
+    ("f8E4M3FN", "f8E8M0FNU", 32): "e4m3",
+    ("f8E5M2", "f8E8M0FNU", 32): "e5m2",
+    ("f4E2M1FN", "f8E8M0FNU", 32): "e2m1",
+    ("f4E2M1FN", "f8E4M3FN", 16): "e2m1",
+}
+"""The scaled products that instructions of Blackwell compute: elements, scales and the size of a block, to Triton's
+name of the elements."""
+
+
+def _is_large(lhs: Val, acc: Val) -> bool:
+    return len(acc.shape) == 2 and acc.shape[0] >= 128 and acc.shape[1] >= 16 and lhs.shape[1] >= 128
+
+
+def _dot_scaled(low: Lowering, o: MmaFScaled, lhs: Val, rhs: Val, acc: Val, lhs_scale: Val, rhs_scale: Val) -> Val:
+    """A product by one instruction. Triton wants the right scales by columns, and four-bit elements in pairs."""
+    element, scale = scalar(o.lhs), scalar(o.lhs_scale)
+    kind = NATIVE_SCALED[element.name, scale.name, lhs.shape[1] // lhs_scale.shape[1]]
+    right_scale = low.transpose(rhs_scale, (1, 0))
+    if kind == "e2m1":
+        lhs = _paired(low, lhs)
+        rhs = low.transpose(_paired(low, low.transpose(rhs, (1, 0))), (1, 0))
+    text = (
+        f"tt.dot_scaled {lhs.name} scale {lhs_scale.name}, {rhs.name} scale {right_scale.name}, {acc.name} "
+        f"lhs = {kind} rhs = {kind} {{fastMath = false}} : {lhs.type}, {lhs_scale.type} * {rhs.type}, "
+        f"{right_scale.type} -> {acc.type}"
+    )
+    return low.make(text, acc.shape, acc.element)
+
+
+def _paired(low: Lowering, value: Val) -> Val:
+    """Four-bit elements two in a byte along the last dimension, the first one in the lower half."""
+    rows, columns = value.shape
+    first, second = low.split(low.reshape(value, (rows, columns // 2, 2)))
+    lower = low.map("arith.andi", first, low.like(15, first))
+    return low.map("arith.ori", lower, low.map("arith.shli", second, low.like(4, second)))
 
 
 def _scaled(low: Lowering, value: Val, element: Scalar, scales: Val, scale: Scalar, dim: int) -> Val:

@@ -22,7 +22,7 @@ from ..limits import PACKED_VIEW
 from ..nibbles import load_nibbles, store_nibbles
 from ..registry import lowers
 from ..state import Lowering, Tok
-from ..views import Place, ViewRef, as_i64, box, layout, locate
+from ..views import Place, ViewRef, as_i64, box, ends_on_chunk, layout, locate
 
 
 def patterns(element: Scalar) -> dict[PaddingValue, int]:
@@ -134,12 +134,12 @@ def _load_box(low: Lowering, type: TileView, found: Any) -> Val:
 def store_view_tko(
     low: Lowering, o: StoreViewTko, tile: Val, view: ViewRef, index: tuple[Val, ...], token: Tok | None
 ) -> Tok:
-    """Write a tile, through a tensor map if nothing waits for it."""
+    """Write a tile, through a tensor map if nothing waits for it and it writes nothing else."""
     type = o.view.type
     assert isinstance(type, TileView)
     made = low.order(token, write=True)
     weak = o.memory_ordering_semantics is Ordering.WEAK and o.result_token not in low.uses
-    found = box(low, type, view, index) if weak else None
+    found = box(low, type, view, index) if weak and ends_on_chunk(low, type, view, o.inbounds) else None
     if found is not None:
         low.notes["descriptors"] += 1
         value = _box_value(low, type, tile)

@@ -228,8 +228,8 @@ def _survival(found: dict[str, Any] | None) -> list[str]:
         return []
     text = (
         f"Of {found['kernels']:,} kernels of {found['modules']:,} further random modules, {found['compiled']:,} "
-        f"compiled for sm_90, and the engine refused {found['refused']:,}. Triton crashed or took too long {found['died']:,} "
-        "times; the process that called it went on each time."
+        f"compiled for sm_90, and the engine refused {found['refused']:,}. Triton crashed or took too long "
+        f"{found['died']:,} times; the process that called it went on each time."
     )
     return [checkout.fill(text), ""]
 

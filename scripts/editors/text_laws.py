@@ -1,8 +1,9 @@
 """Check the laws of the lossless reading on the corpus, random modules and broken texts, and write a report.
 
-    python scripts/editors/text_laws.py [--modules 10000] [--broken 20000] [--planted 2000] [--seed 1] [--report PAGE]
+    python scripts/editors/text_laws.py [--modules 10000] [--broken 20000] [--planted 2000] [--seed 1] [--seconds N]
+                                        [--report PAGE]
 
-Without --report it prints the page. Without the corpus its rows are left out, and the page says so.
+With --seconds each part ends after that time, and the page has the numbers that were reached. Without --report it prints the page. Without the corpus its rows are left out, and the page says so.
 """
 
 from __future__ import annotations
@@ -54,9 +55,11 @@ def failures(
     name: str,
     make: Callable[[Module, random.Random], str],
     *checks: Callable[[str], str],
+    seconds: float,
 ) -> list[int]:
     """Count the texts, and those for which each check finds a problem; print the first of these."""
     counts = [0] * (len(checks) + 1)
+    stop = time.perf_counter() + seconds
     with progress(total, name) as step:
         for module, rng in cases:
             text = make(module, rng)
@@ -67,6 +70,8 @@ def failures(
                     if counts[index] <= 3:
                         print(f"{name}: {check.__name__}: {problem[:300]}", file=sys.stderr)
             step()
+            if time.perf_counter() > stop:
+                break
     return counts
 
 
@@ -83,9 +88,10 @@ def law_rows(args: argparse.Namespace) -> list[Row]:
     real = sum(1 for _ in CORPUS.glob("*.tileirbc")) if CORPUS.is_dir() else 0
     for name, cases, total in (("corpus", corpus(), real), ("random", modules(args.modules, args.seed), args.modules)):
         if total:
-            count, lossless, layout = failures(cases, total, name, untidy_of, *both)
+            count, lossless, layout = failures(cases, total, name, untidy_of, *both, seconds=args.seconds)
             rows += [(name, "read without loss", count, lossless), (name, "format", count, layout)]
-    count, lost = failures(modules(args.broken, args.seed + 1), args.broken, "broken", broken_of, laws.broken_problem)
+    cases = modules(args.broken, args.seed + 1)
+    count, lost = failures(cases, args.broken, "broken", broken_of, laws.broken_problem, seconds=args.seconds)
     return [*rows, ("broken", "recover", count, lost)]
 
 
@@ -94,9 +100,9 @@ def planted_counts(args: argparse.Namespace) -> list[int]:
     real = [module for module, _ in corpus()]
     counts = [0] * 5
     rng = random.Random(args.seed)
-    number = 0
+    number, stop = 0, time.perf_counter() + args.seconds
     with progress(args.planted, "planted") as step:
-        while counts[0] < args.planted:
+        while counts[0] < args.planted and time.perf_counter() < stop:
             number += 1
             module = rng.choice(real) if real and number % 2 else smith(args.seed * 7_000_003 + number)
             result = laws.planted(module, random.Random(f"{args.seed} planted {number}"))
@@ -155,11 +161,13 @@ def main() -> int:
     for name, size in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=size)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--report", type=Path)
     args = parser.parse_args()
     start = time.perf_counter()
+    planted = planted_counts(args)
     rows = law_rows(args)
-    text = page(rows, planted_counts(args), args, time.perf_counter() - start)
+    text = page(rows, planted, args, time.perf_counter() - start)
     if args.report:
         args.report.write_text(text, encoding="utf-8")
     else:

@@ -3,7 +3,8 @@
     python scripts/editors/text_laws.py [--modules 10000] [--broken 20000] [--planted 2000] [--seed 1] [--seconds N]
                                         [--report PAGE]
 
-With --seconds each part ends after that time, and the page has the numbers that were reached. Without --report it prints the page. Without the corpus its rows are left out, and the page says so.
+With --seconds each part ends after that time, and the page has the numbers that were reached. Without --report the page
+is printed. Without the corpus its rows are left out, and the page says so.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ VERBS = {
     "convert": "convert",
     "dump": "dump",
     "fmt": "edit.fmt",
+    "lsp": "edit.lsp",
     "diff": "diff",
     "ops": "ops",
     "smith": "smith",

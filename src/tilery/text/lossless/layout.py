@@ -98,7 +98,7 @@ class Spacing:
             case "[":
                 return "" if before[:1] == "%" or _NUMBER.match(before) else " "
             case "<":
-                return " " if self.mnemonic or before in ("=", ")", ",", "->") else ""
+                return " " if self.mnemonic or before in ("=", ")", ",", "->") or before[:1] == "@" else ""
         if before == "-" or (before[:1] == "%" and _NUMBER.match(token)):
             return ""
         if glued and (token[:1] == "x" or before == "?") and inside in ("<", "("):

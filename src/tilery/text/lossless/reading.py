@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cached_property
 
 from ...declare.fastclass import dataclass
@@ -16,7 +16,7 @@ from ..parse.locations import as_loc, is_loc
 from ..parse.parser import check_unicode, wrap
 from ..parse.state import Options, Scope
 from .chunks import Chunk, split
-from .recover import MAX_ERRORS, Context, ParsedChunk, parse_chunk
+from .recover import MAX_ERRORS, Context, ParsedChunk, chunk_steps
 from .tokens import Tokens
 
 
@@ -99,38 +99,64 @@ def read(text: str, *, previous: Reading | None = None, file: str = "", testing:
     >>> [(error.line, error.message.partition(" (")[0]) for error in reading.errors]
     [(2, "custom op 'iotta' is unknown"), (3, "custom op 'retrun' is unknown")]
     """
+    with paused:
+        steps = read_steps(text, previous=previous, file=file, testing=testing)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                reading: Reading = done.value
+                return reading
+
+
+Steps = Generator[None, None, Reading]
+"""A reading in steps of some milliseconds; it can be given up between them."""
+
+
+def read_steps(text: str, *, previous: Reading | None = None, file: str = "", testing: bool = False) -> Steps:
+    """Like `read`, in steps."""
     options = Options(file, False, testing)
     try:
         check_unicode(text, file)
     except TileError as error:
-        reading = Reading("", [Part(0, parse_chunk("", "items", Context(), options))], options)
+        empty = yield from chunk_steps("", "items", Context(), options)
+        reading = Reading("", [Part(0, empty)], options)
         reading.errors = [error]
         return reading
-    with paused:
-        return Reading(text, list(_parts(text, previous, options)), options)
+    return Reading(text, (yield from _part_steps(text, previous, options)), options)
 
 
-def _parts(text: str, previous: Reading | None, options: Options) -> Iterator[Part]:
-    known: dict[tuple[str, str], list[ParsedChunk]] = {}
-    for part in previous.parts if previous is not None else ():
-        known.setdefault((part.parsed.kind, part.parsed.text), []).append(part.parsed)
-    context = Context()
+def _part_steps(text: str, previous: Reading | None, options: Options) -> Generator[None, None, list[Part]]:
+    known = _Known(previous)
+    context, parts = Context(), []
     chunks = [Chunk(0, len(text), "items")] if _is_generic(text) else split(text)
     for number, chunk in enumerate(chunks):
         content = text[chunk.start : chunk.end]
         ends = _may_end(text, chunks[number + 1 : number + 2])
-        parsed = None
         # The head of a module is read each time: the generator that parses it runs once.
-        candidates = known.get((chunk.kind, content), []) if chunk.kind != "module" else []
-        for index, candidate in enumerate(candidates):
-            same = candidate.wrappers == context.modules and candidate.ends == ends
-            if same and _same_aliases(candidate.given, context):
-                parsed = candidates.pop(index)
-                break
+        parsed = known.take(content, chunk.kind, context, ends) if chunk.kind != "module" else None
         if parsed is None:
-            parsed = parse_chunk(content, chunk.kind, context, options, ends)
+            parsed = yield from chunk_steps(content, chunk.kind, context, options, ends)
         context = parsed.context
-        yield Part(chunk.start, parsed)
+        parts.append(Part(chunk.start, parsed))
+    return parts
+
+
+class _Known:
+    """The chunks of an earlier reading."""
+
+    def __init__(self, reading: Reading | None) -> None:
+        self.chunks: dict[tuple[str, str], list[ParsedChunk]] = {}
+        for part in reading.parts if reading is not None else ():
+            self.chunks.setdefault((part.parsed.kind, part.parsed.text), []).append(part.parsed)
+
+    def take(self, text: str, kind: str, context: Context, ends: bool) -> ParsedChunk | None:
+        """Return a chunk that would be read in the same way again, once."""
+        found = self.chunks.get((kind, text), [])
+        for index, parsed in enumerate(found):
+            if (parsed.wrappers, parsed.ends) == (context.modules, ends) and _same_aliases(parsed.given, context):
+                return found.pop(index)
+        return None
 
 
 def _may_end(text: str, following: list[Chunk]) -> bool:

@@ -6,6 +6,7 @@ is read anyway. Where braces do not balance, the columns of lines decide which o
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from functools import cache
 from typing import Any
 
@@ -25,6 +26,8 @@ from .tokens import Tokens
 
 MAX_ERRORS = 100
 """The most errors of one chunk; parsing stops there."""
+STEP = 500
+"""How many statements are read in one step."""
 BROKEN, CLOSED = "<<broken>>", "<<closed>>"
 """The names of operations that stand for one whose head could not be read, and for the end of an enclosing module."""
 
@@ -71,6 +74,9 @@ class ParsedChunk:
     types: dict[str, Type]
     """types that are one token, by their text"""
     ends: bool
+    """whether modules may end in the chunk"""
+    defined: dict[int, list[Value]]
+    """the values that the token of a name defines"""
 
 
 class _Extents(dict[Op, int]):
@@ -86,6 +92,21 @@ class _Extents(dict[Op, int]):
         self.ends[o] = self.p.i
 
 
+class _Places(dict[str, int]):
+    """The tokens of names, as the parser stores them, and in addition the value that each definition makes."""
+
+    def __init__(self, p: Parser) -> None:
+        super().__init__()
+        self.p = p
+        self.defined: dict[int, list[Value]] = {}
+
+    def __setitem__(self, name: str, index: int) -> None:
+        super().__setitem__(name, index)
+        value = self.p.values[name]
+        if value.owner is not None:  # otherwise it is the use of a value that is not defined yet
+            self.defined.setdefault(index, []).append(value)
+
+
 class Recorder(Parser):
     """A parser that keeps what it reads of each operation."""
 
@@ -94,6 +115,7 @@ class Recorder(Parser):
         self.tokens = tokens
         self.states: dict[int, OperationState] = {}
         self.extents = self.op_tokens = _Extents(self)
+        self.places = self.where = _Places(self)
 
     def find_spans(self) -> list[tuple[int, int]]:
         return self.tokens.spans
@@ -130,12 +152,16 @@ def _keeping(opdef: OpDef) -> Build:
     return keep
 
 
-def parse_chunk(text: str, kind: str, context: Context, options: Options, ends: bool = True) -> ParsedChunk:
+Steps = Generator[None, None, ParsedChunk]
+"""The reading of a chunk in steps of some milliseconds; it can be given up between them."""
+
+
+def chunk_steps(text: str, kind: str, context: Context, options: Options, ends: bool = True) -> Steps:
     """Read a chunk as far as possible. Never raises TileError: every error is in the result.
 
     `ends` tells whether the modules around it may end in it.
     """
-    return _Reader(text, kind, context, options, ends).run()
+    return _Reader(text, kind, context, options, ends).steps()
 
 
 class _Reader:
@@ -166,7 +192,7 @@ class _Reader:
         self.starts: list[int] = []
         self.regions: dict[int, int] = {}
 
-    def run(self) -> ParsedChunk:
+    def steps(self) -> Steps:
         p = self.p
         spelled = self.toks
         # More closing braces than are open may end modules; the others are too many.
@@ -175,6 +201,8 @@ class _Reader:
         while p.i < self.last and len(self.errors) < MAX_ERRORS:
             start, scope, depth = p.i, p.scopes[-1], len(p.scopes)
             self.starts.append(start)
+            if len(self.starts) % STEP == 0:
+                yield
             if spelled[start] == "}" and depth > self.base:
                 self.regions[scope.opened] = start
             try:
@@ -195,7 +223,7 @@ class _Reader:
         return ParsedChunk(
             self.tokens.text, self.kind, self.tokens, self.blocks, self.errors, extents, p.states, p.later,
             self.given, context, closed, opened, self.wrappers,
-            self.starts, self.regions, p.types, self.ends,
+            self.starts, self.regions, p.types, self.ends, p.places.defined,
         )  # fmt: skip
 
     def _context(self, opened: Scope | None) -> Context:
@@ -327,8 +355,9 @@ class _Reader:
             del p.forward[known]
         for use in [v for v, (key, _) in p.forward.items() if key.startswith(name + "#")]:
             del p.forward[use]
-        p.values[name] = Value(POISON)
+        value = p.values[name] = Value(POISON)
         p.where[name] = index
+        p.places.defined[index] = [value]
         p.scopes[-1].names.append(name)
 
     def _poison_names(self, start: int, end: int) -> None:

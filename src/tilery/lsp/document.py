@@ -1,0 +1,132 @@
+"""A text that is edited: its reading, what is wrong with it, and positions as editors count them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+from lsprotocol import types as lsp
+
+from ..text.lossless.reading import Part, Reading, read
+from ..text.lossless.tree import Kind, Node, kinds, node_at, nodes
+from ..verifier.partial import Known
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+class Lines:
+    """Converts offsets to lines and columns in UTF-16 units, and back."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        self.plain = text.isascii()
+
+    def position(self, offset: int) -> lsp.Position:
+        offset = max(0, min(offset, len(self.text)))
+        row = bisect_right(self.starts, offset) - 1
+        start = self.starts[row]
+        column = offset - start
+        if not self.plain:
+            column = len(self.text[start:offset].encode("utf-16-le", "surrogatepass")) // 2
+        return lsp.Position(row, column)
+
+    def offset(self, position: lsp.Position) -> int:
+        if position.line >= len(self.starts):
+            return len(self.text)
+        start = self.starts[position.line]
+        end = self.starts[position.line + 1] if position.line + 1 < len(self.starts) else len(self.text)
+        if self.plain:
+            return min(start + position.character, end)
+        units = 0
+        for at in range(start, end):
+            if units >= position.character:
+                return at
+            units += 2 if ord(self.text[at]) > 0xFFFF else 1
+        return end
+
+    def range(self, start: int, end: int) -> lsp.Range:
+        return lsp.Range(self.position(start), self.position(end))
+
+
+class Place:
+    """A token under the cursor."""
+
+    def __init__(self, part: Part, index: int) -> None:
+        self.part, self.index = part, index
+        self.parsed = part.parsed
+        self.token = self.parsed.tokens.spelled[index]
+        start, end = self.parsed.tokens.spans[index]
+        self.start, self.end = part.start + start, part.start + end
+
+    @property
+    def kind(self) -> Kind:
+        return token_kinds(self.part)[self.index]
+
+    @property
+    def node(self) -> Node | None:
+        """The operation that the token belongs to."""
+        return node_at(part_nodes(self.part), self.index)
+
+
+class Document:
+    """One version of a text. `previous` is the version before, from which unchanged functions are taken."""
+
+    def __init__(self, uri: str, text: str, version: int = 0, previous: Document | None = None) -> None:
+        self.uri, self.text, self.version = uri, text, version
+        self.known: Known = previous.known if previous is not None else Known()
+        self._previous = previous.latest if previous is not None else None
+        self._reading: Reading | None = None
+
+    @property
+    def latest(self) -> Reading | None:
+        """The reading of this version, or that of an earlier one."""
+        return self._reading or self._previous
+
+    @property
+    def reading(self) -> Reading:
+        if self._reading is None:
+            self.set_reading(read(self.text, previous=self._previous, file=self.uri))
+        assert self._reading is not None
+        return self._reading
+
+    def set_reading(self, reading: Reading) -> None:
+        self._reading, self._previous = reading, None
+
+    @cached_property
+    def lines(self) -> Lines:
+        return Lines(self.text)
+
+    def place(self, position: lsp.Position) -> Place | None:
+        """Return the token at a position, or the one that ends there."""
+        offset = self.lines.offset(position)
+        part = self.reading.part_at(offset)
+        for each in (part, self.reading.part_at(max(0, offset - 1))):
+            index = each.parsed.tokens.touching(offset - each.start)
+            if index is not None and each.parsed.tokens.spelled[index]:
+                return Place(each, index)
+        return None
+
+    def range(self, part: Part, first: int, last: int | None = None) -> lsp.Range:
+        """Return the range from one token of a part to another."""
+        spans = part.parsed.tokens.spans
+        return self.lines.range(part.start + spans[first][0], part.start + spans[first if last is None else last][1])
+
+
+def part_nodes(part: Part) -> list[Node]:
+    """Return the operations of a part, which are found once."""
+    store = part.parsed.__dict__
+    if "_nodes" not in store:
+        store["_nodes"] = nodes(part.parsed)
+    found: list[Node] = store["_nodes"]
+    return found
+
+
+def token_kinds(part: Part) -> list[Kind]:
+    """Return what each token of a part is, which is found once."""
+    store = part.parsed.__dict__
+    if "_kinds" not in store:
+        store["_kinds"] = kinds(part.parsed)
+    found: list[Kind] = store["_kinds"]
+    return found

@@ -1,0 +1,103 @@
+"""cuTile programs: find kernels in Python text, and show their Tile IR.
+
+Showing runs the file, in a child process, because the user asked for it; finding kernels runs nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+import sys
+from collections.abc import Iterator
+
+from lsprotocol import types as lsp
+
+from ..declare.fastclass import dataclass
+
+COMMAND = "tilery.showTileIR"
+SECONDS = 60
+"""How long the child process may take."""
+_SIGNATURE = re.compile(r"#\s*tilery:\s*(.+)")
+HOW = """// The arguments of the launch are not known. Write them in a comment above the kernel, for example
+//     # tilery: f32[1024], f32[1024], f32[1024], 16
+// where f32[1024] is an array. `tilery cutile show --help` says more.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel in a Python file: its name, its line, counted from zero, and the arguments that a comment gives."""
+
+    name: str
+    line: int
+    signature: str | None
+
+
+def kernels(text: str) -> list[Kernel]:
+    """Find the functions that `ct.kernel` decorates.
+
+    >>> kernels("import cuda.tile as ct\\n# tilery: f32[8], 4\\n@ct.kernel\\ndef k(a, n): pass\\n")
+    [Kernel(name='k', line=2, signature='f32[8], 4')]
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    names = set(_kernel_names(tree))
+    lines = text.splitlines()
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            for decorator in node.decorator_list:
+                call = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if ast.unparse(call) in names:
+                    line = decorator.lineno - 1
+                    above = _SIGNATURE.search(lines[line - 1]) if line else None
+                    found.append(Kernel(node.name, line, above[1].strip() if above else None))
+                    break
+    return sorted(found, key=lambda kernel: kernel.line)
+
+
+def _kernel_names(tree: ast.Module) -> Iterator[str]:
+    """Yield how the file spells `cuda.tile.kernel`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "cuda.tile":
+                    yield f"{alias.asname or alias.name}.kernel"
+        elif isinstance(node, ast.ImportFrom) and node.module == "cuda":
+            yield from (f"{alias.asname or alias.name}.kernel" for alias in node.names if alias.name == "tile")
+        elif isinstance(node, ast.ImportFrom) and node.module == "cuda.tile":
+            yield from (alias.asname or alias.name for alias in node.names if alias.name == "kernel")
+
+
+def lenses(uri: str, text: str) -> list[lsp.CodeLens]:
+    """Return a lens for each kernel of a Python file."""
+    made = []
+    for kernel in kernels(text):
+        place = lsp.Range(lsp.Position(kernel.line, 0), lsp.Position(kernel.line, 0))
+        given = "" if kernel.signature is None else f" for ({kernel.signature})"
+        command = lsp.Command(f"Show Tile IR{given}", COMMAND, arguments=[uri, kernel.name, kernel.signature])
+        made.append(lsp.CodeLens(place, command))
+    return made
+
+
+async def tile_ir(file: str, kernel: str, signature: str | None) -> str:
+    """Return the Tile IR of a kernel, or the reason why there is none, as comments."""
+    if signature is None:
+        return HOW
+    command = [sys.executable, "-m", "tilery", "cutile", "show", f"{file}::{kernel}", "--sig", signature]
+    child = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        out, err = await asyncio.wait_for(child.communicate(), SECONDS)
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+        return f"// It took longer than {SECONDS} seconds.\n"
+    text = out.decode("utf-8", "replace")
+    if child.returncode:
+        text += "".join(f"// {line}\n" for line in err.decode("utf-8", "replace").splitlines())
+    return text

@@ -33,8 +33,9 @@ EXECUTE = (
     "cli/arguments",
     "cli/recorded",
     "cli/comparison",
+    "lsp/",
 )
-"""What may need NumPy: the engine, what runs on it, and the arrays that the command makes and compares."""
+"""What may need NumPy: the engine, what runs on it, and the arrays that the command makes; the server needs pygls."""
 
 
 def test_numpy_is_the_only_dependency() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,6 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from .. import __version__
 from ..diag import TileError
 from ..text.lossless.reading import read_steps
 from . import actions, completion, describe, navigation, python, tokens
@@ -31,7 +31,7 @@ class TileServer(LanguageServer):
     """The server: the documents that are open, and the checks that are under way."""
 
     def __init__(self) -> None:
-        super().__init__("tilery", __version__)
+        super().__init__("tilery", sys.modules["tilery"].__version__)
         self.documents: dict[str, Document] = {}
         self.checks: dict[str, asyncio.Task[None]] = {}
         self.seconds: dict[str, float] = {}

@@ -1,7 +1,7 @@
 """Reduce sixty planted faults and write docs/reports/reducer.md.
 
 python scripts/reducing/planted.py [--only KIND] [--seconds 120] [--json FILE] [--output PAGE]
-python scripts/reducing/planted.py --page FILE --output PAGE        (the page again, from the numbers)
+python scripts/reducing/planted.py --page FILES --json FILE --output PAGE      (the page again, from the numbers)
 """
 
 from __future__ import annotations
@@ -102,12 +102,14 @@ def main() -> int:
     parser.add_argument("--only", help="a kind, or a part of a name")
     parser.add_argument("--seconds", type=float, default=120, help="the limit of a reduction")
     parser.add_argument("--json", type=Path, help="where the numbers are kept")
-    parser.add_argument("--page", type=Path, help="numbers of an earlier run")
+    parser.add_argument("--page", type=Path, nargs="+", help="numbers of earlier runs")
     parser.add_argument("--output", type=Path, help="the page to write")
     parser.add_argument("-v", "--verbose", action="store_true", help="print reduced modules")
     args = parser.parse_args()
     if args.page is not None:
-        rows = json.loads(args.page.read_text("utf-8"))
+        rows = [row for file in args.page for row in json.loads(file.read_text("utf-8"))]
+        if args.json is not None:
+            args.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     else:
         chosen = [f for f in all_faults() if not args.only or args.only in f"{f.kind}: {f.name}"]
         rows = []
@@ -119,8 +121,8 @@ def main() -> int:
                     print({k: v for k, v in row.items() if k != "text"}, flush=True)
                     print(row["text"] if row["after"] > 5 else "", flush=True)
                 step()
-    if args.json is not None:
-        args.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+                if args.json is not None:
+                    args.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     checkout.publish(page(rows), args.output)
     return 0 if all(row["after"] <= 10 and row["shows"] for row in rows) else 1
 

@@ -134,7 +134,7 @@ def test_classes_of_shapes() -> None:
     [
         (Work(tile=1024), "triton"),
         (Work(products=1, accumulator=128 * 256, loop_bytes=49152), "triton"),
-        (Work(products=1, accumulator=128 * 128, narrow=True, needs_transpose=True), "tileiras O2 occ2"),
+        (Work(products=1, accumulator=128 * 128, narrow=True, needs_transpose=True), "tileiras O2"),
         (Work(products=2, accumulator=2 * 128 * 128, chained=True), "tileiras O3 cta2 occ2"),
     ],
 )

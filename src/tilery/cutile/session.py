@@ -115,7 +115,8 @@ def on(
     that names the current line. `capability` is the compute capability that the device reports. `sanitize` looks for
     faults in every launch, see `tilery.sanitize`: with names of checks, `ct.launch` raises what they find. `tune`, for
     engine "gpu", tunes each kernel before its first launch with shapes of a class, see `tilery.tune`, whose options it
-    may hold; `tell` among them is a function that is called with the name of the kernel and the result.
+    may hold; `tell` among them is a function that is called with the name of the kernel and the result, or with the
+    error of a kernel that cannot be tuned, which then runs as the rules say.
     """
     versions.require()
     if engine == registry.AUTO:
@@ -207,7 +208,7 @@ def engine_named(engine: str | Engine, sanitize: str | Sanitizer | None = None) 
 
 def tuning(engine: Engine, options: dict[str, Any]) -> Engine:
     """Wrap an engine so that each kernel is tuned before its first launch with shapes of a class."""
-    from ..tuner import tune
+    from ..tuner import NotTunable, tune
 
     tell = options.pop("tell", lambda entry, result: None)
     known: set[tuple[bytes, str, str]] = set()
@@ -219,7 +220,11 @@ def tuning(engine: Engine, options: dict[str, Any]) -> Engine:
         if key not in known:
             known.add(key)
             given = {"entry": call.entry, "buffers": call.memory, **options}
-            tell(call.entry, tune(call.module, call.grid, call.values, **given))
+            try:
+                found: Any = tune(call.module, call.grid, call.values, **given)
+            except NotTunable as error:
+                found = error
+            tell(call.entry, found)
         engine(call)
 
     return execute

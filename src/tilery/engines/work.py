@@ -27,6 +27,8 @@ class Work:
     """Elements of the largest accumulator; of all accumulators of a loop together if its products are chained."""
     narrow: bool = False
     """Whether products multiply 8-bit floats."""
+    tf32: bool = False
+    """Whether products multiply tf32."""
     stepwise: bool = False
     """Whether there are products whose sums have a defined order, which tensor cores do not keep."""
     needs_transpose: bool = False
@@ -59,6 +61,7 @@ def work_of(entry: Entry) -> Work:
             [*(_size(o.acc) for o in products), *(_accumulators(b) for b in inner if _is_chained(b))] or [0]
         ),
         narrow=any(_is_narrow(o) for o in products),
+        tf32=any(_element(o).name == "tf32" for o in products),
         stepwise=any(isinstance(o, MmaF) and not rounds_once(o) for o in products),
         needs_transpose=any(needs_transpose(o) for o in products),
         loop_bytes=max((_loaded(block) for block in inner if _multiplies(block)), default=0),

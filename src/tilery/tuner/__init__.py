@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .search import Result, tune
+    from .search import NotTunable, Result, tune
 
-__all__ = ["Result", "tune"]
+__all__ = ["NotTunable", "Result", "tune"]
 
 
 def __getattr__(name: str) -> Any:

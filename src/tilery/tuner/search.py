@@ -43,6 +43,10 @@ ROUNDS = 5
 ALL = "all"
 
 
+class NotTunable(TileError):
+    """A kernel that cannot be tuned, and why."""
+
+
 @dataclass(slots=True)
 class Trial:
     """What became of a variant."""
@@ -129,12 +133,12 @@ def tune(
 def _tunable(module: Module, entry: Entry) -> Work:
     work = work_of(entry)
     if work.waits:
-        raise TileError(
+        raise NotTunable(
             f"@{entry.sym_name} cannot be tuned: its tile blocks may wait for each other",
             notes=("whether such a kernel ends depends on how many tile blocks run at once, which variants change",),
         )
     if module.globals:
-        raise TileError(
+        raise NotTunable(
             f"@{entry.sym_name} cannot be tuned: the module has globals",
             notes=("a launch leaves them changed, so that variants cannot be compared",),
         )

@@ -19,6 +19,8 @@ ROOM = 0.95
 """How much of its registers an accumulator may take: wgmma keeps it there, and the rest needs some too."""
 FEWEST = 4
 """With fewer elements of a tile per thread than this, warps are idle."""
+STRAIGHT = 64
+"""The most elements of a tile per thread in kernels with products outside of loops, which hold many tiles."""
 MOST = 256
 """With more elements of a tile per thread than this, they do not fit in registers."""
 
@@ -105,7 +107,7 @@ def _fits(work: Work, warps: int, stages: int, views: str, shared: int) -> bool:
     if (registers > REGISTERS * ROOM and warps < 8) or registers < 8:
         return False
     if not work.loop_bytes:
-        return stages == 1
+        return stages == 1 and work.tile / (32 * warps) <= STRAIGHT
     if stages * work.loop_bytes > shared:
         return False
     small = work.accumulator <= 64 * 128

@@ -132,7 +132,10 @@ def tune(args: argparse.Namespace) -> int:
 
     def tell(entry: str, result: Any) -> None:
         name = entry.split("_Kt")[0]
-        write_output("-", f"{name}, {result.shapes}\n{table(result)}for the source:\n{source_hints(result)}\n\n")
+        if isinstance(result, TileError):
+            write_output("-", f"{name}: not tuned{result.message.partition('cannot be tuned')[2]}\n\n")
+        else:
+            write_output("-", f"{name}, {result.shapes}\n{table(result)}for the source:\n{source_hints(result)}\n\n")
 
     found = {"engine": args.engine, "budget": args.budget, "full": args.full, "tell": tell}
     return run_to_end(args, {"engine": "gpu", "tune": found})

@@ -138,8 +138,8 @@ def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Varia
 
 def _for_tileiras(work: Work) -> Variant | None:
     """The variant of tileiras for kernels that Triton compiles badly, see docs/guides/tune.md."""
-    if work.needs_transpose:
-        return Variant.of("tileiras", level=2, occupancy=2)
+    if work.needs_transpose or work.tf32:
+        return Variant.of("tileiras", level=2)
     if work.stepwise:
         return Variant.of("tileiras", level=3, occupancy=4, allow_tma=False)
     if work.chained and work.accumulator >= 2 * 128 * 128:

@@ -63,7 +63,7 @@ def _without_products(work: Work) -> Config:
     """A few dozen elements a thread; more warps make reductions slower."""
     warps = _by_size(work, 4 if work.reduces else 16)
     if work.loops and work.tile <= SMALL_TILE:
-        return Config(_by_size(work, 8, ELEMENTS_PER_THREAD // 2), 3, POINTERS, unroll=4)  # several loads in flight
+        return Config(_by_size(work, 8, ELEMENTS_PER_THREAD // 8), 3, POINTERS, unroll=2)  # several loads in flight
     if work.loops:
         return Config(max(warps, 4), 3, POINTERS, pipeline=3)  # the next row is on its way
     return Config(warps if work.reduces else max(warps, 4 if work.tile >= 1024 else 1), 3, POINTERS)

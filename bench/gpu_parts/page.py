@@ -49,13 +49,17 @@ def columns(row: Row, limits: dict[str, Any]) -> Cells:
         "gpu default": seconds(has("gpu")),
         "triton": seconds(lambda v: v["engine"] == "triton" and v["kept"]),
         "triton default": seconds(has("triton")),
-        # A matrix that is transposed ahead is not something that hints can do.
-        "tileiras tuned": seconds(lambda v: v["engine"] == "tileiras" and v["kept"] and "transpose" not in v["label"]),
+        "tileiras tuned": seconds(lambda v: v["engine"] == "tileiras" and v["kept"] and not _is_changed(v)),
         "tileiras as is": seconds(has("as is")),
         "torch": seconds(lambda v: v["engine"] == "torch"),
         "limit": row["work"] / limit,
         "full": seconds(lambda v: v["engine"] != "torch"),
     }
+
+
+def _is_changed(v: Variant) -> bool:
+    """Whether tilery changes the kernel, which hints cannot do."""
+    return any(word in v["label"] for word in ("transpose", "split"))
 
 
 def geomean(values: Iterable[float]) -> float:
@@ -113,7 +117,8 @@ def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits
         "",
         "GB/s, or TFLOP/s where it says T. `gpu tuned` is what the tuner finds, `gpu default` what engine `gpu` takes",
         "without measuring, `triton` the best through Triton, `tileiras tuned` the best that hints and levels make of",
-        "NVIDIA's compiler, `tileiras as is` the module as it is. The limit is a copy on the device",
+        "NVIDIA's compiler, `tileiras as is` the module as it is. `transpose` and `split` are changes of the kernel by",
+        "tilery, see [the guide](../guides/tune.md). The limit is a copy on the device",
         f"({limits['copy'] / 1e9:,.0f} GB/s), or what NVIDIA states for tensor cores.",
         "",
         "| kernel | shape | " + " | ".join(COLUMNS) + " | tuned variant |",

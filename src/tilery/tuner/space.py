@@ -6,9 +6,10 @@ The model knows registers, shared memory and bytes in flight.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product, zip_longest
 
-from ..engines.gpu.variants import TRANSPOSE, Option, Variant
+from ..engines.gpu.variants import SPLIT, TRANSPOSE, Option, Variant
 from ..engines.triton.config import DEVICE, HOST, POINTERS
 from ..engines.triton.targets import find_target
 from ..engines.work import Work
@@ -32,6 +33,8 @@ def full_space(work: Work, target: str, engines: tuple[str, ...]) -> list[Varian
         found += _triton(work)
     if "tileiras" in engines:
         found += _tileiras(work)
+    if work.chained:
+        found += [Variant(v.engine, (*v.options, (SPLIT, True))) for v in found]
     if work.needs_transpose:
         found += [Variant(v.engine, (*v.options, (TRANSPOSE, True))) for v in found]
     return found
@@ -84,6 +87,13 @@ def plausible(work: Work, variant: Variant, target: str) -> bool:
     if work.needs_transpose and TRANSPOSE not in options:
         # Without, only tileiras does well.
         return variant.engine == "tileiras" and "num_cta_in_cga" not in options and _plausible_hints(work, options)
+    if SPLIT in options:
+        work = replace(work, accumulator=work.accumulator // 2)
+        # Two small programs hide each other's waiting, as two CTAs do.
+        if options.get("views", HOST) != HOST or options.get("num_warps", 4) != 4 or options.get("num_stages", 3) == 5:
+            return False
+        if options.get("level", 3) == 1 or "num_cta_in_cga" in options:
+            return False
     if variant.engine == "tileiras":
         return _plausible_hints(work, options)
     warps, stages = int(options.get("num_warps", 4)), int(options.get("num_stages", 3))

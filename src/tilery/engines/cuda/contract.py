@@ -102,6 +102,8 @@ class LaunchContract:
     folded: bool = False
     """Whether the kernel runs on a grid of one dimension with x * y * z tile blocks."""
     ahead: tuple[Ahead, ...] = ()
+    spread: int = 1
+    """How many tile blocks along x share the work of one tile block of the launch."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the contract as JSON can hold it."""

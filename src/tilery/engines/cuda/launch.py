@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from ...diag import TileError, enough_memory
@@ -248,9 +249,9 @@ class BoundLaunch(HoldsAddresses):
         self._before: list[BoundLaunch] = []
         self._frames: list[tuple[int, int]] = []
         contract = kernel.binary.contract
-        x, y, z = grid
-        self._blocks = x * y * z
-        shape = (self._blocks, 1, 1) if contract.folded else grid
+        self._extents = grid[0] * contract.spread, grid[1], grid[2]
+        self._blocks = prod(self._extents)
+        shape = (self._blocks, 1, 1) if contract.folded else self._extents
         for extent, most, name in zip(shape, MAX_GRID, "xyz"):
             if extent > most:
                 self.close()
@@ -311,7 +312,7 @@ class BoundLaunch(HoldsAddresses):
                 address = self._own(size + contract.scratch_alignment) if size else 0
                 return ctypes.c_uint64(address + -address % contract.scratch_alignment)
             case kinds.GRID:
-                return ctypes.c_uint32(self.grid[argument.index])
+                return ctypes.c_uint32(self._extents[argument.index])
             case kinds.NULL:
                 return ctypes.c_uint64(0)
         raise AssertionError(f"an argument of kind {argument.kind}")

@@ -15,6 +15,7 @@ from ..triton import launch as triton
 from ..triton.compiler import Child, compile_entry
 from ..work import Work
 from .ahead import transpose_ahead, transposing_kernel
+from .rows import split_rows
 
 COMPILERS = ("triton", "tileiras")
 SHORT = {
@@ -29,9 +30,11 @@ SHORT = {
 """How labels abbreviate options, before their value."""
 TRANSPOSE = "transpose"
 """An option of both compilers: the right operand of products is transposed before each launch, see `ahead`."""
+SPLIT = "split"
+"""An option of both compilers: two tile blocks share the rows of one, see `rows`."""
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "triton": (*triton.OPTIONS, TRANSPOSE),
-    "tileiras": (*tileiras.OPTIONS, TRANSPOSE),
+    "triton": (*triton.OPTIONS, TRANSPOSE, SPLIT),
+    "tileiras": (*tileiras.OPTIONS, TRANSPOSE, SPLIT),
 }
 
 Option = int | bool | str
@@ -97,6 +100,12 @@ class VariantCompiler:
         """Compile an entry for an architecture such as sm_90."""
         options: dict[str, Any] = dict(self.variant.options)
         refuse_options(self.variant.engine, options, OPTIONS[self.variant.engine])
+        if options.pop(SPLIT, False):
+            halves = split_rows(module, entry.sym_name)
+            if halves is None:
+                raise TileError(f"@{entry.sym_name} has no rows that two tile blocks could share")
+            image, contract = self._compile(halves, find_entry(halves, entry.sym_name), target, options)
+            return Binary(image, replace(contract, spread=2))
         if not options.pop(TRANSPOSE, False):
             return self._compile(module, entry, target, options)
         found = transpose_ahead(module, entry.sym_name)

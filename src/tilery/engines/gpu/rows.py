@@ -82,7 +82,11 @@ def _one_use_each(block: Block, uses: Uses) -> None:
             kept = {f.attr: getattr(o, f.attr) for f in o.opdef.fields if f.role != "out"}
             again = type(o)(**kept, result=Value(o.result.type))
             block.ops.insert(block.ops.index(o) + 1, again)
-            map_operands(user, lambda value, o=o, again=again: again.result if value is o.result else value)
+            _swap(user, o.result, again.result)
+
+
+def _swap(user: Op, old: Value, new: Value) -> None:
+    map_operands(user, lambda value: new if value is old else value)
 
 
 class _Split:

@@ -106,7 +106,8 @@ class Row:
         chosen = []
         for engine in ("triton", "tileiras", "torch"):
             good = sorted((v for v in everybody if v["engine"] == engine and v.get("ok")), key=lambda v: v["seconds"])
-            chosen += good[:BEST] + [v for v in good[BEST:] if v.get("roles")]
+            kept = [v for v in good if v.get("kept", True)]
+            chosen += [v for v in good if v in good[:BEST] or v in kept[:BEST] or v.get("roles")]
         by_label = {v["label"]: v for v in chosen}
         launches = {label: (self.launches[label], v["seconds"]) for label, v in by_label.items()}
         for label, times in interleaved(self.driver, launches, rounds=rounds, beat=lambda: say("beat")).items():

@@ -297,6 +297,7 @@ def main() -> int:
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path, nargs="+")
     reports.add_argument("--hardware", type=Path)
+    reports.add_argument("--note", default="", help="a sentence for the report about the ragged shapes")
     reports.add_argument("--output", type=Path)
     slims = verbs.add_parser("slim")
     slims.add_argument("folder", type=Path)
@@ -315,6 +316,7 @@ def main() -> int:
     facts = {
         "machine": runs_made[0]["machine"],
         "asked": len(last) + missing,
+        "note": args.note,
         "results": [gpu_hardware.judge_later(r, folder) for r in last.values()],
     }
     checkout.publish(gpu_page.page(facts), args.output)

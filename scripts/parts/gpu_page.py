@@ -69,7 +69,8 @@ def page(facts: dict[str, Any]) -> str:
         counts = Counter(r.outcome for r in members)
         label = f"{kind}, {'loose' if loose else 'exact'}"
         lines.append(f"| {engine} | {label} | " + " | ".join(f"{counts[o]:,}" for o in OUTCOMES) + " |")
-    lines += [*_ragged(results), *_bugs(results)]
+    note = [checkout.fill(facts["note"])] if facts.get("note") else []
+    lines += [*_ragged(results), "", checkout.fill(CHUNKS), *(["", *note] if note else []), *_bugs(results)]
     for outcome, title in ((DIFFERENT, "Different bits"), (FAILED, "Failed"), (REFUSED, "Refused")):
         members = [r for r in results if r.outcome == outcome and not r.case.startswith("bug")]
         lines += ["", f"## {title}", "", *_listed(members)]
@@ -80,7 +81,8 @@ def page(facts: dict[str, Any]) -> str:
         "Out of range, `ftoi` without `saturating` has no defined result. A `reduce` or `scan` whose body is not",
         "associative depends on the order, which each compiler chooses. Triton prints in its own format. Where the",
         "sums of `mmai` overflow, code of tileiras saturates on tensor cores and wraps around elsewhere, which the",
-        "reference engine follows; the Triton engine always wraps around.",
+        "reference engine follows; the Triton engine always wraps around. Where a scatter writes one element twice,",
+        "either value may stay.",
         "",
         "## Not measured",
         "",
@@ -88,6 +90,14 @@ def page(facts: dict[str, Any]) -> str:
         "of their results. A read outside of an array is only noticed if it changes a result.",
     ]
     return "\n".join(lines) + "\n"
+
+
+CHUNKS = (
+    "All runs that are wrong wrote past the end of a row: on NVIDIA's hardware a store through a tensor map writes "
+    "chunks of 16 bytes, and so overwrites what follows a row that does not end at such a chunk. Code of tileiras uses "
+    "tensor maps for such rows, so keep what follows them free. The Triton engine uses them only for rows that are "
+    "known to end at a chunk."
+)
 
 
 def _ragged(results: list[Result]) -> list[str]:

@@ -13,7 +13,7 @@ from engines.triton.battery import battery, outcomes
 from support.oracle import corpus_files
 from tilery.declare.operation import OpDef
 from tilery.engines.cuda.contract import DESCRIPTOR, FRAME, GLOBAL, NULL, PARAMETER, SCRATCH, LaunchContract
-from tilery.engines.triton.compiler import Child, compile_entry
+from tilery.engines.triton.compiler import Child, _smaller, compile_entry
 from tilery.engines.triton.config import DEVICE, HOST, POINTERS, Config
 from tilery.engines.triton.ops import LOWERS
 from tilery.engines.triton.targets import find_target
@@ -261,6 +261,11 @@ def test_deep_early_exits_are_refused_and_do_not_overflow() -> None:
     text = "entry @k(%c: tile<i1>) {\n" + body + "return\n}"
     with pytest.raises(tilery.TileError, match="nests too deep"):
         compile_entry(tilery.parse(text), target="sm_90")
+
+
+def test_smaller_configurations_have_shorter_pipelines() -> None:
+    found = _smaller(Config(4, 3, POINTERS, pipeline=3))
+    assert [(c.num_stages, c.pipeline) for c in found] == [(2, 2), (1, 1), (1, 0)]
 
 
 def test_an_unknown_target_is_named() -> None:

@@ -196,8 +196,10 @@ def _answer(child: Child, request: dict[str, Any], dialect: Dialect) -> dict[str
 
 def _smaller(config: Config) -> list[Config]:
     """Configurations that need less shared memory."""
-    fewer = [replace(config, num_stages=n) for n in range(config.num_stages - 1, 0, -1)]
-    return [*fewer, replace(config, num_stages=1, views=POINTERS, num_warps=8)]
+    fewer = [
+        replace(config, num_stages=n, pipeline=min(config.pipeline, n)) for n in range(config.num_stages - 1, 0, -1)
+    ]
+    return [*fewer, replace(config, num_stages=1, pipeline=0, views=POINTERS, num_warps=8)]
 
 
 def _request(lowered: Lowered, target: Target, config: Config, emit: Sequence[str]) -> dict[str, Any]:

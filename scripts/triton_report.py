@@ -241,7 +241,7 @@ def _samples(found: dict[str, Any] | None) -> list[str]:
     lines = [
         "## Samples of cuTile",
         "",
-        "Every kernel that a sample launched, once for each of its specialisations. AttentionFMHA tunes itself, and was",
+        "Every kernel that a sample launched, once for each of its specialisations. AttentionFMHA tunes itself and was",
         "stopped after nine of its variants.",
         "",
     ]

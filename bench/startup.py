@@ -1,6 +1,6 @@
-"""CPU time of `tilery dis` on a small file, of this checkout against another one, alternating.
+"""Processor time of `tilery dis` on small files, of this checkout against another one, alternating.
 
-python bench/startup.py ../other/src --runs 40
+python bench/startup.py ../other/src --label 0290d13 --runs 40 --report docs/reports/startup.md
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import compileall
 import os
+import platform
 import resource
 import shutil
 import statistics
@@ -18,54 +19,113 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-KERNELS = ("vadd", "gelu")
-"""A kernel without float constants, and one with."""
+KERNELS = {"vadd": "no float constants", "gelu": "float constants"}
+GOAL = 0.8
+
+
+def environment(source: Path) -> dict[str, str]:
+    """The environment of a process that uses a copy of the package and nothing of Python's own options."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": str(source)}
 
 
 def seconds(source: Path, file: Path) -> float:
     """Return the processor time, user and system, of one process."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": str(source)}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-m", "tilery", "dis", str(file)], env=env, stdout=subprocess.DEVNULL, check=True)
+    command = [sys.executable, "-m", "tilery", "dis", str(file)]
+    subprocess.run(command, env=environment(source), stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def instructions(source: Path, file: Path) -> int | None:
+    """Return the instructions that a process executes in user mode, counted by valgrind; None without valgrind."""
+    if shutil.which("valgrind") is None:
+        return None
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    command += [sys.executable, "-m", "tilery", "dis", str(file)]
+    env = environment(source) | {"PYTHONHASHSEED": "0"}
+    found = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stderr
+    return int(found.partition("Collected : ")[2].split()[0])
+
+
+def measure(sources: dict[str, Path], file: Path, runs: int) -> dict[str, dict[str, float]]:
+    """Return milliseconds and instructions of each copy."""
+    times: dict[str, list[float]] = {name: [] for name in sources}
+    for _ in range(runs):
+        for name, source in sources.items():
+            times[name].append(1000 * seconds(source, file))
+    return {
+        name: {
+            "median": statistics.median(found),
+            "least": min(found),
+            "instructions": (instructions(sources[name], file) or 0) / 1e6,
+        }
+        for name, found in times.items()
+    }
+
+
+def page(found: dict[str, dict[str, dict[str, float]]], label: str, runs: int) -> str:
+    """Return the report."""
+    optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+    lines = [
+        "# Start-up",
+        "",
+        f"What `tilery dis` of a small file costs, against commit {label}. Each number is of one process, `python -m",
+        f"tilery`, with compiled bytecode of the package on disk; {runs} processes of each, alternating. The goal is a",
+        f"ratio of {GOAL}.",
+        "",
+        "| Kernel | Measure | Now | Before | Ratio |",
+        "|---|---|---|---|---|",
+    ]
+    units = {"median": "processor time, median", "least": "processor time, least", "instructions": "instructions"}
+    for kernel, facts in found.items():
+        for key, what in units.items():
+            now, before = facts["this"][key], facts["other"][key]
+            if before:
+                unit = "million" if key == "instructions" else "ms"
+                row = f"{now:.1f} {unit} | {before:.1f} {unit} | {now / before:.2f}"
+                lines.append(f"| {kernel} ({KERNELS[kernel]}) | {what} | {row} |")
+    built = "with" if optimised else "without"
+    lines += [
+        "",
+        f"CPython {platform.python_version()}, built {built} `--enable-optimizations`, on {platform.system()}"
+        f" {platform.machine()} with {os.cpu_count()} processors and a load of {os.getloadavg()[0]:.0f}.",
+        "",
+        "Processor time is user and system time of the child process. Instructions are those in user mode, as valgrind"
+        " counts them: they do not depend on what else the machine does.",
+        "",
+        "Not measured: wall time, the first start after an installation, which compiles the package, other verbs, large"
+        " files (see [speed](speed.md)), and other versions of CPython.",
+        "",
+        "This page is written by `bench/startup.py`.",
+        "",
+    ]
+    return "\n".join(lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("other", type=Path, help="the folder `src` of another checkout")
+    parser.add_argument("--label", default="of the other checkout", help="the commit of the other checkout")
     parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--report", type=Path, help="write a page here as well")
     args = parser.parse_args()
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
         sources = {"this": Path(folder, "this"), "other": Path(folder, "other")}
         for name, source in (("this", ROOT / "src"), ("other", args.other)):
-            shutil.copytree(source, sources[name])
+            shutil.copytree(source, sources[name], ignore=shutil.ignore_patterns("__pycache__"))
             compileall.compile_dir(sources[name], quiet=2)
-        optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-        print(f"CPython {sys.version.split()[0]}, built {'with' if optimised else 'without'} --enable-optimizations")
         for kernel in KERNELS:
             file = Path(folder, f"{kernel}.tileirbc")
-            command = [
-                sys.executable,
-                "-m",
-                "tilery",
-                "asm",
-                str(ROOT / f"bench/kernels/{kernel}.mlir"),
-                "-o",
-                str(file),
-            ]
-            subprocess.run(command, env={**os.environ, "PYTHONPATH": str(sources["this"])}, check=True)
-            times: dict[str, list[float]] = {name: [] for name in sources}
-            for _ in range(args.runs):
-                for name, source in sources.items():
-                    times[name].append(seconds(source, file))
-            middle = {name: statistics.median(found) for name, found in times.items()}
-            least = {name: min(found) for name, found in times.items()}
-            print(
-                f"{kernel}: median {1000 * middle['this']:.1f} ms against {1000 * middle['other']:.1f} ms, "
-                f"ratio {middle['this'] / middle['other']:.2f}; least {1000 * least['this']:.1f} ms against "
-                f"{1000 * least['other']:.1f} ms, ratio {least['this'] / least['other']:.2f}"
-            )
+            text = ROOT / "bench" / "kernels" / f"{kernel}.mlir"
+            command = [sys.executable, "-m", "tilery", "asm", str(text), "-o", str(file)]
+            subprocess.run(command, env=environment(sources["this"]), check=True)
+            found[kernel] = measure(sources, file, args.runs)
+    report = page(found, args.label, args.runs)
+    if args.report:
+        args.report.write_text(report, "utf-8")
+    print(report)
 
 
 if __name__ == "__main__":

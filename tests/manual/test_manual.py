@@ -25,8 +25,8 @@ DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS += [p for part in ("guides", "appendix") for p in sorted((ROOT / "docs" / part).glob("*.md"))]
 REFERENCE = sorted((ROOT / "docs" / "reference").rglob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
-SCRIPT = re.compile(r"^`(\w+\.(?:py|cu))`:\n\n```(?:python|cpp)\n(.*?)^```$", re.M | re.S)
-"""A file of Python or C++ that the commands of a document use."""
+SCRIPT = re.compile(r"^`(\w+\.(?:py|cu|mlir))`:\n\n```(?:python|cpp|mlir)\n(.*?)^```$", re.M | re.S)
+"""A file that the commands of a document use."""
 NEEDS_CUTILE = ["cutile.md", "nan.md"]
 NEEDS_NVRTC = ["cpp.md", "performance.md"]
 NEEDS_TILEIRAS = ["performance.md"]

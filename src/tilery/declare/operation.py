@@ -192,6 +192,7 @@ def _register(opdef: OpDef) -> None:
     BY_OPCODE[opdef.opcode] = opdef
 
 
+_VERSIONS = frozenset((*SUPPORTED, TESTING))
 _BLANKS = str.maketrans(dict.fromkeys("`()^,|?", " "))
 
 
@@ -215,7 +216,7 @@ def _validate(opdef: OpDef) -> None:
             raise TypeError(f"{where}'{f.name}' is newer than the op and needs a default")
         if f.role == "out" and f.since > opdef.since and f.kind.only is None:
             raise TypeError(f"{where}result '{f.name}' is newer than the op, so its type must be fixed")
-        if f.since not in (*SUPPORTED, TESTING):
+        if f.since not in _VERSIONS:
             raise TypeError(f"{where}'{f.name}' is from an unknown version {f.since}")
     if not opdef.segmented and sum(f.arity != "one" for f in opdef.operands) > 1:
         raise TypeError(f"{where}several operands of unknown number need segmented=True")

@@ -12,7 +12,6 @@ from ...ir import Op, Value
 from .. import format
 from . import attributes
 from .custom import FORMS
-from .generic import generic_line
 from .names import Names
 from .parts import Context, Part
 
@@ -225,6 +224,13 @@ def _custom_line(cls: type[Op], name: str) -> Line:
 
     def line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]:
         parts = form(o, context)
-        return generic_line(o, texts, context) if parts is None else [context.head(o) + name, *parts]
+        return generic()(o, texts, context) if parts is None else [context.head(o) + name, *parts]  # type: ignore[return-value]
 
     return line
+
+
+def generic() -> Line:
+    """Return the function that prints any operation in MLIR's generic form, which is rarely needed."""
+    from .generic import generic_line
+
+    return generic_line

@@ -8,8 +8,7 @@ from ...checking import TYPE_CHECKING
 from ...declare.fastclass import dataclass, field
 from ...ir import Op, UnknownOp
 from .. import DIALECT, OPT
-from .generic import generic_line
-from .lines import Line, make_line
+from .lines import Line, generic, make_line
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,7 +44,7 @@ class Style:
     def line(self, cls: type[Op], prefix: str) -> Line:
         """Make the function that prints a class of operations, and remember it."""
         unknown = issubclass(cls, UnknownOp)
-        made = generic_line if unknown else self.make_line(cls, self.name_of(cls, prefix))
+        made = generic() if unknown else self.make_line(cls, self.name_of(cls, prefix))
         self.lines[prefix][cls] = made
         return made
 
@@ -53,6 +52,6 @@ class Style:
 STYLES: dict[str, Style] = {
     "disasm": Style(bare=True, quick=True),
     "opt": Style(name_of=_opt_name, quick=True),
-    "generic": Style(lambda cls, name: generic_line, hints=False),
+    "generic": Style(lambda cls, name: generic(), hints=False),
 }
 """`disasm` is what tileirdisasm 13.4 prints, `opt` what cuda-tile-opt 13.3 prints, `generic` MLIR's generic form."""

@@ -147,3 +147,26 @@ def test_the_rules(work: Work, label: str) -> None:
 def test_no_compiler() -> None:
     with pytest.raises(tilery.TileError, match="engine 'gpu' needs a compiler for GPUs"):
         default_variant(Work(), ())
+
+
+def test_run_says_what_ran(
+    loaded: gpu.Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import json
+
+    from tilery.cli.main import main
+
+    from .conftest import DOUBLE
+    from .test_command import ARGS
+
+    monkeypatch.setattr(gpu, "load", lambda module, **options: loaded)
+    path = tmp_path / "k.mlir"
+    path.write_text(DOUBLE)
+    assert main(["run", str(path), "--engine", "gpu", *ARGS, "--print", "out"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("out = [")
+    assert said.err == "engine: gpu, triton (the rules: nothing is remembered for this kernel and shape)\n"
+    assert main(["run", str(path), "--engine", "gpu", *ARGS, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["engine"] == "gpu" and facts["variant"]["engine"] == "triton"
+    assert loaded.compiled(loaded.module.entries[0], Variant("triton")).engine == "gpu"

@@ -35,8 +35,9 @@ PIECES, PIECE = 256, 64 << 10
 class Prebuilt:
     """A compiler that returns what has been compiled before."""
 
+    engine = "gpu"
+
     binary: Binary
-    contents: tuple[tuple[str, bytes], ...] = ()
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:
         """Return the binary, whatever the target."""

@@ -194,17 +194,21 @@ def execute(
             error.facts["printed"] = "".join(printed)
             raise
     facts = asdict(stats)
-    if args.engine == AUTO and not args.json:
-        sys.stderr.write(f"engine: {kernel.engine}\n")
+    variant, origin = getattr(kernel, "choice", None) or (None, "")
+    if (args.engine == AUTO or variant is not None) and not args.json:
+        chosen = "" if variant is None else f", {variant.label} ({origin})"
+        sys.stderr.write(f"engine: {kernel.engine}{chosen}\n")
     if args.stats:
         width = max(map(len, facts))
         lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
         sys.stderr.write("\n".join(lines) + "\n")
-    found = (
+    found: dict[str, object] = (
         {}
         if sanitizer is None
         else {"reports": [report.as_dict() for report in sanitizer.reports], "claim": sanitizer.claim}
     )
+    if variant is not None:
+        found = {**found, "variant": {**variant.as_dict(), "origin": origin}}
     return {"engine": kernel.engine, "stats": facts, "printed": "".join(printed), **found}
 
 

@@ -43,7 +43,9 @@ class Binary(NamedTuple):
 
 
 class Compiler(Protocol):
-    """Compiles the entries of a module for a GPU; it can be pickled."""
+    """Compiles the entries of a module for a GPU; it can be pickled. `engine` is the name of its engine."""
+
+    engine: str
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:
         """Compile an entry for an architecture such as sm_90."""
@@ -149,7 +151,7 @@ class Kernel:
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
-        self.name, self.params = entry.sym_name, check_parameters(entry)
+        self.name, self.params, self.engine = entry.sym_name, check_parameters(entry), loaded.compiler.engine
         driver = loaded.driver
         self.binary = loaded.compiler.compile(loaded.module, entry, driver.target)
         contract = self.binary.contract
@@ -159,7 +161,7 @@ class Kernel:
         self._prints = any(isinstance(o, PrintTko) for o in walk(entry))
 
     def __repr__(self) -> str:
-        return describe_kernel(self.name, self.params, "a GPU")
+        return describe_kernel(self.name, self.params, self.engine)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Loaded.kernel, (self.loaded, self.name)

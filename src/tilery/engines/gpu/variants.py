@@ -93,6 +93,8 @@ class Variant:
 class VariantCompiler:
     """Compiles the entries of a module as a variant says."""
 
+    engine = "gpu"
+
     variant: Variant
     child: Child | None = None
 

@@ -61,6 +61,7 @@ def compiler_for(options: Mapping[str, Any]) -> TileirasCompiler:
 class TileirasCompiler:
     """Compiles a module once for each target; the machine code has all its entries and globals."""
 
+    engine = "tileiras"
     level: int = 3
     hints: tuple[tuple[str, int | bool], ...] = ()
     _images: dict[str, bytes] = field(default_factory=dict, repr=False)

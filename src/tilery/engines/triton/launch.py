@@ -76,6 +76,7 @@ def load(module: Module, **options: Any) -> Loaded:
 class TritonCompiler:
     """Compiles the entries of a module one by one."""
 
+    engine = "triton"
     options: tuple[tuple[str, Any], ...] = ()
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:

@@ -11,7 +11,9 @@ import tilery
 
 pytest.importorskip("llvmlite")
 
+from support.hostile import guarded
 from tilery.engines.cpu import launch
+from tilery.engines.reference.launch import Kernel as ReferenceKernel
 
 VIEW = "partition_view<tile=(TILE), tensor_view<?xf32, strides=[1]>>"
 HEAD = """entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>, %c: tile<ptr<f32>>, %n: tile<i32>) {
@@ -67,3 +69,40 @@ def test_in_place_on_many_tile_blocks() -> None:
     x = np.arange(100_001, dtype=np.float32)
     launch.load(tilery.parse(text)).kernel().launch(-(-x.size // 256), [x, x, x, x.size])
     assert (x == 2 * np.arange(100_001, dtype=np.float32)).all()
+
+
+STRIDED = """entry @k(%p: tile<ptr<f32>>, %n: tile<i32>, %m: tile<i32>, %r: tile<i32>, %s: tile<i32>) {
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %v = constant <f32: 1.0> : tile<4x16xf32>
+  %t = make_tensor_view %p, shape = [%n, %m], strides = [%r, %s] : tile<i32> -> tensor_view<?x?xf32, strides=[?,?]>
+  %w = make_partition_view %t : partition_view<tile=(4x16), tensor_view<?x?xf32, strides=[?,?]>>
+  %d = store_view_tko weak %v, %w[%x, %y] : tile<4x16xf32>,
+    partition_view<tile=(4x16), tensor_view<?x?xf32, strides=[?,?]>>, tile<i32> -> token
+  return
+}"""
+
+
+@pytest.mark.parametrize("cut", [np.s_[:, :20], np.s_[::2, 5:38], np.s_[:9, ::3], np.s_[3:4, ::2]])
+def test_an_array_with_gaps_is_written_through_its_own_view(cut: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = launch.load(tilery.parse(STRIDED)).kernel()
+    monkeypatch.setattr(ReferenceKernel, "launch", lambda *_, **__: pytest.fail("the reference engine ran it"))
+    whole, wanted = np.zeros((13, 40), np.float32), np.zeros((13, 40), np.float32)
+    wanted[cut] = 1
+    kernel.launch((4, 3), [whole[cut]], convention="cutile")
+    assert (whole == wanted).all()
+
+
+def test_what_lies_between_elements_is_not_written() -> None:
+    kernel = launch.load(tilery.parse(STRIDED)).kernel()
+    whole = np.zeros((13, 40), np.float32)
+    with pytest.raises(tilery.TileError, match="in a gap between elements of argument 0"):
+        kernel.launch((1, 2), [whole[:, :20], 4, 40, 40, 1])
+    with pytest.raises(tilery.TileError, match="in a gap between elements of argument 0"):
+        kernel.bind(1, [whole[:, ::2], 4, 16, 40, 1])()
+    assert (whole[:, 20:] == 0).all() and (whole[:, 1::2] == 0).all()
+
+
+@pytest.mark.skipif(not hasattr(guarded, "LIBC"), reason="needs mprotect")
+@pytest.mark.parametrize("number", [0, 1, 2, 26, 37])
+def test_hostile_kernels_write_nothing_beside_arrays(number: int) -> None:
+    assert guarded.exercise(0, number, (guarded.Region(), guarded.Region()), "cpu").total() == guarded.LAUNCHES

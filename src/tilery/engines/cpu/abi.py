@@ -11,8 +11,8 @@ runs the launch again on the reference engine, from the arrays as they were, whi
 * three words per parameter, then three per global in the order of `Lowered.globals`: the bounds `low` and `high` of the
   segment that the address lies in, and 1 if it may be written. All are 0 if there is none, and for scalars;
 * one word per global: its address;
-* the number of segments, and for each its `low`, `high` and 1 if it may be written, in ascending order. Segments do
-  not overlap: memory of arguments that overlap is one segment, writable if one of them is.
+* the number of segments, and for each its `low`, `high` and 1 if all of it may be written, in ascending order. Segments
+  do not overlap: memory of arguments that overlap is one segment.
 
 `grid` is three 8-byte extents. `arena` is memory of `Lowered.arena` bytes, aligned to 64. `control` is 8-byte words at
 the indices below; all threads of a launch share it.
@@ -21,7 +21,7 @@ the indices below; all threads of a launch share it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ...ir import Op
@@ -106,6 +106,8 @@ class Lowered:
     """The symbols that the object may leave undefined."""
     callbacks: list[Op] = field(default_factory=list)
     """Operations that are executed by a call of the reference engine."""
+    written: list[Any] | None = None
+    """What the kernel writes, see `stores.written_tensors`."""
     waits: bool = False
     """Whether tile blocks may wait for each other: then the reference engine, which is fair to them, has to run it."""
     ordered: bool = False

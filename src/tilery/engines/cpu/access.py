@@ -19,6 +19,8 @@ from .tiles import Access, Tensor, reg, register, stored
 from .writer import Writer, pointer
 
 LARGE = 1 << 62
+LINE = 64
+"""Bytes of a cache line."""
 FAR = 1 << 40
 """No memory has so many elements along a dimension; larger indices are as good as this one."""
 
@@ -163,6 +165,9 @@ def load_chunk(g: Writer, a: Access, t: str, index: tuple[Number, ...], vd: int,
         x = g.gather(g.let(f"getelementptr {kind}, ptr {p}, <{w} x i64> {numbers}"), kind, w, mask, rest)
     elif mask is None:
         x = g.load(v, p, BYTES[kind])
+        if a.ahead and g.reads_again(a):
+            for k in range(0, w * BYTES[kind], LINE):
+                g.prefetch(g.at("i8", p, g.add(a.ahead, k)))
     else:
         f = f"@llvm.masked.load.{mangled(kind, w)}.p0"
         g.needs[f"declare {v} {f}(ptr, i32, <{w} x i1>, {v})"] = None

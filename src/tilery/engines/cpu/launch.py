@@ -1,7 +1,7 @@
 """The fast CPU engine: kernels compiled by LLVM, launched on all cores.
 
 The reference engine stands by. It owns the globals, runs what this engine does not (tile blocks that wait for each
-other, limits on steps, sanitizers), and finds the words for a fault: this engine only knows
+other, writes to arrays with gaps, limits on steps, sanitizers), and finds the words for a fault: this engine only knows
 which operation of which tile block gave up.
 """
 
@@ -166,7 +166,7 @@ class Kernel:
                 for old in list(self._prepared)[: 1 - PREPARED]:
                     self._prepared.pop(old, None)
                 self._prepared[key] = prepared
-        if lowered is None or sanitize is not None or (limits and limits.steps is not None):
+        if lowered is None or not prepared.checked or sanitize is not None or (limits and limits.steps is not None):
             return self.reference.launch(
                 shape,
                 args,
@@ -197,7 +197,7 @@ class Kernel:
         shape, args = check_grid(grid), list(args)
         prepared = self._prepare(bind(self.entry, args, convention=convention))
         lowered = self.lowered
-        if lowered is None:
+        if lowered is None or not prepared.checked:
             return lambda: self.reference.launch(shape, args, convention=convention)
         count = self._threads(None, lowered, None)
         blocks = shape[0] * shape[1] * shape[2]
@@ -214,8 +214,9 @@ class Kernel:
 
     def _prepare(self, bound: BoundArguments) -> Prepared:
         memory = reference.memory_of(self.loaded.reference, bound)
-        names = self.lowered.globals if self.lowered is not None else ()
-        return prepare(bound, self.params, memory, [self.loaded.reference.globals[name] for name in names])
+        names, written = (self.lowered.globals, self.lowered.written) if self.lowered is not None else ((), None)
+        addresses = [self.loaded.reference.globals[name] for name in names]
+        return prepare(bound, self.params, memory, addresses, written)
 
     def _threads(self, threads: int | None, lowered: Lowered, limits: Limits | None) -> int:
         """Choose how many threads to use; each needs an arena."""

@@ -22,6 +22,7 @@ from ...ops import (
     If,
     Iota,
     JoinTokens,
+    LoadViewTko,
     Loop,
     MakeToken,
     MemoryFenceAliasTko,
@@ -41,6 +42,7 @@ from .arithmetic import floating, integer, mathlib
 from .callbacks import is_called, write_call
 from .memory import provenance
 from .registry import ELEMENTWISE, EMITTED, emits
+from .stores import written_tensors
 from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
 from .writer import MOVES, Writer
@@ -73,7 +75,7 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
         raise NotLowered("the kernel is nested very deep") from None
     ordered = not all(atomics.commutes(o, entry) for o in strong)
     lowered = Lowered(text, list(g.numbers_of), g.peak + 64, list(g.globals), ALLOWED_SYMBOLS)
-    lowered.callbacks = list(g.called)
+    lowered.callbacks, lowered.written = list(g.called), written_tensors(entry)
     lowered.waits, lowered.ordered = waits, ordered or any(isinstance(o, PrintTko) for o in ops)
     return lowered
 
@@ -100,6 +102,7 @@ class Lowering(Writer):
             self.lines.append(f"; op {self.numbers_of[o]}")
             if len(self.lines) > MAX_LINES:
                 raise NotLowered("the kernel is very large")
+            self.now = o
             if self.writes(o):
                 self.settle_pending(block.ops[position + 1 :])
             self.operation(o)
@@ -182,6 +185,7 @@ class Lowering(Writer):
                 for v, direct in found.items():
                     members.setdefault(v, []).append((count, direct and side))
                 count += 1
+        self.reread |= {v for v in members if isinstance(v.owner, LoadViewTko) and len(_numbers(members, v)) > 1}
         weights: dict[Value, bool] = {}
         for v, where in members.items():
             numbers = _numbers(members, v)

@@ -229,6 +229,11 @@ class Text:
     def store(self, t: str, x: Number, pointer: str, align: int | None = None, note: str = "") -> None:
         self.put(f"store {t} {x}, ptr {pointer}" + (f", align {align}" if align else "") + note)
 
+    def prefetch(self, pointer: str) -> None:
+        """Fetch a line of memory into the caches; an address that is nowhere does no harm."""
+        self.needs["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"] = None
+        self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+
     # ------------------------------------------------------------ loops and branches
 
     def begin(

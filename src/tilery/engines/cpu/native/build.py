@@ -76,13 +76,14 @@ def _described(lowered: Lowered | None, entry: Entry) -> dict[str, Any]:
         "arena": lowered.arena,
         "globals": lowered.globals,
         "ordered": lowered.ordered,
+        "written": lowered.written,
     }
 
 
 def _restored(facts: dict[str, Any], entry: Entry) -> Lowered:
     ops = list(walk(entry))
     lowered = Lowered("", [ops[n] for n in facts["ops"]], facts["arena"], facts["globals"], ordered=facts["ordered"])
-    lowered.callbacks = [ops[n] for n in facts["callbacks"]]
+    lowered.callbacks, lowered.written = [ops[n] for n in facts["callbacks"]], facts["written"]
     return lowered
 
 

@@ -19,7 +19,7 @@ from ....diag import TileError
 from ...cache import DiskCache
 from ..abi import QUICKLY, Target
 
-PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "aggressive_dce")
+PASSES = ("always_inliner", "sroa", "simplify_cfg", "loop_rotate", "aggressive_dce")
 """All that pays: with LLVM's whole pipeline kernels take twice as long to compile and run no faster."""
 LEVEL = 2
 """Of code generation."""

@@ -14,6 +14,7 @@ from ...addresses import HoldsAddresses
 from ...arguments import BoundArguments
 from ...reference.memory import Memory, Segment
 from ..abi import CALLBACK, CONTEXT, CONTROL_WORDS, FAULT_CELL, STOP, STREAM
+from ..stores import keeps_gaps
 from . import pool, pool_ir
 
 LARGE = 8 << 20
@@ -43,9 +44,11 @@ def fast_key(args: Sequence[Any], convention: str | None) -> Any:
 class Prepared(HoldsAddresses):
     """The slots of a set of arguments. It does not keep the arrays alive."""
 
-    def __init__(self, slots: list[int], large: bool) -> None:
+    def __init__(self, slots: list[int], large: bool, checked: bool) -> None:
         self.slots = np.array([word - (1 << 64) if word >> 63 else word for word in slots], np.int64)
         self.large = large
+        self.checked = checked
+        """Whether checking ranges is enough; else the reference engine has to run the launch."""
         self._jobs: list[Job] = []
 
     def take(self, run: int, grid: tuple[int, int, int]) -> Job:
@@ -61,7 +64,9 @@ class Prepared(HoldsAddresses):
         self._jobs.append(job)
 
 
-def prepare(bound: BoundArguments, params: Sequence[Type], memory: Memory, globals: Sequence[int]) -> Prepared:
+def prepare(
+    bound: BoundArguments, params: Sequence[Type], memory: Memory, globals: Sequence[int], written: list[Any] | None
+) -> Prepared:
     """Lay out the slots as `abi` describes them."""
     words = [int.from_bytes(slot, "little") for slot in bound.slots]
     pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in params]
@@ -73,9 +78,10 @@ def prepare(bound: BoundArguments, params: Sequence[Type], memory: Memory, globa
     slots += globals
     slots.append(len(memory.segments))
     for segment in memory.segments:
-        slots += _bounds(segment)
+        low, high, writable = _bounds(segment)
+        slots += (low, high, int(writable and not segment.parts))
     large = any(segment.writable and segment.size >= LARGE for segment in memory.segments)
-    return Prepared(slots, large)
+    return Prepared(slots, large, keeps_gaps(written, words, memory.segments))
 
 
 def _bounds(segment: Segment | None) -> tuple[int, int, int]:

@@ -1,0 +1,87 @@
+"""Which arrays a kernel writes through which views, so that what lies between the elements of an array stays as it is.
+
+Native code checks ranges. That is not enough for a segment of which some bytes may not be written: an array with gaps,
+or one that a read-only array overlaps. The reference engine, which checks every byte, runs such a launch, unless all
+that the kernel writes there are elements of an array in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...analysis.effects import memory_ordering
+from ...ir import Op, Value, walk
+from ...ops import Assume, Constant, Entry, MakeTensorView
+from ...types import DYNAMIC, TensorView, Tile
+from ..addresses import runs_of
+from ..reference.memory import Segment
+from ..reference.tiles import dense_array
+
+Written = tuple[int, int, list[Any], list[Any]]
+"""A tensor that is written: the parameter that it starts at, the bytes of an element, its shape and strides. Numbers
+that are arguments are lists of one number, that of the parameter."""
+
+
+def written_tensors(entry: Entry) -> list[Written] | None:
+    """List the tensors that a kernel writes through views; None if it may write in another way."""
+    params = {v: n for n, v in enumerate(entry.body.args)}
+    found = []
+    for o in walk(entry):
+        if memory_ordering(o) is None or o.name.startswith("load"):
+            continue
+        made = _tensor(o)
+        if made is None or any(getattr(o, "inbounds", ())):
+            return None
+        tensor, base = made.result.type, _origin(made.base)
+        assert isinstance(tensor, TensorView)
+        sizes = [_number(v, params) for v in (*made.dynamicShape, *made.dynamicStrides)]
+        if base not in params or None in sizes or tensor.element.bits < 8:
+            return None
+        given = iter(sizes)
+        shape, strides = ([next(given) if n == DYNAMIC else n for n in part] for part in (tensor.shape, tensor.strides))
+        found.append((params[base], tensor.element.bits // 8, shape, strides))
+    return found
+
+
+def _tensor(o: Op) -> MakeTensorView | None:
+    """The operation that made the tensor whose view an operation writes."""
+    view = getattr(o, "view", None)
+    made = view.owner if isinstance(view, Value) else None
+    source = getattr(made, "tensor_view", None)
+    owner = source.owner if isinstance(source, Value) else None
+    return owner if isinstance(owner, MakeTensorView) else None
+
+
+def _origin(v: Value) -> Value:
+    while isinstance(v.owner, Assume):
+        v = v.owner.value
+    return v
+
+
+def _number(v: Value, params: dict[Value, int]) -> Any:
+    v = _origin(v)
+    if isinstance(v.owner, Constant) and isinstance(v.type, Tile) and v.type.size == 1:
+        return int(dense_array(v.owner.value).reshape(-1)[0])
+    return [params[v]] if v in params else None
+
+
+def keeps_gaps(written: list[Written] | None, words: Sequence[int], segments: Sequence[Segment]) -> bool:
+    """Tell whether a launch with these words for arguments writes nothing but elements of arrays."""
+    partial = [s for s in segments if s.parts]
+    if not partial:
+        return True
+    if written is None:
+        return False
+    return all(_fits(each, words, s) for s in partial for each in written if s.address <= words[each[0]] < s.end)
+
+
+def _fits(written: Written, words: Sequence[int], segment: Segment) -> bool:
+    """Tell whether a tensor is the only array of a segment."""
+    param, item, *extents = written
+    shape, strides = ([words[n[0]] if isinstance(n, list) else n for n in part] for part in extents)
+    if len(segment.parts) != 1 or any(n >> 40 for n in (*shape, *strides)):
+        return False
+    (part,) = segment.parts
+    runs = runs_of(tuple(shape), tuple(n * item for n in strides), item)
+    return part.writable and part.address == words[param] and runs is not None and runs == part.runs

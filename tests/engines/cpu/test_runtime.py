@@ -105,7 +105,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Make:
             return Lowered(head + body + tail, ops=list(walk(entry.body)), arena=64, **facts)
 
         monkeypatch.setattr(build, "lower_kernel", lower)
-        monkeypatch.setattr(build, "key_of", lambda *_: f"{module}{head}{body}{tail}{facts}")
+        monkeypatch.setattr(build, "key_of", lambda *_: f"{compiler.versions()}{module}{head}{body}{tail}{facts}")
         return launch.load(tilery.parse(module)).kernel()
 
     return make

@@ -249,7 +249,7 @@ def main() -> int:
     runs.add_argument("--target", default="sm_90")
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path, nargs="+")
-    reports.add_argument("--samples", type=Path, help="a section about samples, as Markdown")
+    reports.add_argument("--samples", type=Path, help="what `tilery cutile tune` printed")
     verbs.add_parser("child")
     args = parser.parse_args()
     if args.verb == "child":

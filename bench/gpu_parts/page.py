@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits
         *(_line(row, cells) for row, cells in zip(rows, table)),
         *_full(rows, table),
         *_cost(rows, runs),
-        *(["", "## Samples", "", samples.strip()] if samples else []),
+        *(_samples(samples) if samples else []),
         *_failures(rows, runs),
         "",
         "## Not measured",
@@ -243,6 +244,38 @@ def _failures(rows: list[Row], runs: list[dict[str, Any]]) -> list[str]:
             wrong[what] = wrong.get(what, 0) + 1
     found = [*bad, *missing, *(f"* {what}" for what in wrong)]
     return [*lines, *(found or ["Every variant compiled, ran, and was right."])]
+
+
+SAMPLE = re.compile(
+    r"^== (?P<sample>\w+)$|^(?P<kernel>\w+), (?P<shapes>grid [-\d ,]+)$|^best: (?P<best>.+), (?P<time>[\d.]+ \w+) on"
+    r"|^that is (?P<ratio>[\d.]+) times|^(?P<hints>@ct\.kernel.*)$|^(?P<not>\w+): not tuned: (?P<why>.+)$",
+    re.MULTILINE,
+)
+"""What `tilery cutile tune` prints, after lines `== NAME` for each script."""
+
+
+def _samples(log: str) -> list[str]:
+    """NVIDIA's samples, tuned from their Python source."""
+    lines = [
+        "",
+        "## NVIDIA's samples, from their Python source",
+        "",
+        "`tilery cutile tune` ran these scripts of cutile-python, unchanged, on the same GPU. Their shapes are small.",
+        "",
+        "| sample | kernel | shapes | best variant | time | times as fast as tileiras as is | hints for the source |",
+        "|---|---|---|---|--:|--:|---|",
+    ]
+    sample, row = "", dict[str, str]()
+    for found in SAMPLE.finditer(log):
+        facts = {name: text for name, text in found.groupdict().items() if text}
+        sample = facts.pop("sample", sample)
+        if "why" in facts:
+            lines.append(f"| {sample} | {facts['not']} | | not tuned: {facts['why']} | | | |")
+        row = facts if "kernel" in facts else {**row, **facts}
+        if "hints" in facts:
+            shown = (row.get(name, "") for name in ("kernel", "shapes", "best", "time", "ratio"))
+            lines.append(f"| {sample} | {' | '.join(shown)} | `{row['hints']}` |")
+    return lines
 
 
 def plot(rows: list[Row], table: list[Cells]) -> str:

@@ -35,6 +35,19 @@ ROW = row(
 )
 
 
+LOG = """== Add
+anything
+add, grid 4 1 1, 1024 1
+variant  time
+best: triton w2, 5.5 us on Fake
+that is 3.84 times as fast as tileiras with the hints of the module
+for the source:
+@ct.kernel(occupancy=ct.ByTarget(sm_90=8))
+
+spin: not tuned: its tile blocks may wait for each other
+"""
+
+
 def test_columns_and_ratios() -> None:
     cells = columns(ROW, LIMITS)
     assert cells["gpu tuned"] == cells["triton"] == 0.002 and cells["gpu default"] == 0.004
@@ -45,13 +58,16 @@ def test_columns_and_ratios() -> None:
 
 def test_the_page_has_bad_rows_too(tmp_path: Path) -> None:
     run = {"rows": [ROW], "limits": LIMITS, "bad": [["k", "triton w7"]], "missing": ["other 9"], "cores": 2}
-    publish([json.loads(json.dumps({**run, "versions": {}, "compile_seconds": 5.0}))], tmp_path)
+    publish([json.loads(json.dumps({**run, "versions": {}, "compile_seconds": 5.0}))], tmp_path, LOG)
     text = (tmp_path / "gpu.md").read_text("utf-8")
     assert "| gpu tuned / tileiras as is | 3.00 | 2.3 | 1 |" in text
     assert "| copy | 8 | 2,000 | 1,000 | 2,000 | 667 | 667 | 1,333 | 4,000 | triton w8 |" in text
     assert "* k, triton w9: wrong results" in text and "* k, triton w7: it hung" in text
     assert "* other 9: not measured" in text and "| copy | 8 | 5 | 5 |" not in text
     assert "| 0.750 | triton w1 |" in text
+    hints = "`@ct.kernel(occupancy=ct.ByTarget(sm_90=8))`"
+    assert f"| Add | add | grid 4 1 1, 1024 1 | triton w2 | 5.5 us | 3.84 | {hints} |" in text
+    assert "| Add | spin | | not tuned: its tile blocks may wait for each other | | | |" in text
     assert (tmp_path / "gpu.svg").read_text("utf-8").startswith("<svg")
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import tilery
 from tilery.engines.gpu.store import Store
-from tilery.tuner.search import tune
+from tilery.engines.gpu.variants import Variant
+from tilery.tuner.search import AS_IS, tune
 from tilery.tuner.worker import LocalWorker, WorkerProcess
 
 from .conftest import DOUBLE, build_as
@@ -75,6 +76,16 @@ def test_a_variant_that_does_not_compile_is_listed(module: Any, arrays: Any, dri
     result = tune(module, 5, arrays, store=store, worker=LocalWorker(driver), build=build)
     refused = [t for t in result.trials if t.variant.engine == "triton"]
     assert refused and all(t.error == "the compiler refuses it" and t.seconds is None for t in refused)
+
+
+def test_variants_with_the_same_code_share_a_time(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+    def build(module: Any, entry: Any, variant: Any, target: str) -> Any:
+        return build_as({"": 2.0})(module, entry, Variant("triton"), target)
+
+    result = tune(module, 5, arrays, store=store, worker=LocalWorker(driver), build=build)
+    first, *others = result.trials
+    assert first.seconds is not None and all(t.same_as == first.variant and t.seconds is None for t in others)
+    assert result.time_of(AS_IS) == result.seconds == first.seconds
 
 
 def test_nothing_works(module: Any, arrays: Any, driver: Any, store: Store) -> None:

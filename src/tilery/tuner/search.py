@@ -58,6 +58,8 @@ class Trial:
     """Whether it took part in the interleaved rounds."""
     error: str = ""
     compile_seconds: float = 0.0
+    same_as: Variant | None = None
+    """An earlier variant with the same machine code, which was tried instead."""
 
 
 @dataclass(slots=True)
@@ -80,8 +82,11 @@ class Result:
     hints: dict[str, int | bool] = field(default_factory=dict)
 
     def time_of(self, variant: Variant) -> float | None:
-        """Return the time of a variant, if it was measured."""
-        return next((t.seconds for t in self.trials if t.variant == variant and t.seconds is not None), None)
+        """Return the time of a variant, or of one with the same code, if it was measured."""
+        for trial in self.trials:
+            if trial.variant == variant:
+                return self.time_of(trial.same_as) if trial.same_as is not None else trial.seconds
+        return None
 
 
 def tune(
@@ -222,7 +227,8 @@ class _Tuner:
     def _attempt(self, built: Built, trial: Trial) -> None:
         assert built.binary is not None
         if (twin := self.images.get(built.binary.image)) is not None:
-            trial.error = f"the same code as {self.trials[twin].variant.label}"
+            trial.same_as = self.trials[twin].variant
+            trial.error = f"the same code as {trial.same_as.label}"
             return
         self.images[built.binary.image] = built.number
         path = self.folder / f"image{built.number}"

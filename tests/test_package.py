@@ -34,8 +34,10 @@ EXECUTE = (
     "cli/recorded",
     "cli/comparison",
     "lsp/",
+    "manual/highlighting",
 )
-"""What may need NumPy: the engine, what runs on it, and the arrays that the command makes; the server needs pygls."""
+"""What may need NumPy: the engine, what runs on it, and the arrays that the command makes; the server needs pygls,
+the lexer Pygments."""
 
 
 def test_numpy_is_the_only_dependency() -> None:

@@ -117,6 +117,8 @@ def page(rows: list[Row], planted: list[int], args: argparse.Namespace, seconds:
     texts, wanted, exact, near, others = planted
     where = "" if CORPUS.is_dir() else " The corpus was not there, so only random modules were read."
     sizes = " ".join(f"--{name} {getattr(args, name)}" for name in (*SIZES, "seed"))
+    if args.seconds < float("inf"):
+        where += f" Each part ended after {args.seconds:.0f} seconds, so that some numbers are smaller."
     table = "\n".join(f"| {name} | {law} | {count:,} | {bad:,} |" for name, law, count, bad in rows)
     return f"""# Reading text without loss
 

@@ -151,9 +151,16 @@ def show(module: Op, *, style: str = "disasm", locs: bool = False, names: str = 
     """Print a module, or one operation, as text.
 
     `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic. Style and names can
-    also be `documented`, see `tilery.documented`.
+    also be `documented`, see `tilery.documented`. `names="source"` names values after the variables of the source, as
+    far as debug information leads to them.
     """
     with enough_memory("print the module"):
+        if names == "source" and style != "documented":
+            from .ops import Module as ModuleOp
+            from .source.names import source_names
+            from .text.print.chosen import show_named
+
+            return show_named(module, source_names(module) if isinstance(module, ModuleOp) else {}, style, locs)
         if names != "disasm" or style == "documented":
             from .documented.printing import show as print_documented
 

@@ -114,8 +114,10 @@ def add_spelling(parser: argparse.ArgumentParser) -> None:
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
-    """Add the option for names of values as documents have them; it is not listed either."""
-    parser.add_argument("--names", choices=["disasm", "documented"], default="disasm", help=argparse.SUPPRESS)
+    """Add the option for names of values. Those that documents use are not listed, as few need them."""
+    help = "`source` names values after the variables of the source, as far as debug information leads to them"
+    choices = ["disasm", "source", "documented"]
+    parser.add_argument("--names", choices=choices, default="disasm", metavar="{disasm,source}", help=help)
 
 
 def add_locs(parser: argparse.ArgumentParser, help: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -20,8 +21,10 @@ from . import actions, completion, describe, navigation, python, tokens
 from .diagnostics import diagnostics
 from .document import Document
 
-DELAY = (0.005, 0.2)
+DELAY = (0.005, 0.1)
 """The shortest and the longest pause after a keystroke before a document is checked, in seconds."""
+IDLE, BURST = 1.0, 30
+"""Garbage is collected after this many seconds without a check, or after so many checks."""
 DISASSEMBLE = "tilery.disassemble"
 SCHEME = "tileirbc"
 """The scheme of addresses under which the server offers bytecode as text."""
@@ -36,6 +39,8 @@ class TileServer(LanguageServer):
         self.checks: dict[str, asyncio.Task[None]] = {}
         self.seconds: dict[str, float] = {}
         """how long the last check of each document took"""
+        self.uncollected = 0
+        """the checks since garbage was collected"""
 
     def document(self, uri: str) -> Document:
         """Return the current version of a document."""
@@ -55,7 +60,7 @@ class TileServer(LanguageServer):
 
     async def _check(self, uri: str) -> None:
         low, high = DELAY
-        await asyncio.sleep(min(high, max(low, self.seconds.get(uri, 0) / 4)))
+        await asyncio.sleep(min(high, max(low, self.seconds.get(uri, 0) / 8)))
         start = time.perf_counter()
         document = self.document(uri)
         steps = read_steps(document.text, previous=document.latest, file=uri)
@@ -69,6 +74,15 @@ class TileServer(LanguageServer):
         found = diagnostics(document)
         self.seconds[uri] = time.perf_counter() - start
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, document.version))
+        await self._collect()
+
+    async def _collect(self) -> None:
+        """Collect garbage when nobody waits: it takes longer than a check, so it does not happen by itself."""
+        self.uncollected += 1
+        if self.uncollected < BURST:
+            await asyncio.sleep(IDLE)  # the next check cancels this
+        self.uncollected = 0
+        gc.collect()
 
     def forget(self, uri: str) -> None:
         if (running := self.checks.pop(uri, None)) is not None:
@@ -103,7 +117,8 @@ def disassembled(uri: str) -> str:
 
 
 def make_server() -> TileServer:
-    """Return a server with all its features."""
+    """Return a server with all its features. The process is its own: garbage is collected when it is idle."""
+    gc.disable()
     server = TileServer()
     _add_documents(server)
     _add_questions(server)

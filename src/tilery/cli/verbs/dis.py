@@ -44,7 +44,7 @@ def plain(file: str) -> Namespace:
 def run(args: Namespace) -> int:
     """Print bytecode or text as text. An illegal module is printed too, with its errors on stderr."""
     errors: list[TileError] = []
-    exact_locs = args.locs or "documented" in (args.style, args.names)
+    exact_locs = args.locs or args.style == "documented" or args.names != "disasm"
     opener = open_documented if args.input == "documented" else open_input
     if args.no_verify:
         module = opener(args.file).read(exact_locs=exact_locs)

@@ -144,15 +144,15 @@ def _type(p: Parser) -> Task:
     if not is_word(token):
         p.fail("expected valid keyword")
     p.i += 1
-    if token not in _MNEMONICS:
+    if token not in MNEMONICS:
         p.fail(f"unknown type: {token}", None, *_similar_types(p, token))
-    return (yield _MNEMONICS[token](p))
+    return (yield MNEMONICS[token](p))
 
 
 def _similar_types(p: Parser, token: str) -> tuple[str, ...]:
     """Return a note with the type that a word may mean: NumPy's names are known too."""
     meant = next((row.name for row in ELEMENTS if row.dtype == token), "")
-    return (f"did you mean '{meant}'?",) if meant else suggest(token, [*p.types, *_MNEMONICS])
+    return (f"did you mean '{meant}'?",) if meant else suggest(token, [*p.types, *MNEMONICS])
 
 
 def _integer(p: Parser) -> Type:
@@ -204,8 +204,8 @@ def _prefixed(p: Parser) -> Task:
         mnemonic = p.any_keyword()
     if mnemonic == "token":
         made = TOKEN
-    elif mnemonic in _MNEMONICS:
-        made = yield _MNEMONICS[mnemonic](p)
+    elif mnemonic in MNEMONICS:
+        made = yield MNEMONICS[mnemonic](p)
     else:
         p.fail(f"unknown  type `{mnemonic}` in dialect `cuda_tile`", at)
     if not dot:
@@ -374,7 +374,7 @@ def _gather_scatter_view(p: Parser) -> Task:
     return _checked(p, at, GatherScatterView, shape, view, sparse, padding)
 
 
-_MNEMONICS: dict[str, Callable[[Parser], Task]] = {
+MNEMONICS: dict[str, Callable[[Parser], Task]] = {
     "tile": _tile,
     "ptr": _ptr,
     "tensor_view": _tensor_view,
@@ -382,3 +382,4 @@ _MNEMONICS: dict[str, Callable[[Parser], Task]] = {
     "strided_view": _strided_view,
     "gather_scatter_view": _gather_scatter_view,
 }
+"""The parsers of Tile IR's types by the word that starts them."""

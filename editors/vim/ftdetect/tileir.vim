@@ -1,0 +1,1 @@
+autocmd BufNewFile,BufRead *.tileir,*.cuda_tile.mlir setfiletype tileir

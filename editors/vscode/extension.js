@@ -1,0 +1,64 @@
+// Starts `tilery lsp`, opens bytecode as text, and shows the Tile IR of cuTile kernels.
+const vscode = require("vscode");
+const { LanguageClient } = require("vscode-languageclient/node");
+
+const SCHEME = "tilery-text";
+let client;
+
+async function activate(context) {
+  const [command, ...args] = vscode.workspace.getConfiguration("tilery").get("command");
+  client = new LanguageClient(
+    "tilery",
+    "tilery",
+    { command, args },
+    {
+      documentSelector: [{ language: "tileir" }, { language: "python", scheme: "file" }],
+      middleware: { executeCommand: showResult },
+    },
+  );
+
+  const texts = new Map();
+  context.subscriptions.push(
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+      provideTextDocumentContent: (uri) => texts.get(uri.toString()) ?? "",
+    }),
+    vscode.window.registerCustomEditorProvider("tilery.bytecode", {
+      openCustomDocument: (uri) => ({ uri, dispose() {} }),
+      async resolveCustomEditor(document, panel) {
+        await show(`${document.uri.path}.tileir`, await run("tilery.disassemble", [document.uri.toString()]));
+        panel.dispose();
+      },
+    }),
+  );
+
+  function run(name, parameters) {
+    return client.sendRequest("workspace/executeCommand", { command: name, arguments: parameters });
+  }
+
+  // The text is read-only: its scheme has no file system.
+  async function show(path, text) {
+    const uri = vscode.Uri.from({ scheme: SCHEME, path });
+    texts.set(uri.toString(), text);
+    const document = await vscode.workspace.openTextDocument(uri);
+    await vscode.languages.setTextDocumentLanguage(document, "tileir");
+    await vscode.window.showTextDocument(document, { preview: true });
+  }
+
+  async function showResult(name, parameters, next) {
+    const result = await next(name, parameters);
+    if (name === "tilery.showTileIR" && typeof result === "string") await show(`/${parameters[1]}.tileir`, result);
+    return result;
+  }
+
+  try {
+    await client.start();
+  } catch (error) {
+    vscode.window.showErrorMessage(`tilery: cannot start '${command}': pip install 'tilery[lsp]' (${error.message})`);
+  }
+}
+
+function deactivate() {
+  return client?.stop();
+}
+
+module.exports = { activate, deactivate };

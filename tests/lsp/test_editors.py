@@ -1,0 +1,88 @@
+"""What editors get: grammars made from the tables, the extension for VS Code, settings for Neovim."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from editors import grammars, neovim_check, vsix
+from support.oracle import ROOT, corpus_files
+from text import laws
+from tilery import load, show
+from tilery.ops import registered
+from tilery.smith import smith
+
+pygments = pytest.importorskip("pygments", reason="the lexer is for Pygments")
+
+
+@pytest.mark.parametrize("name", grammars.FILES)
+def test_grammars_follow_from_the_tables(name: str) -> None:
+    assert (ROOT / name).read_text("utf-8") == grammars.FILES[name](), "run scripts/editors/grammars.py"
+
+
+def test_grammars_know_every_operation() -> None:
+    vim = (ROOT / "editors/vim/syntax/tileir.vim").read_text("utf-8")
+    textmate = (ROOT / "editors/vscode/syntaxes/tileir.tmLanguage.json").read_text("utf-8")
+    words = set(vim.split())
+    assert [d.mnemonic for d in registered() if d.mnemonic not in words or d.mnemonic not in textmate] == []
+
+
+def highlighting_problem(text: str) -> str:
+    """Tokens are the text, none is an error, and operations are keywords."""
+    from pygments.token import Error, Keyword
+
+    from tilery.manual.highlighting import TileIRLexer
+
+    tokens = list(TileIRLexer(stripnl=False, ensurenl=False).get_tokens(text))
+    if "".join(part for _, part in tokens) != text:
+        return "text is lost"
+    if any(kind is Error for kind, _ in tokens):
+        return "there is an error"
+    known = {d.mnemonic for d in registered()}
+    plain = {part for kind, part in tokens if part in known and kind not in Keyword}
+    return f"{plain} are no keywords" if plain else ""
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_highlighting_of_random_modules(seed: int) -> None:
+    assert highlighting_problem(laws.untidy(show(smith(seed)), random.Random(seed))) == ""
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("path", corpus_files(30), ids=lambda path: path.stem)
+def test_highlighting_of_the_corpus(path: Path) -> None:
+    assert highlighting_problem(show(load(path, verify=False))) == ""
+
+
+def test_the_extension_is_packaged(tmp_path: Path) -> None:
+    vsix.package(tmp_path / "x.vsix", b"// code")
+    with zipfile.ZipFile(tmp_path / "x.vsix") as archive:
+        names = set(archive.namelist())
+        facts = json.loads(archive.read("extension/package.json"))
+        manifest = archive.read("extension.vsixmanifest").decode()
+    assert {"[Content_Types].xml", "extension/extension.js", "extension/LICENSE.txt"} <= names
+    for contribution in (*facts["contributes"]["grammars"], *facts["contributes"]["languages"]):
+        path = contribution.get("path") or contribution["configuration"]
+        assert f"extension/{path.removeprefix('./')}" in names
+    assert f'Version="{facts["version"]}"' in manifest
+
+
+def test_the_code_of_the_extension_is_valid() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    subprocess.run([node, "--check", str(ROOT / "editors/vscode/extension.js")], check=True)
+
+
+def test_neovim_shows_diagnostics() -> None:
+    if shutil.which("nvim") is None:
+        pytest.skip("Neovim is not installed")
+    done = subprocess.run([sys.executable, str(Path(neovim_check.__file__))], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -133,7 +133,7 @@ def page(rows: list[dict[str, Any]], args: argparse.Namespace) -> str:
     return f"""# Diagnostics after a keystroke
 
 `python bench/keystroke.py --lines {args.lines} --keys {args.keys}` wrote this page on CPython
-{platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors, with a load average of {load} at the end.
+{platform.python_version()}, {platform.machine()}, {os.cpu_count()} processors; the load average was {load} at the end.
 
 Each of {args.keys} keystrokes changes one line in the middle of the text, and every second one makes it wrong. Times
 are in milliseconds. `inside` is the processor time of reading and verifying what changed. `server` is that of the

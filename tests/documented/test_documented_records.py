@@ -118,6 +118,12 @@ def test_names_are_not_in_the_stream() -> None:
     assert b"addi" not in documented.encode_op(ops.AddI(lhs=values[0], rhs=values[1]), types, values)
 
 
+def test_long_names_take_no_more_bytes() -> None:
+    types, values = [Tile((), F32)], [Value(Tile((), F32))]
+    sizes = {len(documented.encode_op(cls(source=values[0]), types, values)) for cls in (ops.Cos, ops.Floor, ops.Rsqrt)}
+    assert sizes == {6}
+
+
 def test_the_layout_of_the_tools_is_shorter_and_is_not_mistaken_for_this_one() -> None:
     assert refused(bytes.fromhex("03 03 00 04 05")).message
 

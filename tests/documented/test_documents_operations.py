@@ -12,6 +12,7 @@ from tilery.declare.fields import AttrKind
 from tilery.declare.relations import (
     CONSTANT,
     ELEMENTWISE,
+    FUNCTION,
     ISOLATED,
     NO_REGION_ARGS,
     PURE,
@@ -202,8 +203,9 @@ RULES = [
     ("cat along another", PAIR + "%0 = cat %a, %a dim = 0 : tile<2x4xf32>, tile<2x4xf32> -> tile<4x4xf32>", ""),
     ("cat needs the sum", PAIR + "%0 = cat %a, %a dim = 0 : tile<2x4xf32>, tile<2x4xf32> -> tile<2x8xf32>",
      "invalid concat at position 0, expected: 4 but got: 2"),
-    ("cat keeps other sizes", PAIR + "%0 = cat %a, %m dim = 1 : tile<2x4xf32>, tile<4x8xf32> -> tile<2x16xf32>",
-     "invalid concat at position 1, expected: 12 but got: 16"),
+    ("cat keeps other sizes", PAIR + "%b = constant <f32: 0.0> : tile<4x4xf32>\n"
+     "%0 = cat %a, %b dim = 1 : tile<2x4xf32>, tile<4x4xf32> -> tile<2x8xf32>",
+     "expect lhs and rhs shapes to match at non-concat position 0, expected: 2 but got: 4"),
     ("cat keeps the rank", PAIR + "%0 = cat %a, %a dim = 1 : tile<2x4xf32>, tile<2x4xf32> -> tile<8xf32>",
      "failed to verify that all of {lhs, rhs, result} have same rank"),
     ("cat keeps the element", PAIR + "%0 = cat %a, %a dim = 1 : tile<2x4xf32>, tile<2x4xf32> -> tile<2x8xf16>",
@@ -297,6 +299,21 @@ RULES = [
      PAIR + "%0, %1 = reduce %m, %a dim=0 identities=[0.0 : f32, 0.0 : f32] : tile<4x8xf32>, tile<2x4xf32> "
      "-> tile<8xf32>, tile<4xf32>\n(%q: tile<f32>, %b: tile<f32>, %d: tile<f32>, %e: tile<f32>) {\n"
      "  yield %q, %d : tile<f32>, tile<f32>\n}", "requires the same shape for all operands"),
+    ("reduce has a result per operand",
+     "%0 = reduce %m, %m dim=0 identities=[0.0 : f32, 0.0 : f32] : tile<4x8xf32>, tile<4x8xf32> "
+     "-> tile<8xf32>\n(%a: tile<f32>, %b: tile<f32>, %d: tile<f32>, %e: tile<f32>) {\n"
+     "  yield %a, %d : tile<f32>, tile<f32>\n}", "expect same number of operands and results"),
+    ("reduce yields a value per operand",
+     "%0, %1 = reduce %m, %m dim=0 identities=[0.0 : f32, 0.0 : f32] : tile<4x8xf32>, tile<4x8xf32> "
+     "-> tile<8xf32>, tile<8xf32>\n(%a: tile<f32>, %b: tile<f32>, %d: tile<f32>, %e: tile<f32>) {\n"
+     "  yield %a : tile<f32>\n}", "expect number of terminators operands (1) to match number of operands (2)"),
+    ("scan of tiles of two shapes",
+     PAIR + "%0, %1 = scan %m, %a dim=0 reverse=false identities=[0.0 : f32, 0.0 : f32] : tile<4x8xf32>, "
+     "tile<2x4xf32> -> tile<4x8xf32>, tile<2x4xf32>\n(%q: tile<f32>, %b: tile<f32>, %d: tile<f32>, %e: tile<f32>) {\n"
+     "  yield %q, %d : tile<f32>, tile<f32>\n}", "requires the same shape for all operands"),
+    ("scan needs an identity per operand",
+     "%0 = scan %m dim=1 reverse=false identities=[] : tile<4x8xf32> -> tile<4x8xf32>\n" + REDUCE,
+     "expect identities to match the number of operands"),
     ("scan keeps the type",
      "%0 = scan %m dim=1 reverse=false identities=[1.0 : f32] : tile<4x8xf32> -> tile<4x8xf32>\n" + REDUCE, ""),
     ("scan in reverse",
@@ -434,6 +451,14 @@ def test_globals_have_one_dimension() -> None:
 
 def test_globals_stand_in_the_module() -> None:
     assert verdict("global @inner <i8: [1, 2]> : tile<2xi8>") == "symbol's parent must have the SymbolTable trait"
+
+
+def test_entries_are_the_only_functions() -> None:
+    assert {d.mnemonic for d in registered() if d.has(FUNCTION)} == {"entry"}
+
+
+def test_packing_is_not_element_by_element() -> None:
+    assert not OPS["pack"].has(ELEMENTWISE) and not OPS["unpack"].has(ELEMENTWISE) and OPS["select"].has(ELEMENTWISE)
 
 
 def test_an_empty_entry_returns() -> None:

@@ -89,6 +89,48 @@ def test_slices_do_not_overlap() -> None:
     assert out.tolist() == list(range(8))
 
 
+def printed(body: str, arguments: list[object], capsys: pytest.CaptureFixture[str], parameters: str = "") -> str:
+    """What a kernel with this body prints."""
+    text = f"cuda_tile.module @m {{ entry @k({parameters}) {{\n{body}\nreturn }} }}"
+    tilery.compile(tilery.parse(text)).launch(1, arguments)
+    return capsys.readouterr().out
+
+
+def test_equality_has_no_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        "%a = constant <i8: [-1, 0, 127, -128]> : tile<4xi8>",
+        "%b = constant <i8: [-1, 1, 127, 127]> : tile<4xi8>",
+    ]
+    for n, sign in enumerate(("signed", "unsigned")):
+        for predicate in ("equal", "not_equal"):
+            lines.append(f"%{predicate}{n} = cmpi {predicate} %a, %b, {sign} : tile<4xi8> -> tile<4xi1>")
+            lines.append(f'print_tko "%i;", %{predicate}{n} : tile<4xi1> -> token')
+    shown = printed("\n".join(lines), [], capsys).split(";")
+    assert shown[:2] == shown[2:4] and shown[0] != shown[1]
+
+
+def test_the_slice_of_the_example(capsys: pytest.CaptureFixture[str]) -> None:
+    body = """%n = iota : tile<256xi32>
+  %t = reshape %n : tile<256xi32> -> tile<32x8xi32>
+  %c1 = constant <i32: 1> : tile<i32>
+  %c2 = constant <i32: 2> : tile<i32>
+  %0 = extract %t[%c1, %c2] : tile<32x8xi32> -> tile<4x2xi32>
+  print_tko "%i", %0 : tile<4x2xi32> -> token"""
+    found = [int(n) for n in "".join(c if c.isdigit() else " " for c in printed(body, [], capsys)).split()]
+    assert found == [row * 8 + column for row in range(4, 8) for column in (4, 5)]
+
+
+def test_outside_the_tensor_is_padding(capsys: pytest.CaptureFixture[str]) -> None:
+    view = "partition_view<tile=(4), padding_value = zero, tensor_view<6xi32, strides=[1]>>"
+    body = f"""%t = make_tensor_view %p, shape = [6], strides = [1] : tensor_view<6xi32, strides=[1]>
+  %v = make_partition_view %t : {view}
+  %one = constant <i32: 1> : tile<i32>
+  %x, %tok = load_view_tko weak %v[%one] : {view}, tile<i32> -> tile<4xi32>, token
+  print_tko "%i", %x : tile<4xi32> -> token"""
+    shown = printed(body, [np.arange(1, 9, dtype=np.int32)], capsys, "%p: tile<ptr<i32>>")
+    assert [int(n) for n in "".join(c if c.isdigit() else " " for c in shown).split()] == [5, 6, 0, 0]
+
+
 # ---------------------------------------------------------------- bodies and identities of reduce and scan
 
 BOTH = "(%a: tile<i32>, %b: tile<i32>, %c: tile<i32>, %d: tile<i32>)"

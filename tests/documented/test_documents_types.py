@@ -355,6 +355,15 @@ def test_groups_of_same_elements_fit_the_dimension() -> None:
     assert assume("same_elements<[2, 9]>", "%w", "tile<4x8xi32>") == text
 
 
+def test_an_assumption_has_one_predicate() -> None:
+    assert assume("div_by<4>, bounded<0, 7>") != ""
+    assert verdict("%a = assume div_by<4>, %v : tile<8xi32>\n%b = assume bounded<0, 7>, %a : tile<8xi32>") == ""
+
+
+def test_other_predicates_are_refused() -> None:
+    assert "unknown assume predicate attribute: even" in assume("even<2>")
+
+
 def test_predicates_are_for_assume_only() -> None:
     kind = AttrKind.PREDICATE
     assert {d.mnemonic for d in registered() for f in d.attrs if f.kind is kind} == {"assume"}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ..checking import TYPE_CHECKING
 from ..diag import TileError
-from .files import Stop, open_input, reason
+from .files import Stop, open_text, reason
+from .options import add_spelling
 
 if TYPE_CHECKING:
     from ..ops import Module
@@ -24,6 +25,7 @@ def add_program(parser: argparse.ArgumentParser, optional: bool = False) -> None
         nargs="?" if optional else None,
         help="bytecode, text, a recorded launch (.zip), C++ (.cu) or FILE.py::KERNEL of cuTile",
     )
+    add_spelling(parser)
     parser.add_argument("--sig", metavar="ARGS", help="for cuTile: the arguments, such as 'f32[64, 128], 16'")
     parser.add_argument(
         "--instance", action="append", default=[], metavar="NAME", help="for C++: an instance of a template"
@@ -62,7 +64,7 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
             return load(load_recorded(name).bytecode)
         except OSError as error:
             raise Stop(f"cannot read '{name}': {reason(error)}") from None
-    return read_legal(open_input(name))
+    return read_legal(open_text(name, args))
 
 
 def cutile_module(place: str, signature: str, gpu: str) -> Module:

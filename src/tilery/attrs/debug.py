@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 NODES = Pool()
+_REFS = NODES.refs
 
 
 class _Interned(type):
@@ -21,7 +22,7 @@ class _Interned(type):
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
         key: tuple[object, ...] = (cls, *args)
-        if not kwargs and (node := NODES.get(key)) is not None:
+        if not kwargs and (known := _REFS.get(key)) is not None and (node := known()) is not None:
             return node
         made = super().__call__(*args, **kwargs)
         if kwargs or len(args) != len(fields(cls)):
@@ -142,7 +143,7 @@ class DILoc(Loc, metaclass=_Flat):
 def place_in_scope(scope: object, filename: str, line: int, column: int) -> DILoc:
     """Return `DILoc(FileLineCol(filename, line, column), scope)`, faster."""
     key = (DILoc, scope, filename, line, column)
-    if (known := NODES.refs.get(key)) is not None and (node := known()) is not None:
+    if (known := _REFS.get(key)) is not None and (node := known()) is not None:
         return node  # type: ignore[no-any-return]  # keyed by this class
     made: DILoc = object.__new__(DILoc)
     put = object.__setattr__

@@ -320,7 +320,7 @@ class Tables:
         try:
             start = base + starts[index - 1]
             found: Attr
-            found, at = self.debuginfo.quick_reader(data[start])(data, start + 1, self.known_strings, known)
+            found, at = self.quick_reader(data[start])(data, start + 1, self.known_strings, known)
             if at <= base + starts[index] <= self.debug.end:
                 known[index] = found
                 return found
@@ -334,6 +334,12 @@ class Tables:
         import re
 
         return re.compile(self.debuginfo.LOCATION_ENTRY).match
+
+    @cached_property
+    def quick_reader(self) -> Callable[[int], Any]:
+        """Return the fast reader of a kind of entry."""
+        made: Callable[[int], Any] = self.debuginfo.quick_reader
+        return made
 
     @cached_property
     def debuginfo(self) -> ModuleType:

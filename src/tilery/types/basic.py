@@ -33,11 +33,12 @@ class _Ref(ref["Any"]):
 class Pool:
     """Interned objects by their keys. An object that nobody uses leaves the pool."""
 
-    __slots__ = ("lock", "refs")
+    __slots__ = ("forget", "lock", "refs")
 
     def __init__(self) -> None:
         self.refs: dict[tuple[Any, ...], _Ref] = {}
         self.lock = RLock()
+        self.forget = self._forget  # bound once: there may be a reference for every few operations
 
     def __len__(self) -> int:
         return len(self.refs)
@@ -49,10 +50,11 @@ class Pool:
 
     def keep(self, key: tuple[Any, ...], made: M) -> M:
         """Return the object of a key: this one, unless another thread was faster."""
+        refs = self.refs
         with self.lock:
-            if (known := self.get(key)) is not None:
-                return known  # type: ignore[return-value]  # the first item of a key is the class
-            mine = self.refs[key] = _Ref(made, self._forget)
+            if (known := refs.get(key)) is not None and (found := known()) is not None:
+                return found  # type: ignore[no-any-return]  # the first item of a key is the class
+            mine = refs[key] = _Ref(made, self.forget)
             mine.key = key
         return made
 

@@ -13,7 +13,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src"
 FIRST = """
 import json, sys, time
 import numpy, tilery, llvmlite.binding
-import tilery.engines.cpu.launch, tilery.verifier.explain, tilery.text.parse.parser
+import tilery.engines.registry, tilery.engines.cpu.launch, tilery.verifier.explain, tilery.text.parse.parser
 text = open(sys.argv[1]).read()
 module = tilery.parse(text)
 start = time.perf_counter()

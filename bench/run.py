@@ -231,6 +231,7 @@ def main() -> int:
     text = page(found)
     print(text)
     if folder:
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / "run.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
         (folder / "run.md").write_text(text + "\n", encoding="utf-8")
     return 0

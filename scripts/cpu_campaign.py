@@ -6,7 +6,7 @@ Every module runs in a child process, in buffers that end (or begin) at a page t
 outside them ends the child and is found. Modules are those of `support.contract.random_case`, which store every value
 that they compute and do not use. A mutant is a random module with one or two changes that is still legal. `--hardware`
 is a folder with the cases of docs/reports/hardware.md. Numbers go to docs/reports/cpu.json. With --more, parts that are
-not measured now are kept, so that a campaign can be split.
+not measured now are kept, so that a campaign can be split; --again runs the modules with findings once more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BATCH = 25
 """Modules per child process."""
 SECONDS = 10.0
 REPORTS = Path(__file__).resolve().parent.parent / "docs" / "reports"
-SAME, DIFFERS, WORDS, REFUSED = "same", "differs", "other error", "refused"
+SAME, DIFFERS, WORDS, REFUSED, RACES = "same", "differs", "other error", "refused", "races"
 
 
 # ---------------------------------------------------------------- in the child
@@ -64,6 +64,8 @@ def run_both(module: tilery.Module, contract: Any, seed: int, exact: bool) -> di
             memory += [loaded.content(o.sym_name) for o in module.globals]
             left.append((error, memory, "".join(printed)))
         outcome = judge(launch, left)
+        if outcome == DIFFERS and not left[0][0] and races(module, launch, seed + number):
+            outcome = RACES
         if outcome != SAME and found["outcome"] == SAME:
             found["outcome"] = outcome
             found["detail"] = f"{launch.entry}: {left[0][0]!r} / {left[1][0]!r}"
@@ -82,6 +84,16 @@ def judge(launch: Any, left: list[tuple[str, list[bytes], str]]) -> str:
     if printed != other_printed:
         return DIFFERS
     return SAME if memory == other_memory else DIFFERS
+
+
+def races(module: tilery.Module, launch: Any, seed: int) -> bool:
+    """Tell whether what tile blocks leave depends on their order: the reference engine one by one differs from it."""
+    left = []
+    for batch in (None, 1):
+        args = arguments(launch, seed)
+        tilery.compile(module, launch.entry).launch(launch.grid, args, batch=batch, output=lambda _: None)
+        left.append([a.tobytes() for a in args if isinstance(a, np.ndarray)])
+    return left[0] != left[1]
 
 
 def module_of(kind: str, seed: int) -> tuple[tilery.Module, Any] | None:
@@ -130,10 +142,22 @@ def campaign(kind: str, first: int, count: int, jobs: int, exact: bool, seconds:
                 totals[found["outcome"]] += 1
                 totals["launches native"] += found.get("native", 0)
                 totals["launches handed over"] += found.get("handed over", 0)
-                if found["outcome"] not in (SAME, REFUSED):
+                if found["outcome"] not in (SAME, REFUSED, RACES):
                     findings.append(found)
             step(len(lines))
     return {"first": first, "count": done, "exact": exact, "totals": dict(totals), "findings": findings[:200]}
+
+
+def repeat(kind: str, part: dict[str, Any]) -> None:
+    """Run the modules with findings again, and correct the counts."""
+    totals, findings = Counter(part["totals"]), []
+    for old in part["findings"]:
+        totals[old["outcome"]] -= 1
+        for found in run_batch(kind, old["seed"], 1, part["exact"]):
+            totals[found["outcome"]] += 1
+            if found["outcome"] not in (SAME, REFUSED, RACES):
+                findings.append(found)
+    part["totals"], part["findings"] = dict(totals), findings
 
 
 def run_batch(kind: str, first: int, count: int, exact: bool) -> list[dict[str, Any]]:
@@ -154,8 +178,8 @@ def run_batch(kind: str, first: int, count: int, exact: bool) -> list[dict[str, 
     return results
 
 
-def hardware(folder: Path) -> dict[str, Any]:
-    """Run the cases of a GPU on both engines; results must be equal, bit for bit."""
+def hardware(folder: Path, seconds: float) -> dict[str, Any]:
+    """Run the cases of a GPU on both engines, as many as the time allows; results must be equal, bit for bit."""
     import hardware_report
 
     sys.path.insert(0, str(folder))
@@ -164,9 +188,12 @@ def hardware(folder: Path) -> dict[str, Any]:
     hw = Hardware(str(folder))
     totals: Counter[str] = Counter()
     findings = []
+    end = time.monotonic() + seconds
     with progress(len(hw.cases), "cases") as step:
         for name, case in hw.cases.items():
             step()
+            if time.monotonic() > end:
+                break
             results = []
             for engine in ("reference", "cpu"):
                 args, buffers = hardware_report.arguments(hw, name)
@@ -187,7 +214,7 @@ def hardware(folder: Path) -> dict[str, Any]:
             totals[SAME if results[0] == results[1] else DIFFERS] += 1
             if results[0] != results[1]:
                 findings.append({"case": name, "op": case["op"], "detail": results[1][1][:200]})
-    return {"totals": dict(totals), "findings": findings}
+    return {"totals": dict(totals), "findings": findings, "of": len(hw.cases)}
 
 
 def page(found: dict[str, Any]) -> str:
@@ -198,24 +225,29 @@ def page(found: dict[str, Any]) -> str:
             "`scripts/cpu_campaign.py` wrote this page. Modules ran on both engines in child processes, in buffers "
             "that end or begin at a page that nobody may touch. Memory, globals and printed text are compared bit for "
             "bit, with `exact=True`. After an error only the operation is compared, because the engines execute tile "
-            "blocks in different orders."
+            "blocks in different orders. Changes can make tile blocks race: then the reference engine itself leaves "
+            "other bytes when it runs them one by one."
         )
     )
-    lines += ["", "| | seeds | same | differ | other operation in the error | died | not legal or refused | compiled |"]
-    lines.append("|---|---|--:|--:|--:|--:|--:|--:|")
+    lines += [
+        "",
+        "| | seeds | same | differ | other operation in the error | died | races | not legal or refused | compiled |",
+    ]
+    lines.append("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for kind in ("modules", "mutants"):
         if kind in found:
             row, totals = found[kind], Counter(found[kind]["totals"])
             native, over = totals["launches native"], totals["launches handed over"]
             part = f"{native / max(1, native + over):.0%} of {native + over:,} launches"
-            counts = [totals[SAME], totals[DIFFERS], totals[WORDS], totals["died"], totals[REFUSED]]
+            counts = [totals[SAME], totals[DIFFERS], totals[WORDS], totals["died"], totals[RACES], totals[REFUSED]]
             seeds = f"{row['first']:,} to {row['first'] + row['count'] - 1:,}"
             lines.append(f"| {kind} | {seeds} | " + " | ".join(f"{n:,}" for n in counts) + f" | {part} |")
     if "hardware" in found:
         totals = Counter(found["hardware"]["totals"])
         lines += [
             "",
-            f"Of the cases that a GPU ran, {totals[SAME]:,} are equal on both engines and {totals[DIFFERS]:,} are not.",
+            f"Of {found['hardware']['of']:,} cases that a GPU ran, the first {totals[SAME] + totals[DIFFERS]:,} ran "
+            f"here: {totals[SAME]:,} are equal on both engines and {totals[DIFFERS]:,} are not.",
         ]
         lines.append(f"{totals['native']:,} were compiled, {totals['handed over']:,} run by the reference engine.")
     lines += ["", *findings(found)]
@@ -249,6 +281,7 @@ def main() -> int:
     parser.add_argument("--hardware", type=Path)
     parser.add_argument("--report", action="store_true", help="write docs/reports/cpu.md and cpu.json")
     parser.add_argument("--more", action="store_true", help="keep the parts of cpu.json that are not measured now")
+    parser.add_argument("--again", action="store_true", help="run the modules with findings in cpu.json again")
     parser.add_argument("--exact", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -256,13 +289,15 @@ def main() -> int:
         child(args.child[0], int(args.child[1]), int(args.child[2]), args.exact)
         return 0
     numbers = REPORTS / "cpu.json"
-    found = json.loads(numbers.read_text("utf-8")) if args.more and numbers.exists() else {}
+    found = json.loads(numbers.read_text("utf-8")) if (args.more or args.again) and numbers.exists() else {}
     start = time.perf_counter()
     for kind in ("modules", "mutants"):
         if count := getattr(args, kind):
             found[kind] = campaign(kind, args.first, count, args.jobs, True, args.seconds)
+        elif args.again and kind in found:
+            repeat(kind, found[kind])
     if args.hardware:
-        found["hardware"] = hardware(args.hardware)
+        found["hardware"] = hardware(args.hardware, args.seconds)
     print(page(found))
     print(f"{time.perf_counter() - start:.0f} seconds", file=sys.stderr)
     if args.report:

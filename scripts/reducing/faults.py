@@ -29,7 +29,7 @@ from tilery.ir import Op, clone, walk
 from tilery.ops import Module
 from tilery.reducer import Case, Launch
 from tilery.reducer.campaign import launched
-from tilery.reducer.oracles import Message, Sanitized, equal_but_for_nan, execute, is_defined
+from tilery.reducer.oracles import Message, Sanitized, equal_but_for_nan, execute, expected
 from tilery.smith import smith_with_contract
 from tilery.types import F16, F32, I64, Tile
 
@@ -201,9 +201,9 @@ def wrong(module: Module, cls: type[Op], change: Callable[[Any], Op | None]) -> 
 
 def different(module: Module, after: Module, launch: Launch) -> str:
     """Compare a launch of two modules, if it is defined."""
-    if not is_defined(module, launch, SECONDS):
+    before = expected(module, launch, SECONDS)
+    if before is None:
         return ""
-    before = execute(module, launch, "reference", SECONDS)
     try:
         now = execute(after, launch, "reference", SECONDS)
     except TileError:
@@ -262,9 +262,9 @@ def lowered(cls: type[Op], spoil: Callable[[Any, Any], Any]) -> Callable[[Case],
         module, launch = case.module, case.launch
         if launch is None or not any(isinstance(o, cls) for o in walk(module)):
             return ""
-        if not is_defined(module, launch, SECONDS):
+        before = expected(module, launch, SECONDS)
+        if before is None:
             return ""
-        before = execute(module, launch, "reference", SECONDS)
         try:
             with spoiled(cls, spoil):
                 now = execute(module, launch, "reference", SECONDS)

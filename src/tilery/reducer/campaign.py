@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..bytecode.writer import write
 from ..engines.semantics import same_bits
 from ..ir import walk
 from ..ops import Constant, Entry, Module, Return
@@ -235,7 +236,7 @@ class Campaign:
     def run(self) -> None:
         """Check all seeds, reduce what was found, and write the folders and the summary."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._load()
+        self.load()
         todo = [seed for seed in self.seeds if seed not in self.checked]
         self.step(len(self.seeds) - len(todo))
         groups = [todo[n : n + TOGETHER] for n in range(0, len(todo), TOGETHER)]
@@ -263,7 +264,8 @@ class Campaign:
     def journal(self) -> Path:
         return self.folder / "journal.jsonl"
 
-    def _load(self) -> None:
+    def load(self) -> None:
+        """Read the journal, or start one."""
         head = {"plan": self.plan.identity()}
         if self.journal.exists():
             lines = [_parsed(line) for line in self.journal.read_text("utf-8").splitlines()]
@@ -312,8 +314,6 @@ class Campaign:
             for file, data in best["arrays"].items():
                 (folder / file).write_bytes(bytes.fromhex(data))
             original = Case.decode(bytes.fromhex(best["original"]))
-            from ..bytecode.writer import write
-
             (folder / "original.tileirbc").write_bytes(write(original.module, Version.parse(best["version"])))
             facts = {"cause": name, "seeds": [item["seed"] for item in items], "operations": best["operations"]}
             (folder / "finding.json").write_text(json.dumps(facts, indent=2) + "\n", "utf-8")

@@ -16,6 +16,8 @@ from ..types import Ptr, Scalar, Tile, TileView, Type
 from ..version import Version
 
 PLAIN = ("i32", "f32")
+ALIGN = 256
+"""The alignment of the arrays of a launch in bytes, as in the CUDA driver."""
 USUAL = ("i1", "i8", "i16", "i64", "f16", "f64")
 
 
@@ -31,9 +33,20 @@ class Launch:
     args: tuple[Any, ...] = ()
     uninit: frozenset[int] = frozenset()
 
-    def copies(self) -> list[Any]:
-        """Return the arguments, with a copy of each array."""
-        return [a.copy() if hasattr(a, "ndim") else a for a in self.args]
+    def copies(self, backwards: bool = False) -> list[Any]:
+        """Return the arguments, with a copy of each array; in memory, the first array comes first, or last."""
+        import numpy as np
+
+        room = [-(-a.nbytes // ALIGN) * ALIGN + ALIGN if hasattr(a, "ndim") else 0 for a in self.args]
+        memory = np.zeros(sum(room) + ALIGN, np.uint8)
+        at = -memory.ctypes.data % ALIGN
+        made = list(self.args)
+        for n in reversed(range(len(made))) if backwards else range(len(made)):
+            if room[n]:
+                made[n] = memory[at : at + made[n].nbytes].view(made[n].dtype).reshape(made[n].shape)
+                made[n][...] = self.args[n]
+                at += room[n]
+        return made
 
 
 @dataclass(frozen=True, slots=True, eq=False)

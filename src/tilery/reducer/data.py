@@ -8,6 +8,7 @@ from typing import Any
 
 from ..analysis.uses import Uses
 from ..attrs import Dense, FloatAttr
+from ..diag import TileError
 from ..ops import Constant
 from ..types import I1, TF32, Function, Ptr, Scalar, Tile, Type
 from .case import Case, Launch
@@ -65,7 +66,10 @@ def one(param: Type) -> int | None:
         return None
     if element.is_int:
         return 1
-    return FloatAttr.of(element, 1.0).bits << (13 if element is TF32 else 0)
+    try:
+        return FloatAttr.of(element, 1.0).bits << (13 if element is TF32 else 0)
+    except TileError:  # the type lacks the number
+        return None
 
 
 def filled(array: Any, pattern: int) -> Any:
@@ -118,7 +122,7 @@ def _dropped(case: Case, places: list[tuple[int, int]]) -> Case:
     return replace(case, launch=launch)
 
 
-def _as_constant(case: Case, e: int, number: int) -> Case:
+def _as_constant(case: Case, e: int, number: int) -> Case | None:
     """Return a copy with a constant in the place of a scalar parameter: what the launch passes, or zero."""
     from ..rewrite.editing import replace_uses
 
@@ -130,8 +134,11 @@ def _as_constant(case: Case, e: int, number: int) -> Case:
     passed: Any = 0
     if launch is not None and launch.entry == entry.sym_name:
         passed = launch.args[number]
-    wanted = float(passed) if value.type.element.is_float else int(passed)
-    made = Constant(value=Dense.of(value.type, [wanted]))
+    wanted = float(passed) if value.type.element.is_float and passed else int(passed)  # zero by its bits
+    try:
+        made = Constant(value=Dense.of(value.type, [wanted]))
+    except TileError:  # the type lacks the number
+        return None
     entry.body.ops.insert(0, made)
     replace_uses(entry, {value: made.result})
     return _dropped(case, [(e, number)])

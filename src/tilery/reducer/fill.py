@@ -11,6 +11,7 @@ from ..analysis.uses import Uses
 from ..attrs import Dense
 from ..declare.operation import has_trait
 from ..declare.relations import ISOLATED, TERMINATOR
+from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value, walk
 from ..ops import Constant, Entry, MakeToken
 from ..rewrite.editing import map_operands
@@ -151,7 +152,11 @@ class Filler:
         number: float = int(source is Source.ONE)
         if element.is_float and source is Source.ONE:
             number = 1.0
-        return self._make(source, type, lambda: Constant(value=Dense.of(type, [number])))
+        try:
+            value_of = Dense.of(type, [number])
+        except TileError:  # the type lacks the number
+            return None
+        return self._make(source, type, lambda: Constant(value=value_of))
 
     def _make(self, source: Source, type: Type, make: Callable[[], Any]) -> Value:
         scope = self.scopes[-1]

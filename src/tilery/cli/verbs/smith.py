@@ -10,6 +10,7 @@ from ...diag import TileError
 from ..files import Stop, write_output
 from ..options import Verbs, add_version
 from ..output import as_json
+from .testing.campaign import add_campaign, run_campaign
 
 if TYPE_CHECKING:
     from ...smith import Argument, Launch
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     examples = ["smith --seed 7", "smith --mix Integer=5,mmaf=1 --size 20", "smith --count 9 -o 'm{seed}.tileirbc'"]
+    examples.append("smith --campaign --against reference,cpu --count 1000 -o findings")
     sub = verbs.add("smith", run, examples, json_result=True)
     sub.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the first module; default: 0")
     sub.add_argument(
@@ -29,11 +31,14 @@ def add(verbs: Verbs) -> None:
     sub.add_argument(
         "-o", "--output", default="-", metavar="OUT", help="the output file; bytecode if its name ends in .tileirbc"
     )
-    add_version(sub, "nothing newer than this bytecode version; default: the latest")
+    add_version(sub, "nothing newer than this bytecode version; default: the latest, in a campaign all take turns")
+    add_campaign(sub)
 
 
 def run(args: argparse.Namespace) -> int:
     """Make random modules that are always valid. The same seed makes the same module."""
+    if args.campaign:
+        return run_campaign(args, draw_options(args)["mix"])
     try:
         if args.json:
             write_output("-", as_json(data(args)))

@@ -1,0 +1,81 @@
+"""`tilery smith --campaign`: look for faults with random modules, reduce them, and keep one folder per cause."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from ...files import Stop, write_output
+from ...output import as_json
+from ...progress import progress
+
+
+def add_campaign(parser: argparse.ArgumentParser) -> None:
+    """Add the options of campaigns."""
+    what = "look for faults with the modules, reduce them, and write a folder per cause to -o, by default `campaign`"
+    parser.add_argument("--campaign", action="store_true", help=what)
+    against = "`tileiras`, which must not crash, or two engines such as `reference,cpu`, which must agree"
+    parser.add_argument("--against", default="tileiras", metavar="WHAT", help=f"{against}; default: tileiras")
+    parser.add_argument("--target", default="sm_100", metavar="ARCH", help="for tileiras; default: %(default)s")
+    parser.add_argument("--tool", metavar="FILE", help="the tileiras to use; default: the installed one")
+    parser.add_argument("--jobs", type=int, default=0, metavar="N", help="tests at a time; default: all cores")
+    limit = "the limit of one test; default: %(default)s"
+    parser.add_argument("--test-seconds", type=float, default=60.0, metavar="S", help=limit)
+    reducing = "the limit of one reduction; default: %(default)s"
+    parser.add_argument("--reduce-seconds", type=float, default=600.0, metavar="S", help=reducing)
+    cluster = "run on the workers of a Dask scheduler, tcp://HOST:PORT; needs tilery[cluster]"
+    parser.add_argument("--scheduler", metavar="URL", help=cluster)
+
+
+def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
+    """Run a campaign and say what it found; the exit status is 1 if it found anything."""
+    import os
+
+    from ....reducer.campaign import Campaign, Plan, map_here
+
+    plan = Plan(
+        check_against(args.against),
+        args.target,
+        str(Path(args.tool).resolve()) if args.tool else "",
+        size=args.size,
+        version=str(args.version) if args.version else "",
+        mix=mix,
+        seconds=args.test_seconds,
+        reduce_seconds=args.reduce_seconds,
+    )
+    if args.jobs < 0:
+        raise Stop(f"--jobs must not be negative, got {args.jobs}")
+    if args.scheduler:
+        from ....reducer.cluster import map_on
+
+        run_all: Any = map_on(args.scheduler)
+    else:
+        run_all = map_here(args.jobs or len(os.sched_getaffinity(0)))
+    folder = Path("campaign" if args.output == "-" else args.output)
+    with progress(args.count, "modules") as step:
+        campaign = Campaign(plan, folder, range(args.seed, args.seed + args.count), run_all, step)
+        try:
+            campaign.run()
+        except OSError as error:
+            raise Stop(f"cannot write to '{folder}': {error.strerror or error}") from None
+    causes = campaign.causes()
+    if args.json:
+        facts = [{"cause": name, "seeds": [i["seed"] for i in items]} for name, items in causes.items()]
+        write_output("-", as_json({"modules": args.count, "causes": facts}))
+    else:
+        lines = [f"{len(items):5}  {name}\n" for name, items in causes.items()]
+        write_output("-", "".join(lines) or "no faults\n")
+        sys.stderr.write(f"{folder / 'summary.md'} has the details\n")
+    return int(bool(causes))
+
+
+def check_against(text: str) -> str:
+    """Return what a campaign compares with; Stop if it is neither tileiras nor two engines."""
+    from ....engines.registry import ENGINES
+
+    names = text.split(",")
+    if text != "tileiras" and (len(names) != 2 or any(name not in ENGINES for name in names)):
+        raise Stop(f"--against: expected tileiras, or two of {', '.join(ENGINES)}, got '{text}'")
+    return text

@@ -1,0 +1,142 @@
+"""Campaigns: what is found does not depend on where it runs, on interruptions, or on workers that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tilery
+from tilery.cli.main import main
+from tilery.reducer.campaign import Campaign, Plan, map_here
+
+SEEDS = range(40)
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Path:
+    """A stand-in for tileiras that crashes on names: with signal 6 if one holds `ad`, with signal 11 for `ma`."""
+    path = tmp_path / "tool"
+    path.write_text(
+        """#!/bin/sh
+case "$1" in
+  --version) echo V13.4.1; exit;;
+  --list-versions) exit 1;;
+esac
+sleep 0.05
+if grep -qa ad "$5"; then kill -6 $$; fi
+if grep -qa ma "$5"; then kill -11 $$; fi
+""",
+        "utf-8",
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def plan(tool: Path) -> Plan:
+    return Plan("tileiras", "sm_100", str(tool), size=12, version="13.1")
+
+
+def causes(campaign: Campaign) -> dict[str, list[int]]:
+    return {name: [item["seed"] for item in items] for name, items in campaign.causes().items()}
+
+
+def test_a_campaign(tool: Path, tmp_path: Path) -> None:
+    campaign = Campaign(plan(tool), tmp_path / "out", SEEDS, map_here(2))
+    campaign.run()
+    assert sorted(campaign.checked) == list(SEEDS)
+    assert set(causes(campaign)) == {f"crash, signal {n}: nothing but constants" for n in (6, 11)}
+    folder = next((tmp_path / "out").glob("01-*"))
+    assert {path.name for path in folder.iterdir()} == {"reduced.mlir", "original.tileirbc", "finding.json"}
+    text = (folder / "reduced.mlir").read_text("utf-8")
+    assert len(list(tilery.walk(tilery.parse(text)))) == 3 and "// tileiras --gpu-name sm_100" in text
+    assert "40 random modules" in (tmp_path / "out" / "summary.md").read_text("utf-8")
+
+
+def test_an_interrupted_campaign_goes_on(tool: Path, tmp_path: Path) -> None:
+    first = Campaign(plan(tool), tmp_path / "out", SEEDS, map_here(2))
+    first.run()
+    journal = tmp_path / "out" / "journal.jsonl"
+    lines = journal.read_text("utf-8").splitlines(keepends=True)
+    journal.write_text("".join(lines[:15]) + lines[15][:9], "utf-8")
+    steps: list[int] = []
+    again = Campaign(plan(tool), tmp_path / "out", SEEDS, map_here(2), steps.append)
+    again.run()
+    assert causes(again) == causes(first)
+    assert steps[0] == 14 and sum(steps) == len(SEEDS)
+
+
+def test_engines_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("llvmlite")
+    out = tmp_path / "out"
+    command = ["smith", "--campaign", "--against", "reference,cpu", "--count", "3", "--size", "15", "-o", str(out)]
+    assert main([*command, "--jobs", "1"]) == 0
+    assert "no faults" in capsys.readouterr().out
+
+
+def test_the_command(tool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--tool", str(tool), "--count", "16", "--size", "12", "--version", "13.1", "-o", str(tmp_path / "out")]
+    assert main(["smith", "--campaign", *options, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["modules"] == 16 and found["causes"]
+    assert main(["smith", "--campaign", "--against", "reference,abacus"]) == 2
+    assert "--against" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="starts workers as processes")
+def test_a_cluster_whose_workers_are_killed(tool: Path, tmp_path: Path) -> None:
+    """Four workers, two of which are killed in the middle, find what one process finds; no case is counted twice."""
+    distributed = pytest.importorskip("distributed")
+    from tilery.reducer.cluster import map_on
+
+    alone = Campaign(plan(tool), tmp_path / "alone", SEEDS, map_here(1))
+    alone.run()
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as cluster:
+        workers = [start_worker(cluster.scheduler_address, tmp_path) for _ in range(4)]
+        try:
+            wait_for(lambda: len(cluster.scheduler.workers) == 4)
+            many = Campaign(plan(tool), tmp_path / "many", SEEDS, map_on(cluster.scheduler_address))
+            thread = threading.Thread(target=many.run)
+            thread.start()
+            wait_for(lambda: len(many.checked) >= 8)
+            assert len(many.reduced) < len(alone.reduced)  # they are killed in the middle
+            for worker in workers[:2]:
+                worker.send_signal(signal.SIGKILL)
+            thread.join(120)
+            assert not thread.is_alive()
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+    assert causes(many) == causes(alone) and many.checked == alone.checked
+    lines = [json.loads(line) for line in many.journal.read_text("utf-8").splitlines()[1:]]
+    seeds = [line["seed"] for line in lines if "outcomes" in line]
+    assert sorted(seeds) == list(SEEDS)
+    assert len({(line["seed"], line["number"]) for line in lines if "cause" in line}) == len(lines) - len(seeds)
+
+
+def start_worker(address: str, folder: Path) -> subprocess.Popen[bytes]:
+    source = str(Path(tilery.__file__).parents[1])
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "1"]
+    return subprocess.Popen(
+        [*command, "--no-dashboard", "--local-directory", str(folder)],
+        env={**os.environ, "PYTHONPATH": source},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)

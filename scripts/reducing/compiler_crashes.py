@@ -64,9 +64,9 @@ def page(campaigns: dict[str, Campaign]) -> str:
     text = (
         f"Written by `scripts/reducing/compiler_crashes.py` from campaigns of `tilery smith --campaign`: {total:,} "
         f"random legal modules of about {size} operations, compiled for {target} at the default optimization level, "
-        "without a GPU. Each release got modules of its own bytecode version, and seeds of its own. A negative exit status is a "
-        "crash; a message about an unsupported type or a failed compilation is not. What crashed was reduced without a "
-        "person."
+        "without a GPU. Each release got modules of its own bytecode version, and seeds of its own. A negative exit "
+        "status is a crash; a message about an unsupported type or a failed compilation is not. What crashed was "
+        "reduced without a person."
     )
     lines = ["# What crashes tileiras", "", checkout.fill(text), ""]
     lines += ["| tileiras | bytecode | modules | seeds | crashes | how | reduced | causes | operations left |"]

@@ -22,13 +22,16 @@ from tilery.cli.progress import progress
 from tilery.reducer.runners import InProcess
 from tilery.reducer.search import Search
 
+PLANNED = 60
 COUNTED = (
     "Operations in kernels count, with constants, terminators and what is inside regions, and globals; the entry and",
     "the module do not. A crash is that of a stand-in compiler, a function which fails on a pattern. A wrong fold is",
     "a pass that replaces operations by wrong ones. A wrong lowering spoils what the reference engine computes for an",
     "operation. Races are kernels with a token less, judged by the sanitizer. Messages are those of the verifier",
     "about mutated modules. In executed kernels a candidate counts only if the sanitizer finds nothing else wrong with",
-    "it. Tests ran one at a time, in one process; tests in children and in parallel are not timed here.",
+    "it. Tests ran one at a time, in one process; tests in children and in parallel are not timed here. The kinds were",
+    "run one after another on a busy machine while the reducer was still being changed: not every line was measured",
+    "on the same state of the code.",
 )
 """What the numbers mean."""
 
@@ -70,6 +73,8 @@ def page(rows: list[dict[str, Any]]) -> str:
         f"median, at most {max(tests):,}, and {statistics.median(seconds):g} seconds of one core in the median, at "
         f"most {max(seconds):g}. {unfinished} reductions were stopped by their limit of time."
     )
+    if len(rows) < PLANNED:
+        text += f" {PLANNED - len(rows)} of {PLANNED} faults were not run."
     lines = ["# The reducer", "", checkout.fill(text), ""]
     lines += ["| kind | faults | median before | median after | most after | median tests | median seconds |"]
     lines += ["|---|--:|--:|--:|--:|--:|--:|"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -16,3 +18,9 @@ def test_sample(kind: str) -> None:
     make, number = SAMPLE[kind]
     row = planted.reduce_fault(next(islice(make(), number, None)), 60)
     assert row["shows"] and row["complete"] and row["after"] <= 10 < row["before"]
+
+
+def test_the_page_follows_from_the_numbers(root: Path) -> None:
+    reports = root / "docs" / "reports"
+    rows = json.loads((reports / "reducer.json").read_text("utf-8"))
+    assert (reports / "reducer.md").read_text("utf-8").strip() == planted.page(rows).strip()

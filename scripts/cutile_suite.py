@@ -200,8 +200,17 @@ def page(found: dict[str, Any]) -> str:
 # ---------------------------------------------------------------- the page
 
 WATCHED = checkout.REPORTS / "sanitizer_suite.md"
-LOOKED_AT: dict[str, str] = {}
-"""By kernel: whose fault a report is."""
+LOOKED_AT = {
+    "raw_memory_mixed_scalar_tile_atomic": "a fault of the test: elements 1 and up of an array of one are changed",
+    "fmha_kernel": (
+        "a fault of the kernel: the last tiles of K and V are read past the end without a padding mode, and used; "
+        "hardware happens to read zeros"
+    ),
+    "test_array_copy_2d_with_padding": "meant: the padding is `UNDETERMINED`, and the test looks elsewhere",
+    "test_store_repeated_sparse_ub": "meant: the test is about undefined behaviour",
+    "mma_scaled_general_kernel": "a fault of the test: scales are drawn from all numbers, and must not be negative",
+}
+"""By kernel, or by test: whose fault a report is."""
 
 
 def reports(args: argparse.Namespace) -> int:
@@ -215,7 +224,12 @@ def reports(args: argparse.Namespace) -> int:
             message = row["message"]
             kernel = re.search(r" in (\w+)\n", message)
             file, _, name = row["test"].partition("::")
-            key = (Path(file).name, kernel[1] if kernel else name.partition("[")[0], reason(row)[len("Faults: ") :])
+            test = name.partition("[")[0]
+            key = (
+                Path(file).name,
+                test if test in LOOKED_AT or not kernel else kernel[1],
+                reason(row)[len("Faults: ") :],
+            )
             found.setdefault(key, []).append(name)
     other = [
         row["test"]
@@ -233,7 +247,7 @@ def reports(args: argparse.Namespace) -> int:
         "",
         *[f"* `{name}`" for name in other],
         *([""] if other else []),
-        "| tests | file | kernel | first report | verdict |",
+        "| tests | file | kernel or test | first report | verdict |",
         "|--:|---|---|---|---|",
     ]
     for (file, kernel_name, why), names in sorted(found.items()):

@@ -97,7 +97,8 @@ class Synchronization:
                     nodes = self._acquire(place, past, wide, seen)
                     if nodes:
                         acquired[flat] = nodes
-                if seen:
+                if seen and not (acquires and all(_sees(head, rank, wide) for head in seen)):
+                    # What an acquire has seen, its token knows.
                     self._history(place).reads.append((operation, number, seen))
             if access.kind is Kind.READ or (wrote is not None and not wrote[flat]):
                 continue

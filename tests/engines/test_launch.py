@@ -353,8 +353,8 @@ def test_an_illegal_module_is_not_executed() -> None:
 
 
 def test_an_engine_is_named() -> None:
-    with pytest.raises(tilery.TileError, match="unknown engine 'gpu', expected reference"):
-        tilery.compile(tilery.parse(COUNTER), "read", engine="gpu")
+    with pytest.raises(tilery.TileError, match="unknown engine 'tpu', expected reference"):
+        tilery.compile(tilery.parse(COUNTER), "read", engine="tpu")
 
 
 # ---------------------------------------------------------------- limits and figures

@@ -53,6 +53,22 @@ def test_cupy_copies_between_host_and_device() -> None:
     assert there.tolist() == [0] * 4
 
 
+def test_random_numbers_of_cupy_have_the_type_that_is_asked_for() -> None:
+    cp = import_module("cupy")
+    for found in (
+        cp.random.randn(2, 3, dtype=cp.float32),
+        cp.random.standard_normal((2, 3), dtype=cp.float32),
+        cp.random.uniform(-1, 1, size=(2, 3), dtype="f4"),
+    ):
+        assert type(found) is cp.ndarray and found.dtype == np.float32 and found.shape == (2, 3)
+    assert cp.random.rand(4).dtype == np.float64
+    assert cp.random.randint(2**63, 2**64, size=4, dtype=cp.uint64).dtype == np.uint64
+    cp.random.seed(1)
+    first = cp.random.rand(4, dtype=cp.float32)
+    cp.random.seed(1)
+    np.testing.assert_array_equal(first.get(), cp.random.rand(4, dtype=cp.float32).get())
+
+
 def test_submodules_and_events_of_cupy() -> None:
     cp = import_module("cupy")
     linalg = import_module("cupy.linalg")

@@ -12,7 +12,8 @@ VECTOR, TENSOR = "vector", "tensor"
 class Gpu(NamedTuple):
     """A GPU: gigabytes per second, and tera-operations per second by unit and type.
 
-    The figures are those of NVIDIA's data sheets, dense, with accumulation in f32 for floats.
+    The figures are public ones, dense, with accumulation in f32 for floats. docs/guides/performance.md
+    says where they are from.
     """
 
     name: str

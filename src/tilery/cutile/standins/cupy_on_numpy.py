@@ -76,7 +76,27 @@ def adapted(value: Any) -> Any:
     return adapt(value) if callable(value) and not isinstance(value, type) else value
 
 
-random, linalg, fft, testing = (Module(getattr(numpy, name)) for name in ("random", "linalg", "fft", "testing"))
+class Random(Module):
+    """`cupy.random`: its functions take a `dtype`; of NumPy's, `randint` alone does."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        return typed(found) if callable(found) and not isinstance(found, type) and name != "randint" else found
+
+
+def typed(function: Any) -> Any:
+    """Let a function that draws numbers take a `dtype`."""
+
+    @functools.wraps(function, updated=())
+    def draw(*values: Any, dtype: Any = None, **options: Any) -> Any:
+        found = function(*values, **options)
+        return found if dtype is None else claim(numpy.asarray(found, dtype))
+
+    return draw
+
+
+linalg, fft, testing = (Module(getattr(numpy, name)) for name in ("linalg", "fft", "testing"))
+random = Random(numpy.random)
 
 
 def array(value: Any, *values: Any, **options: Any) -> Any:

@@ -1,7 +1,7 @@
 """Measure a grouped GEMM on engine reference beside busy processes, with and without the limit of BLAS to one thread.
 
-    python bench/quiet_cores.py [--rounds 3] [--edge 512] [--out docs/reports/quiet_cores.md]
-    python bench/quiet_cores.py --quick                     # small, and nothing is written
+    python bench/engines/quiet_cores.py [--rounds 3] [--edge 512] [--out docs/reports/quiet_cores.md]
+    python bench/engines/quiet_cores.py --quick                     # small, and nothing is written
 
 The two ways take turns in the same process. Each figure is the best of several rounds.
 """
@@ -25,7 +25,7 @@ import numpy as np
 import tilery
 from tilery.engines.reference import cores
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 PAGE = HERE.parent / "docs" / "reports" / "quiet_cores.md"
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(100_000))"
 """A process that keeps a core busy until its parent is gone."""
@@ -76,10 +76,10 @@ def page(rows: list[Row], edge: int, rounds: int, load: float) -> str:
     base = rows[0][1]
     count = os.cpu_count() or 1
     introduction = (
-        f"`bench/quiet_cores.py` wrote this page. A grouped GEMM (4 products of {edge} x {edge} in f32, tiles of 64 x "
-        "64) runs on engine `reference` beside processes that keep cores busy. BLAS is limited to one thread inside a "
-        "launch, which is what tilery does, or has as many threads as it likes. Times are ratios to a launch with the "
-        f"limit and no busy process; each is the best of {rounds} rounds that take turns."
+        f"`bench/engines/quiet_cores.py` wrote this page. A grouped GEMM (4 products of {edge} x {edge} in f32, "
+        "tiles of 64 x 64) runs on engine `reference` beside processes that keep cores busy. BLAS is limited to one "
+        "thread inside a launch, which is what tilery does, or has as many threads as it likes. Times are ratios to "
+        f"a launch with the limit and no busy process; each is the best of {rounds} rounds that take turns."
     )
     lines = ["# BLAS with one thread inside a launch", "", textwrap.fill(introduction, 120), ""]
     lines += ["| busy processes | with the limit | without | without / with |", "|--:|--:|--:|--:|"]

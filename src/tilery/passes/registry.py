@@ -17,6 +17,7 @@ HOMES = {
     "fold-float": "fold_float",
     "fold-int": "fold_int",
     "fuse-fma": "fuse_fma",
+    "pow-to-product": "powers",
     "licm": "licm",
     "loop-split": "loop_split",
     "merge-assumes": "merge_assumes",

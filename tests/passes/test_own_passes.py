@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tilery import TileError, Value
 from tilery.cli.main import main
 from tilery.ops import AddI, NegI, SubI
 from tilery.passes import PASSES, load_passes, register
+from tilery.passes.registry import HOMES
 from tilery.rewrite import Report, Rules, apply
 
 KERNEL = 'entry @k(%n: tile<i32>) { %0 = negi %n : tile<i32> %1 = print_tko "%d", %0 : tile<i32> -> token return }'
@@ -37,6 +39,8 @@ def drop(root, report):
 
 @pytest.fixture(autouse=True)
 def same_passes() -> Iterator[None]:
+    for home in HOMES.values():
+        import_module(f"tilery.passes.{home}")  # a pass that is imported only inside a test would be lost
     before = dict(PASSES)
     yield
     PASSES.clear()

@@ -115,7 +115,7 @@ def test_files_of_other_kinds_are_named(
         ("%0 = addi %xyz, %count : tile<i32>", "nothing defines '%xyz'"),
         (
             "if %c { %s = addi %count, %count : tile<i32> } %t = negi %s : tile<i32>",
-            "'%s' is defined here, in a region that does not contain the use",
+            "'%s' is defined in line 1, in a region that does not contain the use",
         ),
         ("%0 = negi %count : tyle<i32>", "did you mean 'tile'?"),
         ("%0 = negi %count : tile<4xint32>", "did you mean 'i32'?"),

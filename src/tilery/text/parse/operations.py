@@ -289,7 +289,8 @@ def undeclared(p: Parser, index: int) -> list[str]:
     near = range(max(0, index - NEARBY), min(len(p.toks), index + NEARBY))
     for at in near:
         if p.toks[at] == name and p.toks[at + 1] == "=":
-            return [Note(f"'{name}' is defined here, in a region that does not contain the use", p.span((at, -1))[0])]
+            line = p.text.count("\n", 0, p.span((at, -1))[0]) + 1
+            return [f"'{name}' is defined in line {line}, in a region that does not contain the use"]
     missing = {each.partition("#")[0] for each, _ in p.forward.values()}
     known = {p.toks[at] for at in near if p.toks[at][:1] == "%"} - missing
     hint = "".join(f"; {note}" for note in suggest(name, sorted(known)))

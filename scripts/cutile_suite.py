@@ -90,7 +90,7 @@ def run_samples(args: argparse.Namespace) -> int:
     found = json.loads(Path(args.results).read_text()) if Path(args.results).exists() else {}
     for name in args.only or SAMPLES:
         command = [sys.executable, "-m", "tilery", "cutile", "run", f"{name}.py", "--correctness-check"]
-        command[4:4] = ["--sanitize", args.sanitize] if args.sanitize else []
+        command[5:5] = ["--sanitize", args.sanitize] if args.sanitize else []
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, cwd=args.samples, capture_output=True, text=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,11 +1,12 @@
 """Measure what each check of the sanitizer costs on six cuTile kernels, and write docs/reports/sanitizer.md.
 
     python bench/sanitizer.py [--rounds 5] [--quick] [--before SRC] [--out docs/reports]
-    python bench/sanitizer.py --redraw [--out docs/reports]
+    python bench/sanitizer.py --redraw [--before SRC] [--out docs/reports]
 
 Times are of the processor, as ratios to a launch without the sanitizer in the same process; rounds take turns, and each
 is the best of several. SRC is the `src` folder of a checkout from before the sanitizer: its launches without any check
-are compared with ours, in processes that take turns.
+are compared with ours, in processes that take turns. With --redraw, the page is made from sanitizer.json; SRC then adds
+the instructions that a launch takes, which valgrind counts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import platform
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,28 @@ def plain() -> dict[str, float]:
     return found
 
 
+def instructions(sizes: Sizes, before: Path) -> dict[str, float]:
+    """For each kernel the instructions of a launch without checks, relative to the earlier source: two launches more in
+    a process, under valgrind."""
+    here = Path(tilery.__file__).parents[1]
+
+    def count(source: Path, name: str, launches: int) -> int:
+        environment = {**os.environ, "PYTHONPATH": str(source), "SIZES": json.dumps(sizes.as_list())}
+        environment["OPENBLAS_NUM_THREADS"] = "1"
+        command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", sys.executable]
+        command += [__file__, "--launch", name, str(launches)]
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        return int(next(line for line in done.stderr.splitlines() if "refs:" in line).split()[-1].replace(",", ""))
+
+    def ratio(name: str) -> float:
+        taken = [count(source, name, 3) - count(source, name, 1) for source in (here, before)]
+        return taken[0] / taken[1]
+
+    names = [case.name for case in cases(sizes)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(names, pool.map(ratio, names)))
+
+
 def page(found: dict[str, Any]) -> str:
     """Render the numbers of a run as a page."""
     results = found["ms"]
@@ -116,6 +140,16 @@ def page(found: dict[str, Any]) -> str:
             "Without the sanitizer, the processor time of a launch over that of the source from before there was one:",
             "",
             "| " + " | ".join(found["off"]) + " | geometric mean |",
+            "|" + "--:|" * (len(ratios) + 1),
+            "| " + " | ".join(f"{r:.3f}" for r in ratios) + f" | {geomean(ratios):.3f} |",
+        ]
+    if found.get("instructions"):
+        ratios = list(found["instructions"].values())
+        lines += [
+            "",
+            "Times of short launches differ by several per cent from run to run. Instructions do not; the same ratios:",
+            "",
+            "| " + " | ".join(found["instructions"]) + " | geometric mean |",
             "|" + "--:|" * (len(ratios) + 1),
             "| " + " | ".join(f"{r:.3f}" for r in ratios) + f" | {geomean(ratios):.3f} |",
         ]
@@ -148,7 +182,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for sanitizer.json and sanitizer.md")
     parser.add_argument("--redraw", action="store_true", help="rewrite the page from sanitizer.json, without measuring")
     parser.add_argument("--plain", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--launch", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.launch:
+        (case,) = (each for each in cases(Sizes(*json.loads(os.environ["SIZES"]))) if each.name == args.launch[0])
+        kernel = kernel_of(case)
+        for _ in range(int(args.launch[1])):
+            kernel.launch(case.grid, case.args, convention="cutile")
+        return 0
     if args.plain:
         print(json.dumps(plain()))
         return 0
@@ -157,6 +198,8 @@ def main() -> int:
         if numbers is None:
             parser.error("--redraw needs --out")
         found = json.loads(numbers.read_text("utf-8"))
+        if args.before:
+            found["instructions"] = instructions(SMALL, args.before.resolve())
     else:
         found = run(args)
     text = page(found)

@@ -77,7 +77,7 @@ def cutile_module(place: str, signature: str, gpu: str) -> Module:
             return module(find_kernel(place), signature, gpu=gpu)
     except TileError:
         raise
-    except Exception as error:
+    except Exception as error:  # from the file, or from the frontend, which says where
         import traceback
 
         raise TileError("".join(traceback.format_exception_only(error)).strip()) from None

@@ -92,7 +92,7 @@ def main() -> None:
     limit(request["seconds"])
     try:
         made = answer(request)
-    except Exception as error:
+    except Exception as error:  # whatever it is, the parent reports it
         made = {"error": f"{type(error).__name__}: {error}"}
     answers.write(json.dumps(made))
 

@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from ..declare.fields import Field
 from ..declare.operation import BY_NAME, OpDef
 from ..ops import registered
-from ..text.format import AnyOrder, Group, Literal, Piece, Use, pieces_of
+from ..text.format import AnyOrder, Group, Literal, Piece, Use, literals, pieces_of
 from ..text.lexer import tokens as tokens_of
 from ..text.lossless.scopes import names_of
 from ..text.lossless.tree import mnemonic, name_after
@@ -145,23 +145,8 @@ def _words(cursor: Cursor) -> Iterator[lsp.CompletionItem]:
             if member.text not in seen:
                 seen.add(member.text)
                 yield _plain(member.text, lsp.CompletionItemKind.EnumMember, f"{f.name}: {f.doc}", 0)
-    for word in sorted(_literals(() if opdef.format == "custom" else pieces_of(opdef.cls)) - seen):
+    for word in sorted(literals(() if opdef.format == "custom" else pieces_of(opdef.cls)) - seen):
         yield _plain(word, lsp.CompletionItemKind.Keyword, f"of {opdef.mnemonic}")
-
-
-def _literals(pieces: tuple[Piece, ...]) -> set[str]:
-    found: set[str] = set()
-    for piece in pieces:
-        match piece:
-            case Literal(text) if text[0].isalpha():
-                found.add(text)
-            case Group(inner):
-                found |= _literals(inner)
-            case AnyOrder(groups):
-                found |= {word for group in groups for word in _literals(group.pieces)}
-            case Use("rounding" | "inbounds" as kind):
-                found.add(kind)
-    return found
 
 
 # ---------------------------------------------------------------- values, symbols, aliases

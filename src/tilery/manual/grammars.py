@@ -8,7 +8,7 @@ import re
 from ..declare.operation import BY_NAME
 from ..ops import registered
 from ..text import DIALECT
-from ..text.format import AnyOrder, Group, Literal, Piece, Use, pieces_of
+from ..text.format import literals, pieces_of
 from ..text.parse.types import MNEMONICS
 from ..types import SCALARS
 from .describe import enums
@@ -40,23 +40,8 @@ def enum_words() -> list[str]:
 
 def keywords() -> list[str]:
     """Return the words of the formats that are neither operations nor words of enums."""
-    found = {word for d in registered() if d.format != "custom" for word in _literals(pieces_of(d.cls))}
+    found = {word for d in registered() if d.format != "custom" for word in literals(pieces_of(d.cls))}
     return _ordered((found | set(CUSTOM)) - set(enum_words()) - set(types()))
-
-
-def _literals(pieces: tuple[Piece, ...]) -> set[str]:
-    found: set[str] = set()
-    for piece in pieces:
-        match piece:
-            case Literal(text) if text[0].isalpha():
-                found.add(text)
-            case Group(inner):
-                found |= _literals(inner)
-            case AnyOrder(groups):
-                found |= {word for group in groups for word in _literals(group.pieces)}
-            case Use("rounding" | "inbounds" as kind):
-                found.add(kind)
-    return found
 
 
 def _ordered(words: set[str]) -> list[str]:

@@ -99,7 +99,7 @@ def load_passes(path: str) -> list[Pass]:
         runpy.run_path(path)
     except TileError:
         raise
-    except Exception as error:
+    except Exception as error:  # from the file of the user
         from traceback import extract_tb
 
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]

@@ -43,7 +43,7 @@ def main() -> None:
         answer: str | Exception
         try:
             answer = test(Case.decode(data))
-        except Exception as error:
+        except Exception as error:  # the test is code of the user; the parent reports it
             answer = RuntimeError(f"the test failed: {type(error).__name__}: {error}")
         made = pickle.dumps(answer)
         answers.write(struct.pack("<Q", len(made)) + made)

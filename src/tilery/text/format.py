@@ -203,3 +203,19 @@ def pieces_of(cls: type[Op]) -> tuple[Piece, ...]:
 def read_format(opdef: OpDef, text: str) -> tuple[Piece, ...]:
     """Return the pieces of any format for an operation."""
     return _Reader(opdef, text).read()[0]
+
+
+def literals(pieces: tuple[Piece, ...]) -> set[str]:
+    """Return the words that a format has."""
+    found: set[str] = set()
+    for piece in pieces:
+        match piece:
+            case Literal(text) if text[0].isalpha():
+                found.add(text)
+            case Group(inner):
+                found |= literals(inner)
+            case AnyOrder(groups):
+                found |= {word for group in groups for word in literals(group.pieces)}
+            case Use("rounding" | "inbounds" as kind):
+                found.add(kind)
+    return found

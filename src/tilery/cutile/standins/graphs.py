@@ -15,7 +15,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import driver
-from .placement import LOCAL, place, storage_of, tensors_in
+from .placement import LOCAL, MARK, place, storage_of, tensors_in
 from .torch_cuda import Stream
 
 Step = Callable[[], None]
@@ -33,7 +33,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[misc]  # torch has no types h
     def __torch_dispatch__(self, function: Any, types: Any, values: Any = (), options: Any = None) -> Any:
         options = options or {}
         given = [*tensors_in(values), *tensors_in(options)]
-        if not (getattr(LOCAL, "gpu", False) or any(getattr(storage_of(t), "tilery_on_gpu", False) for t in given)):
+        if not (getattr(LOCAL, "gpu", False) or any(getattr(storage_of(t), MARK, False) for t in given)):
             return function(*values, **options)
         if function in ASKS:
             raise RuntimeError(f"{function}: operation not permitted when stream is capturing: it waits for a result")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....analysis.powers import is_two
 from ....enums import ComparisonOrdering
 from ....enums import RoundingMode as R
 from ....ops import (
@@ -252,20 +253,9 @@ def flushed(low: Lowering, o: Exp2 | Rsqrt, source: Val) -> Val:
 @lowers(FPowF)
 def fpowf(low: Lowering, o: FPowF, source: Val, exponent: Val) -> Val:
     """A power; the square is a product, which is the correctly rounded result."""
-    if _is_two(o.exponent):
+    if is_two(o.exponent):
         return low.map("arith.mulf", source, source)
     return call(low, "pow", source, exponent)
-
-
-def _is_two(value: Any) -> bool:
-    """Whether a value is the constant 2, perhaps in another shape."""
-    owner = value.owner
-    while getattr(owner, "name", "") in ("broadcast", "reshape"):
-        owner = owner.source.owner
-    if getattr(owner, "name", "") != "constant" or owner.value.splat is None:
-        return False
-    form = owner.value.element.format
-    return bool(owner.value.splat == (form.bias + 1) << form.mantissa)
 
 
 @lowers(FPowI)

@@ -1,19 +1,23 @@
 """Check the laws of the lossless reading on the corpus, random modules and broken texts, and write a report.
 
-    python scripts/editors/text_laws.py [--modules 10000] [--broken 20000] [--planted 2000] [--seed 1] [--seconds N]
-                                        [--report PAGE]
+    python scripts/editors/text_laws.py [--modules 10000] [--broken 20000] [--planted 2000] [--seed 1]
+                                        [--state FILE] [--report PAGE]
 
-With --seconds each part ends after that time, and the page has the numbers that were reached. Without --report the page
-is printed. Without the corpus its rows are left out, and the page says so.
+Each text depends on the seed and its number alone. With --state the counts are kept in a file, and a run that was
+interrupted continues there. Without --report the page is printed. Without the corpus its rows are left out, and the
+page says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import json
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -31,49 +35,61 @@ Row = tuple[str, str, int, int]
 SIZES = {"modules": 10_000, "broken": 20_000, "planted": 2_000}
 
 
-def modules(count: int, seed: int) -> Iterator[tuple[Module, random.Random]]:
-    """Random modules, and for each a source of randomness of its own."""
-    for number in range(count):
-        yield smith(seed * 1_000_003 + number), random.Random(f"{seed} {number}")
+class State:
+    """The counts of each part so far, kept in a file if there is one, and the seconds of all runs together."""
+
+    def __init__(self, path: Path | None, sizes: dict[str, int]) -> None:
+        self.path, self.sizes = path, sizes
+        self.start = time.perf_counter()
+        self.parts: dict[str, list[int]] = {}
+        self.earlier = 0.0
+        if path is not None and path.exists():
+            kept = json.loads(path.read_text("utf-8"))
+            if kept["sizes"] != sizes:
+                raise SystemExit(f"{path} is of a run with other sizes: {kept['sizes']}")
+            self.parts, self.earlier = kept["parts"], kept["seconds"]
+
+    @property
+    def seconds(self) -> float:
+        return self.earlier + time.perf_counter() - self.start
+
+    def keep(self) -> None:
+        """Write the counts, and collect the garbage since the last time."""
+        gc.collect()
+        if self.path is not None:
+            kept = {"sizes": self.sizes, "parts": self.parts, "seconds": self.seconds}
+            new = self.path.with_suffix(".new")
+            new.write_text(json.dumps(kept), "utf-8")
+            new.replace(self.path)
+
+    def run(self, name: str, total: int, case: Callable[[int], Iterable[int]], enough: int = sys.maxsize) -> list[int]:
+        """Add up the counts of all cases, from 0 to `total`, or until the second count is enough.
+
+        The first count is the number of cases.
+        """
+        counts = self.parts.setdefault(name, [0])
+        with progress(min(total, enough), name) as step:
+            while counts[0] < total and counts[1:2] < [enough]:
+                counts[:] = map(sum, zip_longest(counts, (1, *case(counts[0])), fillvalue=0))
+                step()
+                if counts[0] % 200 == 0:
+                    self.keep()
+        self.keep()
+        return counts
 
 
-def corpus() -> Iterator[tuple[Module, random.Random]]:
-    for path in sorted(CORPUS.glob("*.tileirbc")) if CORPUS.is_dir() else ():
-        yield load(path, verify=False), random.Random(path.name)
+def random_module(seed: int, number: int) -> tuple[Module, random.Random]:
+    """A random module, and a source of randomness of its own."""
+    return smith(seed * 1_000_003 + number), random.Random(f"{seed} {number}")
 
 
-def broken_of(module: Module, rng: random.Random) -> str:
-    return mutate_text(laws.printed(module, rng), rng)
-
-
-def untidy_of(module: Module, rng: random.Random) -> str:
-    return laws.untidy(laws.printed(module, rng), rng)
-
-
-def failures(
-    cases: Iterator[tuple[Module, random.Random]],
-    total: int,
-    name: str,
-    make: Callable[[Module, random.Random], str],
-    *checks: Callable[[str], str],
-    seconds: float,
-) -> list[int]:
-    """Count the texts, and those for which each check finds a problem; print the first of these."""
-    counts = [0] * (len(checks) + 1)
-    stop = time.perf_counter() + seconds
-    with progress(total, name) as step:
-        for module, rng in cases:
-            text = make(module, rng)
-            counts[0] += 1
-            for index, check in enumerate(checks, 1):
-                if problem := problem_of(check, text):
-                    counts[index] += 1
-                    if counts[index] <= 3:
-                        print(f"{name}: {check.__name__}: {problem[:300]}", file=sys.stderr)
-            step()
-            if time.perf_counter() > stop:
-                break
-    return counts
+def failures(name: str, text: str, *checks: Callable[[str], str]) -> list[int]:
+    """Whether each check finds a problem in a text; these are printed."""
+    found = [problem_of(check, text) for check in checks]
+    for check, problem in zip(checks, found):
+        if problem:
+            print(f"{name}: {check.__name__}: {problem[:300]}", file=sys.stderr)
+    return [bool(problem) for problem in found]
 
 
 def problem_of(check: Callable[[str], str], text: str) -> str:
@@ -83,42 +99,48 @@ def problem_of(check: Callable[[str], str], text: str) -> str:
         return f"{type(error).__name__}: {error}"
 
 
-def law_rows(args: argparse.Namespace) -> list[Row]:
+def law_rows(args: argparse.Namespace, state: State, files: list[Path]) -> list[Row]:
+    def untidy(name: str, module: Module, rng: random.Random) -> list[int]:
+        text = laws.untidy(laws.printed(module, rng), rng)
+        return failures(name, text, laws.lossless_problem, laws.format_problem)
+
+    def corpus(number: int) -> list[int]:
+        path = files[number]
+        return untidy(path.name, load(path, verify=False), random.Random(path.name))
+
+    def made(number: int) -> list[int]:
+        return untidy(f"random {number}", *random_module(args.seed, number))
+
+    def broken(number: int) -> list[int]:
+        module, rng = random_module(args.seed + 1, number)
+        return failures(f"broken {number}", mutate_text(laws.printed(module, rng), rng), laws.broken_problem)
+
     rows: list[Row] = []
-    both = (laws.lossless_problem, laws.format_problem)
-    real = sum(1 for _ in CORPUS.glob("*.tileirbc")) if CORPUS.is_dir() else 0
-    for name, cases, total in (("corpus", corpus(), real), ("random", modules(args.modules, args.seed), args.modules)):
+    for name, case, total in (("corpus", corpus, len(files)), ("random", made, args.modules)):
         if total:
-            count, lossless, layout = failures(cases, total, name, untidy_of, *both, seconds=args.seconds)
+            count, lossless, layout = state.run(name, total, case)
             rows += [(name, "read without loss", count, lossless), (name, "format", count, layout)]
-    cases = modules(args.broken, args.seed + 1)
-    count, lost = failures(cases, args.broken, "broken", broken_of, laws.broken_problem, seconds=args.seconds)
+    count, lost = state.run("broken", args.broken, broken)
     return [*rows, ("broken", "recover", count, lost)]
 
 
-def planted_counts(args: argparse.Namespace) -> list[int]:
+def planted_counts(args: argparse.Namespace, state: State, files: list[Path]) -> list[int]:
     """The number of texts, and the sums of `laws.planted`."""
-    real = [module for module, _ in corpus()]
-    counts = [0] * 5
-    rng = random.Random(args.seed)
-    number, stop = 0, time.perf_counter() + args.seconds
-    with progress(args.planted, "planted") as step:
-        while counts[0] < args.planted and time.perf_counter() < stop:
-            number += 1
-            module = rng.choice(real) if real and number % 2 else smith(args.seed * 7_000_003 + number)
-            result = laws.planted(module, random.Random(f"{args.seed} planted {number}"))
-            if result is not None:
-                counts = [a + b for a, b in zip(counts, (1, *result))]
-                step()
-    return counts
+
+    def case(number: int) -> Iterable[int]:
+        rng = random.Random(f"{args.seed} planted {number}")
+        real = files and number % 2
+        module = load(rng.choice(files), verify=False) if real else smith(args.seed * 7_000_003 + number)
+        result = laws.planted(module, rng)
+        return () if result is None else (1, *result)
+
+    return state.run("planted", sys.maxsize, case, args.planted)[1:]
 
 
 def page(rows: list[Row], planted: list[int], args: argparse.Namespace, seconds: float) -> str:
     texts, wanted, exact, near, others = planted
     where = "" if CORPUS.is_dir() else " The corpus was not there, so only random modules were read."
     sizes = " ".join(f"--{name} {getattr(args, name)}" for name in (*SIZES, "seed"))
-    if args.seconds < float("inf"):
-        where += f" Each part ended after {args.seconds:.0f} seconds, so that some numbers are smaller."
     table = "\n".join(f"| {name} | {law} | {count:,} | {bad:,} |" for name, law, count, bad in rows)
     return f"""# Reading text without loss
 
@@ -164,13 +186,15 @@ def main() -> int:
     for name, size in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=size)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--state", type=Path)
     parser.add_argument("--report", type=Path)
     args = parser.parse_args()
-    start = time.perf_counter()
-    planted = planted_counts(args)
-    rows = law_rows(args)
-    text = page(rows, planted, args, time.perf_counter() - start)
+    gc.disable()  # modules live as long as their case: `State.keep` collects
+    state = State(args.state, {name: getattr(args, name) for name in (*SIZES, "seed")})
+    files = sorted(CORPUS.glob("*.tileirbc"))
+    planted = planted_counts(args, state, files)
+    rows = law_rows(args, state, files)
+    text = page(rows, planted, args, state.seconds)
     if args.report:
         args.report.write_text(text, encoding="utf-8")
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from functools import lru_cache
 
 from text.faults import first_error, one_by_one, place, plant, with_faults
 from tilery.diag import TileError
@@ -19,6 +20,15 @@ from tilery.verifier.partial import check_reading
 STYLES = ("disasm", "opt", "generic")
 BREAKS = (", ", ",", ",\n  ", " , ", ", // inside\n")
 LONG = 40_000
+
+
+@lru_cache(maxsize=1)  # two laws ask about each text
+def parsed(text: str) -> Module | TileError:
+    """The module that the parser reads, or its error."""
+    try:
+        return parse(text, quick=False)
+    except TileError as error:
+        return error
 
 
 def printed(module: Module, rng: random.Random) -> str:
@@ -60,10 +70,9 @@ def lossless_problem(text: str) -> str:
     if Tokens(text).joined() != text:
         return "the tokens and the gaps between them are not the text"
     reading = read(text)
-    try:
-        module = parse(text, quick=False)
-    except TileError as error:
-        return "" if reading.errors else f"no error was found, but the parser says: {error.message}"
+    module = parsed(text)
+    if isinstance(module, TileError):
+        return "" if reading.errors else f"no error was found, but the parser says: {module.message}"
     if first_error(text) is not None:
         return ""  # a name that another function defines, which the verifier refuses, is an error here
     if reading.errors:
@@ -73,9 +82,8 @@ def lossless_problem(text: str) -> str:
 
 def format_problem(text: str) -> str:
     """Formatting is idempotent, and keeps the meaning and the comments."""
-    try:
-        module = parse(text, quick=False)
-    except TileError:
+    module = parsed(text)
+    if isinstance(module, TileError):
         return ""
     new = format_text(text)
     if format_text(new) != new:

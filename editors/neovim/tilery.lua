@@ -1,7 +1,24 @@
--- Neovim 0.11 or newer: put this into init.lua, and editors/vim on the runtimepath for highlighting.
-vim.filetype.add({ extension = { tileir = "tileir" }, pattern = { [".*%.cuda_tile%.mlir"] = "tileir" } })
-vim.lsp.config("tilery", { cmd = { "tilery", "lsp" }, filetypes = { "tileir" }, root_markers = { ".git" } })
-vim.lsp.enable("tilery")
+-- Neovim 0.7 or newer: put this into init.lua, and editors/vim on the runtimepath for highlighting.
+local command, client = { "tilery", "lsp" }, nil
+vim.api.nvim_create_autocmd({ "BufNewFile", "BufRead" }, {
+  pattern = { "*.tileir", "*.cuda_tile.mlir" },
+  command = "setfiletype tileir",
+})
+vim.api.nvim_create_autocmd("FileType", {
+  pattern = "tileir",
+  callback = function(event)
+    local folder = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(event.buf), ":p:h")
+    local settings = { name = "tilery", cmd = command, root_dir = folder }
+    if vim.lsp.start then -- 0.8
+      vim.lsp.start(settings)
+      return
+    end
+    client = client and vim.lsp.get_client_by_id(client) and client or vim.lsp.start_client(settings)
+    if client then
+      vim.lsp.buf_attach_client(event.buf, client)
+    end
+  end,
+})
 
 -- Bytecode as text that cannot be edited.
 vim.api.nvim_create_autocmd("BufReadCmd", {

@@ -1,8 +1,8 @@
-"""Drive Neovim without a screen: its own client starts the server, and diagnostics, hover and formatting arrive.
+"""Drive Neovim without a screen: its own client starts the server and uses it as a person does.
 
     python scripts/editors/neovim_check.py
 
-Exit status 0 if they do, 1 if not, 77 where Neovim is not installed.
+Prints what was seen. Exit status 0 if everything is as it should be, 1 if not, 77 where Neovim is not installed.
 """
 
 from __future__ import annotations
@@ -13,42 +13,75 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TEXT = "entry @k() {\n      %a=iotta : tile<8xi32>\n  return\n}\n"
-CHECK = """
-local function wait(what) assert(vim.wait(20000, what, 50), "it took too long") end
-vim.cmd.edit(vim.env.CHECKED)
-wait(function() return #vim.diagnostic.get(0) > 0 end)
-local out = { errors = vim.tbl_map(function(d) return d.message end, vim.diagnostic.get(0)) }
-vim.cmd("silent %s/iotta/iota/")
-wait(function() return #vim.diagnostic.get(0) == 0 end)
-vim.lsp.buf.format({ timeout_ms = 20000 })
-out.text = vim.api.nvim_buf_get_lines(0, 0, -1, false)
-out.syntax = vim.bo.filetype
-io.stdout:write(vim.json.encode(out))
-"""
+TEXT = "entry @k() {\n      %a=iotta : tile<8xi32>\n  %b = addi %a, %a : tile<8xi32> // twice\n  return\n}\n"
+RENAMED = [
+    "entry @k() {",
+    "      %eight=iota : tile<8xi32>",
+    "  %b = addi %eight, %eight : tile<8xi32> // twice",
+    "  return",
+    "}",
+]
+EXPECTED = {
+    "filetype": "tileir",
+    "definition": [2, 6],
+    "renamed": RENAMED,
+    "formatted": [RENAMED[0], "  %eight = iota : tile<8xi32>", *RENAMED[2:]],
+    "groups": ["tileirOperation", "tileirValue", "tileirType", "tileirSymbol", "tileirComment"],
+    "bytecode": ["tileir", False, "entry @k() {"],
+}
+"""What Neovim shows, apart from the words of an error and of the reference."""
 
 
-def check(nvim: str) -> dict[str, object]:
-    """Return what Neovim shows of a text with an error, and the text after it was corrected and formatted."""
-    with tempfile.TemporaryDirectory() as folder:
-        bin_ = Path(folder, "bin")
-        bin_.mkdir()
-        starter = bin_ / "tilery"
-        starter.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m tilery "$@"\n')
-        starter.chmod(0o755)
-        Path(folder, "k.tileir").write_text(TEXT)
-        Path(folder, "check.lua").write_text(CHECK)
-        env = {**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}", "CHECKED": str(Path(folder, "k.tileir")),
-               "XDG_CONFIG_HOME": folder, "XDG_STATE_HOME": folder}  # fmt: skip
-        command = [nvim, "--headless", "--clean", "--cmd", f"set rtp+={ROOT / 'editors' / 'vim'}",
-                   "-u", str(ROOT / "editors" / "neovim" / "tilery.lua"),
-                   "-c", f"luafile {folder}/check.lua", "-c", "qa!"]  # fmt: skip
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-    found: dict[str, object] = json.loads(done.stdout)
+def environment(folder: Path) -> dict[str, str]:
+    """Return variables with which Neovim finds this checkout's `tilery` and no settings of the user."""
+    starter = folder / "bin" / "tilery"
+    starter.parent.mkdir()
+    starter.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT / "src"}" exec "{sys.executable}" -m tilery "$@"\n')
+    starter.chmod(0o755)
+    homes = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CONFIG", "STATE", "DATA", "CACHE")}
+    return {**os.environ, **homes, "PATH": f"{starter.parent}:{os.environ['PATH']}"}
+
+
+def arguments(nvim: str) -> list[str]:
+    """Return a command that starts Neovim with the settings of this checkout."""
+    settings = str(ROOT / "editors" / "neovim" / "tilery.lua")
+    return [nvim, "--clean", "--cmd", f"set rtp+={ROOT / 'editors' / 'vim'}", "-u", settings]
+
+
+def check(nvim: str) -> dict[str, Any]:
+    """Return what Neovim shows of a text with an error, which it corrects, changes and formats."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = {"CHECKED": "k.tileir", "BYTECODE": "k.tileirbc", "RESULT": "result.json"}
+        env = {**environment(folder), **{key: str(folder / file) for key, file in files.items()}}
+        Path(env["CHECKED"]).write_text(TEXT)
+        legal = folder / "legal.mlir"
+        legal.write_text(TEXT.replace("iotta", "iota"))
+        subprocess.run(["tilery", "asm", str(legal), "-o", env["BYTECODE"]], env=env, check=True)
+        script = ["-c", f"luafile {ROOT / 'scripts' / 'editors' / 'neovim_check.lua'}"]
+        command = [*arguments(nvim), "--headless", *script]
+        done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180)
+        result = Path(env["RESULT"])
+        found: dict[str, Any] = json.loads(result.read_text()) if result.exists() else {"problem": done.stderr}
     return found
+
+
+def problems(found: dict[str, Any]) -> Iterator[str]:
+    """Yield what is not as it should be."""
+    if "problem" in found:
+        yield found["problem"]
+    if "iotta" not in str(found.get("errors")):
+        yield "the misspelt operation is not reported"
+    if "iota" not in str(found.get("hover")):
+        yield "the reference of the operation is not shown"
+    for name, expected in EXPECTED.items():
+        if found.get(name) != expected:
+            yield f"{name}: {found.get(name)} instead of {expected}"
 
 
 def main() -> int:
@@ -58,8 +91,9 @@ def main() -> int:
         return 77
     found = check(nvim)
     print(json.dumps(found, indent=2))
-    right = found["text"] == ["entry @k() {", "  %a = iota : tile<8xi32>", "  return", "}"]
-    return int(not (right and "iotta" in str(found["errors"]) and found["syntax"] == "tileir"))
+    wrong = list(problems(found))
+    print(*wrong, sep="\n", file=sys.stderr)
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -168,3 +168,149 @@ def test_a_program_with_cuda_core(name: str) -> None:
     assert (out == 3).all()
     for buffer in (*buffers, copy):
         buffer.close()
+
+
+# ---------------------------------------------------------------- graphs of NVIDIA's packages
+
+
+def filled(core: Any, count: int) -> list[Any]:
+    """Allocate buffers of 64 bytes whose values are 1, 2, 3 and so on."""
+    buffers = [core.Device().allocate(64) for _ in range(count)]
+    for value, buffer in enumerate(buffers, 1):
+        buffer.fill(value)
+    return buffers
+
+
+def content(buffer: Any) -> set[int]:
+    out = np.zeros(64, np.uint8)
+    import_module("cuda.bindings.driver").cuMemcpyDtoH(out, buffer.handle, 64)
+    return set(out.tolist())
+
+
+@pytest.mark.parametrize("of_device", [True, False])
+def test_a_graph_of_cuda_core_does_again_what_was_recorded(of_device: bool, session: Any) -> None:
+    core = import_module("cuda.core")
+    device, stream = core.Device(), core.Device().create_stream()
+    a, b, c = filled(core, 3)
+    builder = (device if of_device else stream).create_graph_builder()
+    builder.begin_building()
+    assert builder.is_building and not builder.is_join_required
+    b.fill(7, stream=builder)
+    ct.launch(builder, (4,), kernels.add, (a, b, c, 16))
+    c.copy_to(b, stream=builder)
+    calls: list[int] = []
+    builder.callback(lambda: calls.append(1))
+    ct.launch(device.create_stream(), (4,), kernels.add, (a, a, a, 16))  # another stream goes on working
+    graph = builder.end_building().complete(core.GraphCompleteOptions())
+    assert (content(a), content(b), content(c), session.calls) == ({2}, {2}, {3}, 1)
+    for value in (5, 6):
+        a.fill(value)
+        graph.upload(stream)
+        graph.launch(stream)
+        stream.sync()
+        assert content(c) == content(b) == {value + 7}
+    assert len(calls) == 2 and session.calls == 3
+
+
+def test_graphs_of_cuda_core_split_join_embed_and_change() -> None:
+    core = import_module("cuda.core")
+    stream = core.Device().create_stream()
+    a, b, c = filled(core, 3)
+    child = stream.create_graph_builder().begin_building()
+    a.fill(9, stream=stream)
+    child.end_building()
+    parent = core.Device().create_graph_builder().begin_building()
+    first, second = parent.split(2)
+    assert first is parent and second.is_join_required
+    b.fill(8, stream=second)
+    with pytest.raises(RuntimeError, match="must be joined"):
+        parent.end_building()
+    assert core.GraphBuilder.join(second, parent) is parent
+    parent.embed(child)
+    graph = parent.end_building().complete()
+    assert (content(a), content(b)) == ({1}, {2})
+    graph.launch(stream)
+    assert (content(a), content(b)) == ({9}, {8})
+
+    other = stream.create_graph_builder().begin_building()
+    graph.launch(other)  # into a graph: recorded there
+    c.fill(1, stream=other)
+    a.fill(0), b.fill(0)
+    longer = other.end_building()
+    assert (content(a), content(b)) == ({0}, {0})
+    with pytest.raises(RuntimeError, match="2 steps, and 3"):
+        graph.update(longer)
+    longer.complete().launch(stream)
+    assert (content(a), content(b), content(c)) == ({9}, {8}, {1})
+
+
+def test_graphs_of_cuda_core_say_what_they_cannot_do() -> None:
+    core = import_module("cuda.core")
+    builder = core.Device().create_graph_builder()
+    for wrong in (builder.complete, builder.end_building, lambda: builder.split(2), lambda: builder.callback(print)):
+        with pytest.raises(RuntimeError, match=r"building|being built"):
+            wrong()
+    builder.begin_building()
+    with pytest.raises(NotImplementedError, match="conditions of graphs are set by kernels in CUDA C"):
+        builder.create_condition()
+    (buffer,) = filled(core, 1)
+    buffer.fill(3, stream=builder)
+    graph = builder.end_building().complete()
+    with pytest.raises(RuntimeError, match="cannot resume"):
+        builder.begin_building()
+    with pytest.raises(NotImplementedError, match="kernels cannot launch them"):
+        builder.complete(core.GraphCompleteOptions(device_launch=True))
+    buffer.close()
+    with pytest.raises(BufferError, match="closed"):
+        graph.launch(0)
+    graph.close()
+    with pytest.raises(RuntimeError, match="the graph is closed"):
+        graph.launch(0)
+
+
+def test_a_graph_keeps_the_memory_of_its_launches() -> None:
+    core = import_module("cuda.core")
+    builder = core.Device().create_graph_builder().begin_building()
+    a, b, c = filled(core, 3)
+    ct.launch(builder, (4,), kernels.add, (a, b, c, 16))
+    out = np.zeros(64, np.float32)
+    ct.launch(builder, (4,), kernels.add, (np.ones(64, np.float32), np.ones(64, np.float32), out, 16))
+    graph = builder.end_building().complete()
+    for buffer in (a, b, c):
+        buffer.close()
+    graph.launch(0)
+    assert out.tolist() == [2] * 64
+
+
+@pytest.mark.parametrize("kind", ["driver", "runtime"])
+def test_a_stream_is_captured_into_a_graph(kind: str) -> None:
+    api: Any = import_module(f"cuda.bindings.{kind}")
+
+    def name(rest: str) -> Any:
+        return getattr(api, ("cu" if kind == "driver" else "cuda") + rest)
+
+    _, stream = name("StreamCreate")(*([0] if kind == "driver" else []))
+    _, memory = name("MemAlloc" if kind == "driver" else "Malloc")(64)
+    set_bytes = name("MemsetD8Async" if kind == "driver" else "MemsetAsync")
+    x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    mode = name("StreamCaptureMode") if kind == "runtime" else api.CUstreamCaptureMode
+    relaxed = mode.cudaStreamCaptureModeRelaxed if kind == "runtime" else mode.CU_STREAM_CAPTURE_MODE_RELAXED
+    assert name("StreamBeginCapture")(0, relaxed)[0] == 900
+    assert name("StreamEndCapture")(stream)[0] == 401
+    assert name("StreamBeginCapture")(stream, relaxed) == (0,) and name("StreamIsCapturing")(stream) == (0, 1)
+    assert name("StreamBeginCapture")(stream, relaxed)[0] == 401
+    assert set_bytes(memory, 5, 64, stream) == (0,)
+    ct.launch(stream, (4,), kernels.add, (x, x, out, 16))
+    status, graph = name("StreamEndCapture")(stream)
+    status, executable = name("GraphInstantiate")(graph, 0)
+    assert status == 0 and name("GraphDestroy")(graph) == (0,)
+    assert out.tolist() == [0] * 64
+    assert name("GraphLaunch")(executable, stream) == (0,)
+    assert out.tolist() == [2] * 64 and name("StreamIsCapturing")(stream) == (0, 0)
+    found = np.zeros(64, np.uint8)
+    import_module("cuda.bindings.driver").cuMemcpyDtoH(found, memory, 64)
+    assert set(found.tolist()) == {5}
+    name("MemFree" if kind == "driver" else "Free")(memory)
+    with pytest.raises(RuntimeError, match="memory that was freed"):
+        name("GraphLaunch")(executable, stream)
+    assert name("GraphExecDestroy")(executable) == (0,) and name("GraphLaunch")(executable, stream)[0] == 1

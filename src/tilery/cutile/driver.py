@@ -24,6 +24,9 @@ MAGIC = b"tilery\0\0"
 VERSION = 13040
 CONTEXT = 1
 
+Step = Callable[[], object]
+"""Something that a replay of a graph does again."""
+
 INVALID_VALUE, INVALID_DEVICE, INVALID_IMAGE, LAUNCH_FAILED, NOT_SUPPORTED = 1, 101, 200, 719, 801
 
 # Device attributes by their CUDA numbers; all others are 1.
@@ -39,6 +42,7 @@ class Launch(HoldsAddresses):
     entry: str
     grid: tuple[int, int, int]
     slots: int
+    stream: int = 0
 
     def word(self, index: int, size: int) -> bytes:
         """Read the first `size` bytes of an argument; they are only valid during the launch."""
@@ -56,19 +60,33 @@ class State(HoldsAddresses):
     graphs: dict[int, list[Launch]] = field(default_factory=dict)
     memory: dict[int, Any] = field(default_factory=dict)
     last: int = 0x1000
-    capture: list[Callable[[], None]] | None = None
-    """Collects launches while a graph is captured."""
+    capture: list[Step] | None = None
+    """Collects the work of all streams while torch captures a graph."""
+    captures: dict[int, list[Step]] = field(default_factory=dict)
+    """Collects the work of each stream that is being captured."""
 
     def handle(self) -> int:
         """Return a new handle, a number that no other object has."""
         self.last += 0x10
         return self.last
 
+    def recorded(self, stream: int) -> list[Step] | None:
+        """Return the steps of the graph that a stream is captured into."""
+        return self.captures.get(stream) if self.capture is None else self.capture
+
+    def submit(self, stream: int, step: Step) -> None:
+        """Do work in a stream: now, or in each replay of the graph that the stream is captured into."""
+        steps = self.recorded(stream)
+        if steps is None:
+            step()
+        else:
+            steps.append(step)
+
 
 STATE = State()
 FAILURE = threading.local()
 THREAD = threading.local()
-"""`launching` is set while cuTile looks at the arguments of a launch and starts it."""
+"""`arguments` are those of the launch that cuTile is starting."""
 FUNCTIONS: dict[str, int] = {}
 KEPT: list[Any] = []
 
@@ -197,6 +215,14 @@ def allocate(place: int, size: int) -> None:
     put(place, c_void_p, address)
 
 
+def memory_at(address: int) -> Any:
+    """Return the allocation that holds an address; None if the driver made none there."""
+    for start, memory in STATE.memory.items():
+        if start <= address < ctypes.addressof(memory) + len(memory):
+            return memory
+    return None
+
+
 @function(c_void_p, c_size_t)
 def cuMemAlloc(place: int, size: int) -> None:
     allocate(place, size)
@@ -238,8 +264,8 @@ def cuStreamGetId(stream: int | None, number: int) -> None:
 
 
 @function(c_void_p, c_void_p)
-def cuStreamIsCapturing(stream: int, status: int) -> None:
-    put(status, c_int, int(STATE.capture is not None))
+def cuStreamIsCapturing(stream: int | None, status: int) -> None:
+    put(status, c_int, int(STATE.recorded(stream or 0) is not None))
 
 
 @function(c_void_p, c_uint)
@@ -307,25 +333,26 @@ class LaunchConfig(ctypes.Structure):
     ]
 
 
-def launch(kernel: int, grid: tuple[int, ...], slots: int) -> int | None:
+def launch(kernel: int, grid: tuple[int, ...], slots: int, stream: int) -> int | None:
     """Run a kernel in the current session."""
     if 0 in grid or grid[1] > ATTRIBUTES[6] or grid[2] > ATTRIBUTES[7]:
         return INVALID_VALUE
     bytecode, entry = STATE.kernels[kernel]
     if STATE.run is None:
         raise RuntimeError("a kernel was launched outside `with tilery.cutile.on(...)`")
-    STATE.run(Launch(bytecode, entry, (grid[0], grid[1], grid[2]), slots))
+    STATE.run(Launch(bytecode, entry, (grid[0], grid[1], grid[2]), slots, stream))
     return None
 
 
 @function(c_void_p, c_void_p, c_void_p, c_void_p)
 def cuLaunchKernelEx(config: int, kernel: int, slots: int | None, extra: int) -> int | None:
-    return launch(kernel, tuple(LaunchConfig.from_address(config).grid), slots or 0)
+    found = LaunchConfig.from_address(config)
+    return launch(kernel, tuple(found.grid), slots or 0, found.stream or 0)
 
 
 @function(c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p)
 def cuLaunchKernel(kernel: int, x: int, y: int, z: int, *rest: int) -> int | None:
-    return launch(kernel, (x, y, z), rest[5] or 0)
+    return launch(kernel, (x, y, z), rest[5] or 0, rest[4] or 0)
 
 
 # ---------------------------------------------------------------- graphs, with which cuTile's tuner times kernels

@@ -68,12 +68,12 @@ class Session:
     """The name of the engine."""
 
     def run(self, launch: driver.Launch) -> None:
-        """Execute a launch, or add it to the graph that is being captured."""
+        """Execute a launch, or add it to the graph that its stream is captured into."""
         call = self.read(launch)
-        if driver.STATE.capture is not None:
-            driver.STATE.capture.append(lambda: self.execute(call))
-        else:
+        if (steps := driver.STATE.recorded(launch.stream)) is None:
             self.execute(call)
+        else:
+            steps.append(Captured(self, call))
 
     def execute(self, call: Call) -> None:
         self.calls += 1
@@ -90,6 +90,17 @@ class Session:
         parameters = SIGNATURES.get((launch.bytecode, launch.entry)) or guess_parameters(kinds)
         memory = extents(parameters, values, ctypes.string_at)
         return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
+
+
+class Captured:
+    """A launch of a graph. It keeps the memory that the launch uses alive for as long as the graph."""
+
+    def __init__(self, session: Session, call: Call) -> None:
+        self.session, self.call = session, call
+        self.kept = getattr(driver.THREAD, "arguments", None), [driver.memory_at(each.address) for each in call.memory]
+
+    def __call__(self) -> None:
+        self.session.execute(self.call)
 
 
 # cuTile keeps compiled kernels for the life of the process, so their modules and signatures are kept too.
@@ -340,7 +351,7 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
         if hasattr(stream, "__cuda_stream__"):
             stream = stream.__cuda_stream__()[1]
         driver.take_failure()
-        driver.THREAD.launching = True  # cuTile refuses tensors that are not a GPU's
+        driver.THREAD.arguments = kernel_args
         try:
             return original(stream, grid, kernel, kernel_args, **options)
         except RuntimeError as error:
@@ -348,7 +359,7 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
             if cause is None or str(cause) not in str(error):
                 raise
         finally:
-            driver.THREAD.launching = False
+            driver.THREAD.arguments = None
         if isinstance(cause, TileError):
             cause.with_traceback(None)
             if isinstance(cause, Refused):

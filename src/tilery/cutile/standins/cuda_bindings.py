@@ -1,4 +1,4 @@
-"""`cuda.bindings` on the host: memory, streams and events of the driver and of the runtime.
+"""`cuda.bindings` on the host: memory, streams, events and captured graphs of the driver and of the runtime.
 
 Functions return a status and then their results, as NVIDIA's do. What is not here does not exist, and says so.
 """
@@ -6,12 +6,18 @@ Functions return a status and then their results, as NVIDIA's do. What is not he
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
 from .. import driver as device
 from . import host_memory
+from .cuda_graphs import handle_of
+
+ILLEGAL_STATE, CAPTURE_UNSUPPORTED = 401, 900
+GRAPHS: dict[int, list[device.Step]] = {}
+"""The graphs of programs, and what has been made executable of them."""
 
 
 class CUresult(IntEnum):
@@ -20,6 +26,8 @@ class CUresult(IntEnum):
     CUDA_SUCCESS = 0
     CUDA_ERROR_INVALID_VALUE = 1
     CUDA_ERROR_INVALID_DEVICE = 101
+    CUDA_ERROR_ILLEGAL_STATE = ILLEGAL_STATE
+    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = CAPTURE_UNSUPPORTED
 
 
 class cudaError_t(IntEnum):  # NVIDIA's name
@@ -28,6 +36,8 @@ class cudaError_t(IntEnum):  # NVIDIA's name
     cudaSuccess = 0
     cudaErrorInvalidValue = 1
     cudaErrorInvalidDevice = 101
+    cudaErrorIllegalState = ILLEGAL_STATE
+    cudaErrorStreamCaptureUnsupported = CAPTURE_UNSUPPORTED
 
 
 class Api:
@@ -54,6 +64,47 @@ class Api:
     def _free(self, address: int) -> tuple[Any, ...]:
         return self._said(int(address) == 0 or host_memory.free(address))
 
+    def _in_stream(self, stream: tuple[Any, ...], work: Callable[[], bool]) -> tuple[Any, ...]:
+        """Do work in a stream; of a stream that is captured, in each launch of the graph."""
+        steps = device.STATE.recorded(handle_of(*stream)) if stream else None
+        if steps is None:
+            return self._said(work())
+        steps.append(lambda: require(work()))
+        return self._ok()
+
+    # graphs
+
+    def _begin_capture(self, stream: Any, *mode: Any) -> tuple[Any, ...]:
+        if not (handle := handle_of(stream)):
+            return self._wrong(code=CAPTURE_UNSUPPORTED)
+        if device.STATE.recorded(handle) is not None:
+            return self._wrong(code=ILLEGAL_STATE)
+        device.STATE.captures[handle] = []
+        return self._ok()
+
+    def _end_capture(self, stream: Any) -> tuple[Any, ...]:
+        steps = device.STATE.captures.pop(handle_of(stream), None)
+        return self._wrong(0, code=ILLEGAL_STATE) if steps is None else self._keep(steps)
+
+    def _keep(self, steps: list[device.Step]) -> tuple[Any, ...]:
+        handle = device.STATE.handle()
+        GRAPHS[handle] = steps
+        return self._ok(handle)
+
+    def _is_capturing(self, stream: Any) -> tuple[Any, ...]:
+        return self._ok(int(device.STATE.recorded(handle_of(stream)) is not None))
+
+    def _instantiate(self, graph: int, *flags: Any) -> tuple[Any, ...]:
+        return self._keep(list(GRAPHS[int(graph)])) if int(graph) in GRAPHS else self._wrong(0)
+
+    def _launch_graph(self, graph: int, stream: Any) -> tuple[Any, ...]:
+        for step in (steps := GRAPHS.get(int(graph))) or ():
+            device.STATE.submit(handle_of(stream), step)
+        return self._said(steps is not None)
+
+    def _destroy_graph(self, graph: int) -> tuple[Any, ...]:
+        return self._said(GRAPHS.pop(int(graph), None) is not None)
+
     # streams and events
 
     def _handle(self, *options: Any) -> tuple[Any, ...]:
@@ -75,6 +126,24 @@ class Api:
         return self._ok(0) if number == 0 else self._wrong(0, code=101)
 
 
+def require(done: bool) -> None:
+    """Raise the error of a copy in a graph, whose status nobody sees."""
+    if not done:
+        raise RuntimeError("a graph copies or sets memory outside of every allocation, or memory that was freed")
+
+
+class Modes(IntEnum):
+    """What other threads may do during a capture; nothing here depends on it."""
+
+    GLOBAL = 0
+    THREAD_LOCAL = 1
+    RELAXED = 2
+
+
+def named(prefix: str, names: dict[str, Modes]) -> SimpleNamespace:
+    return SimpleNamespace(**{prefix + name: mode for name, mode in names.items()})
+
+
 class Driver(Api):
     """`cuda.bindings.driver`."""
 
@@ -92,6 +161,12 @@ class Driver(Api):
     cuMemAlloc = cuMemAllocHost = Api._allocate
     cuMemFree = cuMemFreeHost = Api._free
     cuDeviceGet = Api._device
+    CUstreamCaptureMode = named("CU_STREAM_CAPTURE_MODE_", {mode.name: mode for mode in Modes})
+    cuStreamBeginCapture, cuStreamEndCapture = Api._begin_capture, Api._end_capture
+    cuStreamIsCapturing = Api._is_capturing
+    cuGraphInstantiate = cuGraphInstantiateWithFlags = Api._instantiate
+    cuGraphLaunch, cuGraphUpload = Api._launch_graph, Api._nothing
+    cuGraphDestroy = cuGraphExecDestroy = Api._destroy_graph
 
     def cuDriverGetVersion(self) -> tuple[Any, ...]:
         return self._ok(device.VERSION)
@@ -119,21 +194,23 @@ class Driver(Api):
         return self._ok(1 << 36, 1 << 36)
 
     def cuMemcpyHtoD(self, to: int, source: Any, size: int, *stream: Any) -> tuple[Any, ...]:
-        return self._said(host_memory.copy(to, source, size, device_to=True, device_from=False))
+        return self._in_stream(stream, lambda: host_memory.copy(to, source, size, device_to=True, device_from=False))
 
     def cuMemcpyDtoH(self, to: Any, source: int, size: int, *stream: Any) -> tuple[Any, ...]:
-        return self._said(host_memory.copy(to, source, size, device_to=False, device_from=True))
+        return self._in_stream(stream, lambda: host_memory.copy(to, source, size, device_to=False, device_from=True))
 
     def cuMemcpyDtoD(self, to: int, source: int, size: int, *stream: Any) -> tuple[Any, ...]:
-        return self._said(host_memory.copy(to, source, size, device_to=True, device_from=True))
+        return self._in_stream(stream, lambda: host_memory.copy(to, source, size, device_to=True, device_from=True))
 
     cuMemcpyHtoDAsync, cuMemcpyDtoHAsync, cuMemcpyDtoDAsync = cuMemcpyHtoD, cuMemcpyDtoH, cuMemcpyDtoD
 
     def cuMemsetD8(self, address: int, value: int, count: int, *stream: Any) -> tuple[Any, ...]:
-        return self._said(host_memory.fill(address, (value & 0xFF).to_bytes(1, "little"), count))
+        return self._in_stream(stream, lambda: host_memory.fill(address, (value & 0xFF).to_bytes(1, "little"), count))
 
     def cuMemsetD32(self, address: int, value: int, count: int, *stream: Any) -> tuple[Any, ...]:
-        return self._said(host_memory.fill(address, (value & 0xFFFFFFFF).to_bytes(4, "little"), count))
+        return self._in_stream(
+            stream, lambda: host_memory.fill(address, (value & 0xFFFFFFFF).to_bytes(4, "little"), count)
+        )
 
     cuMemsetD8Async, cuMemsetD32Async = cuMemsetD8, cuMemsetD32
 
@@ -167,6 +244,12 @@ class Runtime(Api):
     cudaEventSynchronize = cudaEventQuery = cudaEventDestroy = Api._nothing
     cudaStreamCreate = cudaStreamCreateWithFlags = cudaEventCreate = cudaEventCreateWithFlags = Api._handle
     cudaEventRecord, cudaEventElapsedTime = Api._record, Api._elapsed
+    cudaStreamCaptureMode = named("cudaStreamCaptureMode", {mode.name.title().replace("_", ""): mode for mode in Modes})
+    cudaStreamBeginCapture, cudaStreamEndCapture = Api._begin_capture, Api._end_capture
+    cudaStreamIsCapturing = Api._is_capturing
+    cudaGraphInstantiate = cudaGraphInstantiateWithFlags = Api._instantiate
+    cudaGraphLaunch, cudaGraphUpload = Api._launch_graph, Api._nothing
+    cudaGraphDestroy = cudaGraphExecDestroy = Api._destroy_graph
 
     def cudaMalloc(self, size: int) -> tuple[Any, ...]:
         return self._allocate(size)
@@ -181,12 +264,14 @@ class Runtime(Api):
         return self._free(address)
 
     def cudaMemcpy(self, to: Any, source: Any, size: int, kind: int, *stream: Any) -> tuple[Any, ...]:
-        return self._said(host_memory.copy(to, source, size, device_to=bool(kind & 1), device_from=bool(kind & 2)))
+        return self._in_stream(
+            stream, lambda: host_memory.copy(to, source, size, device_to=bool(kind & 1), device_from=bool(kind & 2))
+        )
 
     cudaMemcpyAsync = cudaMemcpy
 
     def cudaMemset(self, address: int, value: int, count: int, *stream: Any) -> tuple[Any, ...]:
-        return self._said(host_memory.fill(address, (value & 0xFF).to_bytes(1, "little"), count))
+        return self._in_stream(stream, lambda: host_memory.fill(address, (value & 0xFF).to_bytes(1, "little"), count))
 
     cudaMemsetAsync = cudaMemset
 

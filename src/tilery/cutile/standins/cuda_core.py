@@ -1,4 +1,4 @@
-"""`cuda.core` on the host: devices, streams, events and buffers. Kernels in CUDA C++ cannot be compiled here."""
+"""`cuda.core` on the host: devices, streams, events, buffers and graphs. It compiles no CUDA C++."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 from .. import driver
 from ..arrays import HostArray
 from . import host_memory
+from .cuda_graphs import Graph, GraphBuilder, GraphCompleteOptions, handle_of
 
+__all__ = ["Buffer", "Device", "Event", "Graph", "GraphBuilder", "GraphCompleteOptions", "Stream", "system"]
 UNSIGNED = 1
 """DLPack's code for unsigned integers."""
 
@@ -53,6 +55,9 @@ class Stream:
 
     def close(self) -> None: ...
 
+    def create_graph_builder(self) -> GraphBuilder:
+        return GraphBuilder(self)
+
     def record(self, event: Event | None = None, **options: Any) -> Event:
         event = event or Event()
         event.time = time.perf_counter()
@@ -79,19 +84,23 @@ class Buffer:
         other = other if other is not None else Buffer(self.size)
         if other.size != self.size:
             raise ValueError(f"buffers of {self.size} and {other.size} bytes")
-        ctypes.memmove(other.handle, self.handle, self.size)
+        driver.STATE.submit(handle_of(stream), lambda: ctypes.memmove(other._live(), self._live(), self.size))
         return other
 
     def copy_from(self, other: Any, *, stream: Any = None) -> None:
-        other.copy_to(self)
+        other.copy_to(self, stream=stream)
 
     def fill(self, value: int, *, stream: Any = None) -> None:
-        ctypes.memset(self.handle, value, self.size)
+        driver.STATE.submit(handle_of(stream), lambda: ctypes.memset(self._live(), value, self.size))
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def _live(self) -> int:
+        """Return the address of memory that is not freed."""
         if not self.handle:
             raise BufferError("the buffer is closed")
-        self._lent = HostArray(self.handle, UNSIGNED, 8, [self.size], [1])  # the capsule points into it
+        return self.handle
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self._lent = HostArray(self._live(), UNSIGNED, 8, [self.size], [1])  # the capsule points into it
         return self._lent.__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -133,6 +142,9 @@ class Device:
 
     def allocate(self, size: int, stream: Any = None) -> Buffer:
         return Buffer(size)
+
+    def create_graph_builder(self) -> GraphBuilder:
+        return GraphBuilder(Stream())
 
 
 class system:  # a module's name

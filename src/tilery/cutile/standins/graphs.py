@@ -7,7 +7,7 @@ belongs to the graph; each replay writes them again.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -15,10 +15,10 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .. import driver
+from ..driver import Step
 from .placement import LOCAL, MARK, place, storage_of, tensors_in
 from .torch_cuda import Stream
 
-Step = Callable[[], None]
 ASKS = (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default)
 """Operations whose results the program waits for."""
 

@@ -22,11 +22,8 @@ def free(address: int) -> bool:
 
 def holds(address: int, size: int) -> bool:
     """Whether an allocation holds these bytes."""
-    for start, memory in driver.STATE.memory.items():
-        end = ctypes.addressof(memory) + len(memory)
-        if start <= address and address + size <= end:
-            return True
-    return False
+    memory = driver.memory_at(address)
+    return memory is not None and address + size <= ctypes.addressof(memory) + len(memory)
 
 
 def address_of(value: Any) -> int:

@@ -188,7 +188,7 @@ def parse_to(function: Any, values: Any, options: dict[str, Any]) -> Any:
 
 def launching() -> bool:
     """Whether cuTile is looking at the arguments of a launch: every tensor may be one."""
-    return bool(getattr(driver.THREAD, "launching", False))
+    return getattr(driver.THREAD, "arguments", None) is not None
 
 
 def is_cuda(function: Any, values: Any, options: dict[str, Any]) -> bool:

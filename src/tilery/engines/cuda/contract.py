@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-PARAMETER, DESCRIPTOR, GLOBAL, CONSTANT, FRAME, WORD, GRID, SCRATCH, NULL = (
-    "parameter", "descriptor", "global", "constant", "frame", "word", "grid", "scratch", "null",
+PARAMETER, DESCRIPTOR, GLOBAL, CONSTANT, FRAME, WORD, GRID, SCRATCH, PRINTS, NULL = (
+    "parameter", "descriptor", "global", "constant", "frame", "word", "grid", "scratch", "prints", "null",
 )  # fmt: skip
 """The kinds of arguments:
 
@@ -23,6 +23,7 @@ PARAMETER, DESCRIPTOR, GLOBAL, CONSTANT, FRAME, WORD, GRID, SCRATCH, NULL = (
     word         the address of eight bytes that nobody reads
     grid         the extent of the grid along dimension `index`, four bytes; only in a folded kernel
     scratch      the address of `scratch_bytes` for each tile block, aligned to `scratch_alignment`
+    prints       the address of a buffer for printed values, see `printing`; its first eight bytes are zero at first
     null         eight zero bytes
 """
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
@@ -20,11 +17,13 @@ from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
 from ..arguments import bind
 from ..kernel import Buffers, Limits, Stats, check_grid, check_parameters, describe_kernel, find_entry
+from ..reference.launch import printer
 from ..reference.nibbles import packed
 from ..reference.tiles import dense_array
 from . import contract as kinds
 from .contract import LaunchContract
 from .driver import CAPTURE_RELAXED, NOT_FOUND, Driver, DriverError, Handle, open_driver
+from .printing import BUFFER_BYTES, HEAD, captured, check_complete, decode, device_string
 from .staging import Staged, stage
 from .tensor_map import encode
 
@@ -210,9 +209,10 @@ class Kernel:
         seconds = limits.seconds if limits else None
         with self.bind(grid, args, names=names, convention=convention, buffers=buffers) as bound:
             bound.copy_in()
-            with _printed(output if self._prints else None):
+            with captured(output if self._prints else None):
                 elapsed = bound.run(seconds)
             bound.copy_out()
+            bound.print_records(self.entry, printer(output), limits or Limits())
         x, y, z = bound.grid
         if progress is not None:
             progress(x * y * z)
@@ -250,6 +250,7 @@ class BoundLaunch(HoldsAddresses):
         self._owned: list[int] = []
         self._before: list[BoundLaunch] = []
         self._frames: list[tuple[int, int]] = []
+        self._prints = 0
         contract = kernel.binary.contract
         self._extents = grid[0] * contract.spread, grid[1], grid[2]
         self._blocks = prod(self._extents)
@@ -315,6 +316,10 @@ class BoundLaunch(HoldsAddresses):
                 return ctypes.c_uint64(address + -address % contract.scratch_alignment)
             case kinds.GRID:
                 return ctypes.c_uint32(self._extents[argument.index])
+            case kinds.PRINTS:
+                self._prints = self._own(BUFFER_BYTES)
+                self._frames.append((self._prints, HEAD))
+                return ctypes.c_uint64(self._prints)
             case kinds.NULL:
                 return ctypes.c_uint64(0)
         raise AssertionError(f"an argument of kind {argument.kind}")
@@ -385,6 +390,19 @@ class BoundLaunch(HoldsAddresses):
     def copy_out(self) -> None:
         """Copy the copies of writable arrays back to host memory."""
         self._staged.copy_out()
+
+    def print_records(self, entry: Entry, say: Callable[[str], None], limits: Limits) -> None:
+        """Print what the last launch left in the buffer for printed values."""
+        if not self._prints:
+            return
+        head = ctypes.create_string_buffer(8)
+        self._driver.copy_out(ctypes.addressof(head), self._prints, 8)
+        wanted = int.from_bytes(head.raw, "little")
+        data = ctypes.create_string_buffer(min(BUFFER_BYTES, HEAD + wanted))
+        self._driver.copy_out(ctypes.addressof(data), self._prints, len(data))
+        if text := decode(entry, data.raw, device_string(self._driver, limits.memory), limits.memory):
+            say(text)
+        check_complete(self.kernel.name, wanted)
 
     def close(self) -> None:
         """Free the memory of this launch on the device."""
@@ -475,25 +493,3 @@ def _launch_config(grid: tuple[int, int, int], contract: LaunchContract, stream:
         attribute = _Attribute(CLUSTER_DIMENSION, 0, (ctypes.c_uint * 16)(*contract.cluster))
         config.attributes, config.count = ctypes.pointer(attribute), 1
     return config
-
-
-@contextmanager
-def _printed(output: Callable[[str], None] | None) -> Iterator[None]:
-    """Hand what a kernel prints to a function: the driver writes it to file descriptor 1 of the process."""
-    if output is None:
-        yield
-        return
-    sys.stdout.flush()
-    saved = os.dup(1)
-    with tempfile.TemporaryFile() as file:
-        os.dup2(file.fileno(), 1)
-        try:
-            yield
-        finally:
-            ctypes.CDLL(None).fflush(None)
-            os.dup2(saved, 1)
-            os.close(saved)
-            file.seek(0)
-            text = file.read().decode("utf-8", "replace")
-        if text:
-            output(text)

@@ -29,13 +29,15 @@ REFUSED = (
 )
 
 DIFFERENT = (
-    ("`print_tko`", "Triton prints the text before the first value, then each value in a format of its own."),
+    ("`print_tko`", "Printed when the launch has ended. A launch can print values of 32 MiB; more is an error."),
     ("`assert`", "The kernel stops, and the driver reports an error without the tile block."),
     ("`atomic_cas_tko` with a mask", "Masked elements are compared with a word that nobody reads."),
     ("NaN", "Signs and payloads may differ."),
     ("`mmaf` above 2**14 multiplications", "Tensor cores, or fused steps for f32 and f64, in Triton's order."),
     ("`mmaf_scaled`", "Scaled elements are rounded to bf16, which is exact above its smallest normal number."),
     ("`mmaf_scaled` of large tiles on Blackwell", "One instruction, in its own precision and order; not run on a GPU."),
-    ("`reduce`, `scan` of floats", "Triton's order."),
+    ("`mmai` that overflows", "Sums wrap around. NVIDIA's compiler saturates on tensor cores."),
+    ("`reduce` with one sum or product of floats, `scan`", "Triton's order."),
+    ("`reduce` with control flow in its body", "Triton's order, even if the body is not commutative."),
 )
 """What the engine computes or does differently, without an error."""

@@ -21,6 +21,7 @@ from ..cuda.contract import (
     Argument,
     Descriptor,
 )
+from ..cuda.printing import print_sites
 from .config import Config
 from .emit import MAX_TENSOR, Emitter, Val, carrier
 from .registry import LOWERS
@@ -76,6 +77,7 @@ class Lowering(Emitter):
         self.constant_data: list[bytes] = []
         self.frame_bytes = 0
         self.parameters: dict[Value, int] = {}
+        self.print_sites: dict[Op, int] = {o: n for n, o in enumerate(print_sites(entry))}
 
     # ------------------------------------------------------------ values
 

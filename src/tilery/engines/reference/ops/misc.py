@@ -9,7 +9,7 @@ ends at its first zero byte.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -98,10 +98,7 @@ def _raw(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape").partition(b"\0")[0]
 
 
-@executes(
-    PrintTko,
-    batch=True,
-)
+@executes(PrintTko, batch=True)
 def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = None) -> None:
     """Print the text with the values, once per tile block."""
     types = [value.type for value in o.args]
@@ -109,28 +106,41 @@ def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = 
     values = list(map(_laid_out, args, types))
     same = all(len(value) == 1 for value in values)
     text = b""
+
+    def string(address: int) -> bytes:
+        return batch.memory.text(address, batch.machine.room_for_text())
+
     for lane in range(batch.lanes):
         if lane == 0 or not same:
             own = [value[lane if len(value) > 1 else 0] for value in values]
             try:
-                text = _printed(pieces, own, batch)
+                text = _joined(pieces, own, string, batch.require_room)
             except Fault as fault:
                 raise Fault(fault.reason, (lane,), fault.address) from None
         batch.write(lane, text)
 
 
-def _printed(pieces: list[bytes | Repeated], values: list[bytes], batch: Batch) -> bytes:
-    out = bytearray()
+def printed_text(
+    o: PrintTko, args: Sequence[Array], string: Callable[[int], bytes], require_room: Callable[[int], None]
+) -> bytes:
+    """Return the text of one tile block. `string` returns the text at an address; `require_room` may refuse a size."""
+    types = [value.type for value in o.args]
+    values = [_laid_out(value, type)[0] for value, type in zip(args, types)]
+    return _joined(_pieces(o.str_, types), values, string, require_room)
 
-    def string(address: int) -> bytes:
-        return batch.memory.text(address, batch.machine.room_for_text())
 
-    waiting = iter(values)
+def _joined(
+    pieces: list[bytes | Repeated],
+    values: list[bytes],
+    string: Callable[[int], bytes],
+    require_room: Callable[[int], None],
+) -> bytes:
+    out, waiting = bytearray(), iter(values)
     for piece in pieces:
         for part in (piece,) if isinstance(piece, bytes) else piece.show(next(waiting), string):
             out += part
             check()
-            batch.require_room(len(out))
+            require_room(len(out))
     return bytes(out)
 
 

@@ -71,26 +71,34 @@ def itof(low: Lowering, o: IToF, source: Val) -> Val:
 
 @lowers(FToI)
 def ftoi(low: Lowering, o: FToI, source: Val) -> Val:
-    """The integer towards zero; an i1 is whether the number is not zero."""
+    """The integer towards zero; an i1 is whether the number is not zero.
+
+    What does not fit is as on NVIDIA's hardware, whose instructions make 16 bits at least: narrow integers saturate as
+    those, and an i8 is the lower half.
+    """
     kind, target, signed = scalar(o.from_), scalar(o.to), is_signed(o)
     wide = source if kind is F64 else widen(low, source, kind)
     if target is I1:
         return low.compare("une", wide, low.real(0.0, wide))
-    held = "i64" if target.bits == 64 else "i32"
-    if not o.saturating:
-        if target.bits < 32:  # an unsigned byte fits a signed word
-            return low.integer(low.cast("arith.fptosi", wide, held), target.name, signed)
-        return low.cast("arith.fptosi" if signed else "arith.fptoui", wide, held)
-    bits = target.bits
+    if o.saturating:
+        return low.integer(_clamped(low, wide, target.bits, signed), target.name, signed)
+    if target.bits < 32 and not low.target.nvidia:
+        return low.integer(_clamped(low, wide, 16, signed), target.name, signed)
+    held = low.cast("arith.fptosi" if signed else "arith.fptoui", wide, f"i{max(target.bits, 16)}")
+    return low.integer(held, target.name, signed)
+
+
+def _clamped(low: Lowering, number: Val, bits: int, signed: bool) -> Val:
+    """The nearest integer that so many bits can hold, in an i32 or i64; 0 for NaN."""
     least = -(1 << bits - 1) if signed else 0
     most = (1 << bits - 1) - 1 if signed else (1 << bits) - 1
-    found = low.cast("arith.fptosi" if signed or bits < 32 else "arith.fptoui", wide, held)
-    small = low.compare("ole", wide, low.real(float(least), wide))
-    large = low.compare("oge", wide, low.real(float(most + 1), wide))
+    held = "i64" if bits == 64 else "i32"
+    found = low.cast("arith.fptosi" if signed or bits < 32 else "arith.fptoui", number, held)
+    small = low.compare("ole", number, low.real(float(least), number))
+    large = low.compare("oge", number, low.real(float(most + 1), number))
     found = low.select(small, low.like(least, found), found)
     found = low.select(large, low.like(most, found), found)
-    found = low.select(low.compare("uno", wide, wide), low.like(0, found), found)
-    return low.integer(found, target.name, signed)
+    return low.select(low.compare("uno", number, number), low.like(0, found), found)
 
 
 @lowers(Bitcast)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from ....attrs import DivBy
+from ....enums import MemoryScope
 from ....ops import Assert, Assume, GetNumTileBlocks, GetTileBlockId, PrintTko
-from ..emit import FLOAT_BITS, Val, names, types
+from ...cuda.contract import PRINTS, Argument
+from ...cuda.printing import BUFFER_BYTES, HEAD, record_layout
+from ..access import atomic
+from ..emit import Val, names
 from ..registry import lowers
 from ..state import Lowering, Tok
 
@@ -60,18 +65,31 @@ def assert_(low: Lowering, o: Assert, condition: Val) -> None:
 
 @lowers(PrintTko)
 def print_tko(low: Lowering, o: PrintTko, args: tuple[Val, ...], token: Tok | None) -> Tok:
-    """The text before the first value, and the values as Triton formats them."""
+    """Write the values to a record in the launcher's buffer. The host formats them: Triton's print loses formats."""
     made = low.order(token, write=True)
-    prefix = (o.str_.split("%")[0] if args else o.str_.replace("%%", "%"))[:200]
-    shown = [_shown(low, v) for v in args]
-    signs = ", ".join("1" for _ in shown)
-    attributes = f"{{hex = false, isSigned = array<i32{': ' + signs if signs else ''}>}}"
-    tail = f" : {names(shown)} : {types(shown)}" if shown else ""
-    low.line(f"tt.print {quoted(prefix)} {attributes}{tail}")
+    places, size = record_layout(o)
+    base = low.pointer("%prints", Argument(PRINTS))
+    amount = low.constant(size, (), "i64")
+    at = atomic(low, "add", "relaxed", MemoryScope.DEVICE, low.bitcast(base, "!tt.ptr<i64>"), amount, None)
+    head_fits, fits = (low.compare("ule", at, low.constant(BUFFER_BYTES - HEAD - n, (), "i64")) for n in (HEAD, size))
+    start = _moved(low, _moved(low, base, low.constant(HEAD, (), "i64")), at)
+    for i, number in enumerate((low.constant(low.print_sites[o], (), "i32"), *get_tile_block_id(low, o))):  # type: ignore[arg-type]
+        _record(low, start, 4 * i, number, head_fits)
+    for place, value in zip(places, args):
+        held = low.integer(value, "i8", signed=False) if value.element == "i1" else low.held(value)
+        _record(low, start, place, low.reshape(held, (prod(held.shape),)), fits)
     return made
 
 
-def _shown(low: Lowering, value: Val) -> Val:
-    if FLOAT_BITS.get(value.element) == 8:
-        return low.bitcast(value, "i8")
-    return low.integer(value, "i32", signed=False) if value.element == "i1" else value
+def _moved(low: Lowering, pointer: Val, by: Val) -> Val:
+    return low.make(f"tt.addptr {pointer.name}, {by.name} : {pointer.type}, {by.type}", pointer.shape, pointer.element)
+
+
+def _record(low: Lowering, start: Val, place: int, value: Val, fits: Val) -> None:
+    """Store a number or a row of numbers at a place of a record."""
+    first = low.bitcast(_moved(low, start, low.constant(place, (), "i64")), f"!tt.ptr<{value.element}>")
+    pointers = low.splat(first, value.shape)
+    if value.shape:
+        pointers = _moved(low, pointers, low.iota(value.shape[0]))
+    mask = low.splat(fits, value.shape)
+    low.line(f"tt.store {names([pointers, value, mask])} : {pointers.type}")

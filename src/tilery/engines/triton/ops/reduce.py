@@ -1,22 +1,125 @@
-"""Reductions and scans."""
+"""Reductions and scans.
+
+Triton reduces in an order of its own, and lanes that hold the same result may have combined it from different sides. A
+reduction whose body is one commutative operation is left to it. Others are spelled out in the order of NVIDIA's
+compiler, which the reference engine has too, so that their results have the same bits.
+"""
 
 from __future__ import annotations
 
-from ....ops import Reduce, Scan
+from collections.abc import Callable, Sequence
+from math import prod
+
+from ....declare.relations import COMMUTATIVE, ELEMENTWISE
+from ....ir import Block
+from ....ops import Constant, Reduce, Scan
+from ...reference.ops.reduce import spread_over_threads
 from ..emit import FLOAT_BITS, Val, names, types
 from ..registry import lowers
 from ..state import Lowering
-from ..structure import Exits, Kind, lower_ops, open_op
+from ..structure import Exits, Kind, end_region, kinds_text, lower_ops, open_op
 
 
 @lowers(Reduce)
 def reduce(low: Lowering, o: Reduce, sources: tuple[Val, ...]) -> tuple[Val, ...]:
-    return _combine(low, o, sources, "tt.reduce", "")
+    if is_commutative(o.body) or not is_elementwise(o.body):
+        return _combine(low, o, sources, "tt.reduce", "")
+    return _reduce_in_order(low, o, sources)
 
 
 @lowers(Scan)
 def scan(low: Lowering, o: Scan, sources: tuple[Val, ...]) -> tuple[Val, ...]:
     return _combine(low, o, sources, "tt.scan", f", reverse = {str(o.reverse).lower()}")
+
+
+def is_commutative(body: Block) -> bool:
+    """Tell whether a body is one commutative operation on its two arguments."""
+    if len(body.ops) != 2 or len(body.args) != 2 or body.ops[1].operands != body.ops[0].results:
+        return False
+    only = body.ops[0]
+    return only.opdef.has(COMMUTATIVE) and set(only.operands) == set(body.args)
+
+
+def is_elementwise(body: Block) -> bool:
+    """Tell whether a body can be applied to many elements at once."""
+    return all(o.opdef.has(ELEMENTWISE) or isinstance(o, Constant) for o in body.ops[:-1])
+
+
+# ---------------------------------------------------------------- in the order of NVIDIA's compiler
+
+
+def _reduce_in_order(low: Lowering, o: Reduce, sources: tuple[Val, ...]) -> tuple[Val, ...]:
+    """Combine what a thread would hold, then lanes, then warps; see the reference engine's `reduce`."""
+    shape, dim = sources[0].shape, o.dim
+    outer, inner = prod(shape[:dim]), prod(shape[dim + 1 :])
+    kept, warps, lanes = spread_over_threads(shape, dim)
+    values = [low.reshape(_held(low, v), (outer, kept, warps, lanes * inner)) for v in sources]
+
+    def combine(earlier: list[Val], later: list[Val]) -> list[Val]:
+        return _apply(low, o, [v.element for v in sources], earlier, later)
+
+    if len(o.body.ops) <= 2:
+        values = _fold(low, combine, values)
+    else:
+        while kept > 1:
+            kept //= 2
+            values = _halves(low, combine, values, (outer, kept, 2, warps, lanes * inner), 2)
+    while lanes > 1:
+        lanes //= 2
+        values = _halves(low, combine, values, (outer, warps, 2, lanes * inner), 2)
+    while warps > 1:
+        warps //= 2
+        values = _halves(low, combine, values, (outer, 2, warps, inner), 1)
+    result = shape[:dim] + shape[dim + 1 :]
+    return tuple(low.released(low.reshape(v, result), s.element) for v, s in zip(values, sources))
+
+
+Combine = Callable[[list[Val], list[Val]], list[Val]]
+
+
+def _halves(low: Lowering, combine: Combine, values: list[Val], shape: tuple[int, ...], dim: int) -> list[Val]:
+    """Combine the two elements along a dimension of a shape. Triton's own split hangs on small tiles."""
+    pairs = [low.reshape(v, shape) for v in values]
+    first, second = ([low.pick(v, low.constant(i, (), "i32"), dim) for v in pairs] for i in range(2))
+    return combine(first, second)
+
+
+def _fold(low: Lowering, combine: Combine, values: list[Val]) -> list[Val]:
+    """Combine the elements along the second dimension from first to last."""
+    outer, size, *rest = values[0].shape
+    if size == 1:
+        return [low.reshape(v, (outer, *rest)) for v in values]
+    zero, one, count = (low.constant(n, (), "i32") for n in (0, 1, size))
+    total = [low.pick(v, zero, 1) for v in values]
+    kinds: list[Kind] = [(v.shape, v.element) for v in total]
+    index, inner = low.fresh("k"), [Val(low.fresh("t"), *kind) for kind in kinds]
+    carried = ", ".join(f"{a.name} = {b.name}" for a, b in zip(inner, total))
+    head = f"scf.for {index} = {one.name} to {count.name} step {one.name} iter_args({carried})"
+    found = open_op(low, f"{head} -> ({kinds_text(kinds)}) : i32 {{", kinds)
+    end_region(low, combine(inner, [low.pick(v, Val(index, (), "i32"), 1) for v in values]))
+    low.line("}")
+    return found
+
+
+def _apply(
+    low: Lowering, o: Reduce, elements: Sequence[str], earlier: Sequence[Val], later: Sequence[Val]
+) -> list[Val]:
+    """The body on many pairs of elements at once."""
+    shape, outside = earlier[0].shape, low.values
+    low.values = dict(outside)
+    for i, element in enumerate(elements):
+        for arg, value in zip(o.body.args[2 * i : 2 * i + 2], (earlier[i], later[i])):
+            low.values[arg] = low.released(value, element)
+    for inner in o.body.ops[:-1]:
+        for operand in inner.operands:
+            low.values[operand] = low.splat(low.values[operand], shape)
+        low.one(inner)
+    ended = [_held(low, low.splat(low.get(v), shape)) for v in o.body.ops[-1].operands]
+    low.values = outside
+    return ended
+
+
+# ---------------------------------------------------------------- in Triton's order
 
 
 def _held(low: Lowering, value: Val) -> Val:

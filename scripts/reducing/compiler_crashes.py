@@ -1,6 +1,6 @@
 """Write docs/reports/compiler_crashes.md: what crashes releases of tileiras, from the folders of campaigns.
 
-tilery smith --campaign --against tileiras --tool PATH --version 13.4 --count 2500 -o FOLDER        (each release)
+tilery smith --campaign --against tileiras --tool PATH --version 13.4 --count 2500 --reduce-most 1000 -o FOLDER
 python scripts/reducing/compiler_crashes.py RELEASE=FOLDER ... [--output docs/reports/compiler_crashes.md]
 """
 
@@ -84,10 +84,10 @@ def page(campaigns: dict[str, Campaign]) -> str:
             lines += cause_lines(release, name, items)
     missing = f"{WANTED - total:,} of the {WANTED:,} modules that were planned are missing. " if total < WANTED else ""
     rest = sum(sum(map(len, c.checked.values())) - len(c.reduced) for c in campaigns.values())
+    left = f"{rest} of the crashes were not reduced, as only some of each outcome are. " if rest else ""
     text = (
-        f"{missing}{rest} of the crashes were not reduced, as only some of each outcome are. Whether compiled kernels "
-        "compute the right thing was not looked at: [whole kernels on a GPU](gpu_modules.md) does that. One "
-        "architecture and one optimization level."
+        f"{missing}{left}Whether compiled kernels compute the right thing was not looked at: [whole kernels on a "
+        "GPU](gpu_modules.md) does that. One architecture and one optimization level."
     )
     return "\n".join([*lines, "", "## What was not measured", "", checkout.fill(text)])
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import checkout
 from reducing.faults import Fault, all_faults
 from tilery.cli.progress import progress
+from tilery.reducer.oracles import with_steps
 from tilery.reducer.runners import InProcess
 from tilery.reducer.search import Search
 
@@ -40,6 +41,7 @@ def reduce_fault(fault: Fault, seconds: float) -> dict[str, Any]:
     """Plant a fault, reduce the module that shows it, and return the facts."""
     where, case = fault.plant()
     started = time.process_time()
+    case = with_steps(case, seconds)
     illegal = fault.kind == "message"
     search = Search(case, InProcess(fault.test), legal=not illegal, version=case.module.version, seconds=seconds)
     found = search.run()

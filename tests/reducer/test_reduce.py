@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tilery
@@ -12,9 +13,9 @@ from tilery.diag import TileError
 from tilery.ir import walk
 from tilery.ops import Module
 from tilery.reducer import Case, Launch
-from tilery.reducer.oracles import DiffersAfter, Message, Sanitized
+from tilery.reducer.oracles import Differs, DiffersAfter, Message, Sanitized, execute, with_steps
 from tilery.reducer.raw import message_of, message_test, reduce_raw
-from tilery.reducer.runners import DIED, HANG, Child, Children, InProcess, Threads
+from tilery.reducer.runners import DIED, HANG, Child, Children, InProcess, Threads, ends_child
 from tilery.reducer.search import Search
 from tilery.smith import smith
 
@@ -168,3 +169,78 @@ def test_bytes_are_reduced() -> None:
     assert message_of(found.data)
     with pytest.raises(TileError, match="no message"):
         message_test(data)
+
+
+COUNTS = """entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
+  %one = constant <i32: 1> : tile<i32>
+  %zero = constant <i32: 0> : tile<i32>
+  %t = store_ptr_tko weak %p, %one : tile<ptr<i32>>, tile<i32> -> token
+  %last = loop iter_values(%i = %zero) : tile<i32> -> tile<i32> {
+    %done = cmpi greater_than_or_equal %i, %n, signed : tile<i32> -> tile<i1>
+    if %done {
+      break %i : tile<i32>
+    }
+    %next = addi %i, %one : tile<i32>
+    continue %next : tile<i32>
+  }
+  %u = store_ptr_tko weak %p, %last : tile<ptr<i32>>, tile<i32> -> token
+  return
+}"""
+
+
+def counting(count: int) -> Case:
+    return with_steps(Case(tilery.parse(COUNTS), Launch("k", args=(np.zeros(4, np.int32), count))), 60)
+
+
+def test_a_loop_that_takes_long_is_not_given_up() -> None:
+    assert Sanitized("race")(counting(10_000)) == "faults: race"
+
+
+def test_a_candidate_that_does_not_end_is_given_up_soon() -> None:
+    launch = counting(3).launch
+    assert launch is not None and launch.steps < 200
+    endless = tilery.parse(COUNTS.replace("addi %i, %one", "addi %i, %zero"))
+    with pytest.raises(TileError, match=str(launch.steps)):
+        execute(endless, launch, "reference", 60)
+    assert Sanitized("race")(Case(endless, launch)) == ""
+
+
+class Broken:
+    """An engine whose kernels fail."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def load(self, module: Module) -> Broken:
+        return self
+
+    def kernel(self, name: str) -> Broken:
+        return self
+
+    def launch(self, *args: object, **options: object) -> None:
+        raise TileError(self.message)
+
+
+@pytest.mark.parametrize(
+    ("message", "outcome"),
+    [
+        ("cuCtxSynchronize: error 700 at 0x7f12\nmore", "triton fails: cuCtxSynchronize: error … at …"),
+        ("@kernel_12 did not finish within 3.0 seconds", "triton fails: … did not finish within … seconds"),
+        ("'tile<4xf8>' is not supported", ""),
+    ],
+)
+def test_what_an_engine_says_is_part_of_the_outcome(
+    message: str, outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reduction must not slip from one failure to another; names and numbers change from candidate to candidate."""
+    from tilery.engines import registry
+
+    real = registry.load_engine
+    monkeypatch.setattr(registry, "load_engine", lambda name: Broken(message) if name == "triton" else real(name))
+    test = Differs(("reference", "triton"))
+    store = "%t = store_ptr_tko weak %p, %n : tile<ptr<i32>>, tile<i32> -> token"
+    module = tilery.parse(f"entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{ {store} return }}")
+    case = Case(module, Launch("k", args=(np.zeros(4, np.int32), 3)))
+    assert test(case) == outcome
+    assert ends_child(test, outcome) == bool(outcome)  # a GPU that failed computes nothing more for its process
+    assert not ends_child(Differs(), outcome.replace("triton", "cpu"))

@@ -25,13 +25,13 @@ from ..smith.contract import Buffer
 from ..smith.contract import Launch as Contracted
 from ..version import SUPPORTED, Version
 from .case import Case, Launch
-from .oracles import Compiler, Differs
+from .oracles import Compiler, Differs, with_steps
 from .report import as_text, shown, summary
-from .runners import DIED, HANG, Child, InProcess, Runner, Threads
+from .runners import Child, InProcess, Runner, Threads, ends_child
 from .search import Reduction, Search
 
 MOST_REDUCED = 20
-"""How many findings with the same outcome are reduced."""
+"""How many findings with the same outcome are reduced, unless a campaign says otherwise."""
 TOGETHER = 8
 """How many seeds make a task of a cluster."""
 
@@ -129,7 +129,7 @@ def run_test(test: Any, case: Case, seconds: float) -> str:
         child = Child(test)
         _local.child, _local.test = child, test
     outcome = child.ask(case.encode(case.module.version), 3 * seconds)
-    if outcome in (HANG, DIED):
+    if ends_child(test, outcome):
         child.end()
         _local.child = None
     return outcome
@@ -162,7 +162,7 @@ def check_seeds(plan: Plan, seeds: list[int]) -> list[dict[str, Any]]:
 def reduce_finding(plan: Plan, item: tuple[int, int]) -> dict[str, Any]:
     """Reduce one case of a seed; return it as plain data."""
     seed, number = item
-    case, test = plan.cases(seed)[number], plan.test()
+    case, test = with_steps(plan.cases(seed)[number], plan.seconds), plan.test()
     original = case.encode(case.module.version)
     runner: Runner = Threads(test, 1) if test.waits else InProcess(lambda c: run_test(test, c, plan.seconds))
     search = Search(case, runner, version=case.module.version, seconds=plan.reduce_seconds)
@@ -230,6 +230,7 @@ class Campaign:
     seeds: range
     run_all: Map
     step: Callable[[int], None] = lambda count: None
+    most_reduced: int = MOST_REDUCED
     checked: dict[int, dict[str, str]] = field(default_factory=dict)
     reduced: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
 
@@ -254,7 +255,7 @@ class Campaign:
         for seed in sorted(seed for seed in self.checked if seed in self.seeds):
             for number, outcome in self.checked[seed].items():
                 count[outcome] += 1
-                if count[outcome] <= MOST_REDUCED and (seed, int(number)) not in self.reduced:
+                if count[outcome] <= self.most_reduced and (seed, int(number)) not in self.reduced:
                     found.append((seed, int(number)))
         return found
 

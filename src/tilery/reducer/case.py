@@ -18,6 +18,8 @@ from ..version import Version
 PLAIN = ("i32", "f32")
 ALIGN = 256
 """The alignment of the arrays of a launch in bytes, as in the CUDA driver."""
+STEPS = 30_000
+"""Steps after which the reference engine gives a launch up of which nothing is known."""
 USUAL = ("i1", "i8", "i16", "i64", "f16", "f64")
 
 
@@ -25,13 +27,15 @@ USUAL = ("i1", "i8", "i16", "i64", "f16", "f64")
 class Launch:
     """A launch of an entry: its grid, and an array or a number for each parameter.
 
-    `uninit` are the positions of arrays that count as never written.
+    `uninit` are the positions of arrays that count as never written. After so many `steps` (an operation on a batch of
+    tile blocks is one) the reference engine gives it up.
     """
 
     entry: str
     grid: tuple[int, int, int] = (1, 1, 1)
     args: tuple[Any, ...] = ()
     uninit: frozenset[int] = frozenset()
+    steps: int = STEPS
 
     def copies(self, backwards: bool = False) -> list[Any]:
         """Return the arguments, with a copy of each array; in memory, the first array comes first, or last."""

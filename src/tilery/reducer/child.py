@@ -10,17 +10,18 @@ from typing import BinaryIO
 
 from .case import Case
 
-MEMORY = 16 << 30
-"""Bytes of address space that a test may take."""
+ADDRESS_SPACE = 16 << 30
+"""Bytes of address space that a test may take, unless it has an attribute of this name."""
 
 
-def limit() -> None:
+def limit(address_space: int | None) -> None:
     """Limit what this process may take, and leave no core file when it dies."""
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        if address_space is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
     except (ImportError, OSError, ValueError):
         return
 
@@ -31,7 +32,6 @@ def receive(stream: BinaryIO) -> bytes | None:
 
 
 def main() -> None:
-    limit()
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what kernels print goes nowhere: stdout carries the answers alone
@@ -39,6 +39,7 @@ def main() -> None:
     if data is None:
         return
     test = pickle.loads(data)
+    limit(getattr(test, "address_space", ADDRESS_SPACE))
     while (data := receive(requests)) is not None:
         answer: str | Exception
         try:

@@ -8,11 +8,12 @@ import os
 import re
 import shlex
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..bytecode.writer import write
 from ..diag import TileError
+from ..engines.kernel import Limits
 from ..engines.semantics import same_bits
 from ..ir import clone, walk
 from ..ops import Module
@@ -21,12 +22,13 @@ from ..text.print.printer import show
 from ..verifier.verify import verify
 from ..version import Version
 from .case import Case, Launch
+from .child import ADDRESS_SPACE
 from .runners import HANG, run_command
 
 FILE = "{}"
 """In a command, what the name of the candidate's file replaces."""
-STEPS = 30_000
-"""Operations on batches after which the reference engine gives a launch up."""
+MORE, FEW = 4, 100
+"""A candidate may take this many times the steps of the original, and a few more."""
 
 
 def write_case(case: Case, folder: Path, name: str, version: Version | None) -> Path:
@@ -135,16 +137,20 @@ class Message:
 
 # ---------------------------------------------------------------- execution
 
+ON_THIS_MACHINE = {"reference", "cpu"}
+"""Engines that need no GPU. They print in the order of the grid; what others print is not compared."""
+FAILS = " fails: "
+"""What is between an engine and its message, in an outcome."""
+
 
 def execute(module: Module, launch: Launch, engine: str, seconds: float, *, backwards: bool = False) -> list[bytes]:
     """Return what a launch leaves in arrays and globals, and what it prints; `backwards` places arrays differently."""
-    from ..engines.kernel import Limits
     from ..engines.registry import load_engine
 
     args = launch.copies(backwards)
     printed: list[str] = []
     loaded = load_engine(engine).load(module)
-    limits = Limits(STEPS, seconds) if engine == "reference" else None
+    limits = Limits(launch.steps if engine == "reference" else None, seconds)
     loaded.kernel(launch.entry).launch(launch.grid, args, limits=limits, output=printed.append)
     left = [a.tobytes() for a in args if hasattr(a, "ndim")]
     left += [loaded.content(o.sym_name) for o in module.globals]
@@ -170,19 +176,37 @@ def is_defined(module: Module, launch: Launch, seconds: float) -> bool:
 
 def faults(module: Module, launch: Launch, checks: str, seconds: float) -> list[str] | None:
     """Return the names of the checks that found a fault in a launch; None if it did not end or cannot start."""
-    from ..engines.kernel import Limits
+    try:
+        return sanitized(module, launch, checks, Limits(launch.steps, seconds))[0]
+    except TileError:
+        return None
+
+
+def sanitized(module: Module, launch: Launch, checks: str, limits: Limits) -> tuple[list[str], int]:
+    """Return the names of the checks that found a fault in a launch, and how many steps it took."""
     from ..engines.registry import load_engine
     from ..sanitize import Sanitizer
 
     args = launch.copies()
     sanitizer = Sanitizer(checks, uninit=[args[n] for n in launch.uninit])
     kernel = load_engine("reference").load(module).kernel(launch.entry)
-    limits = Limits(STEPS, seconds)
+    stats = kernel.launch(launch.grid, args, limits=limits, sanitize=sanitizer, output=lambda text: None)
+    return sorted({report.check for report in sanitizer.reports.faults}), stats.steps
+
+
+def with_steps(case: Case, seconds: float) -> Case:
+    """Return a case whose launch, and that of everything made from it, may take some times the steps it takes now.
+
+    A candidate whose loop no longer ends is then given up soon. A launch that does not end in time stays as it is.
+    """
+    launch = case.launch
+    if launch is None:
+        return case
     try:
-        kernel.launch(launch.grid, args, limits=limits, sanitize=sanitizer, output=lambda text: None)
+        _, steps = sanitized(case.module, launch, "all", Limits(seconds=seconds))
     except TileError:
-        return None
-    return sorted({report.check for report in sanitizer.reports.faults})
+        return case
+    return replace(case, launch=replace(launch, steps=MORE * steps + FEW))
 
 
 def equal_but_for_nan(module: Module, launch: Launch, left: list[bytes], right: list[bytes]) -> bool:
@@ -211,10 +235,6 @@ def equal_but_for_nan(module: Module, launch: Launch, left: list[bytes], right: 
     return True
 
 
-PRINTS_IN_ORDER = {"reference", "cpu"}
-"""Engines that print in the order of the grid; what others print is not compared."""
-
-
 @dataclass(frozen=True)
 class Differs:
     """Two engines leave different bits, in a launch in which the sanitizer finds nothing wrong.
@@ -226,6 +246,15 @@ class Differs:
     seconds: float = 30.0
     exact: bool = True
     waits = False
+
+    @property
+    def address_space(self) -> int | None:
+        """The limit of the process that runs it. CUDA reserves more than there is memory, so there is none for GPUs."""
+        return ADDRESS_SPACE if ON_THIS_MACHINE.issuperset(self.engines) else None
+
+    def ends_child(self, outcome: str) -> bool:
+        """Tell whether the GPU failed or hangs: it computes nothing more for this process."""
+        return FAILS in outcome and not ON_THIS_MACHINE.issuperset(self.engines)
 
     def __call__(self, case: Case) -> str:
         module, launch = case.module, case.launch
@@ -239,11 +268,17 @@ class Differs:
             try:
                 results.append(wanted if name == "reference" else execute(module, launch, name, self.seconds))
             except TileError as error:
-                return f"{name} fails" if not is_refusal(error) else ""
-        if not PRINTS_IN_ORDER.issuperset(self.engines):
+                return "" if is_refusal(error) else f"{name}{FAILS}{general(error.message)}"
+        if not ON_THIS_MACHINE.issuperset(self.engines):
             for result in results:
                 result[-1] = b""
         return "" if equal_but_for_nan(module, launch, *results) else "differs"
+
+
+def general(message: str) -> str:
+    """Return the first line of a message without names, numbers and types, which differ from candidate to candidate."""
+    line = message.partition("\n")[0]
+    return re.sub(r"'[^']*'|@[^ ]+|0x[0-9a-f]+|\b[0-9][0-9.]*", "…", line)[:120]
 
 
 def is_refusal(error: TileError) -> bool:

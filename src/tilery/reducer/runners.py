@@ -1,7 +1,9 @@
 """Run the test of a reducer on candidates: in this process, in threads, or in children that are killed if they hang.
 
 A test returns an outcome: a word for what is wrong with a candidate, empty if nothing is. A child that takes too long
-has the outcome `hang`, one that dies has the outcome `died`.
+has the outcome `hang`, one that dies has the outcome `died`. A test may have these attributes: `waits` says that it
+waits for other programs and ends them itself, `address_space` limits its child, and `ends_child(outcome)` tells after
+which outcomes its child is of no more use.
 """
 
 from __future__ import annotations
@@ -102,7 +104,7 @@ class Children:
                 child = Child(self.test)
                 self.children.append(child)
             outcome = child.ask(data, self.seconds)
-            if outcome in (HANG, DIED):
+            if ends_child(self.test, outcome):
                 child.end()
                 child = None
             return outcome
@@ -113,6 +115,12 @@ class Children:
         self.pool.shutdown(wait=True, cancel_futures=True)
         for child in self.children:
             child.end()
+
+
+def ends_child(test: Test, outcome: str) -> bool:
+    """Tell whether the child that returned this outcome must end."""
+    says_so = getattr(test, "ends_child", None)
+    return outcome in (HANG, DIED) or (says_so is not None and says_so(outcome))
 
 
 class Child:

@@ -25,6 +25,8 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--test-seconds", type=float, default=60.0, metavar="S", help=limit)
     reducing = "the limit of one reduction; default: %(default)s"
     parser.add_argument("--reduce-seconds", type=float, default=600.0, metavar="S", help=reducing)
+    most = "how many findings with the same outcome are reduced; default: 20"
+    parser.add_argument("--reduce-most", type=int, metavar="N", help=most)
     cluster = "run on the workers of a Dask scheduler, tcp://HOST:PORT; needs tilery[cluster]"
     parser.add_argument("--scheduler", metavar="URL", help=cluster)
 
@@ -33,7 +35,7 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
     """Run a campaign and say what it found; the exit status is 1 if it found anything."""
     import os
 
-    from ....reducer.campaign import Campaign, Plan, map_here
+    from ....reducer.campaign import MOST_REDUCED, Campaign, Plan, map_here
 
     plan = Plan(
         check_against(args.against),
@@ -45,8 +47,10 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
         seconds=args.test_seconds,
         reduce_seconds=args.reduce_seconds,
     )
-    if args.jobs < 0:
-        raise Stop(f"--jobs must not be negative, got {args.jobs}")
+    most = MOST_REDUCED if args.reduce_most is None else args.reduce_most
+    for option, number in (("--jobs", args.jobs), ("--reduce-most", most)):
+        if number < 0:
+            raise Stop(f"{option} must not be negative, got {number}")
     if args.scheduler:
         from ....reducer.cluster import map_on
 
@@ -55,7 +59,7 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
         run_all = map_here(args.jobs or len(os.sched_getaffinity(0)))
     folder = Path("campaign" if args.output == "-" else args.output)
     with progress(args.count, "modules") as step:
-        campaign = Campaign(plan, folder, range(args.seed, args.seed + args.count), run_all, step)
+        campaign = Campaign(plan, folder, range(args.seed, args.seed + args.count), run_all, step, most)
         try:
             campaign.run()
         except OSError as error:

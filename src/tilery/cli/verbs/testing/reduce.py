@@ -151,10 +151,11 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
 def make_case(module: Module, args: argparse.Namespace) -> Case:
     """Return the module, and the launch that the options describe if the test needs one."""
     from ....reducer.case import Case
+    from ....reducer.oracles import with_steps
 
     if not (args.differs or args.sanitize or (args.differs_after and (args.arg or args.grid != "1"))):
         return Case(module)
-    return Case(module, make_launch(module, args))
+    return with_steps(Case(module, make_launch(module, args)), args.test_seconds)
 
 
 def make_launch(module: Module, args: argparse.Namespace) -> Launch:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from ..bytecode.writer import write
 from ..diag import TileError
-from ..engines.kernel import Limits
 from ..engines.semantics import same_bits
 from ..ir import clone, walk
 from ..ops import Module
@@ -145,6 +144,7 @@ FAILS = " fails: "
 
 def execute(module: Module, launch: Launch, engine: str, seconds: float, *, backwards: bool = False) -> list[bytes]:
     """Return what a launch leaves in arrays and globals, and what it prints; `backwards` places arrays differently."""
+    from ..engines.kernel import Limits
     from ..engines.registry import load_engine
 
     args = launch.copies(backwards)
@@ -177,19 +177,21 @@ def is_defined(module: Module, launch: Launch, seconds: float) -> bool:
 def faults(module: Module, launch: Launch, checks: str, seconds: float) -> list[str] | None:
     """Return the names of the checks that found a fault in a launch; None if it did not end or cannot start."""
     try:
-        return sanitized(module, launch, checks, Limits(launch.steps, seconds))[0]
+        return sanitized(module, launch, checks, launch.steps, seconds)[0]
     except TileError:
         return None
 
 
-def sanitized(module: Module, launch: Launch, checks: str, limits: Limits) -> tuple[list[str], int]:
+def sanitized(module: Module, launch: Launch, checks: str, steps: int | None, seconds: float) -> tuple[list[str], int]:
     """Return the names of the checks that found a fault in a launch, and how many steps it took."""
+    from ..engines.kernel import Limits
     from ..engines.registry import load_engine
     from ..sanitize import Sanitizer
 
     args = launch.copies()
     sanitizer = Sanitizer(checks, uninit=[args[n] for n in launch.uninit])
     kernel = load_engine("reference").load(module).kernel(launch.entry)
+    limits = Limits(steps, seconds)
     stats = kernel.launch(launch.grid, args, limits=limits, sanitize=sanitizer, output=lambda text: None)
     return sorted({report.check for report in sanitizer.reports.faults}), stats.steps
 
@@ -203,7 +205,7 @@ def with_steps(case: Case, seconds: float) -> Case:
     if launch is None:
         return case
     try:
-        _, steps = sanitized(case.module, launch, "all", Limits(seconds=seconds))
+        _, steps = sanitized(case.module, launch, "all", None, seconds)
     except TileError:
         return case
     return replace(case, launch=replace(launch, steps=MORE * steps + FEW))

@@ -78,7 +78,10 @@ Combine = Callable[[list[Val], list[Val]], list[Val]]
 
 
 def _halves(low: Lowering, combine: Combine, values: list[Val], shape: tuple[int, ...], dim: int) -> list[Val]:
-    """Combine the two elements along a dimension of a shape. Triton's own split hangs on small tiles."""
+    """Combine the two elements along a dimension of a shape.
+
+    They are picked by masks: Triton's own split hangs on small tiles, and makes the same instructions on others.
+    """
     pairs = [low.reshape(v, shape) for v in values]
     first, second = ([low.pick(v, low.constant(i, (), "i32"), dim) for v in pairs] for i in range(2))
     return combine(first, second)

@@ -24,26 +24,28 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import checkout
 import tilery
-from reducing.gpu_known import KNOWN, SECONDS, Known, candidates, make
+from reducing.gpu_known import KNOWN, SECONDS, TOGETHER, Known, candidates
 from tilery.reducer import Case, Reduction
 from tilery.reducer.oracles import with_steps
 from tilery.reducer.report import as_text, shown
 from tilery.reducer.runners import Children
 from tilery.reducer.search import Search
 
-SEEDS = 3000
 PATIENCE = 40.0
 """After this many seconds a test is killed; it executes a module in several ways, and compiles it."""
 LEAST = 15.0
 """Seconds for which it is worth to start a reduction."""
 
 
-def look(known: Known, seeds: list[int], jobs: int, deadline: float) -> Iterator[tuple[int, Case, str]]:
+Found = list[tuple[int, Case]]
+"""Cases, each with its seed."""
+
+
+def look(known: Known, cases: Found, jobs: int, deadline: float) -> Iterator[tuple[int, Case, str]]:
     """Try modules on the GPU, and yield each with the outcome."""
     runner = Children(known.test, jobs, PATIENCE)
     try:
-        cases = [(seed, case) for seed in seeds[: known.most_tried] for case in make(known, seed)]
-        for seed, case, outcome in [(seed, case, runner.start(case)) for seed, case in cases]:
+        for seed, case, outcome in [(seed, case, runner.start(case)) for seed, case in cases[: known.most_tried]]:
             if time.monotonic() > deadline:
                 return
             yield seed, case, outcome.result()
@@ -71,12 +73,12 @@ def run(args: argparse.Namespace) -> int:
 
     numbers = [number for number, known in enumerate(KNOWN) if args.only is None or known.name in args.only]
     results: dict[str, Any] = {"tileiras": tool_version(find_tool()), "tried": {}, "shown": {}, "reduced": []}
-    items = [(number, start) for start in range(0, args.seeds, 50) for number in numbers]
-    found: dict[int, list[int]] = {number: [] for number in numbers}
+    items = [(number, start) for number in numbers for start in range(0, KNOWN[number].seeds, TOGETHER)]
+    found: dict[int, Found] = {number: [] for number in numbers}
     with ProcessPoolExecutor(args.jobs) as pool:
-        for (number, _), seeds in zip(items, pool.map(candidates, items)):
-            found[number] += seeds
-    print({KNOWN[number].name: len(seeds) for number, seeds in found.items()}, flush=True)
+        for (number, _), cases in zip(items, pool.map(candidates, items)):
+            found[number] += [(seed, Case.decode(data)) for seed, data in cases]
+    print({KNOWN[number].name: len(cases) for number, cases in found.items()}, flush=True)
     for place, number in enumerate(numbers):
         share = time.monotonic() + (end - time.monotonic()) / (len(numbers) - place)
         one_fault(KNOWN[number], found[number], args, share, results)
@@ -84,10 +86,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def one_fault(known: Known, seeds: list[int], args: argparse.Namespace, end: float, results: dict[str, Any]) -> None:
+def one_fault(known: Known, cases: Found, args: argparse.Namespace, end: float, results: dict[str, Any]) -> None:
     """Try the modules of a fault, and reduce the smallest that show it; half of the time is for each."""
     started = time.monotonic()
-    tried = list(look(known, seeds, args.jobs, started + (end - started) / 2))
+    tried = list(look(known, cases, args.jobs, started + (end - started) / 2))
     results["tried"][known.name] = len({seed for seed, _, _ in tried})
     results["shown"][known.name] = [(seed, outcome) for seed, _, outcome in tried if outcome]
     print(known.name, results["tried"][known.name], results["shown"][known.name], flush=True)
@@ -170,7 +172,6 @@ def main() -> int:
     one.add_argument("file", type=Path)
     one.add_argument("--minutes", type=float, default=6)
     one.add_argument("--jobs", type=int, default=8)
-    one.add_argument("--seeds", type=int, default=SEEDS)
     one.add_argument("--only", nargs="+", choices=[known.name for known in KNOWN])
     one.add_argument("--most", type=int, default=2, help="how many modules of a fault are reduced")
     one.set_defaults(do=run)

@@ -45,6 +45,8 @@ class Known:
     """Whether a launch would leave other bits if the compiler had the fault."""
     hide_constants: bool = False
     """Whether constants are loaded from memory, so that the compiler does not compute loops itself."""
+    seeds: int = 3000
+    """How many seeds are searched for the pattern."""
     most_tried: int = 48
     """How many modules are tried on the GPU."""
     test: Differs = TILEIRAS
@@ -138,6 +140,7 @@ def planted(name: str) -> Known:
         lambda module: any(o.name == name for o in walk(module)),
         {name: 1, "Integer": 2, "Core": 1, "Memory": 1},
         80,
+        seeds=50,
         most_tried=8,
         test=WrongLowering(("reference", "triton"), SECONDS, operation=name),
     )
@@ -166,6 +169,7 @@ KNOWN = (
         returns_in_two_loops,
         {"loop": 4, "if": 3, "return": 3, "Integer": 2, "Memory": 2},
         80,
+        seeds=300,
     ),
 )
 
@@ -194,7 +198,11 @@ def make(known: Known, seed: int) -> list[Case]:
     return [case for case in cases if known.visible(case)]
 
 
-def candidates(item: tuple[int, int]) -> list[int]:
-    """Return the seeds of a range that have a pattern."""
+TOGETHER = 50
+
+
+def candidates(item: tuple[int, int]) -> list[tuple[int, bytes]]:
+    """Return the cases of some seeds that have a pattern, each with its seed."""
     number, start = item
-    return [seed for seed in range(start, start + 50) if make(KNOWN[number], seed)]
+    seeds = range(start, start + TOGETHER)
+    return [(seed, case.encode(tilery.LATEST)) for seed in seeds for case in make(KNOWN[number], seed)]

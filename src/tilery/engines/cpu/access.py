@@ -5,9 +5,10 @@ Bounds are computed in 128 bits, so that no size or stride can wrap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ...ir import Value
+from ...ir import Op, Value
 from ...types import GatherScatterView, PaddingValue, TileView
 from ..reference.boxes import wrapped
 from ..reference.ops.views import PATTERNS
@@ -21,6 +22,8 @@ from .writer import Writer, pointer
 LARGE = 1 << 62
 LINE = 64
 """Bytes of a cache line."""
+PAST_CACHES = ", !nontemporal !0"
+"""Marks a store of a whole line, or of a part of a line that is completed soon."""
 FAR = 1 << 40
 """No memory has so many elements along a dimension; larger indices are as good as this one."""
 
@@ -165,9 +168,6 @@ def load_chunk(g: Writer, a: Access, t: str, index: tuple[Number, ...], vd: int,
         x = g.gather(g.let(f"getelementptr {kind}, ptr {p}, <{w} x i64> {numbers}"), kind, w, mask, rest)
     elif mask is None:
         x = g.load(v, p, BYTES[kind])
-        if a.ahead and g.reads_again(a):
-            for k in range(0, w * BYTES[kind], LINE):
-                g.prefetch(g.at("i8", p, g.add(a.ahead, k)))
     else:
         f = f"@llvm.masked.load.{mangled(kind, w)}.p0"
         g.needs[f"declare {v} {f}(ptr, i32, <{w} x i1>, {v})"] = None
@@ -176,14 +176,22 @@ def load_chunk(g: Writer, a: Access, t: str, index: tuple[Number, ...], vd: int,
     return g.truth(x, t, w)
 
 
+def fetch(g: Writer, o: Op, index: Sequence[Number], count: int) -> None:
+    """Fetch what the next tile block will read, where a loop of an operation works on some elements of a tile."""
+    for a, ahead in g.fetches.get(o, ()):
+        p = g.at("i8", place(g, a, tuple(index)), ahead)
+        for k in range(0, count * BYTES[stored(register(a.element))], LINE):
+            g.prefetch(g.at("i8", p, k))
+
+
 def mangled(t: str, w: int) -> str:
     return f"v{w}" + {"float": "f32", "double": "f64"}.get(t, t)
 
 
 def store_chunk(
-    g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...], vd: int, w: int, streamed: int = 0
+    g: Writer, a: Access, x: str, t: str, index: tuple[Number, ...], vd: int, w: int, streamed: bool = False
 ) -> None:
-    """Store a chunk; past the caches if `streamed` gives an alignment."""
+    """Store a chunk; past the caches if `streamed`: then it must be lines."""
     v, p, mask = vector(t, w), place(g, a, index), mask_of(g, a, index, vd, w)
     if w == 1:
         g.when(mask or "true", lambda: g.store(t, x, p, BYTES[t]))
@@ -194,7 +202,7 @@ def store_chunk(
         g.needs[f"declare void {f}({v}, <{w} x ptr>, i32, <{w} x i1>)"] = None
         g.put(f"call void {f}({v} {x}, <{w} x ptr> {places}, i32 {BYTES[t]}, <{w} x i1> {mask or 'splat (i1 true)'})")
     elif mask is None:
-        g.store(v, x, p, streamed or BYTES[t], ", !nontemporal !0" if streamed else "")
+        g.store(v, x, p, *((LINE, PAST_CACHES) if streamed else (BYTES[t],)))
     else:
         f = f"@llvm.masked.store.{mangled(t, w)}.p0"
         g.needs[f"declare void {f}({v}, ptr, i32, <{w} x i1>)"] = None

@@ -41,7 +41,7 @@ from .access import load_chunk
 from .arithmetic import floating, integer, mathlib
 from .callbacks import is_called, write_call
 from .memory import provenance
-from .registry import ELEMENTWISE, EMITTED, emits
+from .registry import ELEMENTWISE, EMITTED, HEAVY, emits
 from .stores import written_tensors
 from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
@@ -102,7 +102,6 @@ class Lowering(Writer):
             self.lines.append(f"; op {self.numbers_of[o]}")
             if len(self.lines) > MAX_LINES:
                 raise NotLowered("the kernel is very large")
-            self.now = o
             if self.writes(o):
                 self.settle_pending(block.ops[position + 1 :])
             self.operation(o)
@@ -182,10 +181,12 @@ class Lowering(Writer):
                 for v in group:
                     self.behind(v, found, inside)
                 side = isinstance(o, (Reduce, StoreViewTko))
+                if side and any(type(v.owner) in HEAVY and not is_scalar(v) for v in found):
+                    again = [v for v in found if v in members and isinstance(v.owner, LoadViewTko)]
+                    self.fetchers = dict.fromkeys(again, o) | self.fetchers
                 for v, direct in found.items():
                     members.setdefault(v, []).append((count, direct and side))
                 count += 1
-        self.reread |= {v for v in members if isinstance(v.owner, LoadViewTko) and len(_numbers(members, v)) > 1}
         weights: dict[Value, bool] = {}
         for v, where in members.items():
             numbers = _numbers(members, v)

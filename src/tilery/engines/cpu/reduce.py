@@ -15,6 +15,7 @@ from ...ops import Constant, MaxF, MinF, Reduce, Scan, Yield
 from ...types import F32
 from ..reference.ops.reduce import group_size, spread_over_threads
 from .abi import NotLowered
+from .access import fetch
 from .registry import ELEMENTWISE, emits
 from .text import BYTES, Number, vector
 from .tiles import Buffer, element, is_scalar, is_tile, reg, shape, stored, wide_dims
@@ -108,12 +109,14 @@ def in_registers(g: Writer, o: Reduce) -> None:
             return [k if d == o.dim else i for d, i in enumerate(index)]
 
         g.hoist(source, at(0), o.dim, w)
+        fetch(g, o, at(0), width)
         acc = [g.chunk(source, at(j), o.dim, w) for j in range(0, width, w)]
         if quick is not None:
             acc = [join(g.const(-inf if quick == "ogt" else inf, t, w), a, w) for a in acc]
         if kept > 1:
             loop = g.begin(sizes[o.dim], width, [(vector(t, w), a) for a in acc], low=width)
             acc = loop.names
+            fetch(g, o, at(loop.index), width)
             places = [at(g.add(loop.index, j * w)) for j in range(len(acc))]
             g.end(loop, [join(c, g.chunk(source, p, o.dim, w), w) for c, p in zip(acc, places)])
         x = _tree(g, t, acc, lanes, warps, w, join)

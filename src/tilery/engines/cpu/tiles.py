@@ -117,8 +117,6 @@ class Access:
     padding: int = 0
     first: tuple[Number, ...] = ()
     """Elements before these lie outside, too; empty if all are 0."""
-    ahead: str = ""
-    """How many bytes further the next tile block will probably read, if it is to be fetched ahead of time."""
 
 
 Env = dict[Any, Any]

@@ -24,15 +24,12 @@ from ...ops import (
 )
 from ...types import DYNAMIC, GatherScatterView, TensorView, TileView
 from ..reference.view_access import layout
-from .access import LARGE, load_chunk, locate, padding, store_chunk, unsigned
-from .registry import HEAVY, emits
+from .access import LARGE, LINE, PAST_CACHES, fetch, load_chunk, locate, padding, place, store_chunk, unsigned
+from .registry import emits
 from .sparse import gather, scatter
 from .text import BYTES, INTEGER, Number
-from .tiles import Access, Home, Tensor, is_scalar, reg, shape, stored, wide_dims
+from .tiles import Access, Buffer, Home, Tensor, is_scalar, reg, shape, stored, wide_dims
 from .writer import Writer
-
-LINE, PART = 64, 16
-"""Alignments of stores past the caches: lines, or parts of them, which arrays of NumPy have. The latter are slower."""
 
 
 @emits(MakeTensorView)
@@ -81,8 +78,8 @@ def load_view(g: Writer, o: LoadViewTko) -> None:
         gather(g, o)
         return
     a = locate(g, o, o.view, o.index, o.inbounds, False)
-    if o.tile in g.reread and not g.frames:
-        a = fetch_ahead(g, a, g.held[o.view].home)
+    if o.tile in g.fetchers and not g.frames:
+        fetch_ahead(g, o, a, g.held[o.view].home)
     if is_scalar(o.tile):
         g.settle({o.tile: edge_or_whole(g, a, o.tile)})
     elif a.whole == "true":
@@ -93,19 +90,20 @@ def load_view(g: Writer, o: LoadViewTko) -> None:
         g.settle({o.tile: copy.unless(a.whole)})
 
 
-def fetch_ahead(g: Writer, a: Access, home: Home | None) -> Access:
+def fetch_ahead(g: Writer, o: LoadViewTko, a: Access, home: Home | None) -> None:
     """Guess what the next tile block of this thread reads: as far from here as this is from the last one.
 
     A guess outside the segment counts for nothing: then the distance is 0.
     """
     if home is None:
-        return a
+        return
     cell = g.buffer((1,), "i64").pointer
     here, last = g.let(f"ptrtoint ptr {a.pointer} to i64"), g.load("i64", cell)
     g.store("i64", here, cell)
     step = g.let(f"sub i64 {here}, {last}")
     fits = g.both(g.test("uge", g.add(a.low, step), home.low), g.test("ule", g.add(a.high, step), home.high))
-    return replace(a, ahead=g.let(f"select i1 {g.both(fits, a.whole)}, i64 {step}, i64 0"))
+    ahead = g.let(f"select i1 {g.both(fits, a.whole)}, i64 {step}, i64 0")
+    g.fetches.setdefault(g.fetchers[o.tile], []).append((a, ahead))
 
 
 class Copy:
@@ -212,39 +210,90 @@ def _same_place(g: Writer, v: Value, a: Access, other: Access) -> str:
 
 
 def _stored(g: Writer, o: StoreViewTko, a: Access, direct: str) -> None:
-    """Past the caches where the launch says so and every row starts on a line, otherwise as usual."""
+    """Past the caches where the launch says so, otherwise as usual."""
     sizes = shape(o.tile)
-    dims, item = wide_dims(sizes), BYTES[stored(reg(o.tile))]
-    if min(g.lanes, sizes[dims[-1]]) * item < 64 or a.strides[dims[-1]] != 1:
+    vd, item = wide_dims(sizes)[-1], BYTES[stored(reg(o.tile))]
+    if min(g.lanes, sizes[vd]) * item < LINE or a.strides[vd] != 1:
         _loops(g, o, a)
-        return
-    places = g.let(f"ptrtoint ptr {a.pointer} to i64")
-    for stride, n in zip(a.strides, sizes):
-        if n > 1 and stride != 1:
-            places = g.let(f"or i64 {places}, {g.mul(stride, item)}")
-    lines, parts = (g.test("eq", g.let(f"and i64 {places}, {n - 1}"), 0) for n in (LINE, PART))
-    stream = g.both(direct, "%stream")
-
-    def as_usual() -> None:
-        _loops(g, o, a)
-
-    def in_parts() -> None:
-        g.when(g.both(parts, stream), lambda: _loops(g, o, a, PART), as_usual)
-
-    otherwise = in_parts if is_light(g, o.tile) else as_usual
-    g.when(g.both(lines, stream), lambda: _loops(g, o, a, LINE), otherwise)
+    else:
+        g.when(g.both(direct, "%stream"), Lines(g, o, a).write, lambda: _loops(g, o, a))
 
 
-def is_light(g: Writer, v: Value) -> bool:
-    """Whether computing a tile takes less time than storing it."""
-    found: dict[Value, bool] = {}
-    g.behind(v, found, None)
-    return not any(type(u.owner) in HEAVY for u in found if not is_scalar(u))
-
-
-def _loops(g: Writer, o: StoreViewTko, a: Access, streamed: int = 0) -> None:
+def _loops(g: Writer, o: StoreViewTko, a: Access) -> None:
     def body(index: list[Number], vd: int, w: int) -> None:
+        fetch(g, o, index, w)
         x, t = g.final(g.chunk(o.tile, index, vd, w), o.tile, w)
-        store_chunk(g, a, x, t, tuple(index), vd, w, streamed)
+        store_chunk(g, a, x, t, tuple(index), vd, w)
 
     g.nest(shape(o.tile), body, [o.tile])
+
+
+class Lines:
+    """Stores a tile past the caches, which pays for whole lines only, wherever its rows begin.
+
+    What a row has before its first line and after its last is stored element by element, the former first and the
+    latter last: with those of the neighbouring rows they make up lines before the processor writes them.
+    """
+
+    def __init__(self, g: Writer, o: StoreViewTko, a: Access) -> None:
+        self.g, self.op, self.access = g, o, a
+        sizes, self.type = shape(o.tile), stored(reg(o.tile))
+        self.vd = wide_dims(sizes)[-1]
+        self.size, self.line = sizes[self.vd], LINE // BYTES[self.type]
+        self.index: list[Number] = [0] * len(sizes)
+
+    def at(self, i: Number) -> list[Number]:
+        return [i if d == self.vd else n for d, n in enumerate(self.index)]
+
+    def write(self) -> None:
+        g, sizes = self.g, shape(self.op.tile)
+        rows = []
+        for d in wide_dims(sizes)[:-1]:
+            rows.append(g.begin(sizes[d]))
+            self.index[d] = rows[-1].index
+        self.write_row()
+        for loop in reversed(rows):
+            g.end(loop)
+
+    def write_row(self) -> None:
+        g = self.g
+        widths = dict.fromkeys((min(g.lanes, self.size), self.line))
+        for w in widths:
+            g.hoist(self.op.tile, self.at(0), self.vd, w)
+        row = g.let(f"ptrtoint ptr {place(g, self.access, tuple(self.at(0)))} to i64")
+        rest = g.let(f"and i64 {g.sub(0, row)}, {LINE - 1}")
+        before: Number = g.let(f"udiv i64 {rest}, {BYTES[self.type]}")
+        uneven = g.test("ne", before, 0)
+        # The ends are computed before anything is stored, which may be where the tile was loaded.
+        first, last = (g.buffer((self.line,), self.type) for _ in range(2))
+
+        def begin() -> None:
+            for start, b in ((0, first), (self.size - self.line, last)):
+                x, t = self.computed(start, self.line)
+                g.write(replace(b, type=t), x, [0], self.line)
+            self.copy(first, 0, 0, before)
+
+        g.when(uneven, begin)
+        at = before
+        for w in widths:
+            loop = g.begin(self.size - w + 1, w, low=at)
+            fetch(g, self.op, self.at(loop.index), w)
+            x, t = self.computed(loop.index, w)
+            store_chunk(g, self.access, x, t, tuple(self.at(loop.index)), self.vd, w, streamed=True)
+            g.end(loop)
+            at = loop.index
+        g.when(uneven, lambda: self.copy(last, self.size - self.line, before, self.line))
+
+    def computed(self, i: Number, w: int) -> tuple[str, str]:
+        tile = self.op.tile
+        return self.g.final(self.g.chunk(tile, self.at(i), self.vd, w), tile, w)
+
+    def copy(self, b: Buffer, start: int, low: Number, high: Number) -> None:
+        """Store some elements of a buffer that holds those from `start` on."""
+        g = self.g
+        t = INTEGER.get(b.type, b.type)
+        loop = g.begin(high, low=low)
+        x = g.load(t, g.at(t, b.pointer, loop.index), BYTES[t])
+        p = place(g, self.access, tuple(self.at(g.add(start, loop.index))))
+        g.store(t, x, p, BYTES[t], PAST_CACHES)
+        g.end(loop)

@@ -80,12 +80,10 @@ class Writer(Text):
         self.numbers_of: dict[Op, int] = {}
         self.frames: list[Any] = []
         self.globals: dict[str, Op] = {}
-        self.reread: set[Value] = set()
-        """Loads that several loops read."""
-        self.readers: dict[str, list[Op]] = {}
-        """The operations that have read each access, by its pointer."""
-        self.now: Op | None = None
-        """The operation that is being written."""
+        self.fetchers: dict[Value, Op] = {}
+        """For loads that several loops read: the one that has time to fetch what the next tile block will load."""
+        self.fetches: dict[Op, list[tuple[Access, str]]] = {}
+        """What the loops of an operation fetch for the next tile block: the part of this one and the bytes between."""
         self.loops: dict[Value, For] = {}
         """The loops that carry block arguments."""
         self.pinned = 0
@@ -225,13 +223,6 @@ class Writer(Text):
     def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
         """Elements of a tile that is loaded through a view."""
         raise NotImplementedError
-
-    def reads_again(self, a: Access) -> bool:
-        """Whether this is the second operation that reads an access: a good time to fetch the next tile."""
-        readers = self.readers.setdefault(a.pointer, [])
-        if self.now is not None and self.now not in readers:
-            readers.append(self.now)
-        return len(readers) > 1 and readers[1] is self.now
 
     def block(self, block: Block) -> bool:
         """Write the operations of a block; return whether it ends with a jump."""

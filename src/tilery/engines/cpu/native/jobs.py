@@ -21,6 +21,8 @@ LARGE = 8 << 20
 """Memory that is written past the caches, if it has at least this many bytes."""
 BRIEF = 20e6
 """Nanoseconds of work after which a caller that runs tile blocks itself looks for signals."""
+TURN = 128
+"""Tile blocks that a thread takes at once, at most. After them it waits until its stores have reached memory."""
 FIRST = 256
 """Tile blocks to run before it is known how long they take."""
 
@@ -167,7 +169,7 @@ class Job(HoldsAddresses):
             left = self.total - first
             size = left if waits and progress is None else min(left, self._slice(pace[0], threads))
             job[pool_ir.NEXT], job[pool_ir.LAST] = first, first + size
-            job[pool_ir.CHUNK] = max(1, min(32, size // (16 * threads)))
+            job[pool_ir.CHUNK] = max(1, min(TURN, size // (16 * threads)))
             job[pool_ir.WANTED] = threads - (0 if waits else 1)
             start = time.perf_counter_ns()
             if not shared:

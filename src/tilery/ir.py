@@ -109,22 +109,22 @@ class Op:
         """The mnemonic, without the dialect's name."""
         return self.opdef.mnemonic
 
-    # `gathered` makes these three for each class.
+    # When one of these three is first used, its class gets a faster one of its own.
 
     @property
     def operands(self) -> list[Value]:
         """All operands in order, without absent optional ones."""
-        raise NotImplementedError
+        return _gather(self, "operands", self.opdef.operands)
 
     @property
     def results(self) -> list[Value]:
         """All results in order."""
-        raise NotImplementedError
+        return _gather(self, "results", self.opdef.outs)
 
     @property
     def blocks(self) -> list[Block]:
         """The blocks of all regions in order, without absent regions."""
-        raise NotImplementedError
+        return _gather(self, "blocks", self.opdef.regions)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -153,7 +153,15 @@ class Op:
         return f"<{self.name} ({operands}) -> ({results})>"
 
 
-def gathered(fields: Sequence[Field]) -> property:
+def _gather(o: Op, name: str, fields: Sequence[Field]) -> list[Any]:
+    """Give the class of an operation a property that lists the values of fields, and return those of the operation."""
+    made = _gathered(fields)
+    setattr(o.__class__, name, made)
+    found: list[Any] = made.__get__(o)
+    return found
+
+
+def _gathered(fields: Sequence[Field]) -> property:
     """Make a property that lists the values of fields, flattening tuples and skipping absent ones."""
     if not fields:
         return property(lambda o: [])
@@ -255,6 +263,17 @@ def walk(root: Op | Block) -> Iterator[Op]:
                 break
         else:
             stack.pop()
+
+
+def has_ops(root: Block, count: int) -> bool:
+    """Return whether a block and the blocks inside have at least `count` operations."""
+    todo = [root]
+    while todo and count > 0:
+        block = todo.pop()
+        count -= len(block.ops)
+        if count > 0:
+            todo += [inner for o in block.ops if o.nested for inner in o.blocks]
+    return count <= 0
 
 
 def clone(root: Any, copies: dict[Value, Value] | None = None) -> Any:

@@ -21,6 +21,19 @@ def test_stdin_and_stdout(kernel: Path) -> None:
     assert b'"version": "13.3"' in run("info", "--json", "-", stdin=converted.stdout).stdout
 
 
+def test_a_small_file_is_printed_without_generated_code(kernel: Path) -> None:
+    program = """
+import sys
+compiled = []
+sys.addaudithook(lambda event, args: compiled.append(str(args[1])) if event == "compile" else None)
+from tilery.cli.main import main
+assert main(["dis", sys.argv[1]]) == 0
+print(*[name for name in compiled if name != "<string>" and not name.endswith(".py")], file=sys.stderr)
+"""  # Python's own library compiles strings without a name
+    done = subprocess.run([sys.executable, "-c", program, kernel], env=ENV, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"\n")
+
+
 def test_errors_name_stdin() -> None:
     done = run("info", "-", stdin=b"\x7fTileIR\0")
     assert done.returncode == 1

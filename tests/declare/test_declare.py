@@ -11,9 +11,8 @@ import pytest
 from tilery.declare import fields
 from tilery.declare.constraints import AnyTile
 from tilery.declare.fields import INFER, AttrKind, attr, flag, operand, optional_attr, out
-from tilery.declare.operation import BY_NAME, BY_OPCODE, op
+from tilery.declare.operation import BY_NAME, BY_OPCODE, Declared, op
 from tilery.enums import Signedness
-from tilery.ir import Op, Value
 from tilery.ops import registered
 from tilery.version import V13_4, Version
 
@@ -59,8 +58,8 @@ def test_an_attribute_refuses_what_does_not_apply(make: Callable[[], Any], probl
 
 def declare(mnemonic: str = "new", opcode: int = FREE, format: str = "$source", **members: Any) -> None:
     members = {"source": operand(AnyTile, "The tile."), **members}
-    cls: type[Op] = type("New", (Op,), {"__annotations__": dict.fromkeys(members, Value), **members})
-    op(mnemonic, opcode, group="Tests", format=format, example="")(cls)
+    declared: Any = Declared("New", (), {"__annotations__": dict.fromkeys(members, "Value"), **members})
+    op(mnemonic, opcode, group="Tests", format=format, example="")(declared)
 
 
 @pytest.mark.parametrize(

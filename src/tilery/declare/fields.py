@@ -10,7 +10,6 @@ from ..checking import TYPE_CHECKING
 from ..types import Type
 from ..version import V13_1, Version
 from .constraints import Constraint
-from .fastclass import dataclass
 
 if TYPE_CHECKING:
     from typing import Any
@@ -42,30 +41,43 @@ REQUIRED: Any = object()
 INFER: Any = object()
 
 
-@dataclass(slots=True, eq=False)
 class Field:
     """One operand, attribute, result or region of an operation."""
 
     role: str
     """operand, attr, out, region, or state (kept with the op but not part of it)"""
-    arity: str = "one"
+    arity: str
     """one, opt (may be absent) or var (a tuple)"""
-    kind: Any = None
+    kind: Any
     """the Constraint of a value, the AttrKind of an attribute"""
-    doc: str = ""
-    default: Any = REQUIRED
-    since: Version = V13_1
-    enum: type[TileEnum] | None = None
-    only: tuple[TileEnum, ...] = ()
+    only: tuple[TileEnum, ...]
     """the members that the op accepts, if not all"""
-    minimum: int | None = None
-    hints: tuple[str, ...] = ()
+    hints: tuple[str, ...]
     """the optimization hints that the op knows"""
-    infer: Callable[[Any], Any] | None = None
+    infer: Callable[[Any], Any] | None
     """computes the type of a result, or the default of an attribute, from the op"""
-    name: str = ""
+    name: str
     """the specification's name; `attr` is the Python name, which differs for Python's keywords"""
-    attr: str = ""
+    attr: str
+
+    def __init__(
+        self,
+        role: str,
+        arity: str,
+        kind: Any,
+        doc: str,
+        default: Any = REQUIRED,
+        since: Version = V13_1,
+        enum: type[TileEnum] | None = None,
+        only: tuple[TileEnum, ...] = (),
+        minimum: int | None = None,
+        infer: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.role, self.arity, self.kind, self.doc, self.default, self.since = role, arity, kind, doc, default, since
+        self.enum, self.only, self.minimum, self.infer, self.hints = enum, only, minimum, infer, ()
+
+    def __repr__(self) -> str:
+        return f"<{self.role} {self.name!r}>"
 
     def default_of(self, o: Any) -> Any:
         return self.infer(o) if self.default is INFER and self.infer else self.default

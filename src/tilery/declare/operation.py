@@ -6,58 +6,97 @@ import keyword
 from collections.abc import Callable, Iterable
 
 from ..checking import TYPE_CHECKING
-from ..ir import Op, UnknownOp, gathered
+from ..ir import Op as BaseOp
+from ..ir import UnknownOp
 from ..version import SUPPORTED, TESTING, V13_1, Version
-from .fastclass import dataclass, dataclass_transform, field
+from .fastclass import dataclass_transform
 from .fields import REQUIRED, Field, attr, operand, region
 from .relations import Rule, Table, Trait
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
 
+    from ..ir import Op as Op
+
     OpT = TypeVar("OpT", bound=Op)
 
 
-@dataclass(slots=True, eq=False)
+class Declared:
+    """A class statement with base `Op` makes one of these: the parts of a class, from which `op` makes the class.
+
+    A class with slots needs to know its fields before it exists; making another one first takes as long again.
+    """
+
+    def __init__(self, name: str, bases: tuple[Declared, ...], members: dict[str, Any]) -> None:
+        self.name, self.members = name, members
+        self.annotations: dict[str, str] = members.pop("__annotations__", {})
+
+
+if not TYPE_CHECKING:
+    Op = Declared("Op", (), {})
+
+
 class OpDef:
     """Everything known about an operation."""
 
     cls: type[Op]
-    mnemonic: str
-    opcode: int
-    since: Version
-    group: str
-    format: str
-    example: str
-    traits: frozenset[Trait]
-    rules: tuple[Rule, ...]
-    segmented: bool
-    formerly: str
-    renamed: Version
-    implicit: str
-    parents: tuple[str, ...]
-    hint: str
-    fields: list[Field]
-    annotations: dict[str, str]
-    """the declared types of the fields, as text"""
-    syntax: str = ""
-    """the syntax of a custom format, in the language of formats, with `%name` for new names"""
-    tables: tuple[Table, ...] = ()
-    summary: str = ""
-    description: str = ""
-    operands: list[Field] = field(default_factory=list)
-    attrs: list[Field] = field(default_factory=list)
-    outs: list[Field] = field(default_factory=list)
-    regions: list[Field] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        summary, _, description = (self.cls.__doc__ or "").strip().partition("\n")
-        self.summary = summary
-        self.description = "\n".join(line.strip() for line in description.strip().splitlines())
+    def __init__(
+        self,
+        declared: Declared,
+        mnemonic: str,
+        opcode: int,
+        since: Version,
+        group: str,
+        format: str,
+        example: str,
+        traits: Iterable[Trait],
+        rules: Iterable[Rule],
+        segmented: bool,
+        formerly: str,
+        renamed: Version,
+        implicit: str,
+        parents: Iterable[str],
+        hint: str,
+        syntax: str,
+        tables: tuple[Table, ...],
+    ) -> None:
+        self.mnemonic, self.opcode, self.since, self.group = mnemonic, opcode, since, group
+        self.format, self.example = " ".join(format.split()), example
+        self.traits, self.rules = frozenset(traits), tuple(rules)
+        self.segmented, self.formerly, self.renamed = segmented, formerly, renamed
+        self.implicit, self.parents, self.hint = implicit, tuple(parents), hint
+        self.annotations = declared.annotations
+        """the declared types of the fields, as text"""
+        self.syntax = syntax
+        """the syntax of a custom format, in the language of formats, with `%name` for new names"""
+        self.tables = tables
+        self.made = 0
+        """how often the constructor was called before it was generated"""
+        self.fields: list[Field] = []
+        self.operands: list[Field] = []
+        self.attrs: list[Field] = []
+        self.outs: list[Field] = []
+        self.regions: list[Field] = []
         lists = {"operand": self.operands, "attr": self.attrs, "out": self.outs, "region": self.regions, "state": []}
-        for f in self.fields:
-            f.since = max(f.since, self.since)
+        for name in declared.annotations:
+            f: Field = declared.members.pop(name)
+            f.attr, f.name = name, name.rstrip("_")
+            if f.since < since:
+                f.since = since
+            self.fields.append(f)
             lists[f.role].append(f)
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (self.cls.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def description(self) -> str:
+        """The docstring after its first line."""
+        rest = (self.cls.__doc__ or "").strip().partition("\n")[2]
+        return "\n".join(line.strip() for line in rest.strip().splitlines())
 
     @property
     def cname(self) -> str:
@@ -84,6 +123,8 @@ def has_trait(o: Op, trait: Trait) -> bool:
     return not isinstance(o, UnknownOp) and trait in o.opdef.traits
 
 
+PATIENCE = 25
+"""How often an operation is made before its constructor is generated, which takes as long as this many calls."""
 BY_OPCODE: dict[int, OpDef] = {}
 BY_NAME: dict[str, OpDef] = {}
 """Every operation by its mnemonic, and by its former one."""
@@ -120,65 +161,48 @@ def op(
     format, and `tables` list the combinations of shapes or types that it accepts.
     """
 
-    def decorate(cls: type[OpT]) -> type[OpT]:
-        fields = _fields(cls)
-        new = _with_slots(cls, fields)
+    def decorate(declared: Any) -> Any:
         opdef = OpDef(
-            new,
+            declared,
             mnemonic,
             opcode,
             since,
             group,
-            " ".join(format.split()),
+            format,
             example,
-            frozenset(traits),
-            tuple(rules),
+            traits,
+            rules,
             segmented,
             formerly,
             renamed,
             implicit,
-            tuple(parents),
+            parents,
             hint,
-            fields,
-            cls.__annotations__,
             syntax,
             tables,
         )
         _validate(opdef)
-        _equip(opdef)
+        opdef.cls = _make_class(opdef, declared)
         _register(opdef)
-        return new
+        return opdef.cls
 
     return decorate
 
 
-def _fields(cls: type[Op]) -> list[Field]:
-    """Return the fields that a class declares, and give them their names."""
-    fields: list[Field] = []
-    for name in cls.__annotations__:
-        f = cls.__dict__[name]
-        f.attr, f.name = name, name.rstrip("_")
-        fields.append(f)
-    return fields
-
-
-def _with_slots(cls: type[OpT], fields: list[Field]) -> type[OpT]:
-    """Return a copy of a class with a slot per field."""
-    skip = {*cls.__annotations__, "__dict__", "__weakref__", "__annotations__"}
-    body = {k: v for k, v in cls.__dict__.items() if k not in skip}
-    body["__match_args__"] = tuple(f.attr for f in fields)
-    body["__slots__"] = {f.attr: f.doc for f in fields}  # `help` shows the texts
-    return type(cls.__name__, cls.__bases__, body)
-
-
-def _equip(opdef: OpDef) -> None:
-    """Set the attributes of a class that follow from its declaration."""
-    cls: Any = opdef.cls
-    cls.opdef, cls.nested = opdef, bool(opdef.regions)
-    # To type checkers these are the base class's properties.
-    cls.name = opdef.mnemonic
-    cls.operands, cls.results, cls.blocks = map(gathered, (opdef.operands, opdef.outs, opdef.regions))
-    cls.__init__, cls.__signature__ = _first_init, _Signature()
+def _make_class(opdef: OpDef, declared: Declared) -> type[BaseOp]:
+    """Make a class with a slot per field."""
+    names = tuple(declared.annotations)
+    body = {
+        **declared.members,
+        "__match_args__": names,
+        "__slots__": {f.attr: f.doc for f in opdef.fields},  # `help` shows the texts
+        "__init__": _first_init,
+        "__signature__": _SIGNATURE,
+        "opdef": opdef,
+        "name": opdef.mnemonic,  # to type checkers it is the base class's property
+        "nested": bool(opdef.regions),
+    }
+    return type(declared.name, (BaseOp,), body)
 
 
 def _register(opdef: OpDef) -> None:
@@ -236,9 +260,15 @@ class _Signature:
         return signature(owner.opdef)
 
 
-def _first_init(self: Any, **fields: Any) -> None:
-    """Generate the constructor on the first call and use it: generating all of them would slow down every start."""
-    from .constructors import constructor
+_SIGNATURE = _Signature()
 
-    made = self.__class__.__init__ = constructor(self.opdef)
-    made(self, **fields)
+
+def _first_init(self: Any, **fields: Any) -> None:
+    """Set the fields one by one in the first calls; then generate a constructor, which replaces this one."""
+    from .constructors import construct, constructor
+
+    opdef: OpDef = self.opdef
+    opdef.made += 1
+    if opdef.made > PATIENCE or not construct(self, fields):
+        made = self.__class__.__init__ = constructor(opdef)
+        made(self, **fields)

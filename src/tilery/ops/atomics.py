@@ -6,9 +6,9 @@ from ..attrs import AtomicRMWMode, MemoryScope
 from ..attrs import MemoryOrderingSemantics as Ordering
 from ..declare.constraints import AnyTile, AnyTileView, BoolTile, IntTile, PtrTile, TokenType
 from ..declare.fields import attr, operand, optional, out, variadic
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import Problem, same_shape, same_type
-from ..ir import Op, Value
+from ..ir import Value
 from ..types import GatherScatterView, Scalar, quoted
 from ..version import V13_3
 from .checks import Answer, atomic_mode, atomic_ordering, commas, pointee, tile_rank, tile_shape, tile_type, view_type

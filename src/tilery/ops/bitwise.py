@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..declare.constraints import IntTile
 from ..declare.fields import operand, out
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import COMMUTATIVE, ELEMENTWISE, PURE, same_type
-from ..ir import Op, Value
+from ..ir import Value
 from .common import LHS, RHS
 
 GROUP = "Bitwise"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..checking import TYPE_CHECKING
 from ..declare.constraints import AnyType, BoolTile, DialectType, ScalarBool, ScalarInt
 from ..declare.fields import AttrKind, attr, flag, operand, optional_region, outs, region, variadic
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import (
     ALLOCATION_SCOPE,
     NO_REGION_ARGS,
@@ -16,7 +16,7 @@ from ..declare.relations import (
     Problem,
     same_type,
 )
-from ..ir import Block, Op, Value
+from ..ir import Block, Value
 from ..types import Function, Type, quoted, quoted_list
 from ..version import V13_2
 from .checks import Answer, leaves, loop_values, no_views

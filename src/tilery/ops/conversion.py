@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..attrs import IntegerOverflow, RoundingMode, Signedness
 from ..declare.constraints import FloatTile, I64Tile, IntTile, IntTile4, NumberTile, PtrTile
 from ..declare.fields import attr, flag, operand, out
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import ELEMENTWISE, PURE, Problem, same_shape
-from ..ir import Op, Value
+from ..ir import Value
 from ..types import F32, F64, SCALARS, TF32, Scalar, quoted
 from ..version import V13_4
 from .checks import Answer, tile_element

@@ -19,7 +19,7 @@ from ..declare.constraints import (
     ScalarPtr,
 )
 from ..declare.fields import AttrKind, attr, flag, operand, optional_attr, out, outs, region, state, variadic
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import (
     CONSTANT,
     ELEMENTWISE,
@@ -39,7 +39,7 @@ from ..declare.relations import (
     uniform,
 )
 from ..diag import TileError, suggest
-from ..ir import Block, Op, Value
+from ..ir import Block, Value
 from ..types import Function, Ptr, Scalar, Tile, Type, quoted
 from ..version import V13_3, V13_4, Version
 from .checks import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode
 from ..declare.constraints import BaseFloatTile, BoolTile, SmallIntTile, tile_of
 from ..declare.fields import attr, flag, operand, out
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import COMMUTATIVE, ELEMENTWISE, PURE, same_element, same_rank, same_shape, same_type, uniform
-from ..ir import Op, Value
+from ..ir import Value
 from ..version import V13_2, V13_3, V13_4
 from .checks import Answer, approx, flush_to_zero, only_f32, rounding
 from .common import FTZ, LHS, RHS, ROUNDING, is_mask, mask_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
 from ..declare.constraints import BoolTile, IntTile, tile_of
 from ..declare.fields import attr, operand, out
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import (
     COMMUTATIVE,
     ELEMENTWISE,
@@ -18,7 +18,7 @@ from ..declare.relations import (
     same_type,
     uniform,
 )
-from ..ir import Op, Value
+from ..ir import Value
 from ..version import V13_2
 from .checks import Answer, names
 from .common import LHS, OVERFLOW, RHS, SIGNED, is_mask, mask_of

@@ -6,9 +6,9 @@ from ..attrs import MemoryOrderingSemantics as Ordering
 from ..attrs import MemoryScope, OptimizationHints
 from ..declare.constraints import AnyTile, BoolTile, NumberTile, PtrTile, ScalarPtr, TokenType
 from ..declare.fields import AttrKind, attr, flag, operand, optional, optional_attr, out, variadic
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import PURE, Problem, holds
-from ..ir import Op, Value
+from ..ir import Value
 from ..types import Ptr, Tile, quoted
 from ..version import V13_3, V13_4
 from .checks import Answer, memory_model, points_to, tile_type

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..attrs import Bounded, DivBy, Predicate, SameElements
 from ..declare.constraints import AnyTile, AnyType, TokenType
 from ..declare.fields import AttrKind, attr, operand, optional, out, variadic
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import Problem, same_type
-from ..ir import Op, Value
+from ..ir import Value
 from ..types import Ptr, Scalar, TensorView, Tile, Type
 from ..version import V13_2
 from .checks import Answer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..attrs import Attr
 from ..declare.fields import AttrKind, attr, optional_attr, region
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import FUNCTION, ISOLATED, SYMBOL, TOP_LEVEL
-from ..ir import Block, Op
+from ..ir import Block
 from ..types import Function
 from ..version import TESTING
 from .checks import Answer, function_arguments

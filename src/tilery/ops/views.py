@@ -17,9 +17,9 @@ from ..declare.constraints import (
     TokenType,
 )
 from ..declare.fields import INFER, AttrKind, attr, operand, optional, optional_attr, out, outs, variadic
-from ..declare.operation import op
+from ..declare.operation import Op, op
 from ..declare.relations import NO_EFFECT, PURE
-from ..ir import Op, Value
+from ..ir import Value
 from ..types import DYNAMIC, Ptr, TensorView, quoted
 from ..version import V13_3, V13_4
 from .checks import Answer, memory_model, tensor_type, tile_type, view_access, view_type

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Getter = Callable[["Any"], "Any"]
 
 
-_KNOWN: dict[type[Op], Getter] = {}
+_KNOWN: dict[tuple[type[Op], bool], Getter] = {}
 
 
 def is_context_free(cls: type[Op]) -> bool:
@@ -41,20 +41,26 @@ def _is_self_contained(cls: type[Op]) -> bool:
     return not cls.opdef.regions and not cls.opdef.has(SYMBOL)
 
 
-def signature(cls: type[Op]) -> Getter:
-    """Return the function that computes the signature of operations of a class."""
-    if cls not in _KNOWN:
-        _KNOWN[cls] = _signature(cls)
-    return _KNOWN[cls]
+def signature(cls: type[Op], small: bool) -> Getter:
+    """Return the function that computes the signature of operations of a class.
+
+    In a `small` module, generating code would take longer than it saves.
+    """
+    key = (cls, small)
+    if key not in _KNOWN:
+        _KNOWN[key] = _signature(cls, small)
+    return _KNOWN[key]
 
 
-def _signature(cls: type[Op]) -> Getter:
+def _signature(cls: type[Op], small: bool) -> Getter:
     if issubclass(cls, UnknownOp):
         return _nothing
     opdef = cls.opdef
     fields = [f for f in opdef.fields if f.role in ("attr", "operand", "out")]
     if all(f.role == "attr" or f.arity == "one" for f in fields):
         return attrgetter(*map(_path, fields)) if fields else _nothing
+    if small:
+        return lambda o: tuple([_value(f, o) for f in fields])
     pieces = ", ".join(map(_piece, fields))
     made: Getter = build(f"signature of {opdef.mnemonic}", f"def bind(o):\n    return ({pieces},)\n", {})
     return made
@@ -71,6 +77,16 @@ def _piece(f: Field) -> str:
     if f.role != "attr" and f.arity == "var":
         return f"tuple([v.type for v in o.{f.attr}])"
     return f"o.{_path(f)}"
+
+
+def _value(f: Field, o: Op) -> Any:
+    """Compute what `_piece` spells."""
+    value = getattr(o, f.attr)
+    if f.role == "attr":
+        return value.type if f.kind is AttrKind.DENSE else value
+    if f.arity == "var":
+        return tuple([v.type for v in value])
+    return None if value is None and f.arity == "opt" else value.type
 
 
 def _nothing(_: Op) -> tuple[()]:

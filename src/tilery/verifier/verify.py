@@ -12,7 +12,7 @@ from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_NAME, OpDef, has_trait
 from ..declare.relations import FUNCTION, ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, Problem, Rule
 from ..diag import TileError
-from ..ir import Block, Op, UnknownOp, Value, full_name
+from ..ir import Block, Op, UnknownOp, Value, full_name, has_ops
 from ..ops import Module
 from ..types import Tile, Type, quoted
 from .signatures import Getter, depends_only_on_parent, is_context_free, signature
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ERRORS = 100
+MANY_OPS = 200
+"""For modules of fewer operations no code is generated: it takes longer than it saves."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,13 @@ class _Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
     """The signatures accepted so far, by class: the function that computes them, those that are legal, those that need
     no further check, and whether a terminator needs none given its parent. Used for one verification."""
 
+    def __init__(self, small: bool) -> None:
+        self.small = small
+
     def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any], set[Any], bool]:
         legal: set[Any] = set()
         found = self[cls] = (
-            signature(cls),
+            signature(cls, self.small),
             legal,
             legal if is_context_free(cls) else set(),
             depends_only_on_parent(cls),
@@ -114,7 +119,7 @@ class _Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
 def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     """Visit each operation before its regions, and once more after them, with an explicit stack."""
     scene = _Scene(module, hints)
-    passed = _Passed()
+    passed = _Passed(small=not any(has_ops(block, MANY_OPS) for block in module.blocks))
     met = scene.locations.add
     stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
     while stack:

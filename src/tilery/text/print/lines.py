@@ -1,4 +1,4 @@
-"""A generated function for each operation that makes its line from its format."""
+"""A generated function for each operation that makes its line from its format. `spelled` is the slow twin."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def _boolean(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _inbounds(values: tuple[bool, ...]) -> str:
+def inbounds(values: tuple[bool, ...]) -> str:
     return f" inbounds = [{', '.join(map(_boolean, values))}]" if any(values) else ""
 
 
-def _index_types(values: tuple[Value, ...], names: Names) -> str:
+def index_types(values: tuple[Value, ...], names: Names) -> str:
     if not values:
         return ""
     first = values[0].type
@@ -39,34 +39,27 @@ def _index_types(values: tuple[Value, ...], names: Names) -> str:
     return ", " + first.text
 
 
-def _splat(values: tuple[Value, ...]) -> str:
+def splat(values: tuple[Value, ...]) -> str:
     return values[0].type.text if values else "tile<i32>"
 
 
-# The expression for the plain text of an attribute, by kind; `{}` is the field.
-_PLAIN = {
-    AttrKind.STR: "quote({})",
-    AttrKind.SYM_NAME: "symbol({})",
-    AttrKind.SYM_REF: "symbol({})",
-    AttrKind.I64: "{}",
-    AttrKind.I32: "{}",
-    AttrKind.BOOL: "boolean({})",
-    AttrKind.I32_ARRAY: "list({})",
-    AttrKind.HINTS: "hints_text({})",
-    AttrKind.ARRAY: "attr_text(ArrayAttr({}))",
+PLAIN: dict[AttrKind, Callable[[Any], str]] = {
+    AttrKind.STR: attributes.quote,
+    AttrKind.SYM_NAME: attributes.symbol,
+    AttrKind.SYM_REF: attributes.symbol,
+    AttrKind.BOOL: _boolean,
+    AttrKind.I32_ARRAY: lambda values: str(list(values)),
+    AttrKind.HINTS: attributes.hints_text,
+    AttrKind.ARRAY: lambda values: attributes.attr_text(ArrayAttr(values)),
 }
+"""The plain text of an attribute, by kind; others are printed as Python does."""
 _HELPERS: dict[str, Any] = {
-    "quote": attributes.quote,
-    "symbol": attributes.symbol,
-    "boolean": _boolean,
-    "hints_text": attributes.hints_text,
-    "attr_text": attributes.attr_text,
     "dense_text": attributes.dense_text,
     "predicate_text": attributes.predicate_text,
-    "ArrayAttr": ArrayAttr,
-    "inbounds": _inbounds,
-    "index_types": _index_types,
-    "splat": _splat,
+    "inbounds": inbounds,
+    "index_types": index_types,
+    "splat": splat,
+    **{f"plain_{kind.name}": text for kind, text in PLAIN.items()},
 }
 
 
@@ -205,7 +198,7 @@ class Maker:
     def _plain(self, f: Field, value: str) -> str:
         if f.role != "attr":
             return f"{{{self.many}.join({value})}}" if f.arity == "var" else f"{{n[{value}]}}"
-        return f"{{{_PLAIN[f.kind].format(value)}}}"
+        return f"{{plain_{f.kind.name}({value})}}" if f.kind in PLAIN else f"{{{value}}}"
 
     def _region(self, expression: str) -> None:
         self._flush()
@@ -215,11 +208,12 @@ class Maker:
 def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -> Line:
     """Make the function that prints an operation under a name, from its format, other pieces or its custom form."""
     if cls.opdef.format == "custom":
-        return _custom_line(cls, name)
+        return custom_line(cls, name)
     return Maker(cls, name).make(pieces or format.pieces_of(cls))
 
 
-def _custom_line(cls: type[Op], name: str) -> Line:
+def custom_line(cls: type[Op], name: str) -> Line:
+    """Make the function that prints an operation with a custom form."""
     form = FORMS[cls]
 
     def line(o: Op, texts: dict[Value, str], context: Context) -> list[Part]:

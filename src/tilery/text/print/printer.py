@@ -10,7 +10,7 @@ from ...declare.gcpause import paused
 from ...declare.operation import has_trait
 from ...declare.relations import ISOLATED, TOP_LEVEL
 from ...diag import TileError
-from ...ir import Block, Op, walk
+from ...ir import Block, Op, has_ops, walk
 from ...ops import Module
 from .. import DIALECT, PRODUCER
 from .aliases import Aliases, Node, Shown
@@ -21,7 +21,8 @@ from .styles import STYLES, Style
 
 LIMIT = 256 * 1024 * 1024
 QUICK_OPS = 200
-"""Blocks with at least this many operations take the fast path. For fewer it takes longer to prepare than it saves."""
+"""Blocks with at least this many operations are printed by generated code. For fewer, generating it takes longer than
+it saves."""
 
 
 @dataclass(slots=True)
@@ -46,8 +47,8 @@ class _Parts:
 class _Printer:
     """Puts lines together. For the location of an operation `out` holds its node until all of them have names."""
 
-    def __init__(self, context: Context, style: Style, limit: int) -> None:
-        self.context, self.style, self.limit = context, style, limit
+    def __init__(self, context: Context, style: Style, limit: int, small: bool) -> None:
+        self.context, self.style, self.limit, self.small = context, style, limit, small
         self.out: list[str | Node] = []
         self.size = 0
         self.starts: dict[Op, int] = {}
@@ -73,14 +74,15 @@ class _Printer:
     def _ops(self, frame: _Ops) -> _Parts | None:
         """Print operations up to one with regions; return its frame."""
         context, texts, indent, out, size = self.context, self.context.texts, frame.indent, self.out, self.size
-        lines, add = self.style.lines[frame.prefix], context.aliases.add if context.locs else None
+        lines = self.style.lines.setdefault((frame.prefix, self.small), {})
+        add = context.aliases.add if context.locs else None
         recording, limit = self.recording, self.limit
         context.indent = indent
         for o in frame.rest:
             if recording:
                 self.starts[o] = len(out)
             end = "\n" if add is None else add(o.loc)
-            made = (lines.get(o.__class__) or self.style.line(o.__class__, frame.prefix))(o, texts, context)
+            made = (lines.get(o.__class__) or self.style.line(o.__class__, frame.prefix, self.small))(o, texts, context)
             if made.__class__ is list:
                 self.size = size
                 self._put(indent)
@@ -137,7 +139,7 @@ def show_styled(
     block = root.body if bare and isinstance(root, Module) else alone(root)
     prefix = "" if bare or (style.bare and not has_trait(root, TOP_LEVEL)) else DIALECT
     if quick is None:
-        quick = _has_ops(block, QUICK_OPS)
+        quick = has_ops(block, QUICK_OPS)
     made: Shown | None = None
     with paused:
         if quick and style.quick and names is None and block.ops:
@@ -146,7 +148,7 @@ def show_styled(
             made = quick_show(block, prefix, style, locs, limit)
         if made is None:
             known = name_values(block, hints=style.hints, limit=limit) if names is None else names(block, limit)
-            made = _slow_show(block, prefix, style, known, locs, limit)
+            made = _slow_show(block, prefix, style, known, locs, limit, small=not quick)
     parts, aliases = made
     texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts] if locs else parts
     head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
@@ -165,22 +167,11 @@ def alone(o: Op) -> Block:
     return block
 
 
-def _has_ops(root: Block, count: int) -> bool:
-    """Return whether a block and the blocks inside have at least `count` operations."""
-    todo = [root]
-    while todo and count > 0:
-        block = todo.pop()
-        count -= len(block.ops)
-        if count > 0:
-            todo += [inner for o in block.ops if o.nested for inner in o.blocks]
-    return count <= 0
-
-
-def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool, limit: int) -> Shown:
+def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool, limit: int, small: bool) -> Shown:
     """Print a block whose values have names, in any style."""
     aliases = Aliases(limit)
     context = Context(names, aliases, locs)
-    printer = _Printer(context, style, limit)
+    printer = _Printer(context, style, limit, small)
     printer.run(block, prefix)
     if not block.ops:  # an empty module is an empty line, and only its own location has an alias
         printer.out.append("\n")
@@ -188,7 +179,7 @@ def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool
             aliases.add(None)
     if aliases.finish():
         # Discardable attributes contain debug information, which has aliases only now.
-        printer = _Printer(context, style, limit)
+        printer = _Printer(context, style, limit, small)
         printer.run(block, prefix)
     return printer.out, aliases
 
@@ -198,7 +189,8 @@ def show_with_offsets(
 ) -> tuple[str, dict[Op, int], Names]:
     """Return the text of a module, the offset of each operation in it, and the names of its values."""
     names = name_values(module.body, limit=limit) if names is None else names
-    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit)
+    small = not has_ops(module.body, QUICK_OPS)
+    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit, small)
     printer.recording = True
     printer.run(module.body, "")
     texts = [part for part in printer.out if isinstance(part, str)]

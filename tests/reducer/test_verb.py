@@ -117,3 +117,20 @@ def test_bytes(module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_errors(module: Path, options: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reduce", str(module), *options]) == status
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [["reduce", "--differs", "reference,tileiras"], ["smith", "--campaign", "--against", "cpu,tileiras"]]
+)
+def test_engines_that_cannot_run_here(
+    words: list[str], module: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a GPU there is nothing to compare, and a missing driver is no fault of a kernel."""
+
+    def no_driver() -> None:
+        raise tilery.TileError("there is no NVIDIA driver on this machine")
+
+    monkeypatch.setattr("tilery.engines.cuda.launch.open_driver", no_driver)
+    file = [str(module)] if words[0] == "reduce" else []
+    assert main([words[0], *file, *words[1:]]) == 2
+    assert "there is no NVIDIA driver" in capsys.readouterr().err

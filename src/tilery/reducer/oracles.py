@@ -8,13 +8,14 @@ import os
 import re
 import shlex
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..bytecode.writer import write
 from ..diag import TileError
 from ..engines.semantics import same_bits
-from ..ir import clone, walk
+from ..ir import Block, clone, walk
 from ..ops import Module
 from ..passes import parse_pipeline, run_pipeline
 from ..text.print.printer import show
@@ -277,6 +278,17 @@ class Differs:
         return "" if equal_but_for_nan(module, launch, *results) else "differs"
 
 
+def check_engines(names: Sequence[str]) -> None:
+    """Raise a TileError if one of these engines cannot run here: a package or the driver is missing."""
+    from ..engines.registry import find, load_engine
+
+    for row in map(find, names):
+        if not row.installed:
+            note = f"install it with: pip install 'tilery[{row.extra}]'"
+            raise TileError(f"engine '{row.name}' needs the package '{row.package}'", notes=(note,))
+        load_engine(row.name).load(Module(body=Block()))
+
+
 def general(message: str) -> str:
     """Return the first line of a message without names, numbers and types, which differ from candidate to candidate."""
     line = message.partition("\n")[0]
@@ -285,7 +297,15 @@ def general(message: str) -> str:
 
 def is_refusal(error: TileError) -> bool:
     """Tell whether an engine says that it does not support something, or is not installed."""
-    words = ("not supported", "unsupported", "not installed", "needs the package", "cannot", "tileiras:")
+    words = (
+        "not supported",
+        "unsupported",
+        "not installed",
+        "needs the package",
+        "no NVIDIA driver",
+        "cannot",
+        "tileiras:",
+    )
     return any(word in error.message for word in words)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ....diag import TileError
 from ...files import Stop, write_output
 from ...output import as_json
 from ...progress import progress
@@ -56,6 +58,7 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
 
         run_all: Any = map_on(args.scheduler)
     else:
+        check_here(plan.engines or ())
         run_all = map_here(args.jobs or len(os.sched_getaffinity(0)))
     folder = Path("campaign" if args.output == "-" else args.output)
     with progress(args.count, "modules") as step:
@@ -73,6 +76,16 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
         write_output("-", "".join(lines) or "no faults\n")
         sys.stderr.write(f"{folder / 'summary.md'} has the details\n")
     return int(bool(causes))
+
+
+def check_here(engines: Sequence[str]) -> None:
+    """Stop if engines cannot run on this machine."""
+    from ....reducer.oracles import check_engines
+
+    try:
+        check_engines(engines)
+    except TileError as error:
+        raise Stop(f"--against: {error.message}") from None
 
 
 def check_against(text: str) -> str:

@@ -113,7 +113,7 @@ def check_options(args: argparse.Namespace) -> None:
 
 def make_test(args: argparse.Namespace, version: Any) -> Any:
     """Return the test that the options ask for."""
-    from ....reducer.oracles import Command, Compiler, Differs, DiffersAfter, Message, Sanitized
+    from ....reducer.oracles import Command, Compiler, Differs, DiffersAfter, Message, Sanitized, check_engines
 
     seconds = args.test_seconds
     if args.test:
@@ -130,6 +130,10 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
         engines = args.differs.split(",")
         if len(engines) != 2 or any(name not in ENGINES for name in engines):
             raise Stop(f"--differs: expected two of {', '.join(ENGINES)}, got '{args.differs}'")
+        try:
+            check_engines(engines)
+        except TileError as error:
+            raise Stop(f"--differs: {error.message}") from None
         return Differs((engines[0], engines[1]), seconds)
     if args.differs_after:
         from ....passes import parse_pipeline

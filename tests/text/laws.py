@@ -67,7 +67,11 @@ def comments(text: str) -> list[str]:
 
 def lossless_problem(text: str) -> str:
     """Gaps and tokens are the text; a legal text has no errors and the module that the parser reads."""
-    if Tokens(text).joined() != text:
+    tokens = Tokens(text)
+    placed = [tokens.span(index) for index in range(len(tokens.spelled))]
+    if placed != tokens.spans:
+        return "tokens have other places one by one than all together"
+    if tokens.joined() != text:
         return "the tokens and the gaps between them are not the text"
     reading = read(text)
     module = parsed(text)

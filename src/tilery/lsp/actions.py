@@ -123,7 +123,7 @@ def _terminator(document: Document, place: Place, diagnostic: lsp.Diagnostic) ->
     names = [toks[i] for i in node.results if toks[i][:1] == "%"]
     types = [value.type.text for value in (node.op.results if node.op is not None else [])]
     ended = f"{word} {', '.join(names)} : {', '.join(types)}" if names else word
-    end = document.lines.position(place.part.start + place.parsed.tokens.spans[node.end - 1][1])
+    end = document.lines.position(place.part.start + place.parsed.tokens.span(node.end - 1)[1])
     margin = " " * place.parsed.tokens.column(node.first)
     title = f"Add the missing terminator '{word}'"
     yield _fix(document, title, diagnostic, lsp.Range(end, end), f"\n{margin}{ended}")

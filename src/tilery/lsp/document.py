@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 from lsprotocol import types as lsp
 
@@ -20,7 +21,10 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        if "\r" in text:
+            self.starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        else:
+            self.starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")[:-1]])]
         self.plain = text.isascii()
 
     def position(self, offset: int) -> lsp.Position:
@@ -57,7 +61,7 @@ class Place:
         self.part, self.index = part, index
         self.parsed = part.parsed
         self.token = self.parsed.tokens.spelled[index]
-        start, end = self.parsed.tokens.spans[index]
+        start, end = self.parsed.tokens.span(index)
         self.start, self.end = part.start + start, part.start + end
 
     @property
@@ -110,8 +114,8 @@ class Document:
 
     def range(self, part: Part, first: int, last: int | None = None) -> lsp.Range:
         """Return the range from one token of a part to another."""
-        spans = part.parsed.tokens.spans
-        return self.lines.range(part.start + spans[first][0], part.start + spans[first if last is None else last][1])
+        span = part.parsed.tokens.span
+        return self.lines.range(part.start + span(first)[0], part.start + span(first if last is None else last)[1])
 
 
 def part_nodes(part: Part) -> list[Node]:

@@ -15,7 +15,7 @@ from ..ir import Block, Op, UnknownOp
 from ..ops import Module
 from ..text.lossless.reading import Part, Reading
 from ..text.lossless.recover import ParsedChunk
-from .verify import MAX_ERRORS, Finding, Hints, problem_at_call, redefinitions, verify
+from .verify import MAX_ERRORS, Finding, Hints, Passed, problem_at_call, redefinitions, verify
 
 
 @dataclass(slots=True)
@@ -51,10 +51,10 @@ def check_reading(reading: Reading, *, hints: Hints = Hints.IGNORE, known: Known
 
 
 def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator[Finding]:
-    own = [o for block in parsed.blocks for o in block.ops]
     if parsed.errors:
-        yield from _each(own)
+        yield from _each(parsed.blocks)
         return
+    own = [o for block in parsed.blocks for o in block.ops]
     mine = set(own)
     shown = Module(sym_name="part", body=Block(ops=[*(o for o in globals_ if o not in mine), *own]))
     for finding in verify(shown, hints=hints):
@@ -62,26 +62,42 @@ def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator
             yield finding
 
 
-def _each(ops: list[Op]) -> Iterator[Finding]:
+def _each(blocks: list[Block]) -> Iterator[Finding]:
     """Check each operation by itself."""
-    todo: list[tuple[Op, list[Op]]] = [(o, []) for o in reversed(ops)]
+    passed = Passed(blocks)
+    todo: list[tuple[list[Op], list[Op], bool]] = [(block.ops, [], True) for block in blocks]
     while todo:
-        o, ancestors = todo.pop()
-        if not isinstance(o, UnknownOp) and not (
-            any(isinstance(each, UnknownOp) for each in ancestors) and (o.opdef.parents or o.check_nested is not None)
-        ):
-            finding = problem_at_call(o, ancestors)
-            if finding is not None:
-                yield finding
-        inner = [*ancestors, o]
-        todo += [(each, inner) for block in reversed(o.blocks) for each in reversed(block.ops)]
+        level, ancestors, surroundings_known = todo.pop()
+        for o in level:
+            known = not isinstance(o, UnknownOp)
+            if known and (surroundings_known or not (o.opdef.parents or o.check_nested is not None)):
+                finding = _problem(o, ancestors, passed)
+                if finding is not None:
+                    yield finding
+            if o.nested:
+                inner = [*ancestors, o]
+                todo += [(block.ops, inner, known and surroundings_known) for block in o.blocks]
+
+
+def _problem(o: Op, ancestors: list[Op], passed: Passed) -> Finding | None:
+    get, legal, enough, _ = passed[o.__class__]
+    try:
+        mine = get(o)
+        if mine in enough:
+            return None
+    except (AttributeError, TypeError):
+        mine = None  # a field is missing or has the wrong type
+    finding = problem_at_call(o, ancestors)
+    if finding is None and mine is not None:
+        legal.add(mine)
+    return finding
 
 
 def _placed(finding: Finding, part: Part, reading: Reading) -> TileError:
     """Return a finding as an error at the operation's name, with the place of the field at fault in its facts."""
     parsed = part.parsed
     index = parsed.extents[finding.op][0] if finding.op in parsed.extents else 0
-    start, end = parsed.tokens.spans[index]
+    start, end = parsed.tokens.span(index)
     notes = [*finding.notes]
     for other, text in finding.related:
         place = reading.span(other)

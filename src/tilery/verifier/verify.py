@@ -98,12 +98,12 @@ def problem_at_end(o: Op) -> Finding | None:
 # ---------------------------------------------------------------- the walk
 
 
-class _Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
+class Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
     """The signatures accepted so far, by class: the function that computes them, those that are legal, those that need
-    no further check, and whether a terminator needs none given its parent. Used for one verification."""
+    no further check, and whether a terminator needs none given its parent. Used for one verification of blocks."""
 
-    def __init__(self, small: bool) -> None:
-        self.small = small
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        self.small = not any(has_ops(block, MANY_OPS) for block in blocks)
 
     def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any], set[Any], bool]:
         legal: set[Any] = set()
@@ -119,7 +119,7 @@ class _Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
 def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
     """Visit each operation before its regions, and once more after them, with an explicit stack."""
     scene = _Scene(module, hints)
-    passed = _Passed(small=not any(has_ops(block, MANY_OPS) for block in module.blocks))
+    passed = Passed(module.blocks)
     met = scene.locations.add
     stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
     while stack:

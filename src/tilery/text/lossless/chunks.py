@@ -27,16 +27,15 @@ class Chunk:
 
 @cache
 def _heads() -> re.Pattern[str]:
-    """Return a pattern for the start of a line that starts a chunk."""
+    """Return a pattern for the end of a line after which a chunk starts. With `^` it would take twice as long."""
     names = {name: d for name, d in BY_NAME.items() if d.has(TOP_LEVEL)}
     functions = "|".join(re.escape(name) for name, d in names.items() if d.has(FUNCTION))
     modules = "|".join(re.escape(name) for name, d in names.items() if d.has(SYMBOL_TABLE))
     others = "|".join(re.escape(name) for name, d in names.items() if not d.has(FUNCTION) and not d.has(SYMBOL_TABLE))
     prefix = f"(?:{re.escape(DIALECT)})?"
     return re.compile(
-        rf"^[ \t]*+(?:(?P<function>{prefix}(?:{functions}))|(?P<module>(?:builtin\.|{prefix})(?:{modules}))"
-        rf"|(?P<items>{prefix}(?:{others})|[#!][\w$.-]++[ \t]*+=))(?![\w$.])",
-        re.M,
+        rf"\n[ \t]*+(?:(?P<function>{prefix}(?:{functions}))|(?P<module>(?:builtin\.|{prefix})(?:{modules}))"
+        rf"|(?P<items>{prefix}(?:{others})|[#!][\w$.-]++[ \t]*+=))(?![\w$.])"
     )
 
 
@@ -48,7 +47,7 @@ def split(text: str) -> list[Chunk]:
     """
     found: list[Chunk] = []
     start, kind = 0, "items"
-    for match in _heads().finditer(text):
+    for match in _heads().finditer("\n" + text):
         next_kind = match.lastgroup or ""
         if next_kind == "items" == kind:
             continue

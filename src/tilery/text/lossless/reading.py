@@ -58,7 +58,7 @@ class Reading:
         for part in self.parts:
             found = part.parsed.extents.get(o)
             if found is not None:
-                start, end = part.parsed.tokens.spans[found[0]]
+                start, end = part.parsed.tokens.span(found[0])
                 return part.start + start, part.start + end
         return None
 
@@ -85,10 +85,10 @@ class Reading:
                         o.loc = as_loc(attr)
                     continue
                 message = "operation location alias was never defined" if attr is None else "expected location"
-                start, end = parsed.tokens.spans[index]
+                start, end = parsed.tokens.span(index)
                 yield self.place(TileError(message, source="", start=start, end=end), part)
         for part, scope in _left_open(self.parts):
-            start, end = part.parsed.tokens.spans[scope.opened]
+            start, end = part.parsed.tokens.span(scope.opened)
             yield self.place(TileError("expected '}' to end this region", source="", start=start, end=end), part)
 
 

@@ -117,8 +117,8 @@ class Recorder(Parser):
         self.extents = self.op_tokens = _Extents(self)
         self.places = self.where = _Places(self)
 
-    def find_spans(self) -> list[tuple[int, int]]:
-        return self.tokens.spans
+    def token_span(self, index: int) -> tuple[int, int]:
+        return self.tokens.span(index) if index < len(self.tokens.spelled) else (len(self.text), len(self.text))
 
     def surface(self) -> None:
         """Leave a type that is one token, and everything else that an error interrupts."""
@@ -261,7 +261,7 @@ class _Reader:
         return opened
 
     def _error(self, message: str, index: int, *notes: str) -> None:
-        start, end = self.tokens.spans[index]
+        start, end = self.tokens.span(index)
         p = self.p
         self._keep(TileError(message, file=p.options.file, source=p.text, start=start, end=end, notes=notes))
 

@@ -143,7 +143,7 @@ def operand_span(parsed: ParsedChunk, at: int, name: str) -> tuple[int, int] | N
     uses = state.uses.get(name) if state is not None else None
     if not uses:
         return None
-    return parsed.tokens.spans[uses[0][1]][0], parsed.tokens.spans[uses[-1][1]][1]
+    return parsed.tokens.span(uses[0][1])[0], parsed.tokens.span(uses[-1][1])[1]
 
 
 def kinds(parsed: ParsedChunk) -> list[Kind]:

@@ -278,9 +278,7 @@ class Parser:
         if not self.has_positions:
             raise GiveUp
         outer, inner = self.mark() if mark is None else mark
-        if not self._spans:
-            self._spans = self.find_spans()
-        start, end = self._spans[outer] if outer < len(self._spans) else (len(self.text), len(self.text))
+        start, end = self.token_span(outer)
         if inner >= 0:
             left, right = spans(self.text[start:end], PIECE)[inner]
             start, end = start + left, start + right
@@ -288,9 +286,11 @@ class Parser:
             start += self._shift.get(self.i, 0)
         return start, end
 
-    def find_spans(self) -> list[tuple[int, int]]:
-        """Return the start and end of each token."""
-        return spans(self.text)
+    def token_span(self, index: int) -> tuple[int, int]:
+        """Return the start and end of a token, or the end of the text if there are fewer."""
+        if not self._spans:
+            self._spans = spans(self.text)
+        return self._spans[index] if index < len(self._spans) else (len(self.text), len(self.text))
 
     def error(self, message: str, start: int, end: int, notes: Sequence[str] = ()) -> TileError:
         """Make the error to raise. A token that the lexer refuses takes precedence."""

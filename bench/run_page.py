@@ -142,5 +142,6 @@ NOT_MEASURED = """\
 ## Not measured
 
 A GPU, which is far faster than any of these; processors other than this one; kernels whose tile blocks wait for one
-another, which the reference engine runs. A contender without a number is not installed or has no such kernel. Tile
-blocks one by one and Triton's interpreter ran once; the other rows are the best of several rounds.""".splitlines()
+another, which the reference engine runs. A contender without a number is not installed, has no such kernel (Numba has
+no 16-bit floats on a CPU), or computed something else. Tile blocks one by one and Triton's interpreter ran once; the
+other rows are the best of several rounds.""".splitlines()

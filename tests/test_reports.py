@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cpu_campaign
 import cutile_suite
 import ir
 import run_page
@@ -26,6 +27,8 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
     assert (reports / "run.md").read_text("utf-8").strip() == run_page.page(kernels).strip()
     suite = json.loads((reports / "cutile.json").read_text("utf-8"))
     assert (reports / "cutile.md").read_text("utf-8") == cutile_suite.page(suite)
+    cpu = json.loads((reports / "cpu.json").read_text("utf-8"))
+    assert (reports / "cpu.md").read_text("utf-8") == cpu_campaign.page(cpu)
 
 
 @pytest.mark.parametrize("bug", gpu_bugs.BUGS, ids=lambda bug: bug.name)

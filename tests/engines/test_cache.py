@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tilery.engines.cache import VARIABLE, DiskCache, root
+from tilery.engines import cache as cache_module
+from tilery.engines.cache import GROWTH, VARIABLE, DiskCache, root
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="there is no cache where files have no owners")
 
@@ -21,7 +22,7 @@ def cache(tmp_path: Path) -> DiskCache:
 
 def files(cache: DiskCache) -> list[Path]:
     assert cache.where is not None
-    return sorted((cache.where / "cpu").iterdir())
+    return sorted(file for file in (cache.where / "cpu").iterdir() if file.name != GROWTH)
 
 
 def test_what_is_kept_comes_back(cache: DiskCache) -> None:
@@ -139,6 +140,39 @@ def test_the_size_is_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:
     assert cache.usage().size <= 5000 and cache.get("9") is not None and cache.get("0") is None
     cache.put("large", bytes(2000))
     assert cache.get("large") is None, "an entry that would displace most others is not kept"
+
+
+def test_entries_are_listed_only_when_they_may_take_too_much(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Or else keeping an entry takes longer the more there are."""
+    listed = []
+    entries = cache_module._entries
+
+    def listing(directory: int) -> list[tuple[str, int, int]]:
+        listed.append(directory)
+        return entries(directory)
+
+    monkeypatch.setattr(cache_module, "_entries", listing)
+    for number in range(50):
+        cache.put(str(number), bytes(10_000))
+    assert len(listed) == 1
+    small = DiskCache("cpu", tmp_path / "tilery", limit=300_000)
+    for number in range(50, 100):
+        small.put(str(number), bytes(10_000))
+        assert small.usage().size <= 300_000
+    assert len(listed) - 51 < 20, "room for several entries is made at once"
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo, lambda path: os.symlink("/dev/null", path)])
+def test_the_size_is_bounded_even_if_nothing_can_be_noted(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    cache = DiskCache("cpu", tmp_path / "tilery", limit=5000)
+    cache.put("k", b"x")
+    (tmp_path / "tilery" / "cpu" / GROWTH).unlink()
+    make(tmp_path / "tilery" / "cpu" / GROWTH)
+    for number in range(10):
+        cache.put(str(number), bytes(1000))
+    assert cache.usage().size <= 5000 and cache.get("9") is not None
 
 
 def test_writers_and_readers_at_once_see_whole_entries(cache: DiskCache) -> None:

@@ -22,8 +22,16 @@ CACHES = ("cpu", "triton")
 """The caches that there are: one per engine that compiles."""
 LIMIT = 256 << 20
 """Bytes that the entries of one engine may take together; the ones that were not used for longest are removed."""
+ROOM = 8
+"""When entries are removed, one part of so many becomes free, so that this need not happen again at once."""
+GROWTH = "growth"
+"""A file in the directory that grows by a byte for each page of an entry. Listing all entries takes longer the more
+there are, so this is done only when the size of this file says that they may take too much."""
+PAGE = 4096
 MAGIC = b"tilery\x00\x01"
 DIGEST = hashlib.sha256().digest_size
+FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+"""Of every file that is opened: no link is followed, no pipe is waited for."""
 _SAFE = hasattr(os, "geteuid") and os.open in os.supports_dir_fd
 
 
@@ -75,7 +83,7 @@ class DiskCache:
         """Return what was kept for a key; None if there is nothing, or if it is damaged."""
         with suppress(OSError, Unsafe), self._opened(create=False) as directory:
             name = _file_name(key)
-            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+            file = os.open(name, os.O_RDONLY | FLAGS, dir_fd=directory)
             with open(file, "rb") as stream:
                 _check_entry(os.fstat(file))
                 raw = stream.read(self.limit)
@@ -94,12 +102,13 @@ class DiskCache:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
                 with open(os.open(temporary, flags, 0o600, dir_fd=directory), "wb") as stream:
-                    stream.write(_entry(key, content))
+                    size = stream.write(_entry(key, content))
                 os.replace(temporary, _file_name(key), src_dir_fd=directory, dst_dir_fd=directory)
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=directory)
-            self._trim(directory)
+            if self._may_be_full(directory, size):
+                self._trim(directory)
 
     def usage(self) -> Usage:
         """Describe what the cache holds."""
@@ -149,15 +158,29 @@ class DiskCache:
         finally:
             os.close(directory)
 
+    def _may_be_full(self, directory: int, size: int) -> bool:
+        """Note that an entry was added; tell whether entries may now take too much, or nobody knows how much."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | FLAGS
+        try:
+            with open(os.open(GROWTH, flags, 0o600, dir_fd=directory), "ab", buffering=0) as stream:
+                added = stream.write(bytes(-(-size // PAGE)))
+                total = os.fstat(stream.fileno()).st_size
+        except OSError:
+            return True
+        return total == added or total * PAGE > self.limit
+
     def _trim(self, directory: int) -> None:
-        """Remove the entries that were not used for longest until the rest is small enough."""
+        """Remove the entries that were not used for longest if all together take too much."""
         found = sorted(_entries(directory), key=lambda entry: entry[2], reverse=True)
-        total = 0
-        for name, size, _ in found:
-            total += size
-            if total > self.limit:
-                with suppress(FileNotFoundError):
-                    os.unlink(name, dir_fd=directory)
+        total = sum(size for _, size, _ in found)
+        most = self.limit if total <= self.limit else self.limit - self.limit // ROOM
+        while found and total > most:
+            name, size, _ = found.pop()
+            total -= size
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=directory)
+        with open(os.open(GROWTH, os.O_WRONLY | FLAGS, dir_fd=directory), "wb", buffering=0) as stream:
+            stream.truncate(total // PAGE)
 
 
 def _file_name(key: str) -> str:
@@ -170,13 +193,13 @@ def _entry(key: str, content: bytes) -> bytes:
 
 
 def _entries(directory: int) -> list[tuple[str, int, int]]:
-    """List name, size and time of last use of all files, leftovers of processes that were killed included."""
+    """List name, size and time of last use of all entries, leftovers of processes that were killed included."""
     found = []
     with os.scandir(directory) as listed:
         for each in listed:
             with suppress(FileNotFoundError):
                 status = each.stat(follow_symlinks=False)
-                if not stat.S_ISDIR(status.st_mode):
+                if not stat.S_ISDIR(status.st_mode) and each.name != GROWTH:
                     found.append((each.name, status.st_size, status.st_mtime_ns))
     return found
 

@@ -29,18 +29,23 @@ def main() -> None:
 
     request = json.load(sys.stdin)
     limit(request["memory"], request["seconds"])
+    out = sys.stdout.buffer
+    out.write(answer(request))
+    out.flush()
+    os._exit(0)  # there is nothing to clean up, and LLVM would take its time
+
+
+def answer(request: dict[str, Any]) -> bytes:
+    """Compile all texts; return what to write to standard output."""
     results: list[bytes] = []
-    answer: dict[str, Any]
+    said: dict[str, Any]
     try:
         for text, level in zip(request["texts"], request["levels"]):
             results.append(compile_text(text, request, *prepare(request, level)))
-        answer = {"sizes": [len(each) for each in results]}
+        said = {"sizes": [len(each) for each in results]}
     except (RuntimeError, MemoryError) as error:
-        answer, results = {"error": str(error) or "out of memory", "text": len(results)}, []
-    out = sys.stdout.buffer
-    out.write(json.dumps(answer).encode() + b"\n" + b"".join(results))
-    out.flush()
-    os._exit(0)  # there is nothing to clean up, and LLVM would take its time
+        said, results = {"error": str(error) or "out of memory", "text": len(results)}, []
+    return json.dumps(said).encode() + b"\n" + b"".join(results)
 
 
 def limit(memory: int, seconds: int) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 import hardware_report
 import tilery
+from parts import gpu_reasons
 from parts.gpu_page import DIFFERENT, NANS, PRINTS, SAME, Result
 from tilery.engines.kernel import Limits
 from tilery.engines.semantics import same_bits
@@ -112,13 +113,23 @@ def judge(hw: Any, name: str, memory: list[Any], loose: bool) -> Result:
 
 
 def judge_later(result: dict[str, Any], folder: str) -> dict[str, Any]:
-    """Return a result, judged now if it carries the memory that a kernel left."""
-    if not result.get("data"):
+    """Return a result, judged now if it carries the memory that a kernel left, and with the reason of a difference."""
+    kind, _, name = result["case"].partition(":")
+    if kind != "hardware" or result["outcome"] != DIFFERENT:
         return result
-    hw, name = answers(folder), result["case"].partition(":")[2]
-    data, at, memory = zlib.decompress(base64.b64decode(result["data"])), 0, []
+    hw = answers(folder)
+    memory = _carried(hw, name, result["data"]) if result["data"] else []
+    judged = judge(hw, name, memory, result["loose"]) if memory else Result(**result)
+    found = {**result, "outcome": judged.outcome, "text": judged.text, "data": ""}
+    if judged.outcome == DIFFERENT:
+        found["reason"] = gpu_reasons.reason(gpu_reasons.Case(hw, name, memory))
+    return found
+
+
+def _carried(hw: Any, name: str, data: str) -> list[Any]:
+    """The memory that a result carries, one array for each output."""
+    raw, at, memory = zlib.decompress(base64.b64decode(data)), 0, []
     for theirs in hw.outputs(name):
-        memory.append(np.frombuffer(data, theirs.dtype, len(theirs), at))
+        memory.append(np.frombuffer(raw, theirs.dtype, len(theirs), at))
         at += theirs.nbytes
-    judged = judge(hw, name, memory, result["loose"])
-    return {**result, "outcome": judged.outcome, "text": judged.text, "data": ""}
+    return memory

@@ -11,6 +11,7 @@ from parts import gpu_bugs
 
 SAME, NANS, PRINTS, DIFFERENT = "same", "nan bits", "printed text", "different"
 BUG, REFUSED, FAILED = "compiler bug", "refused", "failed"
+UNEXPLAINED = "unexplained"
 OUTCOMES = (SAME, NANS, PRINTS, DIFFERENT, BUG, REFUSED, FAILED)
 
 
@@ -28,6 +29,8 @@ class Result:
     seconds: float = 0.0
     data: str = ""
     """What the kernel left in memory, where it could not be judged."""
+    reason: str = ""
+    """Why a hardware case may differ."""
 
 
 def page(facts: dict[str, Any]) -> str:
@@ -53,8 +56,8 @@ def page(facts: dict[str, Any]) -> str:
             "A kernel is exact if all its operations have defined bits; the others may differ within the bounds "
             "that [the reference](../reference/execution.md) states. `nan bits`: only the bits of NaNs differ, or "
             "integers that were made of them, which is tested: the module runs again with one bit pattern for all "
-            "NaNs. `printed text`: the memory is the same, but not the text: tile blocks print in any order, and "
-            "Triton loses formats. `compiler bug`: the module was reduced by hand to one of the kernels below."
+            "NaNs. `printed text`: the memory is the same, but not the text. `compiler bug`: the module was reduced by "
+            "hand to one of the kernels below."
         ),
         "",
         "| engine | cases | " + " | ".join(OUTCOMES) + " |",
@@ -71,18 +74,11 @@ def page(facts: dict[str, Any]) -> str:
         lines.append(f"| {engine} | {label} | " + " | ".join(f"{counts[o]:,}" for o in OUTCOMES) + " |")
     note = [checkout.fill(facts["note"])] if facts.get("note") else []
     lines += [*_ragged(results), "", checkout.fill(CHUNKS), *(["", *note] if note else []), *_bugs(results)]
-    for outcome, title in ((DIFFERENT, "Different bits"), (FAILED, "Failed"), (REFUSED, "Refused")):
+    lines += _different([r for r in results if r.outcome == DIFFERENT and not r.case.startswith("bug")])
+    for outcome, title in ((FAILED, "Failed"), (REFUSED, "Refused")):
         members = [r for r in results if r.outcome == outcome and not r.case.startswith("bug")]
         lines += ["", f"## {title}", "", *_listed(members)]
     lines += [
-        "",
-        "## What the differences mean",
-        "",
-        "Out of range, `ftoi` without `saturating` has no defined result. A `reduce` or `scan` whose body is not",
-        "associative depends on the order, which each compiler chooses. Triton prints in its own format. Where the",
-        "sums of `mmai` overflow, code of tileiras saturates on tensor cores and wraps around elsewhere, which the",
-        "reference engine follows; the Triton engine always wraps around. Where a scatter writes one element twice,",
-        "either value may stay.",
         "",
         "## Not measured",
         "",
@@ -152,14 +148,52 @@ def _bugs(results: list[Result]) -> list[str]:
     return lines
 
 
+OTHERS = {
+    "ragged": "It wrote past the end of a row, see above.",
+    "battery": "Not judged: an operation that may differ is part of longer computations.",
+}
+"""Why cases other than those of hardware differ."""
+
+
+def _different(members: list[Result]) -> list[str]:
+    """Return the differences, each with its reason: a table, and the hardware cases by name."""
+    lines = ["", "## Different bits", ""]
+    if not members:
+        return [*lines, "None."]
+    hardware = [r for r in members if r.case.startswith("hardware")]
+    known = [r for r in hardware if r.reason and r.reason != UNEXPLAINED]
+    lines += [
+        checkout.fill(
+            f"{len(known):,} of {len(hardware):,} hardware cases that differ have a reason, which a script checks on "
+            f"the inputs of each case; {len(hardware) - len(known):,} are unexplained."
+        ),
+        "",
+        "| engine | operation | what | cases | reason |",
+        "|---|---|---|--:|---|",
+    ]
+    groups: dict[tuple[str, str, bool, str], list[Result]] = defaultdict(list)
+    for r in members:
+        groups[r.engine, r.op, r.loose, r.reason or OTHERS.get(r.case.split(":")[0], UNEXPLAINED)].append(r)
+    rows = sorted(groups.items(), key=lambda item: (item[0][0] != "triton", item[0][2], -len(item[1]), item[0]))
+    for (engine, op, loose, why), found in rows:
+        lines.append(f"| {engine} | {op} | {'loose' if loose else 'exact'} | {len(found)} | {why} |")
+    lines += ["", "### Hardware cases by name"]
+    names: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for r in hardware:
+        names[r.engine, r.reason or UNEXPLAINED].append(r.case.partition(":")[2])
+    for (engine, why), found_names in sorted(names.items()):
+        lines += ["", checkout.fill(f"{engine}: {why}"), ""]
+        lines.append(checkout.fill(", ".join(f"`{name}`" for name in sorted(found_names))))
+    return lines
+
+
 def _listed(members: list[Result]) -> list[str]:
     """Return a table of the reasons, with the number of cases and one example of each."""
     if not members:
         return ["None."]
     reasons: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for r in members:
-        text = r.text if r.outcome != DIFFERENT else ("loose" if r.loose else "exact")
-        reasons[r.engine, r.op, text].append(r)
+        reasons[r.engine, r.op, r.text].append(r)
     rows = sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0]))
     lines = ["| engine | operation | what | cases | example |", "|---|---|---|---|---|"]
     for (engine, op, text), found in rows[:60]:

@@ -28,6 +28,9 @@ REFUSED = (
     Limit("`alloca`", "all", "it is larger than 1 GiB, or aligned to more than 1 MiB"),
 )
 
+LIBRARY_ULPS = {("fpowf", "f32"): 2}
+"""How far functions of Triton's library are from the nearest number, where NVIDIA's compiler is closer."""
+
 DIFFERENT = (
     ("`print_tko`", "Printed when the launch has ended. A launch can print values of 32 MiB; more is an error."),
     ("`assert`", "The kernel stops, and the driver reports an error without the tile block."),
@@ -36,6 +39,7 @@ DIFFERENT = (
     ("`mmaf` above 2**14 multiplications", "Tensor cores, or fused steps for f32 and f64, in Triton's order."),
     ("`mmaf_scaled`", "Scaled elements are rounded to bf16, which is exact above its smallest normal number."),
     ("`mmaf_scaled` of large tiles on Blackwell", "One instruction, in its own precision and order; not run on a GPU."),
+    ("`fpowf` of f32", f"At most {LIBRARY_ULPS['fpowf', 'f32']} ULP from the nearest number; NVIDIA's compiler 1."),
     ("`mmai` that overflows", "Sums wrap around. NVIDIA's compiler saturates on tensor cores."),
     ("`reduce` with one sum or product of floats, `scan`", "Triton's order."),
     ("`reduce` with control flow in its body", "Triton's order, even if the body is not commutative."),

@@ -109,7 +109,8 @@ def judge(hw: Any, name: str, memory: list[Any], loose: bool) -> Result:
             hardware_report.compare(verdict, param, mine[: len(theirs)], theirs)
     outcome = SAME if not verdict.differ else NANS if verdict.nans == verdict.differ else DIFFERENT
     text = f"{verdict.differ} of {verdict.total}, at most {verdict.steps:g} steps" if verdict.differ else ""
-    return Result("", "", outcome, loose, text, case["op"])
+    why = gpu_reasons.reason(gpu_reasons.Case(hw, name, memory)) if outcome == DIFFERENT else ""
+    return Result("", "", outcome, loose, text, case["op"], reason=why)
 
 
 def judge_later(result: dict[str, Any], folder: str) -> dict[str, Any]:
@@ -118,12 +119,10 @@ def judge_later(result: dict[str, Any], folder: str) -> dict[str, Any]:
     if kind != "hardware" or result["outcome"] != DIFFERENT:
         return result
     hw = answers(folder)
-    memory = _carried(hw, name, result["data"]) if result["data"] else []
-    judged = judge(hw, name, memory, result["loose"]) if memory else Result(**result)
-    found = {**result, "outcome": judged.outcome, "text": judged.text, "data": ""}
-    if judged.outcome == DIFFERENT:
-        found["reason"] = gpu_reasons.reason(gpu_reasons.Case(hw, name, memory))
-    return found
+    if not result["data"]:  # it printed other text
+        return {**result, "reason": gpu_reasons.reason(gpu_reasons.Case(hw, name, []))}
+    judged = judge(hw, name, _carried(hw, name, result["data"]), result["loose"])
+    return {**result, "outcome": judged.outcome, "text": judged.text, "reason": judged.reason, "data": ""}
 
 
 def _carried(hw: Any, name: str, data: str) -> list[Any]:

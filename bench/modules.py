@@ -110,3 +110,58 @@ def mixed(count: int) -> Module:
     for number, o in enumerate(walk(module.entries[0])):
         o.loc = DILoc(FileLineCol("kernel.py", 1 + number // 4, 1 + number // 4 % 80), scope)
     return module
+
+
+# ---------------------------------------------------------------- integers
+
+EXPRESSION = """
+  %c@ = constant <i32: #> : tile<i32>
+  %p@ = muli %c@, %n : tile<i32>
+  %q@ = addi %p@, %x@ : tile<i32>
+  %r@ = addi %q@, %zero : tile<i32>
+  %lo@ = cmpi greater_than_or_equal %r@, %zero, signed : tile<i32> -> tile<i1>
+  %hi@ = cmpi less_than %r@, %n, signed : tile<i32> -> tile<i1>
+  %in@ = andi %lo@, %hi@ : tile<i1>
+  %out@ = xori %in@, %true : tile<i1>
+  %s@ = select %out@, %zero, %r@ : tile<i1>, tile<i32>
+  %d@ = subi %s@, %p@ : tile<i32>
+  %m@ = mini %d@, %n signed : tile<i32>
+  %k@ = shli %m@, %two : tile<i32>
+  %e@ = divi %k@, %c@ signed rounding<zero> : tile<i32>
+  %w@ = exti %in@ unsigned : tile<i1> -> tile<i32>
+  %y@ = maxi %e@, %w@ signed : tile<i32>
+  print_tko "%d %d", %y@, %s@ : tile<i32>, tile<i32> -> token
+"""
+NUMBERS = """entry @k(%n: tile<i32>, %x0: tile<i32>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %two = constant <i32: 2> : tile<i32>
+  %true = constant <i1: true> : tile<i1>
+"""
+
+
+def expressions(count: int) -> Module:
+    """Return about `count` operations on integers and masks, some of which `simplify` removes."""
+    units = [
+        EXPRESSION.replace("%x@", f"%y{n - 1}" if n % 4 else "%x0").replace("@", str(n)).replace("#", str(n % 1000 + 1))
+        for n in range(max(1, count // 16))
+    ]
+    return parse(NUMBERS + "".join(units) + "}")
+
+
+SPLIT = """
+  for %i@ in (%zero to %n, step %one) : tile<i32> {
+    %less@ = cmpi less_than %i@, %x, signed : tile<i32> -> tile<i1>
+    %p@ = muli %i@, %n : tile<i32>
+    if %less@ {
+      %q@ = addi %p@, %i@ : tile<i32>
+      print_tko "%d", %q@ : tile<i32> -> token
+    }
+  }
+"""
+
+
+def loops(count: int) -> Module:
+    """Return about `count` operations in loops that `loop-split` splits."""
+    head = "entry @k(%n: tile<i32>, %x: tile<i32>) {\n  %zero = constant <i32: 0> : tile<i32>\n"
+    head += "  %one = constant <i32: 1> : tile<i32>\n"
+    return parse(head + "".join(SPLIT.replace("@", str(n)) for n in range(max(1, count // 8))) + "}")

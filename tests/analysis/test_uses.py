@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from support.contract import random_case
@@ -11,6 +13,7 @@ from tilery.analysis.liveness import Liveness, captures
 from tilery.analysis.uses import Uses, count_uses
 from tilery.ir import Block, Op, Value, walk
 from tilery.ops import For, If, Loop
+from tilery.rewrite import map_operands, replace_uses
 
 KERNEL = """
 entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
@@ -101,8 +104,33 @@ def blocks(root: Op) -> list[Block]:
 def test_counts_agree_with_users(seed: int) -> None:
     module, _ = random_case(seed)
     counts, uses = count_uses(walk(module)), Uses(module)
-    assert {v: len(users) for v, users in uses.users.items()} == dict(counts)
-    assert all(v in o.operands for v, users in uses.users.items() for o in users)
+    assert {v: uses.count(v) for v in uses.users} == dict(counts)
+    assert all(uses.of(v).count(o) == o.operands.count(v) for v in uses.users for o in uses.of(v))
+    assert all((uses.only(v) is None) == (counts[v] != 1) for v in uses.users)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_changes_keep_counts_and_users(seed: int) -> None:
+    module, _ = random_case(seed)
+    rng = random.Random(seed)
+    counts, uses = count_uses(walk(module)), Uses(module)
+    for o in [o for o in walk(module) if o.operands and rng.random() < 0.5]:
+        for books in (counts, uses):
+            books.remove(o)
+        old = rng.choice(o.operands)
+        same = [v for v in uses.users if v.type is old.type and v is not old]
+        new = rng.choice(same) if same else old
+        map_operands(o, lambda value: new if value is old else value)  # noqa: B023  # called at once
+        for books in (counts, uses):
+            books.add(o)
+    old, new = rng.sample(list(uses.users), 2)
+    counts.replace(old, new)
+    users = uses.replace(old, new)
+    assert sum(users.values()) == sum(o.operands.count(old) for o in walk(module))
+    replace_uses(module, {old: new})
+    true = Uses(module)
+    assert {v: dict(users) for v, users in uses.users.items()} == true.users
+    assert +counts == count_uses(walk(module))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

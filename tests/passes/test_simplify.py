@@ -9,6 +9,7 @@ import pytest
 import tilery
 from support.execution import Draw, printed
 from support.oracle import corpus_files
+from tilery.analysis.uses import count_uses
 from tilery.bytecode.reader import read
 from tilery.ir import Value, clone, difference, walk
 from tilery.ops import Constant, Module
@@ -288,7 +289,7 @@ def test_the_depth_is_bounded(length: int) -> None:
     """An expression has at most 63 levels; of a deeper one, what is more than 32 levels below becomes a leaf."""
     assert MAX_DEPTH == 32
     module = parse(deep(length))
-    sweep = Round(module.entries[0])
+    sweep = Round(module.entries[0], count_uses(walk(module.entries[0])))
     sweep.run(Report())
     depths = [node.depth for node in sweep.nodes.values()]
     assert max(depths) == 2 * MAX_DEPTH - 1 and len(depths) > length

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ..declare.relations import NO_EFFECT, PURE, TERMINATOR
 from ..ir import Block, Op, UnknownOp, Value
-from ..rewrite import Report, erase_dead, isolated, map_operands
+from ..rewrite import Report, erase_dead, isolated, replace_operands
 from .registry import register
 
 Key = tuple[object, ...]
@@ -32,8 +32,8 @@ def _merge(function: Op) -> int:
         block, ops, kept, mine = stack[-1]
         for o in ops:
             if same:
-                map_operands(o, lambda value: same.get(value, value))
-            if o.blocks:
+                replace_operands(o, same)
+            if o.nested and o.blocks:
                 kept.append(o)
                 stack += [(inner, iter(inner.ops), [], []) for inner in reversed(o.blocks)]
                 break

@@ -48,7 +48,7 @@ def _hoist(function: Op) -> int:
                     _next_block(waiting, levels, home)
                 continue
             o = level.todo.pop()
-            if o.blocks:
+            if o.nested and o.blocks:
                 waiting.append((o, o.blocks[::-1]))
                 _next_block(waiting, levels, home)
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .deadcode import erase_dead
 from .driver import Place, apply, isolated
 from .edit import Edit
-from .editing import erase, insert, map_operands, replace, replace_uses, users, uses
+from .editing import erase, insert, map_operands, replace, replace_operands, replace_uses, users, uses
 from .rules import Answer, Dead, Report, Rewrite, Rules
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "isolated",
     "map_operands",
     "replace",
+    "replace_operands",
     "replace_uses",
     "users",
     "uses",

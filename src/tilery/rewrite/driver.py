@@ -6,14 +6,12 @@ replaced is known when its uses are reached; the IR needs no use lists for that.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
-from ..analysis.uses import count_uses
 from ..declare.relations import SYMBOL_TABLE
 from ..ir import Block, Op, UnknownOp, Value, walk
-from .deadcode import erase_dead
-from .editing import map_operands
+from .deadcode import Living, keep_living
+from .editing import map_operands, replace_operands
 from .rules import Report, Rewrite, Rules
 
 NOTHING: Mapping[Value, Value] = {}
@@ -86,11 +84,10 @@ def apply(root: Op, rules: Rules, report: Report | None = None, prepare: Prepare
         while True:
             if prepare is not None:
                 prepare(scope, report)
-            erase_dead(scope, rules, report)
-            sweep = _Sweep(rules, report)
+            living = keep_living(scope, rules, report)
+            sweep = _Sweep(rules, report, living)
             before = report.counts.copy()
-            size = sweep.count(scope)
-            budget = 1000 + BUDGET * size if budget is None else budget
+            budget = 1000 + BUDGET * len(living.ops) if budget is None else budget
             if not sweep.run(scope, budget):
                 break
             budget -= sweep.visits
@@ -118,12 +115,13 @@ def isolated(root: Op) -> list[Op]:
 class _Frame:
     """A block that is being swept: the operations that are done, and those to do, the next one last."""
 
-    __slots__ = ("block", "done", "opened", "parent", "renamed", "start", "todo")
+    __slots__ = ("block", "done", "opened", "parent", "place", "renamed", "start", "todo")
 
     def __init__(self, parent: Op, block: Block, start: int = 0, renamed: Mapping[Value, Value] = NOTHING) -> None:
         self.parent, self.block, self.start, self.renamed = parent, block, start, renamed
         self.done: list[Op] = []
         self.todo: list[Op] = []
+        self.place: Place | None = None  # while it is the innermost one
         self.opened = False
 
     def open(self) -> None:
@@ -136,23 +134,16 @@ class _Frame:
 class _Sweep:
     """One forward sweep over everything inside an operation."""
 
-    def __init__(self, rules: Rules, report: Report) -> None:
+    def __init__(self, rules: Rules, report: Report, living: Living) -> None:
         self.rules, self.report = rules, report
-        self.uses: Counter[Value] = Counter()
-        self.known: set[Op] = set()
+        self.uses = living.uses
+        self.known = set(living.ops)
         self.swapped: dict[Value, Value] = {}
         self.renamed: dict[Value, Value] = {}  # in the blocks that are open now
         self.resumed: list[_Frame] = []
         self.finished: set[Block] = set()
         self.memo: dict[Value, tuple[Value, bool]] = {}
         self.visits = 0
-
-    def count(self, root: Op) -> int:
-        """Count uses and operations."""
-        ops = list(walk(root))
-        self.known.update(ops)
-        self.uses = count_uses(ops)
-        return len(ops)
 
     # ------------------------------------------------------------ values
 
@@ -165,7 +156,7 @@ class _Sweep:
         new = self.resolve(new)
         if new is not old:
             self.swapped[old] = new
-            self.uses[new] += self.uses.pop(old, 0)
+            self.uses.replace(old, new)
 
     def rename(self, block: Block, values: Mapping[Value, Value]) -> None:
         for o in walk(block) if values else ():
@@ -173,7 +164,7 @@ class _Sweep:
             for value in o.operands:
                 if value in values:
                     self.uses[values[value]] += 1
-            map_operands(o, lambda value: values.get(value, value))
+            replace_operands(o, values)
 
     def resume(self, parent: Op, block: Block, start: int, renamed: Mapping[Value, Value]) -> None:
         self.resumed.append(_Frame(parent, block, start, renamed))
@@ -196,14 +187,12 @@ class _Sweep:
                 continue
             o = frame.todo.pop()
             self.visits += 1
-            if self.swapped or self.renamed:
-                map_operands(o, self.resolve)
+            self._resolve_operands(o)
             if self.visits <= budget and self._rewrite(o, frames):
                 changed = True
                 continue
             # Rules are tried again once its blocks are finished: something inside may have kept one from firing.
-            blocks = o.blocks
-            inner = blocks and [b for b in blocks if b not in self.finished]
+            inner = [b for b in o.blocks if b not in self.finished] if o.nested else None
             if not inner:
                 frame.done.append(o)
                 continue
@@ -212,8 +201,14 @@ class _Sweep:
         if self.swapped:
             # Operations that moved after they were swept have not seen later replacements.
             for o in walk(root):
-                map_operands(o, self.resolve)
+                self._resolve_operands(o)
         return changed
+
+    def _resolve_operands(self, o: Op) -> None:
+        for replaced in (self.swapped, self.renamed):
+            if replaced and not replaced.keys().isdisjoint(o.operands):
+                map_operands(o, self.resolve)
+                return
 
     def _close(self, frame: _Frame) -> None:
         self.finished.add(frame.block)
@@ -226,7 +221,9 @@ class _Sweep:
         if not rules:
             return False
         before = o.operands
-        place = Place(self, frames, self.report)
+        place = frames[-1].place
+        if place is None:
+            place = frames[-1].place = Place(self, frames, self.report)
         for rule in rules:
             answer = rule.run(o, place) if rule.placed else rule.run(o)
             if answer is not None:
@@ -249,12 +246,10 @@ class _Sweep:
             frame.done += edit.ops
             return
         frame.todo += reversed(edit.ops)
-        for value in before:
-            self.uses[value] -= 1
+        self.uses.release(before)
         for new in edit.ops:
             if new is o:
-                for value in o.operands:
-                    self.uses[value] += 1
+                self.uses.add(o)
             elif new not in self.known:
                 self._adopt(new, o)
 
@@ -266,8 +261,7 @@ class _Sweep:
             self.known.add(o)
             if o.loc is None:
                 o.loc = old.loc
-            for value in o.operands:
-                self.uses[value] += 1
+            self.uses.add(o)
             todo += [x for block in o.blocks for x in block.ops if x not in self.known]
 
 

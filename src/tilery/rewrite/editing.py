@@ -16,7 +16,8 @@ def uses(root: Op) -> Counter[Value]:
 
 def users(root: Op) -> dict[Value, list[Op]]:
     """The operations inside `root` that use each value, in textual order; one that uses it twice occurs twice."""
-    return Uses(root).users
+    found = Uses(root)
+    return {value: found.of(value) for value in found.users}
 
 
 def map_operands(o: Op, new: Callable[[Value], Value]) -> None:
@@ -33,22 +34,28 @@ def map_operands(o: Op, new: Callable[[Value], Value]) -> None:
             setattr(o, f.attr, new(value))
 
 
+def replace_operands(o: Op, values: Mapping[Value, Value]) -> None:
+    """Replace the operands of one operation that are among these values."""
+    if not values.keys().isdisjoint(o.operands):
+        map_operands(o, lambda value: values.get(value, value))
+
+
 def replace_uses(root: Op, values: Mapping[Value, Value]) -> None:
     """Replace values wherever `root` or an operation inside uses them."""
     for o in walk(root):
-        map_operands(o, lambda value: values.get(value, value))
+        replace_operands(o, values)
 
 
 def insert(block: Block, before: Op, *ops: Op) -> None:
     """Insert operations before an operation of a block."""
-    at = _index(block, before)
+    at = index_of(block, before)
     block.ops[at:at] = ops
 
 
 def replace(root: Op, block: Block, old: Op, new: Iterable[Op], values: Sequence[Value] | None = None) -> None:
     """Replace an operation by others. `values`, or else the results of the last one, replace its results in `root`."""
     ops = list(new)
-    at = _index(block, old)
+    at = index_of(block, old)
     block.ops[at : at + 1] = ops
     if values is None:
         values = ops[-1].results if ops else []
@@ -57,8 +64,9 @@ def replace(root: Op, block: Block, old: Op, new: Iterable[Op], values: Sequence
 
 def erase(block: Block, o: Op) -> None:
     """Remove an operation from its block; its results must be unused."""
-    del block.ops[_index(block, o)]
+    del block.ops[index_of(block, o)]
 
 
-def _index(block: Block, o: Op) -> int:
+def index_of(block: Block, o: Op) -> int:
+    """The position of an operation in its block."""
     return next(i for i, other in enumerate(block.ops) if other is o)

@@ -82,8 +82,7 @@ class Dead:
 
     def release(self, *values: Value) -> None:
         """Remove one use of each of these values."""
-        for value in values:
-            self.counts[value] -= 1
+        self.counts.release(values)
 
 
 class NamedRule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...declare.relations import ISOLATED
 from ...ir import Block, Op, UnknownOp, Value, walk
 from ...ops import Constant
-from ...rewrite import Report, map_operands
+from ...rewrite import Report, replace_operands
 from ...types import Type
 
 
@@ -17,7 +17,7 @@ def gather_constants(root: Op, report: Report) -> None:
 
 
 def _holds_constants(o: Op) -> bool:
-    return bool(o.blocks) and (isinstance(o, UnknownOp) or ISOLATED in o.opdef.traits)
+    return o.nested and bool(o.blocks) and (isinstance(o, UnknownOp) or ISOLATED in o.opdef.traits)
 
 
 Known = dict[tuple[Type, int | bytes], Constant]
@@ -32,7 +32,7 @@ def _gather(block: Block, report: Report) -> None:
     for o in block.ops:
         if not isinstance(o, Constant):
             body.append(o)
-            for inner in _take_constants(o):
+            for inner in _take_constants(o) if o.nested else ():
                 inner.loc = None  # it is no longer where its location says
                 if _is_new(inner, first, same):
                     front.append(inner)
@@ -44,7 +44,7 @@ def _gather(block: Block, report: Report) -> None:
         report.counts["constants"] += len(front) + len(same)
     if same:
         for o in walk(block):
-            map_operands(o, lambda value: same.get(value, value))
+            replace_operands(o, same)
 
 
 def _is_new(o: Constant, first: Known, same: dict[Value, Value]) -> bool:
@@ -64,7 +64,7 @@ def _take_constants(root: Op) -> list[Constant]:
         for o in stack[-1]:
             if isinstance(o, Constant):
                 found.append(o)
-            elif (inner := o.blocks) and not _holds_constants(o):
+            elif o.nested and (inner := o.blocks) and not _holds_constants(o):
                 blocks += inner
                 stack += [iter(block.ops) for block in reversed(inner)]
                 break

@@ -7,9 +7,7 @@ operations that one depends on, so the pass terminates.
 
 from __future__ import annotations
 
-from collections import Counter
-
-from ...analysis.uses import count_uses
+from ...analysis.uses import UseCounts, count_uses
 from ...attrs import Signedness
 from ...floats.comparison import EQ, NE
 from ...ir import Block, Op, Value, walk
@@ -34,7 +32,8 @@ from ...ops import (
     TruncI,
     XOrI,
 )
-from ...rewrite import Report, erase_dead, isolated, map_operands
+from ...rewrite import Report, isolated, replace_operands
+from ...rewrite.deadcode import keep_living
 from ...types import I1, I4, Tile
 from ..constants import element_of
 from ..registry import register
@@ -49,6 +48,7 @@ LOWERED = (
     AbsI, AddI, AndI, CmpI, DivI, ExtI, MaxI, MinI, MulI, NegI, OrI, RemI, Select, ShLI, ShRI, SubI, TruncI, XOrI,
 )  # fmt: skip
 """The operations that become nodes of trees; all others are leaves."""
+VISITED = frozenset((Constant, *LOWERED))
 EQUALITY = (EQ, NE)
 CONE = 64
 """The most operations to visit when counting what a rewrite makes dead."""
@@ -60,9 +60,10 @@ CUT = 256
 def simplify(root: Op, report: Report) -> None:
     """Simplify integer and mask expressions algebraically: logic, comparison, arithmetic, select."""
     for scope in isolated(root):
+        uses = count_uses(walk(scope))
         for _ in range(ROUNDS):
-            changed = _Round(scope).run(report)
-            erase_dead(scope, None, report)
+            changed = _Round(scope, uses).run(report)
+            uses = keep_living(scope, None, report).uses
             if not changed:
                 break
 
@@ -70,10 +71,9 @@ def simplify(root: Op, report: Report) -> None:
 class _Round:
     """One sweep over everything inside an operation, in textual order."""
 
-    def __init__(self, scope: Op) -> None:
-        self.scope = scope
+    def __init__(self, scope: Op, uses: UseCounts) -> None:
+        self.scope, self.uses = scope, uses
         self.tree = Tree()
-        self.uses: Counter[Value] = count_uses(walk(scope))
         self.nodes: dict[Value, Node] = {}
         self.levels: dict[Value, int] = {}
         self.swapped: dict[Value, Value] = {}
@@ -93,11 +93,12 @@ class _Round:
                 continue
             o = frame.todo.pop()
             if self.swapped:
-                map_operands(o, lambda value: self.swapped.get(value, value))
-            if isinstance(o, (Constant, *LOWERED)):
+                replace_operands(o, self.swapped)
+            if o.__class__ in VISITED:
                 self._visit(o, frame, report)
-            else:
-                frame.done.append(o)
+                continue
+            frame.done.append(o)
+            if o.nested:
                 frames += [_Frame(block) for block in reversed(o.blocks)]
         return report.counts.total() > before
 
@@ -254,11 +255,11 @@ class _Round:
     def _replace(self, o: Op, result: Value, value: Value, made: Builder, frame: _Frame) -> None:
         for new in made.ops:
             frame.done.append(new)
-            self.uses.update(new.operands)
+            self.uses.add(new)
         for node, known in made.values.items():
             self._define(node, known, frame)
         self.swapped[result] = value
-        self.uses[value] += self.uses.pop(result, 0)
+        self.uses.replace(result, value)
         self._release(o)
 
     def _release(self, o: Op) -> None:

@@ -1,0 +1,1 @@
+"""Comparing two commits by the instructions that they execute."""

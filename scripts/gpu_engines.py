@@ -1,6 +1,7 @@
 """Run kernels on a GPU through its engines and compare with the reference engine, bit for bit.
 
-    python scripts/gpu_engines.py run RESULTS.json [--engine tileiras] [--engine triton] [--random 1000] [--battery 3]
+    python scripts/gpu_engines.py run RESULTS.json [--engine tileiras] [--engine triton[/num_warps=4]] [--random 1000]
+                                      [--battery 3]
                                       [--ragged 6] [--hardware FOLDER] [--case random:9000422 ...] [--workers 12]
                                       [--seconds 30] [--minutes 8]                                       (with a GPU)
     python scripts/gpu_engines.py report RESULTS.json [RESULTS.json ...] [--hardware FOLDER]
@@ -23,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,13 @@ def run_case(case: str, engine: str, folder: str) -> Result:
     return result
 
 
+def loader(engine: str) -> Callable[[Any], Any]:
+    """Return what loads a module: an engine, perhaps with an option as in `triton/num_warps=4`."""
+    name, _, option = engine.partition("/")
+    key, _, value = option.partition("=")
+    return partial(load_engine(name).load, **({key: int(value)} if option else {}))
+
+
 def _random(seed: str, engine: str, folder: str) -> Result:
     made = gpu_modules.make(int(seed), TARGET)
     result = _compare(made.module, made.contract, made.args, engine)
@@ -87,7 +96,7 @@ def _bug(name: str, engine: str, folder: str) -> Result:
 
 def _ragged(rest: str, engine: str, folder: str) -> Result:
     """A kernel of the benchmarks on a shape that fills no tile, with guard values around its arrays."""
-    wrong = gpu_ragged.run(rest, load_engine(engine).load, open_driver())
+    wrong = gpu_ragged.run(rest, loader(engine), open_driver())
     kernel = rest.split(":")[0]
     loose = gpu_ragged.KERNELS[kernel].tolerance is not None
     return Result("", "", DIFFERENT if wrong else SAME, loose, wrong, kernel)
@@ -118,7 +127,7 @@ def _compare(module: Any, contract: Any, args: list[list[Any]], engine: str, hid
         return [[a.copy() if hasattr(a, "copy") else a for a in given] for given in args]
 
     wanted = run_contract(module, contract, given=copies())
-    found = run_contract(module, contract, given=copies(), limits=Limits(seconds=20.0), load=load_engine(engine).load)
+    found = run_contract(module, contract, given=copies(), limits=Limits(seconds=20.0), load=loader(engine))
     loose = not all(same_bits(o) for o in walk(module))
     elements = [
         kind
@@ -164,7 +173,7 @@ def _nans_differ(element: Any, a: bytes, b: bytes) -> bool:
 
 def _hardware(name: str, engine: str, folder: str) -> Result:
     """A kernel that a GPU has run before, compiled by tileiras: its answer is compared with that of the engine."""
-    return gpu_hardware.run(name, load_engine(engine).load, folder)
+    return gpu_hardware.run(name, loader(engine), folder)
 
 
 KINDS = {"random": _random, "battery": _battery, "hardware": _hardware, "ragged": _ragged, "bug": _bug}

@@ -72,7 +72,8 @@ def loader(engine: str) -> Callable[[Any], Any]:
     """Return what loads a module: an engine, perhaps with an option as in `triton/num_warps=4`."""
     name, _, option = engine.partition("/")
     key, _, value = option.partition("=")
-    return partial(load_engine(name).load, **({key: int(value)} if option else {}))
+    options: dict[str, Any] = {key: int(value)} if option else {}
+    return partial(load_engine(name).load, **options)
 
 
 def _random(seed: str, engine: str, folder: str) -> Result:

@@ -27,9 +27,12 @@ from ..reference.view_access import layout
 from .access import LARGE, LINE, PAST_CACHES, fetch, load_chunk, locate, padding, place, store_chunk, unsigned
 from .registry import emits
 from .sparse import gather, scatter
-from .text import BYTES, INTEGER, Number
-from .tiles import Access, Buffer, Home, Tensor, is_scalar, reg, shape, stored, wide_dims
+from .text import BYTES, INTEGER, Number, vector
+from .tiles import Access, Home, Tensor, is_scalar, reg, shape, stored, wide_dims
 from .writer import Writer
+
+PART = 16
+"""Bytes of a part of a line that can be stored at once. NumPy's arrays begin at such a part."""
 
 
 @emits(MakeTensorView)
@@ -231,8 +234,8 @@ def _loops(g: Writer, o: StoreViewTko, a: Access) -> None:
 class Lines:
     """Stores a tile past the caches, which pays for whole lines only, wherever its rows begin.
 
-    What a row has before its first line and after its last is stored element by element, the former first and the
-    latter last: with those of the neighbouring rows they make up lines before the processor writes them.
+    What a row has before its first line and after its last is stored in pieces, the former first and the latter last:
+    with those of the neighbouring rows they make up lines before the processor writes them.
     """
 
     def __init__(self, g: Writer, o: StoreViewTko, a: Access) -> None:
@@ -264,16 +267,7 @@ class Lines:
         rest = g.let(f"and i64 {g.sub(0, row)}, {LINE - 1}")
         before: Number = g.let(f"udiv i64 {rest}, {BYTES[self.type]}")
         uneven = g.test("ne", before, 0)
-        # The ends are computed before anything is stored, which may be where the tile was loaded.
-        first, last = (g.buffer((self.line,), self.type) for _ in range(2))
-
-        def begin() -> None:
-            for start, b in ((0, first), (self.size - self.line, last)):
-                x, t = self.computed(start, self.line)
-                g.write(replace(b, type=t), x, [0], self.line)
-            self.copy(first, 0, 0, before)
-
-        g.when(uneven, begin)
+        g.when(uneven, lambda: self.store_some(0, 0, before))
         at = before
         for w in widths:
             loop = g.begin(self.size - w + 1, w, low=at)
@@ -282,18 +276,29 @@ class Lines:
             store_chunk(g, self.access, x, t, tuple(self.at(loop.index)), self.vd, w, streamed=True)
             g.end(loop)
             at = loop.index
-        g.when(uneven, lambda: self.copy(last, self.size - self.line, before, self.line))
+        g.when(uneven, lambda: self.store_some(self.size - self.line, before, self.line))
 
     def computed(self, i: Number, w: int) -> tuple[str, str]:
         tile = self.op.tile
         return self.g.final(self.g.chunk(tile, self.at(i), self.vd, w), tile, w)
 
-    def copy(self, b: Buffer, start: int, low: Number, high: Number) -> None:
-        """Store some elements of a buffer that holds those from `start` on."""
-        g = self.g
-        t = INTEGER.get(b.type, b.type)
-        loop = g.begin(high, low=low)
-        x = g.load(t, g.at(t, b.pointer, loop.index), BYTES[t])
-        p = place(g, self.access, tuple(self.at(g.add(start, loop.index))))
-        g.store(t, x, p, BYTES[t], PAST_CACHES)
-        g.end(loop)
+    def store_some(self, start: int, low: Number, high: Number) -> None:
+        """Store some elements of a line that begins at `start`, by parts where they are aligned, else one by one.
+
+        The others may come out wrong, because what they were computed from may have been overwritten in the meantime.
+        """
+        g, line = self.g, self.line
+        x, t = self.computed(start, line)
+        t, x = INTEGER.get(t, t), g.cast("bitcast", x, t, INTEGER.get(t, t), line)
+        b = g.buffer((line,), t)
+        g.write(b, x, [0], line)
+        part = PART // BYTES[t]
+
+        def pieces(w: int) -> None:
+            loop = g.begin(high, w, low=low)
+            p = place(g, self.access, tuple(self.at(g.add(start, loop.index))))
+            g.store(vector(t, w), g.read(b, t, [loop.index], 0, w), p, w * BYTES[t], PAST_CACHES)
+            g.end(loop)
+
+        odd = g.let(f"and i64 {g.let(f'or i64 {low}, {high}')}, {part - 1}")
+        g.when(g.test("eq", odd, 0), lambda: pieces(part), lambda: pieces(1))

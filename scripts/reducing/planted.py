@@ -30,9 +30,8 @@ COUNTED = (
     "a pass that replaces operations by wrong ones. A wrong lowering spoils what the reference engine computes for an",
     "operation. Races are kernels with a token less, judged by the sanitizer. Messages are those of the verifier",
     "about mutated modules. In executed kernels a candidate counts only if the sanitizer finds nothing else wrong with",
-    "it. Tests ran one at a time, in one process; tests in children and in parallel are not timed here. The kinds were",
-    "run one after another on a busy machine while the reducer was still being changed: not every line was measured",
-    "on the same state of the code.",
+    "it. Tests ran one at a time, in one process; tests in children and in parallel are not timed here. All faults",
+    "were reduced one after another by the same state of the code, on a machine that did other work as well.",
 )
 """What the numbers mean."""
 
@@ -67,13 +66,15 @@ def page(rows: list[dict[str, Any]]) -> str:
     seconds = [row["seconds"] for row in rows]
     bad = [row for row in rows if row["after"] > 10 or not row["shows"]]
     unfinished = sum(not row["complete"] for row in rows)
+    showing = "All" if all(row["shows"] for row in rows) else sum(row["shows"] for row in rows)
+    late = f" {unfinished} reductions were stopped by their limit of time." if unfinished else ""
     text = (
         f"Written by `scripts/reducing/planted.py`: {len(rows)} faults were planted in kernels of the corpus and in "
-        f"random modules of up to {max(row['before'] for row in rows):,} operations, and reduced. Every reduced module "
-        f"shows its fault. {len(rows) - len(bad)} of them have at most 10 operations; the median is "
+        f"random modules of up to {max(row['before'] for row in rows):,} operations, and reduced. {showing} of the "
+        f"reduced modules show their fault. {len(rows) - len(bad)} of them have at most 10 operations; the median is "
         f"{statistics.median(after):g} and the largest {max(after)}. It took {statistics.median(tests):g} tests in the "
         f"median, at most {max(tests):,}, and {statistics.median(seconds):g} seconds of one core in the median, at "
-        f"most {max(seconds):g}. {unfinished} reductions were stopped by their limit of time."
+        f"most {max(seconds):g}.{late}"
     )
     if len(rows) < PLANNED:
         text += f" {PLANNED - len(rows)} of {PLANNED} faults were not run."

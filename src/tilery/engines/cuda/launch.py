@@ -233,7 +233,8 @@ class BoundLaunch(HoldsAddresses):
     """A kernel with its grid and arguments, ready to be launched again and again.
 
     Arrays in device memory are used in place. Arrays in host memory have copies on the device: `copy_in` and `copy_out`
-    move their content, and `close` (or leaving the context) frees them.
+    move their content, and `close` (or leaving the context) frees them. Values that a kernel of the Triton engine
+    prints are kept until the next launch, and printed by `print_records`.
     """
 
     def __init__(

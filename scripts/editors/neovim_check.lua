@@ -21,9 +21,10 @@ local function floating()
   end
 end
 
-local function group(row, text)
+local function group(text)
+  local row = vim.fn.search([[\V]] .. text, "cnw")
   local column = vim.fn.getline(row):find(text, 1, true)
-  return vim.fn.synIDattr(vim.fn.synID(row, column, 1), "name")
+  return vim.fn.synIDattr(vim.fn.synID(row, column, 1), "name"):gsub("tileir", "")
 end
 
 local function go(row, text)
@@ -61,7 +62,10 @@ local function check()
     vim.lsp.buf.formatting_sync(nil, 30000)
   end
   out.formatted = lines()
-  out.groups = { group(2, "iota"), group(2, "%eight"), group(2, "tile<"), group(1, "@k"), group(3, "//") }
+  out.groups = {}
+  for _, text in ipairs(vim.json.decode(vim.env.WORDS)) do
+    out.groups[text] = group(text)
+  end
 
   vim.cmd("silent write")
   vim.cmd("edit " .. vim.env.BYTECODE)

@@ -18,20 +18,27 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TEXT = "entry @k() {\n      %a=iotta : tile<8xi32>\n  %b = addi %a, %a : tile<8xi32> // twice\n  return\n}\n"
-RENAMED = [
-    "entry @k() {",
-    "      %eight=iota : tile<8xi32>",
-    "  %b = addi %eight, %eight : tile<8xi32> // twice",
-    "  return",
-    "}",
-]
+TEXT = """entry @k() {
+      %a=iotta : tile<8xi32>
+  %b = addi %a, %a : tile<8xi32> // twice
+  %c = constant <f32: 1.0> : tile<4x8xf32>
+  %d = addf %c, %c rounding<zero> : tile<4x8xf32>
+  return
+}
+"""
+RENAMED = TEXT.replace("iotta", "iota").replace("%a", "%eight").split("\n")[:-1]
+GROUPS = {
+    "entry": "Operation", "@k": "Symbol", "%eight": "Value", "//": "Comment", "constant": "Operation", "1.0": "Number",
+    "tile<4": "Type", "4x8": "Number", "8xf32": "Number", "f32>": "Element", "addf": "Operation",
+    "rounding": "Keyword", "zero": "Enum",
+}  # fmt: skip
+"""What words of the text are to the Vim syntax."""
 EXPECTED = {
     "filetype": "tileir",
     "definition": [2, 6],
     "renamed": RENAMED,
     "formatted": [RENAMED[0], "  %eight = iota : tile<8xi32>", *RENAMED[2:]],
-    "groups": ["tileirOperation", "tileirValue", "tileirType", "tileirSymbol", "tileirComment"],
+    "groups": GROUPS,
     "bytecode": ["tileir", False, "entry @k() {"],
 }
 """What Neovim shows, apart from the words of an error and of the reference."""
@@ -59,6 +66,7 @@ def check(nvim: str) -> dict[str, Any]:
         folder = Path(name)
         files = {"CHECKED": "k.tileir", "BYTECODE": "k.tileirbc", "RESULT": "result.json"}
         env = {**environment(folder), **{key: str(folder / file) for key, file in files.items()}}
+        env["WORDS"] = json.dumps(list(GROUPS))
         Path(env["CHECKED"]).write_text(TEXT)
         legal = folder / "legal.mlir"
         legal.write_text(TEXT.replace("iotta", "iota"))

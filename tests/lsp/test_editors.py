@@ -86,3 +86,21 @@ def test_neovim_uses_the_server() -> None:
     if nvim is None:
         pytest.skip("Neovim is not installed")
     assert list(neovim_check.problems(neovim_check.check(nvim))) == []
+
+
+def test_pictures_of_editors_are_small_and_shown() -> None:
+    guide = (ROOT / "docs/guides/editors.md").read_text("utf-8")
+    for name in ("neovim.svg", "vscode.png"):
+        assert (ROOT / "docs/pictures" / name).stat().st_size < 300_000
+        assert f"](../pictures/{name})" in guide
+
+
+def test_the_text_of_the_pictures_has_two_errors() -> None:
+    pytest.importorskip("pygls", reason="the language server needs pygls")
+    from pictures import monaco
+
+    answers = json.loads(monaco.answers())
+    found = [d["message"].splitlines()[-1].rpartition("did you mean ")[2] for d in answers["diagnostics"]]
+    assert found == ["'exp'?", "'%power'?"]
+    assert answers["hover"]["contents"]["value"].startswith("**mulf**")
+    assert {hint["label"] for hint in answers["hints"]} >= {": tile<128xf32>", ": token"}

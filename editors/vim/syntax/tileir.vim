@@ -21,15 +21,16 @@ syntax keyword tileirOperation remf remi reshape return rsqrt scan select shli s
 syntax keyword tileirOperation store_ptr_tko store_view_tko subf subi tan tanh trunci unpack xori yield
 syntax keyword tileirType bf16 f16 f32 f4E2M1FN f64 f8E4M3FN f8E5M2 f8E8M0FNU fnv8E5M3FNU gather_scatter_view i1 i16
 syntax keyword tileirType i32 i4 i64 i8 partition_view ptr strided_view tensor_view tf32 tile token
-syntax keyword tileirEnum acq_rel acquire add addf and approx device equal full greater_than greater_than_or_equal less_than
-syntax keyword tileirEnum less_than_or_equal max min nan nearest_away nearest_even nearest_int_to_zero neg_inf neg_zero negative_inf no_signed_wrap no_unsigned_wrap
-syntax keyword tileirEnum no_wrap none not_equal or ordered pos_inf positive_inf private public relaxed release signed
-syntax keyword tileirEnum sys tl_blk umax umin unordered unsigned weak xchg xor zero
-syntax keyword tileirKeyword alignment along array at attributes bounded callsite constant dense dim dim_map div_by
-syntax keyword tileirKeyword else every false fast_acc flush_to_zero fused global identities in inbounds iter_values loc
-syntax keyword tileirKeyword num_elem optimization_hints overflow padding_value propagate_nan reverse rounding same_elements saturating shape sparse_dim step
-syntax keyword tileirKeyword strides to traversal_strides true unit unknown
+syntax keyword tileirEnum acq_rel acquire add and approx device equal full greater_than greater_than_or_equal less_than less_than_or_equal
+syntax keyword tileirEnum max min nan nearest_away nearest_even nearest_int_to_zero neg_inf neg_zero negative_inf no_signed_wrap no_unsigned_wrap no_wrap
+syntax keyword tileirEnum none not_equal or ordered pos_inf positive_inf private public relaxed release signed sys
+syntax keyword tileirEnum tl_blk umax umin unordered unsigned weak xchg xor zero
+syntax keyword tileirKeyword alignment along array at attributes bounded callsite dense dim dim_map div_by else
+syntax keyword tileirKeyword every false fast_acc flush_to_zero fused identities in inbounds iter_values loc num_elem optimization_hints
+syntax keyword tileirKeyword overflow padding_value propagate_nan reverse rounding same_elements saturating shape sparse_dim step strides to
+syntax keyword tileirKeyword traversal_strides true unit unknown
 syntax match tileirNumber /-\?\<\(0x\x\+\|\d\+\(\.\d*\([eE][-+]\?\d\+\)\?\)\?\)/
+syntax match tileirNumber /x\@<=\d\+\(x\|>\)\@=/
 syntax match tileirElement /x\@<=\(ptr\|[a-z]\+\d\w*\)/
 syntax match tileirValue /%[A-Za-z0-9$._-]\+\(#\d\+\)\?/
 syntax match tileirSymbol /@[A-Za-z_][A-Za-z0-9_$.]*/

@@ -82,7 +82,8 @@ def _field_lines(title: str, fields: list[dict[str, object]], since: object) -> 
         values = each.get("values")
         words = ", ".join(f"`{v['text']}`" for v in values) if isinstance(values, list) else str(each["type"])
         new = f", since {each['since']}" if each["since"] != since else ""
-        default = f", default {each['default']}" if each.get("default") else ""
+        mark = "`" if isinstance(values, list) else ""
+        default = f", default {mark}{each['default']}{mark}" if each.get("default") else ""
         lines.append(f"- `{each['name']}`: {each['doc']} ({words}{default}{new})")
     return lines
 

@@ -68,7 +68,7 @@ def rules() -> list[tuple[str, str]]:
         ("entity.name.label", r"\^[\w$.-]+"),
         ("keyword.control", rf"(?:(?<==\s)|(?<==)|^\s*|(?<=[{{}}]\s))({prefix}(?:{names}))(?![\w$.])"),
         ("storage.type", rf"!?{prefix}{alternatives(types())}"),
-        ("support.constant", alternatives(enum_words())),
+        ("constant.language", alternatives(enum_words())),
         ("keyword.other", alternatives(keywords())),
         ("storage.type", r"(?<=x)(?:[a-z]+[0-9][A-Za-z0-9]*|ptr)\b"),
         ("constant.numeric", r"(?:\b|(?<=x))[0-9]+(?=x)"),
@@ -104,16 +104,20 @@ def vim() -> str:
         'if exists("b:current_syntax") | finish | endif',
         "syntax iskeyword @,48-57,_,$,.",
     ]
+    taken: set[str] = set()
     for group, words in (
         ("tileirOperation", [*operations(), *(DIALECT + name for name in operations())]),
         ("tileirType", types()),
         ("tileirEnum", enum_words()),
         ("tileirKeyword", keywords()),
     ):
-        seen = [word for word in sorted(words) if "$" not in word]
+        # The last group would win, but a word such as `addf` or `constant` is mostly an operation.
+        seen = [word for word in sorted(words) if "$" not in word and word not in taken]
+        taken.update(seen)
         lines += [f"syntax keyword {group} {' '.join(seen[at : at + 12])}" for at in range(0, len(seen), 12)]
     lines += [
         r"syntax match tileirNumber /-\?\<\(0x\x\+\|\d\+\(\.\d*\([eE][-+]\?\d\+\)\?\)\?\)/",
+        r"syntax match tileirNumber /x\@<=\d\+\(x\|>\)\@=/",
         r"syntax match tileirElement /x\@<=\(ptr\|[a-z]\+\d\w*\)/",
         r"syntax match tileirValue /%[A-Za-z0-9$._-]\+\(#\d\+\)\?/",
         r"syntax match tileirSymbol /@[A-Za-z_][A-Za-z0-9_$.]*/",

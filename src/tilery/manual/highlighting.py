@@ -21,7 +21,7 @@ _TOKENS = {
     "entity.name.label": token.Name.Label,
     "keyword.control": token.Keyword,
     "storage": token.Keyword.Type,
-    "support.constant": token.Keyword.Constant,
+    "constant.language": token.Keyword.Constant,
     "keyword.other": token.Keyword.Pseudo,
     "constant.numeric": token.Number,
     "keyword.operator": token.Operator,

@@ -33,6 +33,7 @@ import gpu_modules
 import hardware_report
 import tilery
 from parts import gpu_bugs, gpu_compare, gpu_hardware, gpu_page, gpu_ragged
+from parts.gpu_compare import NAN_SIGNS
 from parts.gpu_page import BUG, DIFFERENT, FAILED, NANS, PRINTS, REFUSED, SAME, Result
 from support.contract import arguments, canonical_nans, run_contract, store_all_values
 from tilery.declare.relations import TOP_LEVEL
@@ -144,7 +145,12 @@ def _compare(module: Any, contract: Any, args: list[list[Any]], engine: str, hid
     if not differing:
         return Result("", "", SAME, loose)
     if not memory:
-        return Result("", "", PRINTS, loose)
+        signs = all(NAN_SIGNS.sub(b"", wanted[n]) == NAN_SIGNS.sub(b"", found[n]) for n in differing)
+        at = next(
+            i for i, (a, b) in enumerate(zip(wanted[differing[0]] + b"\0", found[differing[0]] + b"\0")) if a != b
+        )
+        both = " and ".join(repr(texts[differing[0]][max(0, at - 40) : at + 40]) for texts in (wanted, found))
+        return Result("", "", NANS if signs else PRINTS, loose, both)
     text = f"{len(memory)} of {len(wanted)} buffers: " + "; ".join(
         f"{n} of {elements[n]}, {gpu_compare.difference(wanted[n], found[n], elements[n])[0]}" for n in memory[:4]
     )

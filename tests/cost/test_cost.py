@@ -255,5 +255,10 @@ def test_a_png_needs_a_converter(
 
 def test_the_gpus_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", "--list-gpus"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(GPUS)
+    out = capsys.readouterr().out
+    for gpu in GPUS.values():
+        assert gpu.name in out and gpu.source in out
+        assert set(gpu.unconfirmed) <= {"memory", *gpu.peaks}
+        assert gpu.source or set(gpu.unconfirmed) == {"memory", *gpu.peaks}
+    assert out.count("*") == 1 + sum(len(gpu.unconfirmed) for gpu in GPUS.values())
     assert main(["cost"]) == 2

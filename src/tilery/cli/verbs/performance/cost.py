@@ -75,12 +75,17 @@ def list_gpus(args: argparse.Namespace) -> int:
     from ....cost import GPUS
 
     if args.json:
-        rows = [(g.name, g.target, g.bandwidth, g.peaks) for g in GPUS.values()]
-        write_output("-", as_json([dict(zip(("name", "target", "gb_per_s", "tflops"), row)) for row in rows]))
+        names = ("name", "target", "gb_per_s", "tflops", "source", "unconfirmed")
+        write_output("-", as_json([dict(zip(names, gpu)) for gpu in GPUS.values()]))
         return 0
     for gpu in GPUS.values():
-        peaks = ", ".join(f"{name} {peak:g}" for name, peak in gpu.peaks.items())
-        write_output("-", f"{gpu.name:<9} {gpu.target:<7} {gpu.bandwidth:>5g} GB/s; TFLOP/s: {peaks}\n")
+        starred = {name: "*" if name in gpu.unconfirmed else "" for name in ("memory", *gpu.peaks)}
+        peaks = ", ".join(f"{name} {peak:g}{starred[name]}" for name, peak in gpu.peaks.items())
+        memory = f"{gpu.bandwidth:>5g} GB/s{starred['memory']}"
+        write_output("-", f"{gpu.name:<9} {gpu.target:<7} {memory}; TFLOP/s: {peaks}\n")
+        if gpu.source:
+            write_output("-", f"{'':<17} {gpu.source}\n")
+    write_output("-", "* quoted by public pages; no document of NVIDIA's was found\n")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Run public cuTile programs unchanged, without a GPU, and write docs/reports/programs.{json,md}.
 
-    python scripts/programs/run.py run CHECKOUTS [--only NAME ...] [--limit 60]
+    python scripts/programs/run.py run CHECKOUTS [--only TEXT ...] [--engine cpu] [--limit 60] [--memory 6]
     python scripts/programs/run.py redraw                      # the page again, from programs.json
 
 CHECKOUTS is a folder with a clone of each repository in `programs.toml`, named owner+name, at the revision given there.
@@ -12,13 +12,16 @@ import argparse
 import json
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -27,45 +30,78 @@ import checkout
 LIST = Path(__file__).with_name("programs.toml")
 NUMBERS = checkout.REPORTS / "programs.json"
 REPORT = checkout.REPORTS / "programs.md"
+GOOD = "ends normally"
+Found = dict[str, Any]
 
 
-def programs() -> list[dict[str, Any]]:
+class Program(NamedTuple):
+    """A script, or a file of tests, of a repository."""
+
+    repository: dict[str, Any]
+    script: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.repository['name']}:{self.script}"
+
+    @property
+    def note(self) -> str:
+        return str(self.repository.get("notes", {}).get(self.script, ""))
+
+    def listed(self, name: str) -> bool:
+        """Whether the repository lists the program under a name such as "led_to_a_change"."""
+        return self.script in self.repository.get(name, [])
+
+    def command(self, engine: str) -> list[str]:
+        """Return the command without the interpreter."""
+        if self.listed("pytest"):
+            options = ["-p", "tilery.cutile.pytest", "--tilery-engine", engine, "-q", "-p", "no:cacheprovider"]
+            return ["pytest", *options, self.script]
+        return ["tilery", "cutile", "run", "--engine", engine, self.script]
+
+
+def programs() -> Iterator[Program]:
     """Read the list of programs."""
-    return list(tomllib.loads(LIST.read_text("utf-8"))["program"])
+    for repository in tomllib.loads(LIST.read_text("utf-8"))["repository"]:
+        for script in (*repository.get("scripts", []), *repository.get("pytest", [])):
+            yield Program(repository, script)
 
 
-def command(program: dict[str, Any]) -> list[str]:
-    """Return the command without the interpreter."""
-    if "pytest" in program:
-        return ["pytest", "-p", "tilery.cutile.pytest", "-q", "-p", "no:cacheprovider", *program["pytest"]]
-    return ["tilery", "cutile", "run", *program["script"]]
-
-
-def outcome(program: dict[str, Any], folder: Path, limit: int) -> dict[str, Any]:
+def outcome(program: Program, folder: Path, args: argparse.Namespace) -> Found:
     """Run a program; return its status and the last line that it printed."""
     found = subprocess.run(["git", "-C", folder, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    if not found.stdout.startswith(program["revision"]):
-        raise SystemExit(f"{folder} is not at {program['revision']}")
+    if not found.stdout.startswith(program.repository["revision"]):
+        raise SystemExit(f"{folder} is not at {program.repository['revision']}")
     path = os.pathsep.join(filter(None, (str(checkout.ROOT / "src"), os.environ.get("PYTHONPATH"))))
     env = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", "MPLBACKEND": "Agg"}
     start = time.time()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", *command(program)],
-            cwd=folder, env=env, timeout=limit, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        status, text = done.returncode, done.stdout
-    except subprocess.TimeoutExpired as stopped:
-        status, text = None, stopped.stdout or b""
+    status, text = finish(program.command(args.engine), folder, env, args)
     lines = [line.strip() for line in text.decode(errors="replace").splitlines() if line.strip(" =-")]
     return {
+        "engine": args.engine,
         "status": status,
         "seconds": round(time.time() - start),
-        "limit": limit,
+        "limit": args.limit,
         "last": last(lines, status)[:160],
         "cutile": version("cuda-tile"),
         "torch": version("torch"),
     }
+
+
+def finish(command: list[str], folder: Path, env: dict[str, str], args: argparse.Namespace) -> tuple[int | None, bytes]:
+    """Run a command with a limit of time and memory; return its status, None if it took too long, and its output."""
+    memory = args.memory << 30
+    with subprocess.Popen(
+        [sys.executable, "-m", *command],
+        cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        start_new_session=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)),
+    ) as process:  # fmt: skip
+        try:
+            text, _ = process.communicate(timeout=args.limit)
+            return process.returncode, text
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the processes that it started too
+            return None, process.communicate()[0]
 
 
 def last(lines: list[str], status: int | None) -> str:
@@ -76,13 +112,13 @@ def last(lines: list[str], status: int | None) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run the programs and write the page."""
-    found = json.loads(NUMBERS.read_text("utf-8")) if NUMBERS.exists() else {}
     for program in programs():
-        name = program["name"]
-        if args.only and name not in args.only:
+        if args.only and not any(text in program.key for text in args.only):
             continue
-        found[name] = outcome(program, Path(args.checkouts, program["repository"].replace("/", "+")), args.limit)
-        sys.stderr.write(f"{name}: {found[name]['status']}\n")
+        folder = Path(args.checkouts, program.repository["name"].replace("/", "+"))
+        found = json.loads(NUMBERS.read_text("utf-8")) if NUMBERS.exists() else {}
+        found[program.key] = outcome(program, folder, args)
+        sys.stderr.write(f"{program.key}: {result(program, found[program.key])}\n")
         NUMBERS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return redraw(args)
 
@@ -93,60 +129,75 @@ def redraw(_: argparse.Namespace) -> int:
     return 0
 
 
-def result(program: dict[str, Any], found: dict[str, Any]) -> str:
+def result(program: Program, found: Found) -> str:
     """Say how a program ended; some catch a failure and print it."""
-    if found["status"] == 0 and program.get("prints_failure"):
+    if found["status"] == 0 and program.listed("prints_failure"):
         return "prints a failure"
     if found["status"] is None:
         return f"stopped after {found['limit']} s"
-    return "ends normally" if found["status"] == 0 else f"fails (status {found['status']})"
+    return GOOD if found["status"] == 0 else f"fails (status {found['status']})"
 
 
-def page(found: dict[str, Any]) -> str:
+def page(found: dict[str, Found]) -> str:
     """Render the results."""
-    ran = [program for program in programs() if program["name"] in found]
-    good = sum(result(program, found[program["name"]]) == "ends normally" for program in ran)
-    repositories = len({program["repository"] for program in ran})
+    ran = [program for program in programs() if program.key in found]
+    results = {program.key: result(program, found[program.key]) for program in ran}
+    good = [program for program in ran if results[program.key] == GOOD]
+    changed = [program for program in ran if program.listed("led_to_a_change")]
     versions = sorted({f"cuTile {each['cutile']}, torch {each['torch']}" for each in found.values()})
-    lines = ["# Public cuTile programs, without a GPU", "", INTRODUCTION, ""]
+    summary = (
+        f"{len(ran)} programs of {len({program.repository['name'] for program in ran})} repositories were run with "
+        f"{'; '.join(versions)}. {len(good)} end normally. {len(changed)} of all led to a change of a stand-in; "
+        f"without these, {sum(program not in changed for program in good)} end normally that tilery was not changed "
+        "for. The last line that a program printed tells how far it came."
+    )
+    lines = ["# Public cuTile programs, without a GPU", "", INTRODUCTION, "", checkout.fill(summary), ""]
+    lines += ["| repository | revision | programs | end normally | what they show |", "|---|---|--:|--:|---|"]
+    for repository in {program.repository["name"]: program.repository for program in ran}.values():
+        own = [program for program in ran if program.repository is repository]
+        count = sum(program in good for program in own)
+        cells = [repository["name"], f"`{repository['revision'][:7]}`", str(len(own)), str(count), repository["shows"]]
+        lines.append(f"| {' | '.join(cells)} |")
+    rest = [program for program in ran if program not in good]
     lines += [
-        checkout.fill(
-            f"{len(ran)} programs of {repositories} repositories were run with {'; '.join(versions)}. {good} end "
-            "normally. The last line that a program printed tells how far it came."
-        ),
         "",
-        "| program | revision | command | result | last line | why, or what it shows |",
-        "|---|---|---|---|---|---|",
+        "## What does not end normally, and why",
+        "",
+        "| program | result | last line | why |",
+        "|---|---|---|---|",
     ]
-    for program in ran:
-        each = found[program["name"]]
-        cells = [
-            f"{program['repository']}",
-            f"`{program['revision'][:7]}`",
-            f"`{' '.join(command(program))}`",
-            result(program, each),
-            f"`{cell(each['last'])}`" if each["last"] else "",
-            program.get("note", ""),
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+    lines += [row(program, found[program.key], program.note) for program in rest]
+    lines += ["", "## What ends normally", "", "| program | engine | last line | |", "|---|---|---|---|"]
+    lines += [row(program, found[program.key], program.note) for program in good]
     return "\n".join([*lines, "", NOT_MEASURED, ""])
+
+
+def row(program: Program, found: Found, note: str) -> str:
+    """Render a row: where the result is good, the engine takes its place."""
+    said = result(program, found)
+    engine = found["engine"]
+    shown = engine if said == GOOD else f"{said}, engine {engine}"
+    return f"| {program.repository['name']}: `{program.script}` | {shown} | {cell(found['last'])} | {note} |"
 
 
 def cell(text: str) -> str:
     """Make a line of output fit for a table."""
-    return text.replace("|", "¦").replace("`", "'")
+    return f"`{text.replace('|', '¦').replace('`', chr(39))}`" if text else ""
 
 
 INTRODUCTION = """\
-`scripts/programs/run.py` wrote this page. It runs programs of other people as they are, on the reference engine, with
-the stand-ins for torch, CuPy, `cuda.core` and `cuda.bindings` that [the guide](../guides/cutile.md) describes."""
+`scripts/programs/run.py` wrote this page. It runs programs of other people as they are, with the stand-ins for torch,
+CuPy, `cuda.core` and `cuda.bindings` that [the guide](../guides/cutile.md) describes: `tilery cutile run SCRIPT`, or
+`pytest -p tilery.cutile.pytest` for files of tests. Programs that took too long on engine `reference` were run on
+engine `cpu` instead."""
 
 NOT_MEASURED = """\
 ## Not measured
 
 Results are compared only where the program compares them itself. A program that was stopped has shown nothing about its
 later parts. A status of 0 can hide a failure that the program catches and prints. Programs of these repositories that
-are not in the table were not run for it. Nothing here says how fast a program is on a GPU."""
+are not in the tables were not run for them: most are benchmarks with arrays for the memory of a GPU, modules without a
+program, or copies of programs of another repository. Nothing here says how fast a program is on a GPU."""
 
 
 def main() -> int:
@@ -156,8 +207,12 @@ def main() -> int:
     verb = verbs.add_parser("run", help=run.__doc__)
     verb.set_defaults(run=run)
     verb.add_argument("checkouts", help="the folder of the clones")
-    verb.add_argument("--only", nargs="*", metavar="NAME", help="results of others are kept")
+    verb.add_argument(
+        "--only", nargs="*", metavar="TEXT", help="programs whose owner/name:path has it; others are kept"
+    )
+    verb.add_argument("--engine", default="reference")
     verb.add_argument("--limit", type=int, default=60, help="seconds for each program")
+    verb.add_argument("--memory", type=int, default=6, help="GiB of data for each program")
     verb = verbs.add_parser("redraw", help=redraw.__doc__)
     verb.set_defaults(run=redraw)
     args = parser.parse_args()

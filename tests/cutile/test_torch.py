@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import io
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -303,3 +306,22 @@ def test_a_capture_refuses_to_wait_for_a_result() -> None:
         if x.sum() > 3:
             x += 1
     assert torch.ones(4).sum().item() == 4
+
+
+WITHOUT_TRITON = """
+from tilery.cutile import on
+from tilery.cutile.standins import modules
+modules.find_spec = lambda name: None
+with on():
+    import torch, triton.testing
+    layer = torch.nn.Linear(4, 4).cuda()
+    layer(torch.ones(2, 4, device="cuda")).sum().backward()
+    torch.optim.AdamW(layer.parameters(), fused=True).step()
+    assert not hasattr(triton, "language")
+"""
+
+
+def test_torch_does_not_take_the_stand_in_for_triton() -> None:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_TRITON], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -56,6 +56,11 @@ class Finder:
         """Do nothing: the module is complete."""
 
 
+def stands_in(name: str) -> bool:
+    """Whether a module has a stand-in now."""
+    return any(isinstance(finder, Finder) and name in finder.homes for finder in sys.meta_path)
+
+
 def copy_of(source: Any, name: str) -> ModuleType:
     """Make a module with the attributes of another object, of which those are found when they are asked for."""
     made = ModuleType(name, source.__doc__)

@@ -54,6 +54,7 @@ def enter(stack: ExitStack) -> None:
 def replacements() -> Iterator[tuple[Any, str, Any]]:
     """Yield what to patch in torch beside `torch.cuda`."""
     import torch
+    import torch.utils._triton as about_triton
 
     from .torch_cuda import streams
     from .torch_mode import get_default_device, set_default_device
@@ -85,9 +86,17 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
         register_kernel(torch._library.custom_ops.CustomOpDef.register_kernel),
     )
     yield torch.library.Library, "impl", library_impl(torch.library.Library.impl)
+    yield about_triton, "has_triton_package", unless_it_stands_in("triton", about_triton.has_triton_package)
     backward = reentering(torch.autograd.graph._engine_run_backward)
     yield torch.autograd, "_engine_run_backward", backward
     yield torch.autograd.graph, "_engine_run_backward", backward
+
+
+def unless_it_stands_in(name: str, original: Any) -> Any:
+    """Wrap a question whether a module is there: torch wants more of it than a stand-in has."""
+    from .modules import stands_in
+
+    return lambda: not stands_in(name) and original()
 
 
 def refuse_dlpack(original: Any) -> Any:

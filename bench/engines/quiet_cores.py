@@ -111,9 +111,9 @@ def page(rows: list[list[str]], more: list[list[str]], rounds: int, load: float)
         "beside processes that keep cores busy. BLAS has one thread inside a launch, which is what tilery does, or "
         f"one per core, of which this machine has {count}. Times are ratios to one thread and no busy process on the "
         f"same engine; each is the best of {rounds} rounds that take turns.",
-        "why": "A product of tiles with several threads ends when the last of them has had its turn on a core, and "
-        "threads that wait for each other keep their cores. Engine `cpu` compiles products itself and does not use "
-        "BLAS. Products of smaller tiles, such as 64 x 64 x 32, have one thread in OpenBLAS whatever the limit.",
+        "why": "A product of tiles with several threads ends when the last of them has had its turn on a core. Engine "
+        "`cpu` compiles products itself and does not use BLAS. Products of smaller tiles, such as 64 x 64 x 32, have "
+        "one thread in OpenBLAS whatever the limit.",
         "more": "With more threads than cores, as where a container has fewer cores than its machine shows, products "
         f"with edges of {' and '.join(map(str, SMALL))} on engine `reference` beside four busy processes take, as "
         "ratios to one thread:",

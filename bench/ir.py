@@ -1,9 +1,12 @@
 """Measure the speed of each step and of whole processes, on synthetic modules of growing size and on real files.
 
     python bench/ir.py [--sizes 1000 10000 100000 1000000] [--out docs/reports]
+    python bench/ir.py --against COMMIT [--only canonicalize] [--rounds 5] [--out docs/reports]
     python bench/ir.py --redraw [--out docs/reports]
 
-Writes speed.json, speed.md and speed.svg; with --redraw, the last two from an existing speed.json. Times are the best
+Writes speed.json, speed.md and speed.svg; with --redraw, the last two from an existing speed.json; with --against, to
+which it adds a comparison of passes and steps with those of a commit, by instructions that valgrind counts and by time
+in processes that take turns. With --only, it prints the comparison and writes nothing. Times are the best
 of a few runs on one machine, so only ratios within a report are meaningful. Steps inside this process are measured in
 CPU time. tileirdisasm, the corpus and xDSL (XDSL_PYTHON names a Python that has it) are used if they are found.
 """
@@ -26,7 +29,8 @@ from typing import Any, TypeVar
 ROOT = Path(__file__).resolve().parent.parent
 sys.path += [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "bench")]
 
-from modules import chain, chained, mixed, nested  # noqa: E402  # found only now
+from counting.against import compare, rows_of  # noqa: E402  # found only now
+from modules import chain, chained, mixed, nested  # noqa: E402
 from plot import line_plot  # noqa: E402
 from processes import start_up, whole, xdsl_seconds  # noqa: E402
 from support import oracle  # noqa: E402
@@ -245,10 +249,30 @@ def report(found: dict[str, Any]) -> str:
             "`canonicalize`, in microseconds per operation, against reading the bytecode of the same module.",
             "",
             *table(["module", "operations", "rules fired", "reading", "canonicalize", "ratio"], optimiser_rows(found)),
+            *(against_text(found["against"]) if "against" in found else []),
             *NOT_MEASURED,
         ]
     )
 
+
+def against_text(found: dict[str, Any]) -> list[str]:
+    """Render the comparison with an earlier commit."""
+    head = ["step", "module", "million instructions", "ratio", "CPU time, ratio"]
+    return [
+        "## Against an earlier commit",
+        "",
+        f"`python bench/ir.py --against {found['before']}` compared commit {found['now']} with {found['before']}.",
+        *AGAINST_TEXT,
+        f"{found['rounds']} pairs of processes that took turns, with a load average of {found['load']:.1f} per core.",
+        "",
+        *table(head, rows_of(found)),
+    ]
+
+
+AGAINST_TEXT = """\
+Ratios are of the later one to the earlier one: below 1 is faster. Instructions are those in user mode of one run, as
+valgrind counts them in a process that has run the step before. Repeated, they differ by less than a thousandth, while
+times differ by several per cent. Modules have about 5,000 operations. Times are the best of""".splitlines()
 
 STEPS_TEXT = """\
 Thousands of operations per second of CPU time. The last column is the memory that a module takes, in bytes per
@@ -258,8 +282,8 @@ operation. `chain` is a chain of additions; `mixed` has loops, branches, views, 
 NOT_MEASURED = """\
 ## Not measured
 
-Passes other than `canonicalize`; `dump`, `diff` and `check`; other machines, and Python versions other than the one
-above. Memory is measured for reading only.""".splitlines()
+Operations per second of passes other than `canonicalize`; `dump`, `diff` and `check`; other machines, and Python
+versions other than the one above. Memory is measured for reading only.""".splitlines()
 
 
 def drawing(found: dict[str, Any]) -> str:
@@ -277,12 +301,21 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=7, help="how often each process is run")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reports")
     parser.add_argument("--redraw", action="store_true", help="rewrite the page from speed.json, without measuring")
+    parser.add_argument("--against", metavar="COMMIT", help="compare with a commit, and add that to speed.json")
+    parser.add_argument("--only", default="", metavar="TEXT", help="compare only rows whose name contains this")
+    parser.add_argument("--rounds", type=int, default=5, help="pairs of processes for the times of a comparison")
     args = parser.parse_args()
+    if args.against and args.only:
+        print("\n".join(against_text(compare(args.against, args.rounds, args.only))))
+        return 0
     args.out.mkdir(parents=True, exist_ok=True)
     numbers = args.out / "speed.json"
-    if not args.redraw:
-        numbers.write_text(json.dumps(run(sorted(args.sizes), args.times), indent=2) + "\n", encoding="utf-8")
-    found = json.loads(numbers.read_text("utf-8"))
+    found = json.loads(numbers.read_text("utf-8")) if numbers.exists() else {}
+    if args.against:
+        found["against"] = compare(args.against, args.rounds)
+    if not found.get("steps") or not (args.against or args.redraw):
+        found |= run(sorted(args.sizes), args.times)
+    numbers.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     text = report(found)
     (args.out / "speed.md").write_text(text + "\n", encoding="utf-8")
     (args.out / "speed.svg").write_text(drawing(found), encoding="utf-8")

@@ -26,6 +26,7 @@ import numpy as np
 
 import tilery
 from cases import HERE, Case, Sizes, cases
+from counting.instructions import count_instructions
 from run_page import geomean
 
 NONE = "no check"
@@ -100,11 +101,7 @@ def instructions(sizes: Sizes, before: Path) -> dict[str, float]:
 
     def count(source: Path, name: str, launches: int) -> int:
         environment = {**os.environ, "PYTHONPATH": str(source), "SIZES": json.dumps(sizes.as_list())}
-        environment["OPENBLAS_NUM_THREADS"] = "1"
-        command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", sys.executable]
-        command += [__file__, "--launch", name, str(launches)]
-        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-        return int(next(line for line in done.stderr.splitlines() if "refs:" in line).split()[-1].replace(",", ""))
+        return count_instructions([sys.executable, __file__, "--launch", name, str(launches)], environment)
 
     def ratio(name: str) -> float:
         taken = [count(source, name, 3) - count(source, name, 1) for source in (here, before)]

@@ -18,6 +18,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
+from counting.instructions import available, count_instructions
+
 ROOT = Path(__file__).parent.parent
 KERNELS = {"vadd": "no float constants", "gelu": "float constants"}
 GOAL = 0.8
@@ -39,13 +41,9 @@ def seconds(source: Path, file: Path) -> float:
 
 def instructions(source: Path, file: Path) -> int | None:
     """Return the instructions that a process executes in user mode, counted by valgrind; None without valgrind."""
-    if shutil.which("valgrind") is None:
+    if not available():
         return None
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    command += [sys.executable, "-m", "tilery", "dis", str(file)]
-    env = environment(source) | {"PYTHONHASHSEED": "0"}
-    found = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stderr
-    return int(found.partition("Collected : ")[2].split()[0])
+    return count_instructions([sys.executable, "-m", "tilery", "dis", str(file)], environment(source))
 
 
 def measure(sources: dict[str, Path], file: Path, runs: int) -> dict[str, dict[str, float]]:

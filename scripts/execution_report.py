@@ -1,6 +1,6 @@
 """Execute random modules before and after each pass of the optimiser, and write docs/reports/execution.md.
 
-    python scripts/execution_report.py [--count 10000] [--seed 0] [--jobs 2] [--output docs/reports/execution.md]
+    python scripts/execution_report.py [--count 10000] [--seed 0] [--jobs 2] [--minutes 45] [--output PAGE]
 
 Memory must end up the same, bit for bit; differences in bits of NaN alone are counted separately. Each module also runs
 block by block, which must match running in batches. `fuse-fma` changes results by design and has a section of its own.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -184,15 +185,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--share", type=int, default=1, metavar="N", help="try only one in N passes on each module")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="end after this time, with fewer modules")
     parser.add_argument("--output", type=Path)
     args = parser.parse_args()
     seeds = range(args.seed, args.seed + args.count)
     totals = Totals()
+    end = time.monotonic() + 60 * args.minutes
     with ProcessPoolExecutor(args.jobs) as pool, progress(len(seeds), "modules") as step:
         for seed, found in zip(seeds, pool.map(partial(try_seed, share=args.share), seeds, chunksize=10)):
             for outcome in found:
                 totals.add(seed, outcome)
             step()
+            if time.monotonic() > end:
+                seeds = range(args.seed, seed + 1)
+                pool.shutdown(cancel_futures=True)
+                break
     checkout.publish(page(totals, seeds), args.output)
     return int(bool(totals.wrong))
 

@@ -12,7 +12,7 @@ def available() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def instructions(command: Sequence[str], env: Mapping[str, str]) -> int:
+def count_instructions(command: Sequence[str], env: Mapping[str, str]) -> int:
     """Run a command and return how many instructions it executes in user mode."""
     valgrind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *command]
     # Hashes of strings decide how often dictionaries collide, and threads of BLAS wait in loops.

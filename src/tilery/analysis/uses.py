@@ -82,8 +82,11 @@ class Uses:
     def add(self, o: Op) -> None:
         """Enter an operation as a user of its operands."""
         for value in o.operands:
-            users = self.users.setdefault(value, {})
-            users[o] = users.get(o, 0) + 1
+            users = self.users.get(value)
+            if users is None:
+                self.users[value] = {o: 1}
+            else:
+                users[o] = users.get(o, 0) + 1
 
     def remove(self, o: Op) -> None:
         """Forget an operation as a user of its operands."""

@@ -72,7 +72,8 @@ class Splitter:
     def run(self, function: Op, threshold: int) -> None:
         blocks: list[Block] = []
         for o in walk(function):
-            blocks += o.blocks
+            if o.nested:
+                blocks += o.blocks
             if isinstance(o, If) and isinstance(compare := o.condition.owner, CmpI):
                 self.counters.update((compare.lhs, compare.rhs))
         # Inner blocks come after outer ones, so that loops are split from the inside out.
@@ -110,11 +111,8 @@ def _hint(o: Op, default: int) -> int:
 
 def find_split(loop: For, threshold: int) -> Split | None:
     """Find the first branch, innermost first, at which the loop can be split."""
-    inside: set[Op | Block] = {loop.region}
-    uses = Uses(loop.region)
-    for o in walk(loop.region):
-        inside.add(o)
-        inside.update(o.blocks)
+    uses, ops = Uses(loop.region), list(walk(loop.region))
+    inside: set[Op | Block] = {loop.region, *ops, *(block for o in ops if o.nested for block in o.blocks)}
     direct = set(loop.region.ops)
     for branch in _branches(loop):
         limit = _hint(branch, threshold)
@@ -133,7 +131,7 @@ def _branches(loop: For) -> list[If]:
     stack: list[tuple[Op, bool]] = [(o, False) for o in reversed(loop.region.ops)]
     while stack:
         o, done = stack.pop()
-        if not done and (blocks := o.blocks):
+        if not done and o.nested and (blocks := o.blocks):
             stack.append((o, True))
             stack += [(x, False) for block in reversed(blocks) for x in reversed(block.ops)]
         elif isinstance(o, If):

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import checkout
-import cutile_suite
 from conformance import adapter
+from parts import cutile_page
 
 KINDS = {
     "roundtrip": "round trip through text",
@@ -103,9 +103,9 @@ def score(path: Path) -> dict[str, Score]:
 
 def cutile_section() -> list[str]:
     """Render the figures of NVIDIA's tests of cuTile, from cutile.json."""
-    runs = json.loads(cutile_suite.NUMBERS.read_text("utf-8"))["runs"]
+    runs = json.loads((checkout.REPORTS / "cutile.json").read_text("utf-8"))["runs"]
     first, others = runs[0], runs[1:]
-    passed, ran = cutile_suite.launching(first)
+    passed, ran = cutile_page.launching(first)
     lines = [
         "## cuTile Python's own tests",
         "",
@@ -124,7 +124,7 @@ def cutile_section() -> list[str]:
     for (file, test), count in failures.items():
         lines.append(f"| `{file}::{test}` | {count} | {CUTILE_EXPLAINED.get(test, '**not explained**')} |")
     for run in others:
-        passed, ran = cutile_suite.launching(run)
+        passed, ran = cutile_page.launching(run)
         idle = run["groups"]["none"].get("failed", 0)
         lines += [
             "",

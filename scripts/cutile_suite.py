@@ -6,6 +6,9 @@
     python scripts/cutile_suite.py run cutile-python/test --results reference
     python scripts/cutile_suite.py samples cutile-python/samples --results samples.json
     python scripts/cutile_suite.py report reference --baseline none --samples samples.json
+    python scripts/cutile_suite.py run cutile-python/test --results cpu --engine cpu --like reference
+    python scripts/cutile_suite.py samples cutile-python/samples --results cpu.json --engine cpu
+    python scripts/cutile_suite.py compare cpu --plain reference --samples cpu.json samples.json
     python scripts/cutile_suite.py redraw                      # the page again, from cutile.json
     python scripts/cutile_suite.py run cutile-python/test --results watched --sanitize all
     python scripts/cutile_suite.py samples cutile-python/samples --results watched.json --sanitize all
@@ -32,48 +35,71 @@ from pathlib import Path
 from typing import Any
 
 import checkout
+from parts.cutile_page import LEFT_OUT, TITLES, page
 
 REPORT = checkout.REPORTS / "cutile.md"
 NUMBERS = checkout.REPORTS / "cutile.json"
-LEFT_OUT = {
-    "test_int64_index_inc1": "arrays of more than 4 GiB, and as many tile blocks",
-    "test_add_list_of_int64_index_arrays": "the same reason",
-}
+CHUNK = 1000
+"""Tests per run of pytest, where tests are chosen one by one."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the tests; `facts.json` in the results records how, and how long it took."""
     results = Path(args.results).resolve()
-    shutil.rmtree(results, ignore_errors=True)
-    results.mkdir(parents=True)
+    if not args.like:
+        shutil.rmtree(results, ignore_errors=True)
+    results.mkdir(parents=True, exist_ok=True)
+    if not args.like:
+        run_pytest(args, results, ["."])
+        return 0
+    done = read_results(str(results))
+    names = [name for name, row in read_results(args.like).items() if launches(row) and name not in done]
+    for at in range(0, len(names), CHUNK):
+        chosen = results / "chosen.txt"
+        root = Path(args.tests).resolve().parent
+        chosen.write_text("".join(f"{root / name}\n" for name in names[at : at + CHUNK]))
+        run_pytest(args, results, [f"@{chosen}"])
+    return 0
+
+
+def run_pytest(args: argparse.Namespace, results: Path, tests: list[str]) -> None:
+    """Run some tests and add what it took to `facts.json`."""
     command = [sys.executable, "-m", "pytest", "-p", "tilery.cutile.pytest", "-q", "-n", str(args.jobs)]
     command += ["--tilery-engine", args.engine, "--tilery-results", str(results), "--ignore-glob=*bench_*"]
     command += ["-p", "no:cacheprovider", "--tb=no", "--continue-on-collection-errors"]
     command += ["--tilery-sanitize", args.sanitize] if args.sanitize else []
+    command[3:3] = ["-p", "parts.forked_plugin"] if args.forked else []
     if not args.all:
         command += [f"--ignore-glob=*{name}" for name in LEFT_OUT if name.endswith(".py")]
         command += ["-k", " and ".join(f"not {name}" for name in LEFT_OUT if not name.endswith(".py"))]
     # The suite reads CUDA_TILE_BENCHMARK_GPU_NAME while it collects tests; any name will do.
     own = {"CUDA_TILE_BENCHMARK_GPU_NAME": "tilery", "CUDA_TILE_CACHE_DIR": str(results / "cache")}
+    own["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(Path(__file__).parent)]))
+    file = results / "facts.json"
+    before = json.loads(file.read_text()) if file.exists() else {"cpu_seconds": 0, "seconds": 0}
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    start = time.time()
-    with open(results / "pytest.log", "w") as log:
-        done = subprocess.run([*command, "."], cwd=args.tests, env={**os.environ, **own}, stdout=log, stderr=log)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start, used = time.time(), children_seconds()
+    with open(results / "pytest.log", "a") as log:
+        done = subprocess.run([*command, *tests], cwd=args.tests, env={**os.environ, **own}, stdout=log, stderr=log)
     facts = {
         "engine": args.engine,
         "sanitize": args.sanitize,
+        "forked": args.forked,
         "load": round(load, 1),
-        "cpu_seconds": round(used.ru_utime + used.ru_stime),
+        "cpu_seconds": before["cpu_seconds"] + round(children_seconds() - used),
         "jobs": args.jobs,
-        "seconds": round(time.time() - start),
+        "seconds": before["seconds"] + round(time.time() - start),
         "cutile": version("cuda-tile"),
         "torch": version("torch"),
         "python": ".".join(map(str, sys.version_info[:3])),
         "status": done.returncode,
     }
-    (results / "facts.json").write_text(json.dumps(facts, indent=1))
-    return 0
+    file.write_text(json.dumps(facts, indent=1))
+
+
+def children_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 SAMPLES = (
@@ -82,8 +108,6 @@ SAMPLES = (
 )
 """All samples that need neither several GPUs nor cupy. Each compares its kernels with torch."""
 
-SAMPLE_NOTES = {"AttentionFMHA": "it tunes itself before it compares, which takes much longer than the comparison."}
-
 
 def run_samples(args: argparse.Namespace) -> int:
     """Run NVIDIA's samples unchanged, with their own comparisons."""
@@ -91,13 +115,13 @@ def run_samples(args: argparse.Namespace) -> int:
     for name in args.only or SAMPLES:
         command = [sys.executable, "-m", "tilery", "cutile", "run", f"{name}.py", "--correctness-check"]
         command[5:5] = ["--sanitize", args.sanitize] if args.sanitize else []
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command[5:5] = ["--engine", args.engine]
+        before = children_seconds()
         done = subprocess.run(command, cwd=args.samples, capture_output=True, text=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
         found[name] = {
             "status": done.returncode,
             "checks": done.stdout.count("Correctness check passed"),
-            "cpu_seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime),
+            "cpu_seconds": round(children_seconds() - before),
             "cutile": version("cuda-tile"),
             "end": (done.stdout + done.stderr)[-300:],
         }
@@ -124,6 +148,11 @@ def read_results(directory: str) -> dict[str, dict[str, Any]]:
         if name in tests:
             tests[name]["child_launches"] = count
     return tests
+
+
+def launches(row: dict[str, Any]) -> bool:
+    """Tell whether a test has launched a kernel, itself or in another process."""
+    return bool(row["launches"] or row.get("child_launches"))
 
 
 def kind(row: dict[str, Any], base: dict[str, Any]) -> str:
@@ -177,6 +206,45 @@ def collect(args: argparse.Namespace) -> int:
         found["samples"] = json.loads(Path(args.samples).read_text())
         for sample in found["samples"].values():
             sample.pop("end", None)
+    if NUMBERS.exists() and "engines" in (before := json.loads(NUMBERS.read_text("utf-8"))):
+        found["engines"] = before["engines"]
+    NUMBERS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return redraw(args)
+
+
+def compare(args: argparse.Namespace) -> int:
+    """Compare the outcomes of tests on an engine with those on the reference engine; keep them in cutile.json."""
+    tests, plain = read_results(args.results), read_results(args.plain)
+    facts, plain_facts = (json.loads((Path(at) / "facts.json").read_text()) for at in (args.results, args.plain))
+    both = [name for name in tests if name in plain]
+    compared: dict[str, Any] = {
+        **{key: facts[key] for key in ("engine", "cutile", "torch", "python", "cpu_seconds", "forked")},
+        "launching": sum(map(launches, plain.values())),
+        "compared": len(both),
+        "outcomes": Counter(tests[name]["outcome"] for name in both),
+        "plain": {"tests": len(plain), "cpu_seconds": plain_facts["cpu_seconds"]},
+        "other": [
+            {
+                "test": name,
+                "outcome": tests[name]["outcome"],
+                "plain": plain[name]["outcome"],
+                "why": reason(tests[name]),
+            }
+            for name in both
+            if tests[name]["outcome"] != plain[name]["outcome"]
+        ],
+    }
+    if args.samples:
+        mine, other = (json.loads(Path(file).read_text()) for file in args.samples)
+        compared["samples"] = {
+            name: [
+                {key: each[key] for key in ("status", "checks", "cpu_seconds")} for each in (mine[name], other[name])
+            ]
+            for name in mine
+            if name in other
+        }
+    found = json.loads(NUMBERS.read_text("utf-8"))
+    found["engines"] = [each for each in found.get("engines", []) if each["engine"] != facts["engine"]] + [compared]
     NUMBERS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return redraw(args)
 
@@ -186,18 +254,6 @@ def redraw(_: argparse.Namespace) -> int:
     checkout.publish(page(json.loads(NUMBERS.read_text("utf-8"))), REPORT)
     return 0
 
-
-def page(found: dict[str, Any]) -> str:
-    """Render the numbers of cutile.json."""
-    lines = ["# NVIDIA's tests of cuTile Python, without a GPU", "", INTRODUCTION, ""]
-    for run_ in found["runs"]:
-        lines += section(run_)
-    if "samples" in found:
-        lines += samples_section(found["samples"])
-    return "\n".join([*lines, NOT_MEASURED, ""])
-
-
-# ---------------------------------------------------------------- the page
 
 WATCHED = checkout.REPORTS / "sanitizer_suite.md"
 LOOKED_AT = {
@@ -217,7 +273,7 @@ def reports(args: argparse.Namespace) -> int:
     """Write docs/reports/sanitizer_suite.md from the results of a run with the sanitizer."""
     tests, plain = read_results(args.results), read_results(args.plain)
     facts = json.loads((Path(args.results) / "facts.json").read_text())
-    launching = [row for row in tests.values() if row["launches"] or row.get("child_launches")]
+    launching = [row for row in tests.values() if launches(row)]
     found: dict[tuple[str, str, str], list[str]] = {}
     for row in launching:
         if row.get("error") == "Faults":
@@ -271,69 +327,6 @@ WATCHED_NOT_MEASURED = """\
 
 Other schedules than the default one. A test stops at its first launch with a report."""
 
-TITLES = {"launch": "launch a kernel", "process": "launch in another process", "none": "launch nothing"}
-
-INTRODUCTION = """\
-`scripts/cutile_suite.py` wrote this page. It runs `test/` of NVIDIA/cutile-python, except the benchmarks. NVIDIA's
-frontend and dispatcher run unchanged; kernels execute on the reference engine, and tensors requested on `cuda` are
-created on the CPU. A test that passes even if nothing is executed shows little about the engine, so the last column
-counts those."""
-
-NOT_MEASURED = """\
-## Not measured
-
-Two tests with arrays of more than 4 GiB are left out. Tests that need cupy, numba, JAX or a Rubin GPU skip themselves.
-Times depend on the machine and say nothing about a GPU."""
-
-
-def section(found: dict[str, Any]) -> list[str]:
-    """Render one run of the tests."""
-    number = sum(group["number"] for group in found["groups"].values())
-    cpu = f", {found['cpu_minutes']} minutes of CPU time" if "cpu_minutes" in found else ""
-    load = f", load average {found['load']:.1f} per core at the start" if "load" in found else ""
-    lines = [
-        f"## cuTile {found['cutile']}",
-        "",
-        checkout.fill(
-            f"{number:,} tests in {found['minutes']} minutes with {found['jobs']} processes{cpu}{load} "
-            f"(CPython {found['python']}, torch {found['torch']}). {found.get('note', '')}".strip()
-        ),
-        "",
-        "| tests that | number | pass | fail | fail as expected | skipped | pass with nothing executed |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for key, title in TITLES.items():
-        group = found["groups"][key]
-        counts = [group.get(name, 0) for name in ("number", "passed", "failed", "xfailed", "skipped")]
-        idle = "-" if key == "none" else f"{group.get('idle', 0):,}"
-        lines.append(f"| {title} | " + " | ".join(f"{n:,}" for n in counts) + f" | {idle} |")
-    passed, ran = launching(found)
-    lines += ["", f"Of the tests that launch, {passed:,} of {ran:,} pass: {passed / max(1, ran):.2%}.", ""]
-    if found["failures"]:
-        lines += ["| tests that fail | file | why |", "|---|---|---|"]
-        lines += [f"| {each['count']} | {each['file']} | {each['why']} |" for each in found["failures"]]
-        lines.append("")
-    return [*lines, "Left out: " + "; ".join(f"`{name}` ({why})" for name, why in LEFT_OUT.items()) + ".", ""]
-
-
-def launching(found: dict[str, Any]) -> tuple[int, int]:
-    """Return how many of the tests that launch pass, and how many of them ran to a verdict."""
-    groups = [found["groups"][key] for key in ("launch", "process")]
-    passed = sum(group.get("passed", 0) for group in groups)
-    return passed, passed + sum(group.get("failed", 0) for group in groups)
-
-
-def samples_section(found: dict[str, Any]) -> list[str]:
-    versions = sorted({each["cutile"] for each in found.values()})
-    lines = [f"## Samples, with cuTile {', '.join(versions)}", "", "Unchanged; each compares itself with torch.", ""]
-    lines += ["| sample | comparisons that pass | CPU time |", "|---|---|---|"]
-    for name, each in found.items():
-        passed = each["checks"] if each["status"] == 0 else "fails"
-        taken = "not measured" if each["cpu_seconds"] is None else f"{each['cpu_seconds']} s"
-        lines.append(f"| {name} | {passed} | {taken} |")
-    notes = [f"{name}: {note}" for name, note in SAMPLE_NOTES.items() if name in found]
-    return [*lines, "", *notes, ""]
-
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -341,7 +334,9 @@ def main() -> int:
     verb = verbs.add_parser("run", help=run.__doc__)
     verb.set_defaults(run=run)
     verb.add_argument("tests", help="the folder `test` of a checkout of NVIDIA/cutile-python")
-    verb.add_argument("--results", required=True, help="a folder for the results; its content is deleted")
+    verb.add_argument("--results", required=True, help="a folder for the results; without --like it is emptied first")
+    verb.add_argument("--like", metavar="FOLDER", help="run what launches there, and is not in the results yet")
+    verb.add_argument("--forked", action="store_true", help="let engine cpu compile in forked processes, to save time")
     verb.add_argument("--engine", default="reference")
     verb.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     verb.add_argument("--sanitize", metavar="CHECKS", help="the checks of the sanitizer to run with")
@@ -353,12 +348,18 @@ def main() -> int:
         "--results", required=True, help="a JSON file; results of samples that are not run again are kept"
     )
     verb.add_argument("--only", nargs="*", metavar="NAME")
+    verb.add_argument("--engine", default="reference")
     verb.add_argument("--sanitize", metavar="CHECKS", help="the checks of the sanitizer to run with")
     verb = verbs.add_parser("report", help=collect.__doc__)
     verb.set_defaults(run=collect)
     verb.add_argument("results", nargs="+", help="folders of results")
     verb.add_argument("--baseline", required=True, help="the folder of a run with `--engine none`")
     verb.add_argument("--samples", help="the JSON file of the samples")
+    verb = verbs.add_parser("compare", help=compare.__doc__)
+    verb.set_defaults(run=compare)
+    verb.add_argument("results", help="the folder of a run with another engine")
+    verb.add_argument("--plain", required=True, help="the folder of a run with the reference engine")
+    verb.add_argument("--samples", nargs=2, help="the JSON files of the samples on both engines")
     verb = verbs.add_parser("reports", help=reports.__doc__)
     verb.set_defaults(run=reports)
     verb.add_argument("results", help="the folder of a run with --sanitize")

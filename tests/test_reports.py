@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import cpu_campaign
-import cutile_suite
 import ir
 import run_page
 import tilery
-from parts import gpu_bugs
+from parts import cutile_page, gpu_bugs
 from test_imports import ROWS
 
 
@@ -26,7 +25,7 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
     kernels = json.loads((reports / "run.json").read_text("utf-8"))
     assert (reports / "run.md").read_text("utf-8").strip() == run_page.page(kernels).strip()
     suite = json.loads((reports / "cutile.json").read_text("utf-8"))
-    assert (reports / "cutile.md").read_text("utf-8") == cutile_suite.page(suite)
+    assert (reports / "cutile.md").read_text("utf-8") == cutile_page.page(suite)
     cpu = json.loads((reports / "cpu.json").read_text("utf-8"))
     assert (reports / "cpu.md").read_text("utf-8") == cpu_campaign.page(cpu)
 

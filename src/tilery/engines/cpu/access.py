@@ -157,7 +157,7 @@ def mask_of(g: Writer, a: Access, index: tuple[Number, ...], vd: int, w: int) ->
 def load_chunk(g: Writer, a: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
     """Elements of a tile that is loaded through a view."""
     kind = stored(t)
-    v, p, mask = vector(kind, w), place(g, a, index), mask_of(g, a, index, vd, w)
+    p, mask = place(g, a, index), mask_of(g, a, index, vd, w)
     if w == 1 and mask is not None:
         slot = g.slot(kind)
         g.store(kind, padding(g, a, kind, 1), slot)
@@ -166,13 +166,8 @@ def load_chunk(g: Writer, a: Access, t: str, index: tuple[Number, ...], vd: int,
         rest = "zeroinitializer" if mask is None else padding(g, a, kind, w)
         numbers = g.op("mul", "i64", w, g.splat(str(a.strides[vd]), "i64", w), g.numbers("i64", w))
         x = g.gather(g.let(f"getelementptr {kind}, ptr {p}, <{w} x i64> {numbers}"), kind, w, mask, rest)
-    elif mask is None:
-        x = g.load(v, p, BYTES[kind])
     else:
-        f = f"@llvm.masked.load.{mangled(kind, w)}.p0"
-        g.needs[f"declare {v} {f}(ptr, i32, <{w} x i1>, {v})"] = None
-        rest = padding(g, a, kind, w)
-        x = g.let(f"call {v} {f}(ptr {p}, i32 {BYTES[kind]}, <{w} x i1> {mask}, {v} {rest})")
+        x = g.masked_load(kind, p, w, mask, padding(g, a, kind, w) if mask is not None else "")
     return g.truth(x, t, w)
 
 
@@ -201,9 +196,7 @@ def store_chunk(
         f = f"@llvm.masked.scatter.{mangled(t, w)}.v{w}p0"
         g.needs[f"declare void {f}({v}, <{w} x ptr>, i32, <{w} x i1>)"] = None
         g.put(f"call void {f}({v} {x}, <{w} x ptr> {places}, i32 {BYTES[t]}, <{w} x i1> {mask or 'splat (i1 true)'})")
-    elif mask is None:
-        g.store(v, x, p, *((LINE, PAST_CACHES) if streamed else (BYTES[t],)))
+    elif streamed:
+        g.store(v, x, p, LINE, PAST_CACHES)
     else:
-        f = f"@llvm.masked.store.{mangled(t, w)}.p0"
-        g.needs[f"declare void {f}({v}, ptr, i32, <{w} x i1>)"] = None
-        g.put(f"call void {f}({v} {x}, ptr {p}, i32 {BYTES[t]}, <{w} x i1> {mask})")
+        g.masked_store(t, x, p, w, mask)

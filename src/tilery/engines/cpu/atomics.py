@@ -120,7 +120,7 @@ def by_pointers(g: Writer, o: Any, values: list[Value], masked: Value | None, ac
     def one(index: list[Number], vd: int, w: int) -> None:
         a = g.chunk(o.pointers, index, 0, 1)
         mask = None if o.mask is None else g.chunk(o.mask, index, 0, 1)
-        check_addresses(g, o, home, a, mask, 1, BYTES[stored(raw)], True)
+        check_addresses(g, o, home, a, mask, 1, BYTES[stored(raw)], True, False)
         operands = [g.read(Buffer(b.pointer, b.shape, raw), raw, index, 0, 1) for b in held]
         place = Buffer(out.pointer, out.shape, raw)
         g.write(place, operands[0] if masked is not None else "0", index, 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
+from ...analysis.alignment import Alignment, axis_info
 from ...analysis.effects import accesses as memory_accesses
 from ...analysis.effects import memory_ordering
 from ...attrs import MemoryOrderingSemantics as Ordering
@@ -91,6 +93,13 @@ class Lowering(Writer):
 
     def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
         return load_chunk(self, access, t, index, vd, w)
+
+    @cached_property
+    def alignment(self) -> Alignment:
+        return axis_info(self.entry, trust=False)
+
+    def runs(self, v: Value, vd: int, w: int) -> bool:
+        return w > 1 and self.alignment[v].contiguity[vd] >= w
 
     # ------------------------------------------------------------ blocks
 

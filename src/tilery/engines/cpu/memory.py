@@ -101,15 +101,20 @@ def pointee(value: Any) -> Scalar:
 
 
 def check_addresses(
-    g: Writer, o: Any, home: Home | None, addresses: str, mask: str | None, w: int, item: int, writes: bool
+    g: Writer, o: Any, home: Home | None, addresses: str, mask: str | None, w: int, item: int, writes: bool, run: bool
 ) -> None:
-    """Fault if an address that the mask leaves is not one of an element in a segment."""
+    """Fault if an address that the mask leaves is not one of an element in a segment. A `run` has neighbours only."""
     if item > 1:
         odd = g.compare("ne", "i64", w, g.op("and", "i64", w, addresses, g.const(item - 1, "i64", w)),
                         g.const(0, "i64", w))  # fmt: skip
         fault_if(g, o, any_of(g, odd if mask is None else g.op("and", "i1", w, odd, mask), w))
     search, fine = g.fresh("search"), g.fresh("found")
-    g.branch(_all_inside(g, home, addresses, mask, w, item, writes), fine, search)
+    if run:
+        first = g.part(addresses, "i64", w, 0, 1)
+        ok = inside(g, home, first, str(g.add(first, w * item)), writes)
+    else:
+        ok = _all_inside(g, home, addresses, mask, w, item, writes)
+    g.branch(ok, fine, search)
     g.mark(search)
     for lane in range(w):
         low = g.part(addresses, "i64", w, lane, 1)
@@ -178,7 +183,8 @@ def load_ptr(g: Writer, o: LoadPtrTko) -> None:
 def _loaded_chunk(g: Writer, o: LoadPtrTko, home: Home | None, t: str, index: Any, vd: int, w: int) -> str:
     a = g.chunk(o.source, index, vd, w)
     mask = None if o.mask is None else g.chunk(o.mask, index, vd, w)
-    check_addresses(g, o, home, a, mask, w, BYTES[t], False)
+    run = g.runs(o.source, vd, w)
+    check_addresses(g, o, home, a, mask, w, BYTES[t], False, run)
     rest = g.const(0, t, w)
     if o.paddingValue is not None:
         rest = g.chunk(o.paddingValue, index, vd, w)
@@ -191,6 +197,8 @@ def _loaded_chunk(g: Writer, o: LoadPtrTko, home: Home | None, t: str, index: An
         g.when(mask or "true", lambda: g.store(t, g.load(t, pointer(g, a), BYTES[t]), slot))
         return g.load(t, slot)
     first = g.part(a, "i64", w, 0, 1)
+    if run:
+        return g.masked_load(t, pointer(g, first), w, mask, rest)
     steps = g.op("add", "i64", w, g.splat(first, "i64", w), g.constants([n * BYTES[t] for n in range(w)], "i64"))
     wrong = g.compare("ne", "i64", w, a, steps)
     if mask is not None:
@@ -220,11 +228,14 @@ def store_ptr(g: Writer, o: StorePtrTko) -> None:
         a = g.chunk(o.destination, index, vd, w)
         x, kind = g.final(g.chunk(o.value, index, vd, w), o.value, w)
         mask = None if o.mask is None else g.chunk(o.mask, index, vd, w)
-        check_addresses(g, o, home, a, mask, w, BYTES[t], True)
+        run = g.runs(o.destination, vd, w)
+        check_addresses(g, o, home, a, mask, w, BYTES[t], True, run)
         if w == 1:
             g.when(mask or "true", lambda: g.store(kind, x, pointer(g, a), BYTES[t]))
-            return
-        _scatter(g, pointers(g, a, w), x, kind, mask, w)
+        elif run:
+            g.masked_store(kind, x, pointer(g, g.part(a, "i64", w, 0, 1)), w, mask)
+        else:
+            _scatter(g, pointers(g, a, w), x, kind, mask, w)
 
     before, g.lanes = g.lanes, min(g.lanes, 16)
     g.nest(shape(o.value), body, values)

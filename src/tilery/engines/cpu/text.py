@@ -229,6 +229,23 @@ class Text:
     def store(self, t: str, x: Number, pointer: str, align: int | None = None, note: str = "") -> None:
         self.put(f"store {t} {x}, ptr {pointer}" + (f", align {align}" if align else "") + note)
 
+    def masked_load(self, t: str, p: str, w: int, mask: str | None, rest: str) -> str:
+        """Neighbours in memory, and where the mask is false the elements of `rest`."""
+        if mask is None:
+            return self.load(vector(t, w), p, BYTES[t])
+        v, f = f"<{w} x {t}>", f"@llvm.masked.load.v{w}{MANGLED.get(t, t)}.p0"
+        self.needs[f"declare {v} {f}(ptr, i32, <{w} x i1>, {v})"] = None
+        return self.let(f"call {v} {f}(ptr {p}, i32 {BYTES[t]}, <{w} x i1> {mask}, {v} {rest})")
+
+    def masked_store(self, t: str, x: str, p: str, w: int, mask: str | None) -> None:
+        """Store neighbours in memory where the mask is true."""
+        if mask is None:
+            self.store(vector(t, w), x, p, BYTES[t])
+            return
+        v, f = f"<{w} x {t}>", f"@llvm.masked.store.v{w}{MANGLED.get(t, t)}.p0"
+        self.needs[f"declare void {f}({v}, ptr, i32, <{w} x i1>)"] = None
+        self.put(f"call void {f}({v} {x}, ptr {p}, i32 {BYTES[t]}, <{w} x i1> {mask})")
+
     def prefetch(self, pointer: str) -> None:
         """Fetch a line of memory into the caches; an address that is nowhere does no harm."""
         self.needs["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"] = None

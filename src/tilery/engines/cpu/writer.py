@@ -224,6 +224,10 @@ class Writer(Text):
         """Elements of a tile that is loaded through a view."""
         raise NotImplementedError
 
+    def runs(self, v: Value, vd: int, w: int) -> bool:
+        """Whether chunks of a tile of pointers are neighbours in memory, whatever the program promises."""
+        raise NotImplementedError
+
     def block(self, block: Block) -> bool:
         """Write the operations of a block; return whether it ends with a jump."""
         raise NotImplementedError

@@ -76,7 +76,7 @@ def page(facts: dict[str, Any]) -> str:
     lines += [*_ragged(results), "", checkout.fill(CHUNKS), *(["", *note] if note else []), *_bugs(results)]
     plain = [r for r in results if "/" not in r.engine]
     lines += _different([r for r in plain if r.outcome == DIFFERENT and not r.case.startswith("bug")])
-    lines += ["", checkout.fill(ORDER)]
+    lines += ["", checkout.fill(ORDER + (COUNTED if len(plain) < len(results) else ""))]
     for outcome, title in ((FAILED, "Failed"), (REFUSED, "Refused")):
         members = [r for r in results if r.outcome == outcome and not r.case.startswith("bug")]
         lines += ["", f"## {title}", "", *_listed(members)]
@@ -93,8 +93,9 @@ def page(facts: dict[str, Any]) -> str:
 ORDER = (
     "Triton spreads a tile over as many warps as the kernel has, and the engine's rules choose one or two for small "
     "tiles, which is faster. NVIDIA's compiler always has four. So sums of floats end in other bits more often with "
-    "the rules than with the option `num_warps=4`, whose results are counted above under `triton/num_warps=4`."
+    "the rules than with the option `num_warps=4`."
 )
+COUNTED = " Its results are counted above under `triton/num_warps=4`."
 
 CHUNKS = (
     "All runs that are wrong wrote past the end of a row: on NVIDIA's hardware a store through a tensor map writes "

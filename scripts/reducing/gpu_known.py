@@ -5,11 +5,13 @@ The faults of tileiras are those of docs/reports/compiler_bugs. The wrong loweri
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import gpu_launch
 import gpu_modules
 import tilery
 from reducing.faults import different
@@ -43,6 +45,8 @@ class Known:
     size: int
     visible: Callable[[Case], bool] = lambda case: True
     """Whether a launch would leave other bits if the compiler had the fault."""
+    wanted: Callable[[Op], bool] = lambda o: True
+    """What the generator may add to a module."""
     hide_constants: bool = False
     """Whether constants are loaded from memory, so that the compiler does not compute loops itself."""
     seeds: int = 3000
@@ -72,11 +76,28 @@ def returns_in_two_loops(module: Module) -> bool:
 
 def prints_in_a_loop(module: Module) -> bool:
     return any(
-        isinstance(o, ops.PrintTko)
-        and any(isinstance(x, ops.Loop) for x in outer)
-        and any(isinstance(v.type, Tile) and v.type.size >= 512 and v.type.element is BF16 for v in o.args)
+        isinstance(o, ops.PrintTko) and prints_many(o) and any(isinstance(x, ops.Loop) for x in outer)
         for o, outer in around(module)
     )
+
+
+def prints_many(o: Op) -> bool:
+    """Tell whether an operation that prints, or converts, has a large tile of bf16; others do not matter."""
+    if not isinstance(o, (ops.PrintTko, ops.IToF)):
+        return True
+    values = o.args if isinstance(o, ops.PrintTko) else o.results
+    return any(isinstance(v.type, Tile) and v.type.size >= 512 and v.type.element is BF16 for v in values)
+
+
+@dataclass(frozen=True)
+class LargeBuffer(Differs):
+    """A comparison with a large buffer for what kernels print, as `gpu_launch` has it."""
+
+    def __call__(self, case: Case) -> str:
+        from tilery.engines.cuda.driver import open_driver
+
+        open_driver().call("cuCtxSetLimit", gpu_launch.FIFO[0], ctypes.c_size_t(gpu_launch.FIFO[1]))
+        return super().__call__(case)
 
 
 def continues_with_one_value_twice(module: Module) -> bool:
@@ -161,6 +182,10 @@ KNOWN = (
         prints_in_a_loop,
         {"loop": 4, "print_tko": 4, "itof": 3, "Core": 1, "Integer": 1, "Memory": 1},
         60,
+        wanted=prints_many,
+        seeds=6000,
+        most_tried=120,
+        test=LargeBuffer(("reference", "tileiras"), SECONDS),
     ),
     planted("negi"),
     planted("xori"),
@@ -183,7 +208,7 @@ def make(known: Known, seed: int) -> list[Case]:
 
     def allow(o: Op) -> bool:
         tiles = (v.type for v in (*o.operands, *o.results) if isinstance(v.type, Tile))
-        return same_bits(o) and not any(getattr(t.element, "name", "") in refused for t in tiles)
+        return known.wanted(o) and same_bits(o) and not any(getattr(t.element, "name", "") in refused for t in tiles)
 
     module, contract = smith_with_contract(seed, size=known.size, mix=known.mix, allow=allow)
     if not known.pattern(module):

@@ -244,3 +244,29 @@ def test_what_an_engine_says_is_part_of_the_outcome(
     assert test(case) == outcome
     assert ends_child(test, outcome) == bool(outcome)  # a GPU that failed computes nothing more for its process
     assert not ends_child(Differs(), outcome.replace("triton", "cpu"))
+
+
+REDUCES = """entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
+  %i = iota : tile<8xi32>
+  %r = reduce %i dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32>
+  (%a: tile<i32>, %b: tile<i32>) {
+    %s = addi %a, %b : tile<i32>
+    yield %s : tile<i32>
+  }
+  %t = store_ptr_tko weak %p, %r : tile<ptr<i32>>, tile<i32> -> token
+  return
+}"""
+
+
+@pytest.mark.parametrize(("change", "same"), [("%s", "%s"), ("yield %s", "yield %a"), ("[0 :", "[1 :")])
+def test_what_depends_on_the_order_of_elements_is_not_compared(
+    change: str, same: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Engines combine elements in any order, and with the identity or without it."""
+    from tilery.engines import registry
+
+    real = registry.load_engine
+    monkeypatch.setattr(registry, "load_engine", lambda name: Broken("lost") if name == "cpu" else real(name))
+    case = Case(tilery.parse(REDUCES.replace(change, same)), Launch("k", args=(np.zeros(1, np.int32), 0)))
+    assert Differs()(case) == ("cpu fails: lost" if change == same else "")
+    assert Sanitized("order-sensitive")(case) == ("" if change == same else "faults: order-sensitive")

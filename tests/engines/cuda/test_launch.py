@@ -167,6 +167,7 @@ def test_a_kernel_that_takes_too_long_is_given_up() -> None:
     x = np.zeros(1, np.float32)
     with pytest.raises(tilery.TileError, match=r"@add did not finish within 0\.01 seconds"):
         kernel.launch(1, [x, x, 1.0], limits=Limits(seconds=0.01))
+    assert "cuMemFree_v2" not in library.calls, "it would wait for the kernel"
 
 
 def test_a_grid_that_no_gpu_takes_is_refused() -> None:

@@ -378,6 +378,8 @@ class BoundLaunch(HoldsAddresses):
         deadline = None if seconds is None else time.monotonic() + seconds
         while not self._driver.is_done(event):
             if deadline is not None and time.monotonic() > deadline:
+                # To free the memory of this launch would wait for the kernel.
+                self._staged.copies, self._owned, self._before = [], [], []
                 raise TileError(
                     f"@{self.kernel.name} did not finish within {seconds} seconds",
                     notes=("the GPU is still running it; end the process to stop it",),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from contextlib import ContextDecorator
 
@@ -138,6 +137,9 @@ class LineIndex:
     """Finds the line and column of offsets in a text, each in logarithmic time."""
 
     def __init__(self, text: str) -> None:
+        from bisect import bisect_right  # only errors in text need it
+
+        self._row = bisect_right
         self.starts = [0]
         find = text.find
         at = find("\n")
@@ -147,7 +149,7 @@ class LineIndex:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return the one-based line and column of an offset."""
-        row = bisect_right(self.starts, offset)
+        row = self._row(self.starts, offset)
         return row, offset - self.starts[row - 1] + 1
 
 

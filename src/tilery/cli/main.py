@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -74,19 +71,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         sys.stderr.write("tilery: this is a bug in tilery; please report it with the command and the file\n")
         return 70
-
-
-def program() -> int:
-    """Run the command as a process of its own, which ends so soon that collecting garbage is rarely worth it."""
-    gc.set_threshold(500_000)
-    status = main()
-    if "threading" not in sys.modules and not atexit._ncallbacks():
-        # Nothing is left to do, and freeing every object takes as long as printing a small file.
-        sys.stderr.flush()
-        os._exit(status)
-    gc.freeze()
-    return status
-
-
-if __name__ == "__main__":
-    raise SystemExit(program())

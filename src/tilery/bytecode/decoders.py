@@ -29,18 +29,24 @@ GIVING_UP = (GiveUp, TileError, IndexError, KeyError, StopIteration)
 """The exceptions that mean giving up: missing bytes, values, list entries or table entries among them."""
 
 
+SECOND, THIRD = ([(byte << shift) - (1 << shift) for byte in range(256)] for shift in (7, 14))
+"""What the second and third byte of a variable-length integer add to it, less the top bit of the byte before."""
+
+
 class DecoderBinding:
     """The state that the decoders of one function body share.
 
-    `types`, `strings` and `constants` decode entries on first use, and `loc` returns the next operation's location.
+    `types` has None for a type that `type_at` has not decoded yet. `strings` and `constants` decode entries on first
+    use, and `loc` returns the next operation's location.
     `attr` reads an attribute of a rare kind at `cursor`, as the slow path does. `opened` receives an operation whose
     regions follow.
     """
 
-    __slots__ = ("attr", "constants", "cursor", "data", "loc", "opened", "strings", "types", "values")
+    __slots__ = ("attr", "constants", "cursor", "data", "loc", "opened", "strings", "type_at", "types", "values")
     data: bytes
     values: list[Value]
-    types: dict[int, Any]
+    types: list[Any]
+    type_at: Callable[[int], Any]
     strings: dict[int, str]
     constants: Callable[[Any, int], Any]
     loc: Callable[[], Any]
@@ -67,7 +73,7 @@ def decoder_source(opdef: OpDef, version: Version) -> str:
 _HEAD = [
     "def bind(b):",
     "    data, values, types, strings, constants = b.data, b.values, b.types, b.strings, b.constants",
-    "    loc, cursor, attr, opened = b.loc, b.cursor, b.attr, b.opened",
+    "    loc, cursor, attr, opened, type_at = b.loc, b.cursor, b.attr, b.opened, b.type_at",
     "",
     "    def decode(at, push):",
 ]
@@ -79,6 +85,8 @@ def _names(plan: OpLayout) -> dict[str, Any]:
         "Value": Value,
         "GiveUp": GiveUp,
         "decode_varint": decode_varint,
+        "second": SECOND,
+        "third": THIRD,
         "plan": plan,
         plan.opdef.cls.__name__: plan.opdef.cls,
     }
@@ -117,21 +125,18 @@ class _Decoder:
         self.out += [f"{name} = data[at]", "at += 1", f"if {name} > 127: {name}, at = decode_varint(data, at - 1)"]
 
     def _value(self) -> None:
-        """Read the number of a value or constant, without a call below two million.
-
-        The top bit of a byte is subtracted together with adding the next one.
-        """
+        """Read the number of a value or constant, without a call below two million."""
         self.out += [
             "n = data[at]",
             "at += 1",
             "if n > 127:",
             "    m = data[at]",
             "    at += 1",
-            "    n += (m << 7) - 128",
+            "    n += second[m]",
             "    if m > 127:",
             "        m = data[at]",
             "        at += 1",
-            "        n += (m << 14) - 16384",
+            "        n += third[m]",
             "        if m > 127: n, at = decode_varint(data, at - 3)",
         ]
 
@@ -187,13 +192,13 @@ class _Decoder:
     def _result(self, f: Field) -> None:
         self._number()
         name = f"o_{f.attr}"
-        self.out += [f"o.{f.attr} = {name} = new(Value)", f"{name}.type = types[n]", f"{name}.owner = o"]
+        self.out += [f"o.{f.attr} = {name} = new(Value)", f"{name}.type = types[n] or type_at(n)", f"{name}.owner = o"]
 
     def _results(self, f: Field) -> None:
         self.out += [f"o_{f.attr} = []", "while count:", "    count -= 1"]
         outer, self.out = self.out, []
         self._number()
-        self.out += ["r = new(Value)", "r.type = types[n]", "r.owner = o", f"o_{f.attr}.append(r)"]
+        self.out += ["r = new(Value)", "r.type = types[n] or type_at(n)", "r.owner = o", f"o_{f.attr}.append(r)"]
         self.out = [*outer, *indent(self.out, 1), f"o.{f.attr} = tuple(o_{f.attr})"]
 
     # ------------------------------------------------------------ operands

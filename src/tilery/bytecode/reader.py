@@ -136,10 +136,6 @@ class FileReader:
             self._header(c)
         self._find_sections(c)
         tables = self.tables = Tables(self.data, self.version, self.profile, self.marks, self.tag)
-        if self.fast:
-            from .read_body_fast import FastTables
-
-            self.shared = FastTables(tables)
         self._parse(Section.STRING, tables.parse_strings, mandatory=True)
         producer = self._producer()
         self._parse(Section.TYPE, tables.parse_types)
@@ -147,6 +143,10 @@ class FileReader:
         globals_ = self._parse(Section.GLOBAL, self._globals) or []
         functions = self._parse(Section.FUNC, self._functions, mandatory=True) or []
         self._parse(Section.DEBUG, tables.parse_debug)
+        if self.fast:
+            from .read_body_fast import FastTables
+
+            self.shared = FastTables(tables)
         ops: list[Op] = []
         for row in globals_:
             with enclosing("failed to create global from bytecode"):

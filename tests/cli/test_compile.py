@@ -30,7 +30,7 @@ def test_assembly_of_other_processors(target: str, instruction: str, capsys: pyt
     assert instruction in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("target", ["avx2", "neon"])
+@pytest.mark.parametrize("target", ["avx2", "amx", "neon"])
 def test_matrix_products_compile_for_other_processors(target: str, tmp_path: Path) -> None:
     out = tmp_path / "gemm.o"
     assert main(["compile", GEMM, "--engine", "cpu", "--emit", "object", "--target", target, "-o", str(out)]) == 0

@@ -1,7 +1,8 @@
 """Matrix products of pairs: 8-bit integers, and bf16 where the processor has instructions for it.
 
 Operands are packed so that a word of 32 bits holds two neighbours along K, as bf16 or as 16-bit integers; vectors of
-such words are multiplied and added at once.
+such words are multiplied and added at once. Where the processor has registers for tiles (AMX), words hold two bf16 or
+four 8-bit integers, and blocks of 16 by 16 words are multiplied at once.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ...types import BF16, F32, F64
 from ..reference.tiles import dense_array
 from ..semantics import rounds_once, uses_tensor_cores
 from .matrix import (
+    Chunk,
     Sizes,
     blocks,
     chunk_of,
@@ -31,7 +33,7 @@ from .matrix import (
 )
 from .memory import any_of
 from .registry import emits
-from .text import Number, vector
+from .text import BYTES, Number, vector
 from .tiles import Buffer, element, shape
 from .writer import Writer
 
@@ -42,15 +44,18 @@ TINY = 87 << 7
 this, all sums are multiples of 2**-94, and none is subnormal."""
 
 Read = Callable[[Value, list[Number], int, int], str]
-"""From a tile, an index, the dimension of the vector and its width to elements of 16 bits."""
+"""From a tile, an index, the dimension of the vector and its width to elements of 16 (or, with AMX, 8) bits."""
+SIDE = 16
+"""Rows of a tile register, and words of a row."""
+SIGNS = {Signedness.SIGNED: "s", Signedness.UNSIGNED: "u"}
 
 
 # ---------------------------------------------------------------- packing
 
 
-def pair_lhs(g: Writer, v: Value, s: Sizes, read: Read) -> Buffer:
-    """Row by row, as words; `s.k` counts words. A single column gets a column of zeros."""
-    out = Buffer(g.buffer((s.batch, s.m, s.k), "i32").pointer, (s.batch, s.m, 2 * s.k), "i16")
+def pair_lhs(g: Writer, v: Value, s: Sizes, read: Read, t: str = "i16") -> Buffer:
+    """Row by row, as words of elements `t`; `s.k` counts words. A single column gets a column of zeros."""
+    out = Buffer(g.buffer((s.batch, s.m, s.k), "i32").pointer, (s.batch, s.m, 4 // BYTES[t] * s.k), t)
     last = len(shape(v)) - 1
     if shape(v)[-1] == 1:
 
@@ -70,35 +75,44 @@ def pair_lhs(g: Writer, v: Value, s: Sizes, read: Read) -> Buffer:
     return Buffer(out.pointer, (s.batch, s.m, s.k), "i32")
 
 
-def pair_rhs(g: Writer, v: Value, s: Sizes, read: Read) -> Buffer:
-    """In panels, as words: [batch][n / columns][k / 2][columns]."""
+def pair_rhs(g: Writer, v: Value, s: Sizes, read: Read, t: str = "i16") -> Buffer:
+    """In panels, as words of elements `t`: [batch][n / columns][words of k][columns]."""
     b = g.buffer((s.batch, s.n // s.columns, s.k, s.columns), "i32")
-    owner = v.owner
+    owner, each = v.owner, 4 // BYTES[t]
     if v not in g.held and isinstance(owner, Permute) and s.k % 16 == s.n % 16 == 0 and _swaps_last(owner):
 
         def row(index: list[Number]) -> str:
             *outer, k = index
-            x = read(owner.source, [*outer, g.mul(k, 2)], len(index) - 1, 32)
-            return g.let(f"bitcast <32 x i16> {x} to <16 x i32>")
+            x = read(owner.source, [*outer, g.mul(k, each)], len(index) - 1, 16 * each)
+            return g.let(f"bitcast <{16 * each} x {t}> {x} to <16 x i32>")
 
         transposed(g, owner, b, s, row)
         return b
-    w, last, alone = s.columns, len(shape(v)) - 1, shape(v)[-2] == 1
-    out = Buffer(b.pointer, (*b.shape[:-1], 2 * w), "i16")
+    w, last = s.columns, len(shape(v)) - 1
     loops = [g.begin(s.batch), g.begin(s.k)]
     n, k = (loop.index for loop in loops)
-    first = g.mul(k, 2)
+    first = g.mul(k, each)
     for panel in range(s.n // w):
-        even = read(v, index_of(v, n, first, panel * w), last, w)
-        odd = g.const(0, "i16", w) if alone else read(v, index_of(v, n, g.add(first, 1), panel * w), last, w)
-        if w == 1:
-            both = g.joined([even, odd], "i16", 1)
-        else:
-            both = g.shuffle(even, odd, "i16", w, [i // 2 + i % 2 * w for i in range(2 * w)])
-        g.write(out, both, [n, panel, k, 0], 2 * w)
+        rows = [read(v, index_of(v, n, g.add(first, i), panel * w), last, w) for i in range(min(each, shape(v)[-2]))]
+        g.write(b, _as_words(g, rows, t, w), [n, panel, k, 0], w)
     for loop in reversed(loops):
         g.end(loop)
     return b
+
+
+def _as_words(g: Writer, rows: list[str], t: str, w: int) -> str:
+    """Words that hold an element of each row; a row that is alone gets zeros beside it."""
+    rows = rows if len(rows) > 1 else [*rows, g.const(0, t, w)]
+    while len(rows) > 1:
+        if w == 1:
+            rows = [g.joined([x, y], t, 1) for x, y in zip(rows[::2], rows[1::2])]
+        else:
+            turns = [i // 2 + i % 2 * w for i in range(2 * w)]
+            rows = [g.shuffle(x, y, t, w, turns) for x, y in zip(rows[::2], rows[1::2])]
+        wider = f"i{16 * BYTES[t]}"
+        rows = [g.let(f"bitcast <{2 * w} x {t}> {x} to {vector(wider, w)}") for x in rows]
+        t = wider
+    return rows[0]
 
 
 def _swaps_last(o: Permute) -> bool:
@@ -106,10 +120,77 @@ def _swaps_last(o: Permute) -> bool:
     return list(o.permutation) == [*range(rank - 2), rank - 1, rank - 2]
 
 
-def halved(g: Writer, o: Any, t: str) -> Sizes:
+def in_words(g: Writer, o: Any, t: str, each: int = 2) -> Sizes:
+    """The sizes of a product whose operands are words that hold so many elements."""
     s = Sizes(g, o, t)
-    s.k = (s.k + 1) // 2
+    s.k = -(-s.k // each)
     return s
+
+
+# ---------------------------------------------------------------- registers that hold tiles
+
+
+def fits_tiles(g: Writer, o: Any, feature: str, each: int) -> bool:
+    """Whether the processor has tile registers, and a product fills them."""
+    m, k, n = (*shape(o.lhs)[-2:], shape(o.rhs)[-1])
+    return feature in g.target.features and m % SIDE == n % (2 * SIDE) == k % (SIDE * each) == 0
+
+
+def by_tiles(
+    g: Writer, t: str, s: Sizes, a: Buffer, b: Buffer, first: Chunk, finish: Callable[..., None], dot: str
+) -> None:
+    """As `blocks`, in tile registers: 0 to 3 hold sums, two by two, 4 and 5 rows of `a`, 6 and 7 columns of `b`."""
+    down = 2 if s.m % (2 * SIDE) == 0 else 1
+    parts = [(i, j) for i in range(down) for j in range(2)]
+    sums = g.buffer((len(parts), SIDE, SIDE), t)
+    g.functions["@tiles"] = TILES
+
+    def amx(name: str, *operands: str) -> None:
+        types = ", ".join(x.split()[0] for x in operands)
+        g.needs[f"declare void @llvm.x86.{name}({types})"] = None
+        g.put(f"call void @llvm.x86.{name}({', '.join(operands)})")
+
+    def move(name: str, number: int, from_: Buffer, index: list[Number], stride: int) -> None:
+        p = g.at(from_.type, from_.pointer, g.linear(from_.shape, index))
+        amx(name, f"i8 {number}", f"ptr {p}", f"i64 {stride * 4}")
+
+    amx("ldtilecfg", "ptr @tiles")
+    loops = [g.begin(s.batch), g.begin(s.n, 2 * SIDE), g.begin(s.m, SIDE * down)]
+    batch, n, m = (loop.index for loop in loops)
+
+    def each_row(body: Callable[[list[Number], Number, Number], None]) -> None:
+        for number, (i, j) in enumerate(parts):
+            loop = g.begin(SIDE)
+            body([number, loop.index, 0], g.add(g.add(m, SIDE * i), loop.index), g.add(n, SIDE * j))
+            g.end(loop)
+
+    each_row(lambda at, i, j: g.write(sums, first(batch, i, j, SIDE), at, SIDE))
+    for number in range(len(parts)):
+        move("tileloadd64", number, sums, [number, 0, 0], SIDE)
+    loop = g.begin(s.k, SIDE)
+    for i in range(down):
+        move("tileloadd64", 4 + i, a, [batch, g.add(m, SIDE * i), loop.index], s.k)
+    panel = g.let(f"udiv i64 {n}, {s.columns}")
+    for j in range(2):
+        move("tileloadd64", 6 + j, b, [batch, panel, loop.index, SIDE * j], s.columns)
+    for number, (i, j) in enumerate(parts):
+        amx(dot, f"i8 {number}", f"i8 {4 + i}", f"i8 {6 + j}")
+    g.end(loop)
+    for number in range(len(parts)):
+        move("tilestored64", number, sums, [number, 0, 0], SIDE)
+    each_row(lambda at, i, j: finish(batch, i, j, SIDE, g.read(sums, t, at, 2, SIDE)))
+    for each in reversed(loops):
+        g.end(each)
+    amx("tilerelease")
+
+
+def _configuration() -> str:
+    """What `ldtilecfg` reads: palette 1, then the bytes of a row and the rows of each of eight registers."""
+    rows = [1, *[0] * 15, *[4 * SIDE, 0] * 8, *[0] * 16, *[SIDE] * 8, *[0] * 8]
+    return '@tiles = internal constant [64 x i8] c"' + "".join(f"\\{x:02X}" for x in rows) + '", align 64'
+
+
+TILES = _configuration()
 
 
 # ---------------------------------------------------------------- bf16
@@ -176,7 +257,7 @@ def product(g: Writer, o: MmaF) -> None:
     if not is_paired(g, o):
         mmaf(g, o)
         return
-    s = halved(g, o, "float")
+    s = in_words(g, o, "float")
     packs = [_packed(g, o.lhs, s, pair_lhs), _packed(g, o.rhs, s, pair_rhs)]
     out, acc = destination(g, o), chunk_of(g, o.acc, "float")
     tiny = g.either(*(g.load("i1", flag) for _, flag in packs))
@@ -191,7 +272,10 @@ def product(g: Writer, o: MmaF) -> None:
 
     def native() -> None:
         (a, _), (b, _) = packs
-        blocks(g, "float", s, a, b, acc, finished(g, o, "float", out), lambda *x: _dot_bf16(g, *x))
+        if fits_tiles(g, o, "amx-bf16", 2):
+            by_tiles(g, "float", s, a, b, acc, finished(g, o, "float", out), "tdpbf16ps")
+        else:
+            blocks(g, "float", s, a, b, acc, finished(g, o, "float", out), lambda *x: _dot_bf16(g, *x))
 
     g.when(tiny, as_others, native, rarely=True)
     settle(g, o, out)
@@ -210,7 +294,7 @@ def pack_before(g: Writer, o: Op, own: set[Value]) -> set[Value]:
         return set()
     paired = is_paired(g, o)
     t = "double" if rounds_once(o) and g.wanted.exact else "float"
-    s = halved(g, o, t) if paired else Sizes(g, o, t)
+    s = in_words(g, o, t) if paired else Sizes(g, o, t)
     found = set()
     for v, words, floats in ((o.lhs, pair_lhs, packed_lhs), (o.rhs, pair_rhs, packed_rhs)):
         if v in own:
@@ -229,13 +313,7 @@ def pack_before(g: Writer, o: Op, own: set[Value]) -> set[Value]:
 @emits(MmaI)
 def mmai(g: Writer, o: MmaI) -> None:
     """Products of 8-bit integers fit in 16-bit factors, and sums wrap around."""
-    s = halved(g, o, "i32")
-
-    def read(signedness: Signedness) -> Read:
-        name = "sext" if signedness is Signedness.SIGNED else "zext"
-        return lambda v, index, vd, w: g.cast(name, g.chunk(v, index, vd, w), "i8", "i16", w)
-
-    a, b = pair_lhs(g, o.lhs, s, read(o.signedness_lhs)), pair_rhs(g, o.rhs, s, read(o.signedness_rhs))
+    pairs = None if fits_tiles(g, o, "amx-int8", 4) else _pairs_of(g, o)
     out = destination(g, o)
 
     def acc(batch: Number, i: Number, j: Number, w: int) -> str:
@@ -245,13 +323,31 @@ def mmai(g: Writer, o: MmaI) -> None:
         g.write(out, x, index_of(o.result, batch, i, j), w)
 
     def wrapping() -> None:
-        blocks(g, "i32", s, a, b, acc, finish, lambda *x: _dot_i16(g, s.w, *x))
+        if pairs is None:
+            s = in_words(g, o, "i32", 4)
+            a, b = pair_lhs(g, o.lhs, s, g.chunk, "i8"), pair_rhs(g, o.rhs, s, g.chunk, "i8")
+            dot = f"tdpb{SIGNS[o.signedness_lhs]}{SIGNS[o.signedness_rhs]}d"
+            by_tiles(g, "i32", s, a, b, acc, finish, dot)
+        else:
+            s, a, b = pairs
+            blocks(g, "i32", s, a, b, acc, finish, lambda *x: _dot_i16(g, s.w, *x))
 
     if uses_tensor_cores(o):
-        g.when(_may_saturate(g, o), lambda: _saturated(g, o, s, a, b, out), wrapping, rarely=True)
+        g.when(_may_saturate(g, o), lambda: _saturated(g, o, *(pairs or _pairs_of(g, o)), out), wrapping, rarely=True)
     else:
         wrapping()
     settle(g, o, out)
+
+
+def _pairs_of(g: Writer, o: MmaI) -> tuple[Sizes, Buffer, Buffer]:
+    """The operands as words of two integers of 16 bits."""
+    s = in_words(g, o, "i32")
+
+    def read(signedness: Signedness) -> Read:
+        name = "sext" if signedness is Signedness.SIGNED else "zext"
+        return lambda v, index, vd, w: g.cast(name, g.chunk(v, index, vd, w), "i8", "i16", w)
+
+    return s, pair_lhs(g, o.lhs, s, read(o.signedness_lhs)), pair_rhs(g, o.rhs, s, read(o.signedness_rhs))
 
 
 def _dot_i16(g: Writer, w: int, left: str, right: str, total: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import os
@@ -26,6 +27,8 @@ LEVEL = 2
 MEMORY = 4 << 30
 SECONDS = 120
 CACHE = DiskCache("cpu")
+ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA = 158, 0x1023, 18
+"""A system call of Linux on x86, and what it is asked for."""
 
 
 class CompilerError(TileError):
@@ -43,7 +46,17 @@ def host() -> Target:
     if "linux" not in triple:
         triple += "-elf"
     features = frozenset(name for name, there in llvm.get_host_cpu_features().items() if there)
+    if "amx-tile" in features and not _may_use_tiles():
+        features = frozenset(name for name in features if not name.startswith("amx-"))
     return Target(triple, llvm.get_host_cpu_name(), features)
+
+
+def _may_use_tiles() -> bool:
+    """Ask Linux for the tile registers of AMX, which a process has to do before it uses them."""
+    if not sys.platform.startswith("linux"):
+        return False
+    request = ctypes.CDLL(None, use_errno=True).syscall
+    return bool(request(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
 
 
 @cache

@@ -246,7 +246,10 @@ def test_graphs_of_cuda_core_split_join_embed_and_change() -> None:
 
 def test_graphs_of_cuda_core_say_what_they_cannot_do() -> None:
     core = import_module("cuda.core")
+    with pytest.raises(RuntimeError, match="the default stream cannot be captured"):
+        core.Device().default_stream.create_graph_builder().begin_building()
     builder = core.Device().create_graph_builder()
+    assert isinstance(builder, import_module("cuda.core.graph").GraphBuilder)
     for wrong in (builder.complete, builder.end_building, lambda: builder.split(2), lambda: builder.callback(print)):
         with pytest.raises(RuntimeError, match=r"building|being built"):
             wrong()
@@ -279,6 +282,18 @@ def test_a_graph_keeps_the_memory_of_its_launches() -> None:
     for buffer in (a, b, c):
         buffer.close()
     graph.launch(0)
+    assert out.tolist() == [2] * 64
+
+
+def test_a_capture_ends_with_the_session() -> None:
+    core = import_module("cuda.core")
+    stream = core.Device().create_stream()
+    x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    with tilery.cutile.on():
+        stream.create_graph_builder().begin_building()
+        ct.launch(stream, (4,), kernels.add, (x, x, out, 16))
+    assert out.tolist() == [0] * 64
+    ct.launch(stream, (4,), kernels.add, (x, x, out, 16))
     assert out.tolist() == [2] * 64
 
 

@@ -146,6 +146,7 @@ def on(
         for target, name, value in replacements(session):
             stack.enter_context(patch.object(target, name, value))
         stack.enter_context(patch.object(driver.STATE, "run", session.run))
+        stack.enter_context(patch.object(driver.STATE, "captures", {}))
         stack.enter_context(patch.object(driver.STATE, "capability", (capability[0], capability[1])))
         stack.enter_context(torch_on_cpu())
         stack.enter_context(stand_ins())

@@ -77,6 +77,8 @@ class GraphBuilder:
             raise RuntimeError("the graph builder is already building")
         if self._ended:
             raise RuntimeError("a graph builder cannot resume after building has ended")
+        if not self._stream.handle:
+            raise RuntimeError("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: the default stream cannot be captured")
         driver.STATE.captures[self._stream.handle] = self._steps
         return self
 

@@ -28,6 +28,7 @@ HOMES = {
     "cupy.testing": "cupy_on_numpy:testing",
     "cuda.core": "cuda_core",
     "cuda.core.experimental": "cuda_core",
+    "cuda.core.graph": "cuda_graphs",
     "cuda.bindings": "cuda_bindings",
     "cuda.bindings.driver": "cuda_bindings:driver",
     "cuda.bindings.runtime": "cuda_bindings:runtime",

@@ -116,8 +116,9 @@ def run(args: argparse.Namespace) -> int:
         if args.only and not any(text in program.key for text in args.only):
             continue
         folder = Path(args.checkouts, program.repository["name"].replace("/", "+"))
+        ended = outcome(program, folder, args)
         found = json.loads(NUMBERS.read_text("utf-8")) if NUMBERS.exists() else {}
-        found[program.key] = outcome(program, folder, args)
+        found[program.key] = ended
         sys.stderr.write(f"{program.key}: {result(program, found[program.key])}\n")
         NUMBERS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return redraw(args)

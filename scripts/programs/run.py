@@ -35,7 +35,7 @@ Found = dict[str, Any]
 
 
 class Program(NamedTuple):
-    """A script, or a file of tests, of a repository."""
+    """A script of a repository."""
 
     repository: dict[str, Any]
     script: str
@@ -54,16 +54,13 @@ class Program(NamedTuple):
 
     def command(self, engine: str) -> list[str]:
         """Return the command without the interpreter."""
-        if self.listed("pytest"):
-            options = ["-p", "tilery.cutile.pytest", "--tilery-engine", engine, "-q", "-p", "no:cacheprovider"]
-            return ["pytest", *options, self.script]
         return ["tilery", "cutile", "run", "--engine", engine, self.script]
 
 
 def programs() -> Iterator[Program]:
     """Read the list of programs."""
     for repository in tomllib.loads(LIST.read_text("utf-8"))["repository"]:
-        for script in (*repository.get("scripts", []), *repository.get("pytest", [])):
+        for script in repository["scripts"]:
             yield Program(repository, script)
 
 
@@ -188,9 +185,8 @@ def cell(text: str) -> str:
 
 INTRODUCTION = """\
 `scripts/programs/run.py` wrote this page. It runs programs of other people as they are, with the stand-ins for torch,
-CuPy, `cuda.core` and `cuda.bindings` that [the guide](../guides/cutile.md) describes: `tilery cutile run SCRIPT`, or
-`pytest -p tilery.cutile.pytest` for files of tests. Programs that took too long on engine `reference` were run on
-engine `cpu` instead."""
+CuPy, `cuda.core` and `cuda.bindings` that [the guide](../guides/cutile.md) describes: `tilery cutile run SCRIPT`.
+Programs that took too long on engine `reference` were run on engine `cpu` instead."""
 
 NOT_MEASURED = """\
 ## Not measured

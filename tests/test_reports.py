@@ -14,6 +14,7 @@ import ir
 import run_page
 import tilery
 from parts import cutile_page, gpu_bugs
+from programs import run as programs
 from test_imports import ROWS
 
 
@@ -28,6 +29,13 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
     assert (reports / "cutile.md").read_text("utf-8") == cutile_page.page(suite)
     cpu = json.loads((reports / "cpu.json").read_text("utf-8"))
     assert (reports / "cpu.md").read_text("utf-8") == cpu_campaign.page(cpu)
+
+
+def test_the_page_of_programs_follows_from_the_numbers(root: Path) -> None:
+    reports = root / "docs" / "reports"
+    found = json.loads((reports / "programs.json").read_text("utf-8"))
+    assert (reports / "programs.md").read_text("utf-8") == programs.page(found)
+    assert {program.key for program in programs.programs()} >= set(found)
 
 
 @pytest.mark.parametrize("bug", gpu_bugs.BUGS, ids=lambda bug: bug.name)

@@ -117,11 +117,17 @@ def run(args: argparse.Namespace) -> int:
             continue
         folder = Path(args.checkouts, program.repository["name"].replace("/", "+"))
         ended = outcome(program, folder, args)
-        found = json.loads(NUMBERS.read_text("utf-8")) if NUMBERS.exists() else {}
-        found[program.key] = ended
+        found = {**known_results(), program.key: ended}
         sys.stderr.write(f"{program.key}: {result(program, found[program.key])}\n")
         NUMBERS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return redraw(args)
+
+
+def known_results() -> dict[str, Found]:
+    """Read the results of programs that are still in the list."""
+    keys = {program.key for program in programs()}
+    found = json.loads(NUMBERS.read_text("utf-8")) if NUMBERS.exists() else {}
+    return {key: each for key, each in found.items() if key in keys}
 
 
 def redraw(_: argparse.Namespace) -> int:

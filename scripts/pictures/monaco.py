@@ -30,7 +30,7 @@ from tilery.lsp.document import Document  # noqa: E402
 
 PACKAGES = ("shiki", "@shikijs/monaco", "@shikijs/themes", "monaco-editor", "esbuild")
 GRAMMAR = ROOT / "editors" / "vscode" / "syntaxes" / "tileir.tmLanguage.json"
-WIDTH, HEIGHT = 1120, 430
+WIDTH, HEIGHT = 1120, 520
 PAGE = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="out.css">
 <style>html, body, #editor { height: 100%; margin: 0; background: #1e1e1e }</style>
 <div id="editor"></div><script type="module" src="out.js"></script>

@@ -1,7 +1,9 @@
-// Tokenizes texts with the TextMate grammar, as VS Code does, and checks that operations and values have their scopes.
+// Tokenizes texts with the TextMate grammar, as VS Code does, and checks that tokens have their scopes.
 //
-//     npm install --no-save vscode-textmate vscode-oniguruma    (in this folder or above)
-//     node scripts/editors/textmate_check.mjs editors/vscode/syntaxes/tileir.tmLanguage.json FILE...
+//     node scripts/editors/textmate_check.mjs editors/vscode/syntaxes/tileir.tmLanguage.json FOLDER
+//
+// FOLDER has texts, and beside each a file .json with triples: row, column, scope. scripts/editors/report.py makes them
+// from the reading without loss. vscode-textmate and vscode-oniguruma are taken from the folder it is started in.
 import { createRequire } from "node:module";
 import fs from "node:fs";
 import path from "node:path";
@@ -9,7 +11,8 @@ const require = createRequire(path.join(process.cwd(), "x.js"));
 const textmate = require("vscode-textmate");
 const oniguruma = require("vscode-oniguruma");
 
-const [grammarFile, ...files] = process.argv.slice(2);
+const [grammarFile, folder] = process.argv.slice(2);
+const files = fs.readdirSync(folder).filter((name) => name.endsWith(".mlir")).map((name) => path.join(folder, name));
 await oniguruma.loadWASM(fs.readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm")).buffer);
 const registry = new textmate.Registry({
   onigLib: Promise.resolve({
@@ -19,27 +22,25 @@ const registry = new textmate.Registry({
   loadGrammar: async () => textmate.parseRawGrammar(fs.readFileSync(grammarFile, "utf8"), grammarFile),
 });
 const grammar = await registry.loadGrammar("source.tileir");
-let lines = 0, wrong = 0;
+let lines = 0, checked = 0, wrong = 0;
 for (const file of files) {
-  let state = textmate.INITIAL;
-  for (const line of fs.readFileSync(file, "utf8").split("\n")) {
+  const expected = JSON.parse(fs.readFileSync(file.replace(/mlir$/, "json"), "utf8"));
+  let state = textmate.INITIAL, next = 0;
+  fs.readFileSync(file, "utf8").split("\n").forEach((line, row) => {
     const result = grammar.tokenizeLine(line, state);
     state = result.ruleStack;
     lines += 1;
-    const scopeAt = (at) => result.tokens.find((t) => t.startIndex <= at && at < t.endIndex)?.scopes.join(" ") ?? "";
-    const code = line.replace(/"(?:[^"\\]|\\.)*"/g, (s) => " ".repeat(s.length)).replace(/\/\/.*/, "");
-    const statement = /^\s*(?:%[\w$.:, %-]+ = )?(?:cuda_tile\.)?([a-z][\w$]*)\b/.exec(code);
-    const expected = [];
-    if (statement) expected.push([statement.index + statement[0].length - 1, "keyword.control"]);
-    for (const value of code.matchAll(/%[\w$.-]+/g)) expected.push([value.index, "variable.other"]);
-    for (const type of code.matchAll(/(?<=[ <(])(?:tile|ptr|tensor_view|partition_view)(?=<)/g))
-      expected.push([type.index, "storage.type"]);
-    for (const [at, scope] of expected)
-      if (!scopeAt(at).includes(scope)) {
-        wrong += 1;
-        if (wrong <= 5) console.log(`${file}: ${scope} expected at ${at}: ${line.slice(0, 100)} -> ${scopeAt(at)}`);
-      }
-  }
+    for (; next < expected.length && expected[next][0] === row; next += 1) {
+      const [, column, scope] = expected[next];
+      const token = result.tokens.find((t) => t.startIndex <= column && column < t.endIndex);
+      const scopes = token?.scopes.join(" ") ?? "";
+      checked += 1;
+      if (scopes.includes(scope)) continue;
+      wrong += 1;
+      if (wrong <= 5) console.log(`${file}: ${scope} expected at ${column}: ${line.slice(0, 100)} -> ${scopes}`);
+    }
+  });
 }
-console.log(`${files.length} files, ${lines} lines, ${wrong} tokens without the scope they should have`);
+const shown = (number) => number.toLocaleString("en");
+console.log(`${shown(lines)} lines, ${shown(checked)} tokens checked, ${shown(wrong)} without the scope they should have`);
 process.exit(wrong ? 1 : 0);

@@ -104,3 +104,16 @@ def test_the_text_of_the_pictures_has_two_errors() -> None:
     assert found == ["'exp'?", "'%power'?"]
     assert answers["hover"]["contents"]["value"].startswith("**mulf**")
     assert {hint["label"] for hint in answers["hints"]} >= {": tile<128xf32>", ": token"}
+
+
+def test_the_grammar_is_held_to_the_reading() -> None:
+    pytest.importorskip("pygls", reason="positions are those of the language server")
+    from editors import report
+
+    text = 'entry @k() {\n  %a, // one\n  %b:2 = "x"\n  print_tko "é",\n    %c : tile<8xi32>\n}\n'
+    found = {(row, column): scope for row, column, scope in report.expected(text)}
+    assert found[0, 0] == found[3, 2] == "keyword.control"
+    assert found[0, 6] == "entity.name.function"
+    assert found[4, 4] == "variable.other"
+    assert found[4, 9] == "storage.type"
+    assert found[3, 12] == "string.quoted"

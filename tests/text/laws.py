@@ -11,11 +11,12 @@ from tilery.diag import TileError
 from tilery.ir import difference
 from tilery.ops import Module
 from tilery.text.lossless.format import format_text
-from tilery.text.lossless.reading import read
+from tilery.text.lossless.reading import Reading, read
 from tilery.text.lossless.tokens import Tokens, comments_in
 from tilery.text.parse.parser import parse
 from tilery.text.print.printer import show
 from tilery.verifier.partial import check_reading
+from tilery.verifier.verify import verify
 
 STYLES = ("disasm", "opt", "generic")
 BREAKS = (", ", ",", ",\n  ", " , ", ", // inside\n")
@@ -65,7 +66,7 @@ def comments(text: str) -> list[str]:
     return [text[c.start : c.end].rstrip() for c in found]
 
 
-def lossless_problem(text: str) -> str:
+def lossless_problem(text: str, reading: Reading | None = None) -> str:
     """Gaps and tokens are the text; a legal text has no errors and the module that the parser reads."""
     tokens = Tokens(text)
     placed = [tokens.span(index) for index in range(len(tokens.spelled))]
@@ -73,11 +74,11 @@ def lossless_problem(text: str) -> str:
         return "tokens have other places one by one than all together"
     if tokens.joined() != text:
         return "the tokens and the gaps between them are not the text"
-    reading = read(text)
+    reading = reading or read(text)
     module = parsed(text)
     if isinstance(module, TileError):
         return "" if reading.errors else f"no error was found, but the parser says: {module.message}"
-    if first_error(text) is not None:
+    if verify(module, max_errors=1):
         return ""  # a name that another function defines, which the verifier refuses, is an error here
     if reading.errors:
         return f"the text is legal, but: {reading.errors[0].message}"
@@ -104,7 +105,7 @@ def broken_problem(text: str) -> str:
     if reading.errors and any(not 0 <= e.start <= e.end <= len(text) + 1 for e in reading.errors):
         return "an error is outside of the text"
     show(reading.module)
-    return lossless_problem(text)
+    return lossless_problem(text, reading)
 
 
 def planted(module: Module, rng: random.Random) -> tuple[int, int, int, int] | None:

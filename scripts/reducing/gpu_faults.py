@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import checkout
 import tilery
-from reducing.gpu_known import KNOWN, SECONDS, TOGETHER, Known, candidates
+from reducing.gpu_known import KNOWN, SECONDS, TILEIRAS, TOGETHER, Known, candidates, kernels
 from tilery.reducer import Case, Reduction
 from tilery.reducer.oracles import with_steps
 from tilery.reducer.report import as_text, shown
@@ -73,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
 
     numbers = [number for number, known in enumerate(KNOWN) if args.only is None or known.name in args.only]
     results: dict[str, Any] = {"tileiras": tool_version(find_tool()), "tried": {}, "shown": {}, "reduced": []}
+    results["kernels"] = dict(try_kernels(args.jobs))
+    print(results["kernels"], flush=True)
     items = [(number, start) for number in numbers for start in range(0, KNOWN[number].seeds, TOGETHER)]
     found: dict[int, Found] = {number: [] for number in numbers}
     with ProcessPoolExecutor(args.jobs) as pool:
@@ -84,6 +86,16 @@ def run(args: argparse.Namespace) -> int:
         one_fault(KNOWN[number], found[number], args, share, results)
         args.file.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     return 0
+
+
+def try_kernels(jobs: int) -> Iterator[tuple[str, str]]:
+    """Yield the kernels that people made small, and what they do on the GPU."""
+    runner = Children(TILEIRAS, jobs, PATIENCE)
+    try:
+        for name, outcome in [(name, runner.start(case)) for name, case in kernels().items()]:
+            yield name, outcome.result()
+    finally:
+        runner.close()
 
 
 def one_fault(known: Known, cases: Found, args: argparse.Namespace, end: float, results: dict[str, Any]) -> None:
@@ -112,12 +124,13 @@ def one_fault(known: Known, cases: Found, args: argparse.Namespace, end: float, 
 
 def merged(files: list[Path]) -> dict[str, Any]:
     """Return the results of some runs; what the last one says about a fault counts."""
-    total: dict[str, Any] = {"tried": {}, "shown": {}, "reduced": []}
+    total: dict[str, Any] = {"kernels": {}, "tried": {}, "shown": {}, "reduced": []}
     for file in files:
         results = json.loads(file.read_text("utf-8"))
         kept = [row for row in total["reduced"] if row["fault"] not in results["tried"]]
         total = {
             "tileiras": results["tileiras"],
+            "kernels": total["kernels"] | results.get("kernels", {}),
             "tried": total["tried"] | results["tried"],
             "shown": total["shown"] | results["shown"],
             "reduced": kept + results["reduced"],
@@ -147,6 +160,10 @@ def page(results: dict[str, Any]) -> str:
     for name, shows in results["shown"].items():
         counts = Counter(outcome for _, outcome in shows)
         lines += [f"| {name} | {outcome} | {count} |" for outcome, count in counts.most_common()]
+    text = "The kernels that people had made small before, launched in the same way:"
+    lines += ["", text, "", "| kernel | outcome |", "|---|---|"]
+    for name, outcome in results["kernels"].items():
+        lines.append(f"| [{name}](compiler_bugs/{name}.mlir) | {outcome or 'the right result'} |")
     for row in results["reduced"]:
         end = "" if row["complete"] else " The time was up before nothing was left to try."
         lines += ["", f"## {row['fault']}, seed {row['seed']}", "", f"Outcome: {row['outcome']}.{end}", ""]

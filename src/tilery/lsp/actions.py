@@ -131,7 +131,7 @@ def _terminator(document: Document, place: Place, diagnostic: lsp.Diagnostic) ->
 
 def _brace(document: Document, place: Place, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
     """Close a region after the lines that are indented further than the one that opens it."""
-    rows = document.text.splitlines()
+    rows = document.lines.rows()
     first = diagnostic.range.start.line
     margin = len(rows[first]) - len(rows[first].lstrip())
     last = first
@@ -139,7 +139,7 @@ def _brace(document: Document, place: Place, diagnostic: lsp.Diagnostic) -> Iter
         if rows[row].strip() and len(rows[row]) - len(rows[row].lstrip()) <= margin:
             break
         last = row if rows[row].strip() else last
-    end = lsp.Position(last, len(rows[last].encode("utf-16-le")) // 2)
+    end = lsp.Position(last, document.lines.width(rows[last]))
     yield _fix(document, "Add the missing '}'", diagnostic, lsp.Range(end, end), f"\n{' ' * margin}}}")
 
 
@@ -160,7 +160,7 @@ def run_pass(document: Document, function: str, name: str) -> lsp.WorkspaceEdit 
     from ..api import verify
     from ..passes import parse_pipeline, run_pipeline
 
-    fresh = Document(document.uri, document.text)  # passes change what they run on
+    fresh = Document(document.uri, document.lines)  # passes change what they run on
     if fresh.reading.errors or verify(fresh.reading.module, max_errors=1):
         return None
     for part in fresh.reading.parts:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import cached_property
-from itertools import accumulate
+from collections.abc import Callable
+from itertools import accumulate, pairwise
 
 from lsprotocol import types as lsp
 
@@ -16,42 +16,60 @@ from ..verifier.partial import Known
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-class Lines:
-    """Converts offsets to lines and columns in UTF-16 units, and back."""
+_WIDTHS: dict[str, Callable[[str], int]] = {
+    "utf-8": lambda text: len(text.encode("utf-8", "surrogatepass")),
+    "utf-16": lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2,
+    "utf-32": len,
+}
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+
+class Lines:
+    """Converts offsets to lines and columns, and back. Columns count units of the encoding agreed with the editor."""
+
+    def __init__(self, text: str, encoding: str = "utf-16") -> None:
+        self.text, self.encoding = text, encoding
+        self.width = _WIDTHS[encoding]
         if "\r" in text:
             self.starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
         else:
             self.starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")[:-1]])]
-        self.plain = text.isascii()
+        self.plain = text.isascii() or encoding == "utf-32"
+
+    def rows(self) -> list[str]:
+        """Return the lines without their ends."""
+        return [self.text[a:b].rstrip("\r\n") for a, b in pairwise([*self.starts, len(self.text)])]
 
     def position(self, offset: int) -> lsp.Position:
         offset = max(0, min(offset, len(self.text)))
         row = bisect_right(self.starts, offset) - 1
         start = self.starts[row]
-        column = offset - start
-        if not self.plain:
-            column = len(self.text[start:offset].encode("utf-16-le", "surrogatepass")) // 2
-        return lsp.Position(row, column)
+        return lsp.Position(row, offset - start if self.plain else self.width(self.text[start:offset]))
 
     def offset(self, position: lsp.Position) -> int:
+        """Return the offset of a position; the end of the line if it is shorter."""
         if position.line >= len(self.starts):
             return len(self.text)
         start = self.starts[position.line]
         end = self.starts[position.line + 1] if position.line + 1 < len(self.starts) else len(self.text)
+        line = self.text[start:end].rstrip("\r\n")
         if self.plain:
-            return min(start + position.character, end)
+            return start + min(position.character, len(line))
         units = 0
-        for at in range(start, end):
+        for at, letter in enumerate(line, start):
             if units >= position.character:
                 return at
-            units += 2 if ord(self.text[at]) > 0xFFFF else 1
-        return end
+            units += self.width(letter)
+        return start + len(line)
 
     def range(self, start: int, end: int) -> lsp.Range:
         return lsp.Range(self.position(start), self.position(end))
+
+    def changed(self, change: lsp.TextDocumentContentChangeEvent) -> Lines:
+        """Return the text after a change."""
+        if not isinstance(change, lsp.TextDocumentContentChangePartial):
+            return Lines(change.text, self.encoding)
+        start, end = self.offset(change.range.start), self.offset(change.range.end)
+        return Lines(self.text[:start] + change.text + self.text[end:], self.encoding)
 
 
 class Place:
@@ -77,8 +95,9 @@ class Place:
 class Document:
     """One version of a text. `previous` is the version before, from which unchanged functions are taken."""
 
-    def __init__(self, uri: str, text: str, version: int = 0, previous: Document | None = None) -> None:
-        self.uri, self.text, self.version = uri, text, version
+    def __init__(self, uri: str, text: str | Lines, version: int = 0, previous: Document | None = None) -> None:
+        self.lines = text if isinstance(text, Lines) else Lines(text)
+        self.uri, self.text, self.version = uri, self.lines.text, version
         self.known: Known = previous.known if previous is not None else Known()
         self._previous = previous.latest if previous is not None else None
         self._reading: Reading | None = None
@@ -97,10 +116,6 @@ class Document:
 
     def set_reading(self, reading: Reading) -> None:
         self._reading, self._previous = reading, None
-
-    @cached_property
-    def lines(self) -> Lines:
-        return Lines(self.text)
 
     def place(self, position: lsp.Position) -> Place | None:
         """Return the token at a position, or the one that ends there."""

@@ -19,7 +19,7 @@ from ..diag import TileError
 from ..text.lossless.reading import read_steps
 from . import actions, completion, describe, navigation, python, tokens
 from .diagnostics import diagnostics
-from .document import Document
+from .document import Document, Lines
 
 DELAY = (0.005, 0.1)
 """The shortest and the longest pause after a keystroke before a document is checked, in seconds."""
@@ -44,11 +44,22 @@ class TileServer(LanguageServer):
 
     def document(self, uri: str) -> Document:
         """Return the current version of a document."""
-        opened = self.workspace.get_text_document(uri)
         known = self.documents.get(uri)
-        if known is None or known.version != (opened.version or 0) or known.text is not opened.source:
-            known = self.documents[uri] = Document(uri, opened.source, opened.version or 0, known)
-        return known
+        return Document(uri, self._lines(self.workspace.get_text_document(uri).source)) if known is None else known
+
+    def open(self, opened: lsp.TextDocumentItem) -> None:
+        self.documents[opened.uri] = Document(opened.uri, self._lines(opened.text), opened.version)
+
+    def change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """Change a document. The workspace of pygls is of no use: its lines end at more characters than an editor's."""
+        known = self.document(params.text_document.uri)
+        lines = known.lines
+        for change in params.content_changes:
+            lines = lines.changed(change)
+        self.documents[known.uri] = Document(known.uri, lines, params.text_document.version, known)
+
+    def _lines(self, text: str) -> Lines:
+        return Lines(text, self.workspace.position_encoding or "utf-16")
 
     # ------------------------------------------------------------ diagnostics
 
@@ -131,11 +142,13 @@ def _add_documents(server: TileServer) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(ls: TileServer, params: lsp.DidOpenTextDocumentParams) -> None:
         if not is_python(params.text_document.uri):
+            ls.open(params.text_document)
             ls.check_soon(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(ls: TileServer, params: lsp.DidChangeTextDocumentParams) -> None:
         if not is_python(params.text_document.uri):
+            ls.change(params)
             ls.check_soon(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)

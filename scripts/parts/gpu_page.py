@@ -56,7 +56,7 @@ def page(facts: dict[str, Any]) -> str:
             "A kernel is exact if all its operations have defined bits; the others may differ within the bounds "
             "that [the reference](../reference/execution.md) states. `nan bits`: only the bits of NaNs differ, or "
             "integers that were made of them, which is tested: the module runs again with one bit pattern for all "
-            "NaNs. `printed text`: the memory is the same, but not the text. `compiler bug`: the module was reduced by "
+            "NaNs; or only their signs in printed text. `printed text`: the memory is the same, but not the text. `compiler bug`: the module was reduced by "
             "hand to one of the kernels below."
         ),
         "",
@@ -76,7 +76,7 @@ def page(facts: dict[str, Any]) -> str:
     lines += [*_ragged(results), "", checkout.fill(CHUNKS), *(["", *note] if note else []), *_bugs(results)]
     plain = [r for r in results if "/" not in r.engine]
     lines += _different([r for r in plain if r.outcome == DIFFERENT and not r.case.startswith("bug")])
-    lines += ["", checkout.fill(ORDER + (COUNTED if len(plain) < len(results) else ""))]
+    lines += ["", checkout.fill(" ".join([ORDER, *_with_four_warps(results)]))]
     for outcome, title in ((FAILED, "Failed"), (REFUSED, "Refused")):
         members = [r for r in results if r.outcome == outcome and not r.case.startswith("bug")]
         lines += ["", f"## {title}", "", *_listed(members)]
@@ -95,7 +95,7 @@ ORDER = (
     "tiles, which is faster. NVIDIA's compiler always has four. So sums of floats end in other bits more often with "
     "the rules than with the option `num_warps=4`."
 )
-COUNTED = " Its results are counted above under `triton/num_warps=4`."
+FOUR_WARPS = "triton/num_warps=4"
 
 CHUNKS = (
     "All runs that are wrong wrote past the end of a row: on NVIDIA's hardware a store through a tensor map writes "
@@ -103,6 +103,14 @@ CHUNKS = (
     "tensor maps for such rows, so keep what follows them free. The Triton engine uses them only for rows that are "
     "known to end at a chunk."
 )
+
+
+def _with_four_warps(results: list[Result]) -> list[str]:
+    """Return how many reductions differ with the rules and with four warps, if those ran."""
+    if not any(r.engine == FOUR_WARPS for r in results):
+        return []
+    found = Counter(r.engine for r in results if r.op == "reduce" and r.outcome == DIFFERENT)
+    return [f"Of the hardware cases {found['triton']} reductions differ with the rules, {found[FOUR_WARPS]} with four."]
 
 
 def _ragged(results: list[Result]) -> list[str]:

@@ -56,8 +56,8 @@ def page(facts: dict[str, Any]) -> str:
             "A kernel is exact if all its operations have defined bits; the others may differ within the bounds "
             "that [the reference](../reference/execution.md) states. `nan bits`: only the bits of NaNs differ, or "
             "integers that were made of them, which is tested: the module runs again with one bit pattern for all "
-            "NaNs; or only their signs in printed text. `printed text`: the memory is the same, but not the text. `compiler bug`: the module was reduced by "
-            "hand to one of the kernels below."
+            "NaNs; or only their signs in printed text. `printed text`: the memory is the same, but not the text. "
+            "`compiler bug`: the module was reduced by hand to one of the kernels below."
         ),
         "",
         "| engine | cases | " + " | ".join(OUTCOMES) + " |",

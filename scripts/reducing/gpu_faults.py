@@ -129,6 +129,7 @@ def merged(files: list[Path]) -> dict[str, Any]:
         results = json.loads(file.read_text("utf-8"))
         kept = [row for row in total["reduced"] if row["fault"] not in results["tried"]]
         total = {
+            "runs": len(files),
             "tileiras": results["tileiras"],
             "kernels": total["kernels"] | results.get("kernels", {}),
             "tried": total["tried"] | results["tried"],
@@ -160,7 +161,7 @@ def page(results: dict[str, Any]) -> str:
     for name, shows in results["shown"].items():
         counts = Counter(outcome for _, outcome in shows)
         lines += [f"| {name} | {outcome} | {count} |" for outcome, count in counts.most_common()]
-    text = "The kernels that people had made small before, launched in the same way:"
+    text = "The kernels that people had made small before, launched with one tile block:"
     lines += ["", text, "", "| kernel | outcome |", "|---|---|"]
     for name, outcome in results["kernels"].items():
         lines.append(f"| [{name}](compiler_bugs/{name}.mlir) | {outcome or 'the right result'} |")
@@ -168,11 +169,14 @@ def page(results: dict[str, Any]) -> str:
         end = "" if row["complete"] else " The time was up before nothing was left to try."
         lines += ["", f"## {row['fault']}, seed {row['seed']}", "", f"Outcome: {row['outcome']}.{end}", ""]
         lines += ["```mlir", row["text"].rstrip("\n"), "```"]
+    several = f" The numbers come from {results['runs']} runs, between which the scripts changed." * (
+        results["runs"] > 1
+    )
     text = (
         "One GPU and one compiler. A module shows a fault if the GPU and the reference engine disagree, or if it fails "
         "or hangs. That the reduced kernel shows the fault of its heading, rather than another one, is for the reader "
         "to see. For `continue_with_one_value_twice` only modules were tried whose result depends on the values that "
-        "the fault confuses, and which load their constants from memory."
+        "the fault confuses, and which load their constants from memory." + several
     )
     return "\n".join([*lines, "", "## What was not measured", "", checkout.fill(text)])
 

@@ -9,7 +9,8 @@ import pytest
 from support.broken import mutate_text
 from support.oracle import corpus_files
 from text import laws
-from tilery import load
+from tilery import load, walk
+from tilery.ops import Entry
 from tilery.smith import smith
 from tilery.text.lossless.chunks import split
 from tilery.text.lossless.format import format_text
@@ -156,3 +157,11 @@ def test_a_stray_character_at_the_end_is_an_error() -> None:
     for text in ("entry @k() {}$", "entry @k() {} $", "entry @k() {}\n$\n", '// "a"\nentry @k() {}$// x'):
         assert len(read(text).errors) == 1
         assert laws.lossless_problem(text) == ""
+
+
+def test_a_region_after_the_end_of_its_module_is_not_the_module() -> None:
+    text = "module @m {\n  entry @a() {\n    return\n  }\n}\n} else {\n  entry @b() {\n    return\n  }\n}\n"
+    reading = read(text)
+    assert 6 in [error.line for error in reading.errors]
+    assert [o.sym_name for o in walk(reading.module) if isinstance(o, Entry)] == ["a", "b"]
+    assert laws.broken_problem(text) == ""

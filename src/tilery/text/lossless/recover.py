@@ -188,6 +188,7 @@ class _Reader:
             p.scopes.append(scope)
             self.blocks.append(scope.block)
         self.base = len(p.scopes)
+        """the number of scopes around the items of the chunk; it falls where a module ends"""
         self.surplus = 0
         self.starts: list[int] = []
         self.regions: dict[int, int] = {}
@@ -212,6 +213,7 @@ class _Reader:
             except TileError as error:
                 self._keep(error)
                 self._recover(start, scope, depth)
+            self.base = min(self.base, len(p.scopes))
             if p.scopes[-1] is not scope and len(p.scopes) >= depth:
                 self.regions.setdefault(p.scopes[-1].opened, -1)
         opened = self._finish()
@@ -228,7 +230,7 @@ class _Reader:
 
     def _context(self, opened: Scope | None) -> Context:
         p, given = self.p, self.given
-        modules = self.wrappers[: len(p.scopes) - 1]
+        modules = self.wrappers[: self.base - 1]
         if opened is not None:
             modules = (*modules, opened.op)
         if len(p.aliases) == len(given.aliases) and len(p.type_aliases) == len(given.type_aliases):

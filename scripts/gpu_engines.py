@@ -32,7 +32,7 @@ import checkout
 import gpu_modules
 import hardware_report
 import tilery
-from parts import gpu_bugs, gpu_compare, gpu_hardware, gpu_page, gpu_ragged
+from parts import gpu_battery, gpu_bugs, gpu_compare, gpu_hardware, gpu_page, gpu_ragged
 from parts.gpu_compare import NAN_SIGNS
 from parts.gpu_page import BUG, DIFFERENT, FAILED, NANS, PRINTS, REFUSED, SAME, Result
 from support.contract import arguments, canonical_nans, run_contract, store_all_values
@@ -42,10 +42,9 @@ from tilery.engines.kernel import Limits
 from tilery.engines.registry import load_engine
 from tilery.engines.semantics import same_bits
 from tilery.floats.formats import is_nan
-from tilery.ir import Op, walk
+from tilery.ir import walk
 from tilery.ops import registered
-from tilery.smith import Buffer, smith_with_contract
-from tilery.types import Tile
+from tilery.smith import Buffer
 
 TARGET = "sm_90"
 
@@ -107,15 +106,7 @@ def _ragged(rest: str, engine: str, folder: str) -> Result:
 def _battery(rest: str, engine: str, folder: str) -> Result:
     """A random module in which one operation is frequent; hardware may compute it differently."""
     name, _, seed = rest.partition(":")
-    mix = {name: 8.0, "Core": 1.0, "Memory": 0.5}
-    refused = gpu_modules.REFUSED[TARGET]
-
-    def allow(o: Op) -> bool:
-        tiles = (v.type for v in (*o.operands, *o.results) if isinstance(v.type, Tile))
-        return not any(getattr(t.element, "name", "") in refused for t in tiles)
-
-    made = smith_with_contract(int(seed), size=24, mix=mix, allow=allow)
-    module, contract = store_all_values(*made, every=True)
+    module, contract = store_all_values(*gpu_battery.make(name, int(seed), TARGET), every=True)
     args = [arguments(launch, number) for number, launch in enumerate(contract.launches)]
     result = _compare(module, contract, args, engine)
     result.op = result.op or name
@@ -162,7 +153,7 @@ def _compare(module: Any, contract: Any, args: list[list[Any]], engine: str, hid
         if again.outcome in (SAME, PRINTS):
             return Result("", "", NANS, loose, f"{text}; the same if NaNs have one bit pattern")
         text += f"; if NaNs have one bit pattern: {again.text or again.outcome}"
-    return Result("", "", DIFFERENT, loose, text)
+    return Result("", "", DIFFERENT, loose, text, data=gpu_battery.packed(found) if loose else "")
 
 
 def _nans_differ(element: Any, a: bytes, b: bytes) -> bool:

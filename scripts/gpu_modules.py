@@ -85,13 +85,18 @@ def make(seed: int, gpu: str) -> Made:
     module, contract, contents = constants_as_arguments(module, contract, integers=seed // 32 % 2 == 1)
     for given, more in zip(args, contents):
         given += more
+    return Made(f"{seed:06d}", module, with_plain_names(module, contract), version, args)
+
+
+def with_plain_names(module: Module, contract: Contract) -> Contract:
+    """Give globals and entries names that every tool accepts; return the contract with them."""
     launches = []
     for number, o in enumerate(module.globals):
         rename_symbol(module, Report(), o.sym_name, f"Global{number}")
     for number, launch in enumerate(contract.launches):
         rename_symbol(module, Report(), launch.entry, f"Kernel{number}")
         launches.append(replace(launch, entry=f"Kernel{number}"))
-    return Made(f"{seed:06d}", module, Contract(tuple(launches)), version, args)
+    return Contract(tuple(launches))
 
 
 def known(mix: dict[str, float] | None, version: tilery.Version) -> dict[str, float] | None:

@@ -120,7 +120,7 @@ def main() -> None:
             command = [sys.executable, "-m", "tilery", "asm", str(text), "-o", str(file)]
             subprocess.run(command, env=environment(sources["this"]), check=True)
             found[kernel] = measure(sources, file, args.runs)
-    report = page(found, args.label, args.runs)
+    report = page(found, args.label.removeprefix("commit "), args.runs)
     if args.report:
         args.report.write_text(report, "utf-8")
     print(report)

@@ -81,6 +81,18 @@ def test_files_that_cannot_be_loaded(
     assert said in capsys.readouterr().err
 
 
+def test_a_mistake_in_a_pass_is_the_users(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own, kernel = tmp_path / "mypass.py", tmp_path / "k.mlir"
+    kernel.write_text(KERNEL)
+    command = ["opt", "--load", str(own), "--passes", "drop-negi", str(kernel)]
+    for answer, said in [("1 / 0", "ZeroDivisionError"), ("5", "TypeError: rule no_sign: it returned 5 for negi")]:
+        PASSES.pop("drop-negi", None)
+        own.write_text(PASS.replace("return o.source", f"return {answer}"))
+        assert main(command) == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"tilery: --load: {own}:") and said in err and "bug" not in err
+
+
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["opt", "--load", "nowhere.py", "--list"]) == 2
     assert "there is no file 'nowhere.py'" in capsys.readouterr().err

@@ -87,6 +87,9 @@ class OpDef:
             self.fields.append(f)
             lists[f.role].append(f)
 
+    def __repr__(self) -> str:
+        return f"<declaration of {self.mnemonic}>"
+
     @property
     def summary(self) -> str:
         """The first line of the docstring."""
@@ -266,7 +269,8 @@ _SIGNATURE = _Signature()
 
 
 def _first_init(self: Any, **fields: Any) -> None:
-    """Set the fields one by one in the first calls; then generate a constructor, which replaces this one."""
+    """Make an operation from its fields. Types of results that follow from the operands can be left out."""
+    # In the first calls the fields are set one by one; then a generated constructor replaces this one.
     from .constructors import construct, constructor
 
     opdef: OpDef = self.opdef

@@ -100,15 +100,20 @@ def load_passes(path: str) -> list[Pass]:
     except TileError:
         raise
     except Exception as error:  # from the file of the user
-        from traceback import extract_tb
-
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
-        at = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else next(reversed(lines), None)
+        at = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else last_line(error, path)
         where = path if at is None else f"{path}:{at}"
         raise TileError(f"{where}: {type(error).__name__}: {error}") from None
     if not (new := [PASSES[name] for name in PASSES if name not in before]):
         raise TileError(f"'{path}' registers no pass; use tilery.passes.register")
     return new
+
+
+def last_line(error: Exception, path: str) -> int | None:
+    """Return the innermost line of a file that an error came through, or None if it came from elsewhere."""
+    from traceback import extract_tb
+
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path]
+    return next(reversed(lines), None)
 
 
 def find_pass(name: str) -> Pass:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..files import Stop, in_file, open_text, write_output, write_painted, write_text
@@ -51,9 +53,26 @@ def run(args: argparse.Namespace) -> int:
         raise Stop("opt needs a FILE; --list shows the passes")
     passes = pipeline(args.passes)
     module = read_legal(open_text(args.file, args))
-    with in_file(args.file):
+    with in_file(args.file), mistakes_in(args.load):
         apply(module, passes, args)
     return 0
+
+
+@contextmanager
+def mistakes_in(files: list[str]) -> Iterator[None]:
+    """Report an error in a pass of the user's own as theirs, with the line."""
+    from ...diag import TileError
+    from ...passes.registry import last_line
+
+    try:
+        yield
+    except (TileError, Stop, OSError):
+        raise
+    except Exception as error:
+        for file in files:
+            if (line := last_line(error, file)) is not None:
+                raise Stop(f"--load: {file}:{line}: {type(error).__name__}: {error}") from None
+        raise
 
 
 def load(files: list[str]) -> None:

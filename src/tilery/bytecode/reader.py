@@ -37,7 +37,7 @@ OTHER_FORMATS = {
 KNOWN_FLAGS = sum(FunctionFlag)
 _GlobalRow = dict[str, tuple[int, int]]
 """The offset and the number in each column of a global."""
-FAST_FROM = 4096
+FAST_FROM = 12 * 1024
 """Generating decoders pays for a single file of at least this many bytes."""
 
 

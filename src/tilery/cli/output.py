@@ -30,10 +30,17 @@ def as_json(data: object, indent: int | None = 2) -> str:
 
 def show_text(module: Module, args: argparse.Namespace) -> str:
     """Print a module in the style that the options select."""
-    from .. import show
-
     style, names = getattr(args, "style", "disasm"), getattr(args, "names", "disasm")
-    return show(module, style=style, locs=getattr(args, "locs", False), names=names)
+    locs: bool = getattr(args, "locs", False)
+    if names != "disasm" or style == "documented":
+        from .. import show
+
+        return show(module, style=style, locs=locs, names=names)
+    from ..diag import enough_memory
+    from ..text.print.printer import show as print_module
+
+    with enough_memory("print the module"):
+        return print_module(module, style, locs, fast=None)
 
 
 def printable(text: str) -> str:

@@ -52,6 +52,7 @@ def verify(
     max_errors: int = MAX_ERRORS,
     hints: Hints = Hints.IGNORE,
     dominance: bool = True,
+    fast: bool | None = True,
 ) -> list[Finding]:
     """List the violations of the tools' rules and of those that only the documents have.
 
@@ -60,7 +61,7 @@ def verify(
     >>> [finding.message for finding in verify(module)]
     ["'cuda_tile.assume' op 'cuda_tile.div_by' divisor must be a multiple of the size of the pointee, 4 bytes"]
     """
-    found = verify_real(module, max_errors=max_errors, hints=hints, dominance=dominance)
+    found = verify_real(module, max_errors=max_errors, hints=hints, dominance=dominance, fast=fast)
     errors = sum(not finding.warning for finding in found)
     seen: dict[Type, str | None] = {}
     for o in walk(module):

@@ -45,7 +45,9 @@ def check_input(
     except TileError as e:
         report.errors += [e, *_more_errors(source, e)][:max_errors]
         return report
-    for finding in verifier(report.module, max_errors=max_errors, hints=hints, dominance=source.is_text):
+    for finding in verifier(
+        report.module, max_errors=max_errors, hints=hints, dominance=source.is_text, fast=source.fast
+    ):
         (report.warnings if finding.warning else report.errors).append(explain(finding, source))
     if version is not None and report.legal:
         report.errors += version_problem(report.module, version, source.file)

@@ -64,7 +64,7 @@ def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator
 
 def _each(blocks: list[Block]) -> Iterator[Finding]:
     """Check each operation by itself."""
-    passed = Passed(blocks)
+    passed = Passed(small=False)
     todo: list[tuple[list[Op], list[Op], bool]] = [(block.ops, [], True) for block in blocks]
     while todo:
         level, ancestors, surroundings_known = todo.pop()

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_ERRORS = 100
-MANY_OPS = 200
-"""For modules of fewer operations no code is generated: it takes longer than it saves."""
+ONCE_OPS = 700
+"""Generating code pays for a single module of at least this many operations."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +54,20 @@ def verify(
     max_errors: int = MAX_ERRORS,
     hints: Hints = Hints.IGNORE,
     dominance: bool = True,
+    fast: bool | None = True,
 ) -> list[Finding]:
     """List the violations in a module, in the order in which NVIDIA's verifier finds them; none means it is legal.
 
     `stop="mlir"` stops where MLIR's verifier does, at the first operation that is wrong. A module that was just read
-    from bytecode needs no check of `dominance`: bytecode can only refer to values that are already defined.
+    from bytecode needs no check of `dominance`: bytecode can only refer to values that are already defined. Code is
+    generated and kept for later modules; with `fast=None` only if that pays for this module alone.
     """
     found: list[Finding] = []
     limit = 1 if stop == "mlir" else max_errors
     errors = 0
     # MLIR checks dominance only if everything else is legal.
-    searches = (_walk(module, hints), _dominance(module) if dominance else ())
+    small = fast is None and not any(has_ops(block, ONCE_OPS) for block in module.blocks)
+    searches = (_walk(module, hints, small), _dominance(module) if dominance else ())
     for search in searches:
         for finding in search:
             found.append(finding)
@@ -100,10 +103,10 @@ def problem_at_end(o: Op) -> Finding | None:
 
 class Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
     """The signatures accepted so far, by class: the function that computes them, those that are legal, those that need
-    no further check, and whether a terminator needs none given its parent. Used for one verification of blocks."""
+    no further check, and whether a terminator needs none given its parent. Used for one verification."""
 
-    def __init__(self, blocks: Iterable[Block]) -> None:
-        self.small = not any(has_ops(block, MANY_OPS) for block in blocks)
+    def __init__(self, small: bool) -> None:
+        self.small = small
 
     def __missing__(self, cls: type[Op]) -> tuple[Getter, set[Any], set[Any], bool]:
         legal: set[Any] = set()
@@ -116,10 +119,10 @@ class Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
         return found
 
 
-def _walk(module: Module, hints: Hints) -> Iterator[Finding]:
+def _walk(module: Module, hints: Hints, small: bool) -> Iterator[Finding]:
     """Visit each operation before its regions, and once more after them, with an explicit stack."""
     scene = _Scene(module, hints)
-    passed = Passed(module.blocks)
+    passed = Passed(small)
     met = scene.locations.add
     stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
     while stack:

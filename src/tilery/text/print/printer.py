@@ -21,8 +21,9 @@ from .styles import STYLES, Style
 
 LIMIT = 256 * 1024 * 1024
 QUICK_OPS = 200
-"""Blocks with at least this many operations are printed by generated code. For fewer, generating it takes longer than
-it saves."""
+"""Blocks with at least this many operations take the fast path. For fewer it takes longer to prepare than it saves."""
+ONCE_OPS = 700
+"""Generating code pays for a single module of at least this many operations."""
 
 
 @dataclass(slots=True)
@@ -114,15 +115,24 @@ class _Printer:
         return None
 
 
-def show(root: Op, style: str = "disasm", locs: bool = False, limit: int = LIMIT, *, quick: bool | None = None) -> str:
+def show(
+    root: Op,
+    style: str = "disasm",
+    locs: bool = False,
+    limit: int = LIMIT,
+    *,
+    quick: bool | None = None,
+    fast: bool | None = True,
+) -> str:
     """Return the text of a module, or of a single operation, in one of the STYLES.
 
     A text of more than `limit` characters is refused. `quick` chooses between the fast and the slow printer, whose
-    texts are equal. By default the number of operations decides.
+    texts are equal. By default the number of operations decides. Both generate code, which is kept for later modules;
+    with `fast=None` only if that pays for this module alone.
     """
     if style not in STYLES:
         raise TileError(f"unknown style {style!r}, one of {', '.join(STYLES)}")
-    return show_styled(root, STYLES[style], locs, limit, quick=quick)
+    return show_styled(root, STYLES[style], locs, limit, quick=quick, fast=fast)
 
 
 def show_styled(
@@ -133,13 +143,14 @@ def show_styled(
     *,
     names: Callable[[Block, int], Names] | None = None,
     quick: bool | None = None,
+    fast: bool | None = True,
 ) -> str:
     """Like `show`, in any style. `names` names all values inside a block, given the longest text that is allowed."""
     bare = style.bare and isinstance(root, Module)
     block = root.body if bare and isinstance(root, Module) else alone(root)
     prefix = "" if bare or (style.bare and not has_trait(root, TOP_LEVEL)) else DIALECT
     if quick is None:
-        quick = has_ops(block, QUICK_OPS)
+        quick = has_ops(block, ONCE_OPS if fast is None else QUICK_OPS)
     made: Shown | None = None
     with paused:
         if quick and style.quick and names is None and block.ops:
@@ -148,7 +159,7 @@ def show_styled(
             made = quick_show(block, prefix, style, locs, limit)
         if made is None:
             known = name_values(block, hints=style.hints, limit=limit) if names is None else names(block, limit)
-            made = _slow_show(block, prefix, style, known, locs, limit, small=not quick)
+            made = _slow_show(block, prefix, style, known, locs, limit, small=fast is None and not quick)
     parts, aliases = made
     texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts] if locs else parts
     head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
@@ -189,8 +200,7 @@ def show_with_offsets(
 ) -> tuple[str, dict[Op, int], Names]:
     """Return the text of a module, the offset of each operation in it, and the names of its values."""
     names = name_values(module.body, limit=limit) if names is None else names
-    small = not has_ops(module.body, QUICK_OPS)
-    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit, small)
+    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit, small=False)
     printer.recording = True
     printer.run(module.body, "")
     texts = [part for part in printer.out if isinstance(part, str)]

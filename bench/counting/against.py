@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import json
 import os
 import shutil
 import subprocess
@@ -20,11 +21,11 @@ from tilery.bytecode.writer import write
 from tilery.cli.progress import progress
 from tilery.ops import Module
 
-from .instructions import available, count_instructions
+from .instructions import available, count_copies
 
 ROOT = Path(__file__).resolve().parents[2]
 STEP = ROOT / "bench" / "counting" / "step.py"
-SIZE = 5_000
+SIZE = 2_000
 CASES: dict[str, Callable[[], Module]] = {
     "nothing fires": partial(chain, SIZE),
     "a fifth fires": partial(chain, SIZE, 5),
@@ -45,8 +46,8 @@ ROWS = [
 
 
 def described(commit: str) -> str:
-    """Return the short name of a commit, marked if the sources here differ from it."""
-    name = git("rev-parse", "--short", commit).decode().strip()
+    """Return the short name of the commit that last changed the sources, marked if they differ from it here."""
+    name = git("log", "-1", "--format=%h", commit, "--", "src").decode().strip()
     changed = commit == "HEAD" and git("status", "--porcelain", "src")
     return f"{name} with changes" if changed else name
 
@@ -70,17 +71,24 @@ def compare(commit: str, rounds: int, only: str = "") -> dict[str, Any]:
     """Compare the rows whose name contains `only`: instructions once, CPU time in `rounds` pairs of processes."""
     rows = [row for row in ROWS if only in " ".join(row)]
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    with tempfile.TemporaryDirectory() as folder, progress(len(rows), "comparisons") as done:
+    with tempfile.TemporaryDirectory() as folder, progress(2 * (rounds + available()), "processes") as done:
         sources = copies(commit, Path(folder))
         files = {case: Path(folder, f"{number}.tileirbc") for number, case in enumerate(CASES)}
         for case in {case for _, case in rows}:
             files[case].write_bytes(write(CASES[case]()))
-        found = []
-        for step, case in rows:
-            now, before = (_instructions(source, files[case], step) for source in sources)
-            times = _seconds(sources, files[case], step, rounds)
-            found.append({"step": step, "case": case, "instructions": [now, before], "seconds": times})
+        arguments = [f"{files[case]}:{step}" for step, case in rows]
+        counts, best = [[0] * len(rows)] * 2, [[float("inf")] * len(rows)] * 2
+        for which, source in enumerate(sources if available() else ()):
+            counts[which] = _instructions(source, arguments)
             done()
+        for _ in range(rounds):
+            for which, source in enumerate(sources):
+                best[which] = list(map(min, best[which], _seconds(source, arguments)))
+                done()
+    found = [
+        {"step": step, "case": case, "instructions": [now, before], "seconds": [fast, slow] if rounds else []}
+        for (step, case), now, before, fast, slow in zip(rows, *counts, *best)
+    ]
     facts = {"now": described("HEAD"), "before": described(commit), "rounds": rounds, "load": load}
     return {**facts, "rows": found}
 
@@ -89,32 +97,25 @@ def _environment(source: Path) -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": str(source)}
 
 
-def _instructions(source: Path, file: Path, step: str) -> int:
-    """The instructions of one run in a process that has run the step before; 0 without valgrind."""
-    if not available():
-        return 0
-    base = [sys.executable, str(STEP), str(file), step]
-    env = _environment(source)
-    return count_instructions([*base, "2", "0"], env) - count_instructions([*base, "1", "1"], env)
+def _instructions(source: Path, arguments: list[str]) -> list[int]:
+    """The instructions of each row: how many more a process executes that runs the step twice instead of once."""
+    printed, counts = count_copies([sys.executable, str(STEP), "count", *arguments], _environment(source))
+    return [counts[twice] - counts[once] for once, twice in json.loads(printed)]
 
 
-def _seconds(sources: tuple[Path, Path], file: Path, step: str, rounds: int) -> list[float]:
-    """The least CPU seconds of each source, in processes that take turns."""
-    best = [float("inf")] * len(sources)
-    for _ in range(rounds):
-        for which, source in enumerate(sources):
-            command = [sys.executable, str(STEP), str(file), step, "5"]
-            done = subprocess.run(command, env=_environment(source), check=True, capture_output=True, text=True)
-            best[which] = min(best[which], float(done.stdout))
-    return best
+def _seconds(source: Path, arguments: list[str]) -> list[float]:
+    command = [sys.executable, str(STEP), "time", *arguments]
+    done = subprocess.run(command, env=_environment(source), check=True, capture_output=True, text=True)
+    found: list[float] = json.loads(done.stdout)
+    return found
 
 
 def rows_of(found: dict[str, Any]) -> list[list[str]]:
     """The rows of the table: the ratios of now and before."""
     rows = []
     for row in found["rows"]:
-        (now, before), (fast, slow) = row["instructions"], row["seconds"]
+        now, before = row["instructions"]
         count = [f"{now / 1e6:.1f}", f"{now / before:.3f}"] if before else ["", ""]
-        time = f"{fast / slow:.2f}" if found["rounds"] else ""
+        time = f"{row['seconds'][0] / row['seconds'][1]:.2f}" if row["seconds"] else ""
         rows.append([f"`{row['step']}`", row["case"], *count, time])
     return rows

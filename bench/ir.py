@@ -271,7 +271,7 @@ def against_text(found: dict[str, Any]) -> list[str]:
 
 AGAINST_TEXT = """\
 Ratios are of the later one to the earlier one: below 1 is faster. Instructions are those in user mode of one run, as
-valgrind counts them in a process that has run the step before. Repeated, they differ by less than a thousandth, while
+valgrind counts them in a process that has run the step before. Repeated, they differ by less than a hundredth, while
 times differ by several per cent. Modules have about 2,000 operations. Times are the best of""".splitlines()
 
 STEPS_TEXT = """\

@@ -71,6 +71,7 @@ def compare(commit: str, rounds: int, only: str = "") -> dict[str, Any]:
     """Compare the rows whose name contains `only`: instructions once, CPU time in `rounds` pairs of processes."""
     rows = [row for row in ROWS if only in " ".join(row)]
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    facts = {"now": described("HEAD"), "before": described(commit), "rounds": rounds, "load": load}
     with tempfile.TemporaryDirectory() as folder, progress(2 * (rounds + available()), "processes") as done:
         sources = copies(commit, Path(folder))
         files = {case: Path(folder, f"{number}.tileirbc") for number, case in enumerate(CASES)}
@@ -89,7 +90,6 @@ def compare(commit: str, rounds: int, only: str = "") -> dict[str, Any]:
         {"step": step, "case": case, "instructions": [now, before], "seconds": [fast, slow] if rounds else []}
         for (step, case), now, before, fast, slow in zip(rows, *counts, *best)
     ]
-    facts = {"now": described("HEAD"), "before": described(commit), "rounds": rounds, "load": load}
     return {**facts, "rows": found}
 
 

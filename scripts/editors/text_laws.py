@@ -145,7 +145,7 @@ def page(rows: list[Row], planted: list[int], args: argparse.Namespace, seconds:
     return f"""# Reading text without loss
 
 `python scripts/editors/text_laws.py {sizes}`
-wrote this page in {seconds / 60:.0f} minutes.{where}
+wrote this page. Its runs took {seconds / 60:.0f} minutes, on a machine that did other things too.{where}
 
 ## Laws
 

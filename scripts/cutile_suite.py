@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     for at in range(0, len(names), CHUNK):
         chosen = results / "chosen.txt"
         root = Path(args.tests).resolve().parent
-        chosen.write_text("".join(f"{root / name}\n" for name in names[at : at + CHUNK]))
+        chosen.write_text("".join(f"{root}/{name}\n" for name in names[at : at + CHUNK]))
         run_pytest(args, results, [f"@{chosen}"])
     return 0
 
@@ -242,6 +242,9 @@ def compare(args: argparse.Namespace) -> int:
             ]
             for name in mine
             if name in other
+        }
+        compared["failing samples"] = {
+            name: each["end"].splitlines()[-3:] for name, each in mine.items() if each["status"]
         }
     found = json.loads(NUMBERS.read_text("utf-8"))
     found["engines"] = [each for each in found.get("engines", []) if each["engine"] != facts["engine"]] + [compared]

@@ -1,66 +1,22 @@
-"""The battery: random modules in which one operation is frequent, and what a GPU may leave in memory by them.
-
-A result that differs within its bound changes everything that is computed with it. So a module is judged by running it
-again, on the reference engine: each operation that may differ is computed from the GPU's operands and held to its
-bound, and what follows goes on with the GPU's result. All other operations must then have the GPU's bits.
-"""
+"""The battery: random modules in which one operation is frequent, and what an engine may leave behind by them."""
 
 from __future__ import annotations
 
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 import gpu_modules
-from parts import gpu_bounds
-from parts.gpu_compare import NAN_SIGNS
-from parts.gpu_page import DIFFERENT, UNEXPLAINED
-from support.contract import arguments, constants_as_arguments, observed, run_contract, with_given_results
-from tilery.engines.reference.tiles import CARRIERS
-from tilery.engines.semantics import same_bits
-from tilery.ir import Op, Value
-from tilery.ops import IToF, MmaF, Module, Reduce, Scan
-from tilery.smith import Buffer, Contract, smith_with_contract
-from tilery.types import Scalar, Tile
-
-TARGET = "sm_90"
-WITHIN = "Every operation is within its documented bound of the reference engine, computed from the same operands."
-FOLDED = "NVIDIA's compiler evaluates `itof` of a constant to 8 bits and does not saturate; the rest is within bounds."
+from tilery.ir import Op
+from tilery.ops import Module
+from tilery.smith import Contract, smith_with_contract
+from tilery.types import Tile
 
 
-@dataclass
-class Made:
-    """A module that does not store its values yet, and how to launch it."""
-
-    module: Module
-    contract: Contract
-    contents: list[list[Any]]
-    """What the last arguments of each launch hold; the others hold random bits."""
-
-    def with_loaded_constants(self) -> Made:
-        """Return the same computation, whose constants are in memory."""
-        return Made(*constants_as_arguments(self.module, self.contract, integers=True))
-
-    def arguments(self, contract: Contract) -> list[list[Any]]:
-        """Return the arguments of all launches, by a contract with more buffers at the ends."""
-        found = []
-        for number, (launch, longer) in enumerate(zip(self.contract.launches, contract.launches)):
-            args = arguments(longer, number)
-            end = len(launch.args)
-            for at, content in enumerate(self.contents[number], end - len(self.contents[number])):
-                args[at][:] = content
-            found.append(args)
-        return found
-
-
-def make(name: str, seed: int) -> Made:
+def make(name: str, seed: int, target: str) -> tuple[Module, Contract]:
     """Generate a module for a GPU; it does not store its values yet."""
-    refused = gpu_modules.REFUSED[TARGET]
+    refused = gpu_modules.REFUSED[target]
 
     def allow(o: Op) -> bool:
         tiles = (v.type for v in (*o.operands, *o.results) if isinstance(v.type, Tile))
@@ -68,8 +24,7 @@ def make(name: str, seed: int) -> Made:
 
     mix = {name: 8.0, "Core": 1.0, "Memory": 0.5}
     module, contract = smith_with_contract(seed, size=24, mix=mix, allow=allow)
-    contract = gpu_modules.with_plain_names(module, contract)
-    return Made(module, contract, [[] for _ in contract.launches])
+    return module, gpu_modules.with_plain_names(module, contract)
 
 
 def packed(left: Sequence[bytes]) -> str:
@@ -81,88 +36,3 @@ def packed(left: Sequence[bytes]) -> str:
 def unpacked(text: str) -> list[bytes]:
     """Read what `packed` wrote."""
     return [part.encode("latin1") for part in json.loads(zlib.decompress(base64.b64decode(text)))]
-
-
-# ---------------------------------------------------------------- judging
-
-
-def judge_later(result: dict[str, Any]) -> dict[str, Any]:
-    """Return a result, with the reason if it is a difference of operations that may differ."""
-    kind, _, rest = result["case"].partition(":")
-    if kind != "battery" or result["outcome"] != DIFFERENT or not result["loose"] or not result["data"]:
-        return result
-    name, _, seed = rest.partition(":")
-    reason, text = judge(make(name, int(seed)), unpacked(result["data"]), result["engine"])
-    return {**result, "reason": reason, "text": f"{result['text']}; {text}" if text else result["text"], "data": ""}
-
-
-def judge(made: Made, found: Sequence[bytes], engine: str) -> tuple[str, str]:
-    """Return why a module may have left what an engine found, or `UNEXPLAINED`, and what is outside of the bounds."""
-    folded, outside = False, []
-    for what, allowed in _judged(made, found, engine):
-        folded |= allowed == FOLDED
-        if not allowed:
-            outside.append(what)
-    if outside:
-        return UNEXPLAINED, "outside of the bounds: " + ", ".join(outside)
-    return FOLDED if folded else WITHIN, ""
-
-
-def _judged(made: Made, found: Sequence[bytes], engine: str) -> Iterator[tuple[str, str]]:
-    """Compare all buffers, globals and texts; what is compared, and the reason of a difference or nothing."""
-    module = made.module
-    copy, replayed = with_given_results(module, made.contract, lambda o: not same_bits(o))
-    at = 0
-    for launch, again, args in zip(made.contract.launches, replayed.launches, made.arguments(replayed)):
-        kinds = [a.element for a in launch.args if isinstance(a, Buffer)]
-        values = observed(module.entry(launch.entry), launch, every=True)
-        theirs = found[at : at + len(kinds) + len(values) + len(module.globals) + 1]
-        at += len(theirs)
-        left = dict(zip(values, theirs[len(kinds) :]))
-        given = [data for value, data in left.items() if not _keeps_bits(value)]
-        for array, data in zip(args[len(args) - len(given) :], given):
-            array[:] = np.frombuffer(data, array.dtype)
-        mine = run_contract(copy, Contract((again,)), given=[args])
-        del mine[len(kinds) + len(values) : len(kinds) + len(values) + len(given)]
-        places: list[Any] = [*kinds, *values, *(o.value.element for o in module.globals), None]
-        for place, wanted, got in zip(places, mine, theirs, strict=True):
-            if isinstance(place, Value):
-                assert isinstance(place.owner, Op)
-                yield f"a result of {place.owner.name}", _allowed(place.owner, place, wanted, got, left, engine)
-            elif place is None:
-                yield "printed text", WITHIN if NAN_SIGNS.sub(b"", wanted) == NAN_SIGNS.sub(b"", got) else ""
-            else:
-                yield f"memory of {place}", WITHIN if _same(place, wanted, got) else ""
-
-
-def _keeps_bits(value: Value) -> bool:
-    return isinstance(value.owner, Op) and same_bits(value.owner)
-
-
-def _words(element: Scalar, data: bytes) -> Any:
-    return np.frombuffer(data, f"u{CARRIERS[element.name].itemsize}")
-
-
-def _same(element: Scalar, wanted: bytes, got: bytes) -> bool:
-    return gpu_bounds.same_but_nans(element, _words(element, wanted), _words(element, got))
-
-
-def _allowed(o: Op, value: Value, wanted: bytes, got: bytes, left: dict[Value, bytes], engine: str) -> str:
-    """Return the reason for which a result may differ from that of the reference engine, or nothing."""
-    _, element = gpu_bounds.tile_of(value)
-    mine, theirs = _words(element, wanted), _words(element, got)
-    if gpu_bounds.same_but_nans(element, mine, theirs):
-        return WITHIN
-    if same_bits(o):
-        return ""
-    bound = gpu_bounds.ulps(o, element, engine)
-    if bound is not None and gpu_bounds.steps(element, mine, theirs) <= bound:
-        return WITHIN
-    if isinstance(o, IToF) and engine == "tileiras" and gpu_bounds.is_folded(o, mine, theirs):
-        return FOLDED
-    if not all(v in left for v in o.operands):
-        return ""  # the operands are not known
-    given = [_words(gpu_bounds.tile_of(v)[1], left[v]) for v in o.operands]
-    if isinstance(o, (Reduce, Scan)) and gpu_bounds.is_sum_or_product(o):
-        return WITHIN if gpu_bounds.within_reordering(o, given[0], theirs) else ""
-    return WITHIN if isinstance(o, MmaF) and gpu_bounds.within_product_bound(o, given, theirs) else ""

@@ -30,9 +30,7 @@ class Result:
     data: str = ""
     """What the kernel left in memory, where it could not be judged."""
     reason: str = ""
-    """Why a kernel may differ."""
-    again: dict[str, Any] | None = None
-    """The result of a module that differs if its constants are loaded from memory, so that no compiler knows them."""
+    """Why a hardware case may differ."""
 
 
 def page(facts: dict[str, Any]) -> str:

@@ -30,7 +30,9 @@ class Result:
     data: str = ""
     """What the kernel left in memory, where it could not be judged."""
     reason: str = ""
-    """Why a hardware case may differ."""
+    """Why a kernel may differ."""
+    again: dict[str, Any] | None = None
+    """The result of a module that differs if its constants are loaded from memory, so that no compiler knows them."""
 
 
 def page(facts: dict[str, Any]) -> str:
@@ -94,6 +96,12 @@ ORDER = (
     "Triton spreads a tile over as many warps as the kernel has, and the engine's rules choose one or two for small "
     "tiles, which is faster. NVIDIA's compiler always has four. So sums of floats end in other bits more often with "
     "the rules than with the option `num_warps=4`."
+)
+JUDGED = (
+    "A module is judged by running it again on the reference engine: each operation that may differ is computed from "
+    "the operands that the GPU had and held to its bound, what follows goes on with the GPU's result, and every other "
+    "operation must have the same bits. Modules that differ also ran with their constants in memory, [where no "
+    "compiler evaluates them](../gpu-differences.md#constants)."
 )
 FOUR_WARPS = "triton/num_warps=4"
 
@@ -165,11 +173,8 @@ def _bugs(results: list[Result]) -> list[str]:
     return lines
 
 
-OTHERS = {
-    "ragged": "It wrote past the end of a row, see above.",
-    "battery": "Not judged: an operation that may differ is part of longer computations.",
-}
-"""Why cases other than those of hardware differ."""
+CHUNK = "It wrote past the end of a row, see above."
+"""Why kernels on shapes that fill no tile differ."""
 
 
 def _different(members: list[Result]) -> list[str]:
@@ -177,12 +182,13 @@ def _different(members: list[Result]) -> list[str]:
     lines = ["", "## Different bits", ""]
     if not members:
         return [*lines, "None."]
-    hardware = [r for r in members if r.case.startswith("hardware")]
-    known = [r for r in hardware if r.reason and r.reason != UNEXPLAINED]
+    hardware, battery = ([r for r in members if r.case.startswith(kind)] for kind in ("hardware", "battery"))
     lines += [
         checkout.fill(
-            f"{len(known):,} of {len(hardware):,} hardware cases that differ have a reason, which a script checks on "
-            f"the inputs of each case; {len(hardware) - len(known):,} are unexplained."
+            f"{_known(hardware):,} of {len(hardware):,} hardware cases that differ have a reason, which a script "
+            f"checks on the inputs of each case; {len(hardware) - _known(hardware):,} are unexplained. In the battery "
+            f"{_known(battery):,} of {len(battery):,} modules have one; {len(battery) - _known(battery):,} are "
+            "unexplained. " + JUDGED
         ),
         "",
         "| engine | operation | what | cases | reason |",
@@ -190,7 +196,7 @@ def _different(members: list[Result]) -> list[str]:
     ]
     groups: dict[tuple[str, str, bool, str], list[Result]] = defaultdict(list)
     for r in members:
-        groups[r.engine, r.op, r.loose, r.reason or OTHERS.get(r.case.split(":")[0], UNEXPLAINED)].append(r)
+        groups[r.engine, r.op, r.loose, r.reason or (CHUNK if r.case.startswith("ragged") else UNEXPLAINED)].append(r)
     rows = sorted(groups.items(), key=lambda item: (item[0][0] != "triton", item[0][2], -len(item[1]), item[0]))
     for (engine, op, loose, why), found in rows:
         lines.append(f"| {engine} | {op} | {'loose' if loose else 'exact'} | {len(found)} | {why} |")
@@ -202,6 +208,10 @@ def _different(members: list[Result]) -> list[str]:
         lines += ["", checkout.fill(f"{engine}: {why}"), ""]
         lines.append(checkout.fill(", ".join(f"`{name}`" for name in sorted(found_names))))
     return lines
+
+
+def _known(members: list[Result]) -> int:
+    return sum(r.reason not in ("", UNEXPLAINED) for r in members)
 
 
 def _listed(members: list[Result]) -> list[str]:

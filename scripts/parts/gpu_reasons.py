@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -18,15 +17,13 @@ import numpy as np
 
 import hardware_report
 import tilery
+from parts import gpu_bounds
 from parts.gpu_page import UNEXPLAINED
-from tilery.engines.reference.numerics.convert import to_f64
 from tilery.engines.reference.tiles import carrier
-from tilery.engines.semantics import SEMANTICS, body_rounds, pads_tf32, same_bits
-from tilery.engines.triton.limits import LIBRARY_ULPS
+from tilery.engines.semantics import body_rounds, pads_tf32, same_bits
 from tilery.enums import Signedness
-from tilery.floats.formats import is_nan
 from tilery.ir import Op, walk
-from tilery.ops import AddF, LoadViewTko, MmaF, MmaI, MulF, PrintTko, Reduce, Scan
+from tilery.ops import LoadViewTko, MmaF, MmaI, PrintTko, Reduce, Scan
 from tilery.sanitize import Sanitizer
 from tilery.types import SCALARS, Scalar, Tile
 
@@ -95,11 +92,6 @@ class Case:
         self.launch(found)
         return list(found.reports)
 
-    def numbers(self, arrays: list[Array], index: int = 0) -> Array:
-        """An output as f64."""
-        element = self.elements[index]
-        return to_f64(arrays[index].view(carrier(element)), element)
-
 
 def reason(case: Case) -> str:
     """Return why a case may differ, or `UNEXPLAINED`."""
@@ -116,12 +108,7 @@ def is_reference(case: Case) -> bool:
     """The operation may differ on hardware, and the bits are those of the reference engine."""
     if all(same_bits(o) for o in walk(case.module)):
         return False
-    for element, mine, wanted in zip(case.elements, case.mine, case.reference):
-        for i in np.flatnonzero(mine != wanted):
-            bits = [hardware_report.bits_of(element, a[i]) for a in (mine, wanted)]
-            if not element.is_float or not all(is_nan(element, b) for b in bits):
-                return False
-    return True
+    return all(map(gpu_bounds.same_but_nans, case.elements, case.mine, case.reference))
 
 
 def depends_on_order(case: Case) -> bool:
@@ -133,41 +120,9 @@ def depends_on_order(case: Case) -> bool:
 def is_within_reordering(case: Case) -> bool:
     """The answers of both compilers are within the bound of n - 1 roundings, in any order, of sum or product."""
     o = case.op
-    if not isinstance(o, (Reduce, Scan)) or len(o.body.ops) != 2 or not isinstance(o.body.ops[0], (AddF, MulF)):
+    if not isinstance(o, (Reduce, Scan)) or not gpu_bounds.is_sum_or_product(o):
         return False
-    tile = o.operands_[0].type
-    assert isinstance(tile, Tile) and isinstance(tile.element, Scalar)
-    form, element = tile.element.format, tile.element
-    lines = np.moveaxis(to_f64(case.inputs[0], element).reshape(tile.shape), o.dim, -1).reshape(-1, tile.shape[o.dim])
-    if isinstance(o, Scan) and o.reverse:
-        lines = lines[:, ::-1]
-    unit, lowest = Fraction(1, 1 << form.mantissa + 1), Fraction(2) ** form.lowest
-    for answers in (case.mine, case.theirs):
-        for line, row in zip(lines, _by_line(case.numbers(answers), o, tile)):
-            for count, got in zip(range(1, len(line) + 1) if isinstance(o, Scan) else [len(line)], row):
-                if not np.isfinite([*line[:count], got]).all():
-                    continue  # infinities and NaN have no bound
-                exact, bound = _combined(o.body.ops[0], [Fraction(float(x)) for x in line[:count]], unit)
-                if abs(Fraction(float(got)) - exact) > bound + (count - 1) * lowest:
-                    return False
-    return True
-
-
-def _by_line(numbers: Array, o: Reduce | Scan, tile: Tile) -> Array:
-    """The results of each line of a tile along the dimension, in the order in which they are made."""
-    if isinstance(o, Reduce):
-        return numbers.reshape(-1, 1)
-    rows = np.moveaxis(numbers.reshape(tile.shape), o.dim, -1).reshape(-1, tile.shape[o.dim])
-    return rows[:, ::-1] if o.reverse else rows
-
-
-def _combined(o: Op, parts: list[Fraction], unit: Fraction) -> tuple[Fraction, Fraction]:
-    """The exact sum or product, and how far results of any order may be from it."""
-    steps = len(parts) - 1
-    if isinstance(o, AddF):
-        return sum(parts, Fraction()), steps * unit * sum(map(abs, parts), Fraction())
-    made = prod(parts, start=Fraction(1))
-    return made, ((1 + unit) ** steps - 1) * abs(made)
+    return all(gpu_bounds.within_reordering(o, case.inputs[0], answers[0]) for answers in (case.mine, case.theirs))
 
 
 def overflows(case: Case) -> bool:
@@ -175,7 +130,9 @@ def overflows(case: Case) -> bool:
     o = case.op
     if not isinstance(o, MmaI):
         return False
-    a, b, c = _factors(case, o, lambda v, s: v.view(np.int8 if s is Signedness.SIGNED else np.uint8).astype(np.int64))
+    signs = (o.signedness_lhs, o.signedness_rhs, Signedness.SIGNED)
+    kinds = (f"{'i' if sign is Signedness.SIGNED else 'u'}{v.itemsize}" for sign, v in zip(signs, case.inputs))
+    a, b, c = gpu_bounds.factors(o, [v.view(kind).astype(np.int64) for v, kind in zip(case.inputs, kinds)])
     exact = c + a @ b
     steps, chunk = np.cumsum(np.moveaxis(a[..., None] * b[..., None, :, :], -2, 0), 0)[31::32], 1 << 31
     partial = np.concatenate([(c + steps), exact[None]]) if len(steps) else exact[None]
@@ -185,29 +142,10 @@ def overflows(case: Case) -> bool:
     return bool(leaves[where].all() and (mine == exact.astype(np.int32).reshape(-1)).all())
 
 
-def _factors(case: Case, o: MmaF | MmaI, convert: Callable[[Array, Any], Array]) -> tuple[Array, Array, Array]:
-    """Both factors and the accumulator, with a first dimension for tile blocks."""
-    signs = (o.signedness_lhs, o.signedness_rhs) if isinstance(o, MmaI) else (None, None)
-    shapes = [v.type.shape for v in (o.lhs, o.rhs, o.acc) if isinstance(v.type, Tile)]
-    left, right = (convert(v, s).reshape(-1, *shape) for v, s, shape in zip(case.inputs, signs, shapes))
-    acc = case.inputs[2] if isinstance(o, MmaI) else to_f64(case.inputs[2], case.elements[0])
-    return left, right, (acc.astype(np.int64) if isinstance(o, MmaI) else acc).reshape(-1, *shapes[2])
-
-
 def is_product_within_bound(case: Case) -> bool:
     """A matrix product is within the bound that the table of semantics states for tensor cores."""
     o = case.op
-    if not isinstance(o, MmaF):
-        return False
-    assert isinstance(o.lhs.type, Tile) and isinstance(o.lhs.type.element, Scalar)
-    element = o.lhs.type.element
-    a, b, c = _factors(case, o, lambda v, _: to_f64(v, element))
-    with np.errstate(all="ignore"):
-        exact, size = (c + a @ b).reshape(-1), (abs(c) + abs(a) @ abs(b)).reshape(-1)
-        bound = 2.0 ** (-9 if case.elements[0].bits == 16 or element.bits == 8 else -20)
-        mine = case.numbers(case.mine)
-        close = abs(mine - exact) <= bound * size
-    return bool((close | ~np.isfinite(exact) | ~np.isfinite(mine)).all())
+    return isinstance(o, MmaF) and gpu_bounds.within_product_bound(o, case.inputs, case.mine[0])
 
 
 def is_padding(case: Case) -> bool:
@@ -239,18 +177,11 @@ def races(case: Case) -> bool:
 
 def is_within_ulps(case: Case) -> bool:
     """A function is as close to the reference engine as documented: of an H200, or of Triton's library."""
-    row = SEMANTICS[case.op.__class__]
-    found = re.search(r"at most (\d+) ULP in f32, (\d+) in f64, (\d+) in f16", row.differs)
-    if found is None:
+    if not case.elements:
         return False
     element = case.elements[0]
-    bound = max(
-        int(found[{"f32": 1, "f64": 2}.get(element.name, 3)]), LIBRARY_ULPS.get((case.op.name, element.name), 0)
-    )
-    verdict = hardware_report.Verdict(case.name, case.facts["op"], case.facts["group"])
-    (param,) = (p for p in case.facts["params"] if "output" in p)
-    hardware_report.compare(verdict, param, case.mine[0], case.reference[0])
-    return verdict.steps <= bound
+    bound = gpu_bounds.ulps(case.op, element, "triton")
+    return bound is not None and gpu_bounds.steps(element, case.mine[0], case.reference[0]) <= bound
 
 
 RULES: dict[Callable[[Case], bool], str] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -106,30 +107,73 @@ def store_all_values(module: Module, contract: Contract, every: bool = False) ->
     launches = []
     for launch in contract.launches:
         entry = copy.entry(launch.entry)
-        blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        buffers = _store_values(entry, blocks, every)
+        buffers = _store_values(entry, observed(entry, launch, every), prod(launch.grid))
         launches.append(replace(launch, args=(*launch.args, *buffers)))
     return copy, Contract(tuple(launches))
 
 
-def _store_values(entry: Entry, blocks: int, every: bool) -> list[Buffer]:
-    """Add a parameter and a store for each unused tile in an entry's own block, or for every one."""
+def with_given_results(module: Module, contract: Contract, chosen: Callable[[Op], bool]) -> tuple[Module, Contract]:
+    """Return a copy that stores every value, but computes with given results of chosen operations, and its contract.
+
+    It reads the given results from buffers that come after those of `store_all_values`, in the same order.
+    """
+    copy: Module = clone(module)
+    launches = []
+    for launch in contract.launches:
+        entry, blocks = copy.entry(launch.entry), prod(launch.grid)
+        values = observed(entry, launch, every=True)
+        given = [v for v in values if isinstance(v.owner, Op) and chosen(v.owner)]
+        front = Block([], [])
+        index = _linear_index(front)
+        bases = [Value(Tile((), Ptr(_tile(v).element)), entry.body) for v in given]
+        replace_uses(entry, {v: _load(front, base, index, _tile(v)) for v, base in zip(given, bases)})
+        buffers = _store_values(entry, values, blocks)
+        buffers += [replace(_buffer(v, blocks), written=False) for v in given]
+        entry.body.ops[:0] = front.ops
+        entry.body.args += bases
+        entry.function_type = Function([v.type for v in entry.body.args])
+        launches.append(replace(launch, args=(*launch.args, *buffers)))
+    return copy, Contract(tuple(launches))
+
+
+def observed(entry: Entry, launch: Launch, every: bool) -> list[Value]:
+    """Return the values that `store_all_values` stores: unused tiles in an entry's own block, or every one."""
+    used = {v for o in walk(entry.body) for v in o.operands}
+    found = []
+    for o in entry.body.ops:
+        for value in o.results:
+            t = value.type
+            if not isinstance(t, Tile) or not isinstance(t.element, Scalar) or t.element is I4:
+                continue
+            if t.size * prod(launch.grid) <= MOST and (value not in used or (every and _defined(o))):
+                found.append(value)
+    return found
+
+
+def _tile(value: Value) -> Tile:
+    assert isinstance(value.type, Tile)
+    return value.type
+
+
+def _buffer(value: Value, blocks: int) -> Buffer:
+    """A buffer for the values of all tile blocks."""
+    t = _tile(value)
+    assert isinstance(t.element, Scalar)
+    return Buffer(t.element, t.size * blocks, written=True)
+
+
+def _store_values(entry: Entry, values: Sequence[Value], blocks: int) -> list[Buffer]:
+    """Add a parameter and a store for each value."""
     body = entry.body
-    used = {v for o in walk(body) for v in o.operands}
-    values = [v for o in body.ops for v in o.results if v not in used or (every and _defined(o))]
     last = body.ops.pop()
     index = _linear_index(body)
-    buffers = []
     for value in values:
-        t = value.type
-        if isinstance(t, Tile) and isinstance(t.element, Scalar) and t.element is not I4 and t.size * blocks <= MOST:
-            base = Value(Tile((), Ptr(t.element)), body)
-            body.args.append(base)
-            _store(body, base, index, value, t)
-            buffers.append(Buffer(t.element, t.size * blocks, written=True))
+        base = Value(Tile((), Ptr(_tile(value).element)), body)
+        body.args.append(base)
+        _store(body, base, index, value, _tile(value))
     body.ops.append(last)
     entry.function_type = Function([v.type for v in body.args])
-    return buffers
+    return [_buffer(v, blocks) for v in values]
 
 
 def _defined(o: Op) -> bool:
@@ -163,11 +207,23 @@ def _places(body: Block, base: Value, size: int) -> Value:
     return _add(body, ops.Offset(ptr=row, offset=_add(body, ops.Iota(result=Value(Tile((size,), I32))))))
 
 
+def _own_places(body: Block, base: Value, index: Value, size: int) -> Value:
+    """Compute pointers to the tile block's elements of a buffer."""
+    count = _add(body, ops.Constant(value=Dense.of(Tile((), I32), [size])))
+    start = _add(body, ops.Offset(ptr=base, offset=_add(body, ops.MulI(lhs=index, rhs=count))))
+    return _places(body, start, size)
+
+
+def _load(body: Block, base: Value, index: Value, t: Tile) -> Value:
+    """Load a tile from the tile block's position in a buffer."""
+    places = _own_places(body, base, index, t.size)
+    flat = _add(body, ops.LoadPtrTko(memory_ordering_semantics=Ordering.WEAK, source=places))
+    return _add(body, ops.Reshape(source=flat, result=Value(t)))
+
+
 def _store(body: Block, base: Value, index: Value, value: Value, t: Tile) -> None:
     """Store a tile at the tile block's position in a buffer."""
-    count = _add(body, ops.Constant(value=Dense.of(Tile((), I32), [t.size])))
-    start = _add(body, ops.Offset(ptr=base, offset=_add(body, ops.MulI(lhs=index, rhs=count))))
-    places = _places(body, start, t.size)
+    places = _own_places(body, base, index, t.size)
     flat = _add(body, ops.Reshape(source=value, result=Value(Tile((t.size,), t.element))))
     _add(body, ops.StorePtrTko(memory_ordering_semantics=Ordering.WEAK, destination=places, value=flat))
 

@@ -224,7 +224,8 @@ SEMANTICS: dict[type[Op], Semantics] = {
     ),
     ops.IToF: Semantics(
         note="Rounded once. Types of 8 bits and less saturate.",
-        differs="An H200 converts to tf32 through f32, and to f8E5M2 through f16.",
+        differs="An H200 converts to tf32 through f32, and to f8E5M2 through f16. NVIDIA's compiler evaluates the "
+        "conversion of constants to 8 bits and does not saturate: large numbers become NaN or an infinity.",
         may_differ=lambda o: _is_narrow(o.to.type),
     ),
     ops.FToI: Semantics(
@@ -252,7 +253,7 @@ SEMANTICS: dict[type[Op], Semantics] = {
     ops.SinH: _within(2, 1),
     ops.CosH: _within(2, 1),
     ops.TanH: _within(2, 2, " `approx` differs by up to 120."),
-    ops.Atan2: _within(2, 2),
+    ops.Atan2: _within(2, 2, " NVIDIA's compiler evaluates `atan2` of constants: of two zeros it is NaN."),
     ops.FPowF: _within(1, 1),
     ops.Rsqrt: _within(2, 1),
     ops.FPowI: Semantics(note="Squared and multiplied in f32 or f64, to the same bits as an H200. A set i1 is -1."),

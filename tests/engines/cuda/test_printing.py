@@ -15,7 +15,6 @@ from tilery.engines.cuda.contract import PRINTS, Argument, LaunchContract
 from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.launch import Binary, Kernel, Loaded
 from tilery.engines.cuda.printing import BUFFER_BYTES, HEAD, decode, device_string, record_layout
-from tilery.engines.kernel import Limits
 from tilery.ops import Entry, Global, Module, PrintTko
 
 TWICE = """entry @k() {
@@ -109,9 +108,9 @@ def test_a_launch_prints_its_records() -> None:
     with kernel.bind(2) as bound:
         data = records(kernel.entry, [1, 0])
         ctypes.memmove(bound._prints, data, len(data))
-        bound.print_records(kernel.entry, said.append, Limits())
+        bound.print_records(said.append)
         bound.launch()
-        bound.print_records(kernel.entry, said.append, Limits())
+        bound.print_records(said.append)
     assert said == [expected(2)], "each launch starts with an empty buffer"
     assert library.live() == 0
 
@@ -123,7 +122,7 @@ def test_more_than_the_buffer_holds_is_an_error() -> None:
         data = (BUFFER_BYTES).to_bytes(HEAD, "little") + records(kernel.entry, [0, 1])[HEAD:] + b"\xff" * HEAD
         ctypes.memmove(bound._prints, data, len(data))
         with pytest.raises(tilery.TileError, match="@k printed values of 33554432 bytes"):
-            bound.print_records(kernel.entry, said.append, Limits())
+            bound.print_records(said.append)
     assert said == [expected(2)]
 
 

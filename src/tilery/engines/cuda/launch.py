@@ -202,7 +202,7 @@ class Kernel:
         """Run the kernel and wait for it; see `tilery.engines.kernel.Kernel.launch` for the arguments.
 
         `batch` and `threads` have no meaning here. Of `limits` only the seconds apply: a kernel that runs longer raises
-        an error, but goes on running, and the process should end. Printed text goes to the process's standard output.
+        an error, but goes on running, and the process should end. Text is printed when the kernel has ended.
         """
         if sanitize is not None:
             raise TileError("a GPU cannot sanitize; use engine 'reference'")
@@ -212,7 +212,7 @@ class Kernel:
             with captured(output if self._prints else None):
                 elapsed = bound.run(seconds)
             bound.copy_out()
-            bound.print_records(self.entry, printer(output), limits or Limits())
+            bound.print_records(output, limits)
         x, y, z = bound.grid
         if progress is not None:
             progress(x * y * z)
@@ -394,17 +394,18 @@ class BoundLaunch(HoldsAddresses):
         """Copy the copies of writable arrays back to host memory."""
         self._staged.copy_out()
 
-    def print_records(self, entry: Entry, say: Callable[[str], None], limits: Limits) -> None:
-        """Print what the last launch left in the buffer for printed values."""
-        if not self._prints:
+    def print_records(self, output: Callable[[str], None] | None = None, limits: Limits | None = None) -> None:
+        """Print what the last launch left in the buffer for printed values, once it has ended."""
+        if not self._prints or not isinstance(self.kernel, Kernel):
             return
+        most = (limits or Limits()).memory
         head = ctypes.create_string_buffer(8)
         self._driver.copy_out(ctypes.addressof(head), self._prints, 8)
         wanted = int.from_bytes(head.raw, "little")
         data = ctypes.create_string_buffer(min(BUFFER_BYTES, HEAD + wanted))
         self._driver.copy_out(ctypes.addressof(data), self._prints, len(data))
-        if text := decode(entry, data.raw, device_string(self._driver, limits.memory), limits.memory):
-            say(text)
+        if text := decode(self.kernel.entry, data.raw, device_string(self._driver, most), most):
+            printer(output)(text)
         check_complete(self.kernel.name, wanted)
 
     def close(self) -> None:

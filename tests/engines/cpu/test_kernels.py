@@ -63,3 +63,23 @@ def test_as_the_reference(name: str, edge: int) -> None:
         if (exact or name in ("vadd", "layernorm")) and name != "attention":
             assert args[-1].tobytes() == expected[-1].tobytes()
         np.testing.assert_allclose(args[-1], expected[-1], rtol=1e-3, atol=2e-4)
+
+
+def test_equal_numbers_of_different_types_are_spread_apart() -> None:
+    text = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f64>>) {
+      %n = iota : tile<32xi32>
+      %one32 = constant <f32: 1.0> : tile<1xf32>
+      %one64 = constant <f64: 1.0> : tile<1xf64>
+      %a = broadcast %one32 : tile<1xf32> -> tile<32xf32>
+      %b = broadcast %one64 : tile<1xf64> -> tile<32xf64>
+      %wide = ftof %a : tile<32xf32> -> tile<32xf64>
+      %sum = addf %wide, %b : tile<32xf64>
+      %q1 = reshape %q : tile<ptr<f64>> -> tile<1xptr<f64>>
+      %q2 = broadcast %q1 : tile<1xptr<f64>> -> tile<32xptr<f64>>
+      %at = offset %q2, %n : tile<32xptr<f64>>, tile<32xi32> -> tile<32xptr<f64>>
+      %t = store_ptr_tko weak %at, %sum : tile<32xptr<f64>>, tile<32xf64> -> token
+      return
+    }"""
+    out = np.zeros(32)
+    tilery.compile(tilery.parse(text), engine="cpu").launch(1, [np.zeros(1, np.float32), out])
+    assert (out == 2).all()

@@ -274,7 +274,7 @@ class Writer(Text):
     def _spread(self, v: Value, index: Index, t: str, w: int) -> str:
         """An element in every place of a vector."""
         x = self.chunk(v, index, 0, 1)
-        key = ("splat", x, w)
+        key = ("splat", x, t, w)
         found = self.known(key)
         if found is None:
             found = self.memo[-1][key] = self.splat(x, t, w)

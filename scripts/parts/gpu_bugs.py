@@ -60,7 +60,7 @@ BUGS = (
     ),
     Bug(
         "print_in_a_loop",
-        "A `print_tko` of 512 bf16 elements in a `loop` never returns.",
+        "A `print_tko` of 512 bf16 elements in a `loop` may never return, it seems where several tile blocks print.",
         "tileiras 13.4.92",
         first_seed=11276,
     ),

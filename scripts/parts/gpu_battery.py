@@ -101,7 +101,7 @@ def judge_later(result: dict[str, Any]) -> dict[str, Any]:
     if outside and again and not _outside(made.with_loaded_constants(), again, engine):
         reason = CONSTANTS
     text = f"{result['text']}; outside of the bounds: {', '.join(outside)}" if outside else result["text"]
-    return {**result, "reason": reason, "text": text, "data": "", "again": None}
+    return {**result, "reason": reason, "text": text, "data": ""}
 
 
 def _outside(made: Made, result: dict[str, Any], engine: str) -> list[str]:

@@ -100,8 +100,15 @@ ORDER = (
 JUDGED = (
     "A module is judged by running it again on the reference engine: each operation that may differ is computed from "
     "the operands that the GPU had and held to its bound, what follows goes on with the GPU's result, and every other "
-    "operation must have the same bits. Modules that differ also ran with their constants in memory, [where no "
-    "compiler evaluates them](../gpu-differences.md#constants)."
+    "operation must have the same bits."
+)
+AGAIN = (
+    "Modules that differ also ran with their constants in memory, [where no compiler evaluates "
+    "them](../gpu-differences.md#constants)."
+)
+NOT_AGAIN = (
+    "None of them ran with its constants in memory, so whether NVIDIA's compiler [evaluated "
+    "constants](../gpu-differences.md#constants) was not tested."
 )
 FOUR_WARPS = "triton/num_warps=4"
 
@@ -188,7 +195,7 @@ def _different(members: list[Result]) -> list[str]:
             f"{_known(hardware):,} of {len(hardware):,} hardware cases that differ have a reason, which a script "
             f"checks on the inputs of each case; {len(hardware) - _known(hardware):,} are unexplained. In the battery "
             f"{_known(battery):,} of {len(battery):,} modules have one; {len(battery) - _known(battery):,} are "
-            "unexplained. " + JUDGED
+            f"unexplained. {JUDGED} {AGAIN if any(r.again for r in battery) else NOT_AGAIN}"
         ),
         "",
         "| engine | operation | what | cases | reason |",
@@ -200,6 +207,9 @@ def _different(members: list[Result]) -> list[str]:
     rows = sorted(groups.items(), key=lambda item: (item[0][0] != "triton", item[0][2], -len(item[1]), item[0]))
     for (engine, op, loose, why), found in rows:
         lines.append(f"| {engine} | {op} | {'loose' if loose else 'exact'} | {len(found)} | {why} |")
+    unexplained = [r for r in hardware + battery if r.reason in ("", UNEXPLAINED)]
+    if unexplained:
+        lines += ["", "### Unexplained", "", *(f"* {r.engine}, `{r.case}`: {r.text}" for r in unexplained)]
     lines += ["", "### Hardware cases by name"]
     names: dict[tuple[str, str], list[str]] = defaultdict(list)
     for r in hardware:

@@ -122,7 +122,7 @@ def test_real_files_are_read_and_written_the_same_way(corpus: list[Path]) -> Non
 
 
 def test_many_values_take_numbers_of_several_bytes() -> None:
-    lines = [f"%{n + 1} = addi %{max(0, n - 3)}, %{n} : tile<i32>" for n in range(20_000)]
+    lines = [f"%{n + 1} = addi %{max(0, n - 3)}, %{n} : tile<i32>" for n in range(10_000)]
     module = tilery.parse("entry @k(%0: tile<i32>) {\n" + "\n".join(lines) + "\n}")
     data = write_with(module, V13_1, write_body)
     assert write_with(module, V13_1, write_fast) == data
@@ -195,7 +195,7 @@ def test_without_exact_locations_only_positions_differ() -> None:
 
 @pytest.mark.parametrize("fast", [True, False, None])
 def test_the_path_depends_on_argument_and_size_alone(fast: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f"%{n} = iota : tile<8xi32>" for n in range(3_000)]
+    lines = [f"%{n} = iota : tile<8xi32>" for n in range(10_000)]
     small, large = (tilery.parse("\n".join(["entry @k() {", *some, "}"])) for some in (lines[:10], lines))
     used: list[str] = []
     for place, name in (

@@ -28,6 +28,17 @@ SCALE = """entry @scale(%p: tile<ptr<f32>>, %k: tile<f32>) {
   return
 }
 """
+EXP = """entry @k(%p: tile<ptr<f32>>) {
+  %i = iota : tile<4096xi32>
+  %r = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %b = broadcast %r : tile<1xptr<f32>> -> tile<4096xptr<f32>>
+  %q = offset %b, %i : tile<4096xptr<f32>>, tile<4096xi32> -> tile<4096xptr<f32>>
+  %v, %t0 = load_ptr_tko weak %q : tile<4096xptr<f32>> -> tile<4096xf32>, token
+  %w = exp %v : tile<4096xf32>
+  %t1 = store_ptr_tko weak %q, %w : tile<4096xptr<f32>>, tile<4096xf32> -> token
+  return
+}
+"""
 NOTHING = "entry @k(%p: tile<ptr<bf16>>) { return }"
 FOR_EVER = """entry @k() {
   %one = constant <i32: 1> : tile<i32>
@@ -247,3 +258,24 @@ def test_ctrl_c_stops_a_kernel_at_once(tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert errors == b""
+
+
+def test_exact_asks_for_the_bits_of_the_reference_engine(tmp_path: Path) -> None:
+    pytest.importorskip("llvmlite", reason="needs pip install 'tilery[cpu]'")
+    (tmp_path / "k.mlir").write_text(EXP)
+    found = []
+    for number, options in enumerate((["reference", "--exact"], ["cpu", "--exact"], ["cpu"])):
+        out = tmp_path / f"{number}.npy"
+        command = [
+            "run",
+            str(tmp_path / "k.mlir"),
+            "--arg",
+            "p=randn:f32:4096",
+            "--save",
+            f"p={out}",
+            "--engine",
+            *options,
+        ]
+        assert main(command) == 0
+        found.append(np.load(out).tobytes())
+    assert found[0] == found[1] != found[2]

@@ -55,6 +55,23 @@ def test_numpy_arrays(engine: Any, name: str) -> None:
     assert engine.calls == 1
 
 
+def test_exact_bits() -> None:
+    if not ENGINES["cpu"].installed:
+        pytest.skip("needs pip install 'tilery[cpu]'")
+    x = np.random.default_rng(0).normal(size=4096).astype(np.float32)
+    results = []
+    for name, exact in (("reference", True), ("cpu", True), ("cpu", False)):
+        with tilery.cutile.on(name, exact=exact):
+            results.append(np.zeros_like(x))
+            ct.launch(0, (64,), kernels.exponential, (x, results[-1], 64))
+    assert results[0].tobytes() == results[1].tobytes() != results[2].tobytes()
+    with (
+        pytest.raises(TileError, match="exact: an engine of your own has no options"),
+        tilery.cutile.on(print, exact=True),
+    ):
+        pass
+
+
 def test_narrow_floats(engine: Any) -> None:
     types = pytest.importorskip("ml_dtypes")
     x = np.arange(-8, 8).astype(types.bfloat16)

@@ -59,3 +59,9 @@ def forever(x):
 def transpose(x, y, T: ct.Constant[int]):
     i, j = ct.bid(0), ct.bid(1)
     ct.store(y, index=(j, i), tile=ct.transpose(ct.load(x, index=(i, j), shape=(T, T))))
+
+
+@ct.kernel
+def exponential(x, z, T: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(z, index=(i,), tile=ct.exp(ct.load(x, index=(i,), shape=(T,))))

@@ -28,6 +28,8 @@ TEST: dict[str, Any] = {}
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("tilery", "cuTile on an engine of tilery")
     group.addoption("--tilery-engine", default="reference", metavar="NAME", help="the engine; default: reference")
+    exact = "the reference engine's bits, from engines that have them"
+    group.addoption("--tilery-exact", action="store_true", help=exact)
     capability = "the compute capability that the device reports; default: 10.0"
     group.addoption("--tilery-capability", default="10.0", metavar="X.Y", help=capability)
     checks = "look for faults in every launch: all, or names of checks; a test with a fault fails"
@@ -42,7 +44,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     options = early_config.known_args_namespace
     children.stop()
     major, minor = map(int, options.tilery_capability.split("."))
-    how: dict[str, Any] = {"engine": options.tilery_engine, "capability": (major, minor)}
+    how: dict[str, Any] = {
+        "engine": options.tilery_engine,
+        "exact": options.tilery_exact,
+        "capability": (major, minor),
+    }
     if options.tilery_sanitize:
         how["sanitize"] = options.tilery_sanitize
     if options.tilery_record:

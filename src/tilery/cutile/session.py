@@ -112,6 +112,7 @@ SIGNATURES: dict[tuple[bytes, str], list[Parameter]] = {}
 def on(
     engine: str | Engine = "reference",
     *,
+    exact: bool = False,
     record: str | Path | None = None,
     seconds: float | None = None,
     capability: tuple[int, int] = (10, 0),
@@ -121,19 +122,20 @@ def on(
     """Run cuTile programs on an engine: `ct.launch` executes on the CPU, synchronously, and raises any error.
 
     Arguments are NumPy arrays, torch CPU tensors or anything with DLPack; tensors that a program creates on `cuda` are
-    created on the CPU. The stream is ignored; pass 0. `record` is a directory that receives one file per launch, which
-    `tilery run --recorded FILE` executes again. A launch that takes longer than `seconds` is stopped, with an error
-    that names the current line. `capability` is the compute capability that the device reports. `sanitize` looks for
-    faults in every launch, see `tilery.sanitize`: with names of checks, `ct.launch` raises what they find. `tune`, for
-    engine "gpu", tunes each kernel before its first launch with shapes of a class, see `tilery.tune`, whose options it
-    may hold; `tell` among them is a function that is called with the name of the kernel and the result, or with the
-    error of a kernel that cannot be tuned, which then runs as the rules say.
+    created on the CPU. The stream is ignored; pass 0. `exact` asks for the reference engine's bits, from an engine that
+    can compute them. `record` is a directory that receives one file per launch, which `tilery run --recorded FILE`
+    executes again. A launch that takes longer than `seconds` is stopped, with an error that names the current line.
+    `capability` is the compute capability that the device reports. `sanitize` looks for faults in every launch, see
+    `tilery.sanitize`: with names of checks, `ct.launch` raises what they find. `tune`, for engine "gpu", tunes each
+    kernel before its first launch with shapes of a class, see `tilery.tune`, whose options it may hold; `tell` among
+    them is a function that is called with the name of the kernel and the result, or with the error of a kernel that
+    cannot be tuned, which then runs as the rules say.
     """
     versions.require()
     if engine == registry.AUTO:
         engine = registry.DEFAULT if sanitize is not None else registry.find(registry.AUTO).name
     name = engine if isinstance(engine, str) else "a function"
-    session = Session(engine_named(engine, sanitize), seconds, name=name)
+    session = Session(engine_named(engine, sanitize, exact), seconds, name=name)
     if tune:
         if name != "gpu":
             raise TileError(f"only engine 'gpu' can be tuned, got '{name}'")
@@ -197,21 +199,24 @@ def stand_ins() -> Any:
 # ---------------------------------------------------------------- engines
 
 
-def engine_named(engine: str | Engine, sanitize: str | Sanitizer | None = None) -> Engine:
+def engine_named(engine: str | Engine, sanitize: str | Sanitizer | None = None, exact: bool = False) -> Engine:
     if callable(engine):
         if sanitize is not None:
             raise TileError("sanitize: an engine of your own cannot be watched")
+        if exact:
+            raise TileError("exact: an engine of your own has no options")
         return engine
     if engine == NO_ENGINE:
         return lambda call: None
     registry.find(engine, NO_ENGINE)
+    options = registry.exactly(engine, exact)
     kernels: dict[tuple[bytes, str], Any] = {}
     watched = {} if sanitize is None else {"sanitize": hooks.sanitizer(sanitize)}
 
     def execute(call: Call) -> None:
         key = call.bytecode, call.entry
         if key not in kernels:
-            kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine)
+            kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine, **options)
         limits = Limits(seconds=call.seconds)
         kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits, **watched)
 

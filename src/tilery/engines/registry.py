@@ -85,6 +85,11 @@ def load_engine(name: str) -> Engine:
         raise TileError(f"engine '{row.name}' needs the package '{missing}'", notes=(note,)) from None
 
 
+def exactly(engine: str, exact: bool) -> dict[str, bool]:
+    """Return the option that asks an engine for the reference engine's bits, if that is wanted and not given anyway."""
+    return {"exact": True} if exact and find(engine).name != DEFAULT else {}
+
+
 def compile_kernel(module: Module, entry: str | None = None, *, engine: str = DEFAULT, **options: Any) -> Kernel:
     """Load a verified module on an engine and return one of its kernels; without `entry`, the only one."""
     return load_engine(engine).load(module, **options).kernel(entry)

@@ -73,14 +73,14 @@ def compare(
 ) -> tuple[list[Difference], bool]:
     """Run the kernel on both engines; return the differences, and whether one is larger than allowed."""
     from ... import compile
+    from ...engines.registry import exactly
     from ..arguments import check_types
     from ..comparison import compare_arrays, find_writer
 
     convention = {"convention": args.convention, "names": [a.name for a in arguments]}
     results = []
     for name in engines:
-        options = {"exact": True} if args.exact and name != "reference" else {}
-        kernel = compile(module, args.entry, engine=name, **options)
+        kernel = compile(module, args.entry, engine=name, **exactly(name, args.exact))
         check_types(arguments, kernel.params, args.convention)
         values = copies(arguments)
         kernel.launch(grid, values, **convention)

@@ -42,6 +42,7 @@ def add(verbs: Verbs) -> None:
     sub = inner.add("run", run, RUN)
     engines = [*ENGINES, "none"]
     sub.add_argument("--engine", default=DEFAULT, choices=engines, help="`none` compiles only; default: %(default)s")
+    sub.add_argument("--exact", action="store_true", help="the reference engine's bits, from engines that have them")
     sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
     sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and show where")
     sub.add_argument(
@@ -90,7 +91,7 @@ def show(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run a Python script with its cuTile kernels on an engine. Its cuda tensors are on the CPU."""
-    options = {"engine": args.engine, "capability": args.capability, "seconds": args.seconds}
+    options = {"engine": args.engine, "exact": args.exact, "capability": args.capability, "seconds": args.seconds}
     if args.record:
         options["record"] = args.record
     if (sanitizer := make_sanitizer(args)) is not None:

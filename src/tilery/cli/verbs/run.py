@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
-from ...engines.registry import AUTO, DEFAULT, ENGINES
+from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_spelling
 from ..output import as_json, quoted
@@ -56,6 +56,7 @@ def add_launch(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     engines = [*ENGINES, AUTO]
     sub.add_argument("--engine", choices=engines, default=DEFAULT, help="what executes it; default: %(default)s")
+    sub.add_argument("--exact", action="store_true", help="the reference engine's bits, from engines that have them")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
     sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
@@ -153,7 +154,7 @@ def launch(
     values = [argument.value for argument in arguments]
     names = [argument.name for argument in arguments]
     try:
-        kernel = compile(module, args.entry, engine=args.engine)
+        kernel = compile(module, args.entry, engine=args.engine, **exactly(args.engine, args.exact))
         check_types(arguments, kernel.params, args.convention)
         return execute(kernel, grid, values, args, sanitizer, names=names, convention=args.convention)
     except Refused:
@@ -235,7 +236,7 @@ def replay(args: argparse.Namespace) -> int:
         recorded = open_recorded(args.recorded, args.max_memory)
         module = load(recorded.bytecode)
         placed = recorded.place()
-        kernel = compile(module, recorded.entry, engine=args.engine)
+        kernel = compile(module, recorded.entry, engine=args.engine, **exactly(args.engine, args.exact))
         arguments = arguments_of(recorded, module.entry(recorded.entry), placed)
         saved = [split_save(text, arguments) for text in args.save]
         shown = [find(arguments, name, "--print") for name in args.print]

@@ -115,10 +115,10 @@ def run_samples(args: argparse.Namespace) -> int:
     for name in args.only or SAMPLES:
         command = [sys.executable, "-m", "tilery", "cutile", "run", f"{name}.py", "--correctness-check"]
         command[5:5] = ["--sanitize", args.sanitize] if args.sanitize else []
-        command[5:5] = ["--engine", args.engine]
+        command[5:5] = ["--engine", args.engine, *["--exact"] * args.exact]
         before = children_seconds()
         done = subprocess.run(command, cwd=args.samples, capture_output=True, text=True)
-        found[name] = {
+        found[f"{name} --exact" if args.exact else name] = {
             "status": done.returncode,
             "checks": done.stdout.count("Correctness check passed"),
             "cpu_seconds": round(children_seconds() - before),
@@ -238,10 +238,10 @@ def compare(args: argparse.Namespace) -> int:
         mine, other = (json.loads(Path(file).read_text()) for file in args.samples)
         compared["samples"] = {
             name: [
-                {key: each[key] for key in ("status", "checks", "cpu_seconds")} for each in (mine[name], other[name])
+                {key: each[key] for key in ("status", "checks", "cpu_seconds")}
+                for each in (mine[name], other[name.removesuffix(" --exact")])
             ]
-            for name in mine
-            if name in other
+            for name in sorted(mine)
         }
         compared["failing samples"] = {
             name: each["end"].splitlines()[-3:] for name, each in mine.items() if each["status"]
@@ -352,6 +352,7 @@ def main() -> int:
     )
     verb.add_argument("--only", nargs="*", metavar="NAME")
     verb.add_argument("--engine", default="reference")
+    verb.add_argument("--exact", action="store_true", help="run with --exact, as rows of their own")
     verb.add_argument("--sanitize", metavar="CHECKS", help="the checks of the sanitizer to run with")
     verb = verbs.add_parser("report", help=collect.__doc__)
     verb.set_defaults(run=collect)

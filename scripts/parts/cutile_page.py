@@ -17,7 +17,7 @@ SAMPLE_NOTES = {"AttentionFMHA": "it tunes itself before it compares, which take
 
 _SUMS = (
     "long sums of this engine are rounded in f32, and those of torch in another order; near zero the sample allows "
-    "less. With `exact=True` it passes"
+    "less. With `--exact` it passes"
 )
 SAMPLE_FAILURES = {"MatMul": _SUMS, "BatchMatMul": _SUMS}
 """Why samples fail on engine cpu: each was looked at."""

@@ -378,16 +378,49 @@ def test_add(n):
 @pytest.mark.parametrize(("engine", "passed"), [("reference", 2), ("none", 0)])
 def test_the_plugin_of_pytest(tmp_path: Path, engine: str, passed: int) -> None:
     (tmp_path / "test_add.py").write_text(TESTS.format(folder=str(ROOT / "tests")))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tilery.cutile.pytest", "--tilery-engine", engine, "."]
-    path = f"{ROOT / 'src'}"
+    found = run_pytest(tmp_path, "--tilery-engine", engine)
+    assert (f"{passed} passed" if passed else "2 failed") in found, found
+
+
+EXACT_TEST = """
+import sys
+import numpy as np
+import cuda.tile as ct
+sys.path.insert(0, {folder!r})
+from support.cutile_kernels import exponential
+
+def test_exponential():
+    z = np.zeros(4096, np.float32)
+    ct.launch(0, (64,), exponential, (np.load("x.npy"), z, 64))
+    assert z.tobytes() == np.load("reference.npy").tobytes()
+"""
+
+
+@pytest.mark.parametrize(("options", "outcome"), [(["--tilery-exact"], "1 passed"), ([], "1 failed")])
+def test_the_plugin_asks_for_exact_bits(tmp_path: Path, options: list[str], outcome: str) -> None:
+    if not ENGINES["cpu"].installed:
+        pytest.skip("needs pip install 'tilery[cpu]'")
+    x = np.random.default_rng(0).normal(size=4096).astype(np.float32)
+    z = np.zeros_like(x)
+    with tilery.cutile.on():
+        ct.launch(0, (64,), kernels.exponential, (x, z, 64))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "reference.npy", z)
+    (tmp_path / "test_exact.py").write_text(EXACT_TEST.format(folder=str(ROOT / "tests")))
+    found = run_pytest(tmp_path, "--tilery-engine", "cpu", *options)
+    assert outcome in found, found
+
+
+def run_pytest(folder: Path, *options: str) -> str:
+    """Run the tests of a folder with the plugin; return what pytest printed."""
     done = subprocess.run(
-        [*command, "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": path, "PATH": ""},
+        [sys.executable, "-m", "pytest", "-q", "-p", "tilery.cutile.pytest", *options, ".", "-p", "no:cacheprovider"],
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT / "src"), "PATH": ""},
         capture_output=True,
         text=True,
     )
-    assert (f"{passed} passed" if passed else "2 failed") in done.stdout, done.stdout + done.stderr
+    return done.stdout + done.stderr
 
 
 # ---------------------------------------------------------------- torch

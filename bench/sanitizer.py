@@ -130,29 +130,27 @@ def page(found: dict[str, Any]) -> str:
     for name in [each for each in next(iter(results.values())) if each != NONE]:
         ratios = [row[name] / row[NONE] for row in results.values()]
         lines.append(f"| `{name}` | " + " | ".join(f"{r:.2f}" for r in ratios) + f" | {geomean(ratios):.2f} |")
-    if found.get("off"):
-        ratios = list(found["off"].values())
-        lines += [
-            "",
-            "Without the sanitizer, the processor time of a launch over that of the source from before there was one:",
-            "",
-            "| " + " | ".join(found["off"]) + " | geometric mean |",
-            "|" + "--:|" * (len(ratios) + 1),
-            "| " + " | ".join(f"{r:.3f}" for r in ratios) + f" | {geomean(ratios):.3f} |",
-        ]
-    if found.get("instructions"):
-        ratios = list(found["instructions"].values())
-        lines += [
-            "",
-            "Times of short launches differ by several per cent from run to run. Instructions do not; the same ratios:",
-            "",
-            "| " + " | ".join(found["instructions"]) + " | geometric mean |",
-            "|" + "--:|" * (len(ratios) + 1),
-            "| " + " | ".join(f"{r:.3f}" for r in ratios) + f" | {geomean(ratios):.3f} |",
-        ]
+    for name, title in OFF.items():
+        if by_kernel := found.get(name):
+            ratios = list(by_kernel.values())
+            lines += [
+                "",
+                title,
+                "",
+                "| " + " | ".join(by_kernel) + " | geometric mean |",
+                "|" + "--:|" * (len(ratios) + 1),
+                "| " + " | ".join(f"{r:.3f}" for r in ratios) + f" | {geomean(ratios):.3f} |",
+            ]
     return "\n".join([*lines, "", *NOT_MEASURED])
 
 
+OFF = {
+    "off": "Without the sanitizer, the processor time of a launch over that of the source from before there was one:",
+    "instructions": (
+        "Times of short launches differ by several per cent from run to run. Instructions do not; the same ratios:"
+    ),
+}
+"""What is measured without the sanitizer, and the sentence before its table."""
 NOT_MEASURED = """\
 ## Not measured
 

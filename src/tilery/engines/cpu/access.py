@@ -1,6 +1,6 @@
 """The parts of tensors that tiles are: their bounds, which are checked, and their elements, chunk by chunk.
 
-Bounds are computed in 128 bits, so that no size or stride can wrap.
+Bounds are computed in 128 bits, so that no size or stride can wrap, unless strides of 32 bits keep them small.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def unsigned(g: Writer, v: Value, limit: int | None) -> str:
     """An unsigned scalar as i64, limited if it has 64 bits."""
     x, t = g.scalar(v), reg(v)
     if t != "i64":
-        return g.cast("zext", x, t, "i64", 1)
+        name = g.cast("zext", x, t, "i64", 1)
+        g.narrow.add(name)
+        return name
     return x if limit is None else g.intrinsic("umin", "i64", 1, x, str(limit))
 
 
@@ -46,40 +48,53 @@ def locate(
     if isinstance(view, GatherScatterView) or e.bits == 4:
         raise NotLowered(f"{o.name} of {view}")
     item = BYTES[stored(register(e))]
-    long = "i128"
+    dims, steps = layout(view)
+    most = _farthest(g, [(size - 1, tensor.strides[dim]) for dim, size in zip(dims, view.tile_shape)])
+    long = "i64" if most * item < LARGE else "i128"
     low, reach_low, reach_high = g.cast("zext", tensor.base, "i64", long, 1), "0", "0"
     last: list[Number] = []
     strides: list[Number] = []
     whole, empty = "true", "false"
-    dims, steps = layout(view)
     for i, dim, step, size, sure in zip(index, dims, steps, view.tile_shape, promised):
         stride = tensor.strides[dim]
         at = g.mul(unsigned(g, i, LARGE // step if sure else FAR), step)
-        moved = times(g, at, stride, item)
-        low = g.let(f"add i128 {low}, {moved}")
+        low = g.let(f"add {long} {low}, {times(g, at, stride, item, long)}")
         rest: Number = size if sure else g.sub(tensor.shape[dim], at)
         if not sure:
             whole = g.both(whole, g.test("sge", rest, size))
             empty = g.either(empty, g.test("slt", rest, 1))
-        ends = times(g, g.sub(g.least(rest, size), 1), stride, item)
-        if isinstance(stride, int) and stride >= 0:
-            reach_high = g.let(f"add i128 {reach_high}, {ends}")
+        ends = times(g, g.sub(g.least(rest, size), 1), stride, item, long)
+        if long == "i64" or (isinstance(stride, int) and stride >= 0):
+            reach_high = g.let(f"add {long} {reach_high}, {ends}")
         else:
             below, above = (g.intrinsic(name, long, 1, ends, "0") for name in ("smin", "smax"))
             reach_low, reach_high = g.let(f"add i128 {reach_low}, {below}"), g.let(f"add i128 {reach_high}, {above}")
         last.append(rest)
         strides.append(stride)
     start = g.cast("trunc", low, long, "i64", 1)
-    bounds = bounds_of(g, start, reach_low, reach_high, item)
-    check(g, o, tensor, (reach_low, reach_high), bounds, item, empty, writes)
+    bounds = bounds_of(g, start, reach_low, reach_high, item, long)
+    spans = (reach_low, reach_high) if long == "i128" else ()
+    check(g, o, tensor, spans, bounds, item, empty, writes)
     return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], padding_of(view))
+
+
+def _farthest(g: Writer, parts: list[tuple[int, Number]]) -> int:
+    """How many elements the last one of a tile can be from the first, at most, if the tile is not empty."""
+    total = 0
+    for count, stride in parts:
+        if isinstance(stride, int):
+            most = stride if stride >= 0 else LARGE
+        else:
+            most = 1 << 32 if stride in g.narrow else LARGE
+        total += count * most
+    return total
 
 
 def check(
     g: Writer,
     o: Any,
     tensor: Tensor,
-    spans: tuple[str, str],
+    spans: tuple[str, ...],
     bounds: tuple[str, str],
     item: int,
     empty: str,
@@ -95,20 +110,20 @@ def check(
     check_range(g, o, tensor.home, *bounds, writes, empty)
 
 
-def bounds_of(g: Writer, start: str, low: str, high: str, item: int) -> tuple[str, str]:
-    """The first byte and the end of what reaches from `low` to `high` (i128) from an address, which may wrap around."""
-    reaches = [g.cast("trunc", x, "i128", "i64", 1) for x in (low, high)]
+def bounds_of(g: Writer, start: str, low: str, high: str, item: int, long: str = "i128") -> tuple[str, str]:
+    """The first byte and the end of what reaches from `low` to `high` from an address, which may wrap around."""
+    reaches = [g.cast("trunc", x, long, "i64", 1) for x in (low, high)]
     first, last = (g.let(f"add i64 {start}, {x}") for x in reaches)
     return first, g.let(f"add i64 {last}, {item}")
 
 
-def times(g: Writer, count: Number, stride: Number, item: int) -> str:
-    """Elements times stride in bytes, as i128. The stride in bytes wraps around."""
+def times(g: Writer, count: Number, stride: Number, item: int, long: str = "i128") -> str:
+    """Elements times stride in bytes; i64 wraps around. The stride in bytes always does."""
     step: Number = wrapped(stride * item) if isinstance(stride, int) else g.mul(stride, item)
     if isinstance(count, int) and isinstance(step, int):
-        return str(count * step)
-    a, b = (str(n) if isinstance(n, int) else g.cast("sext", n, "i64", "i128", 1) for n in (count, step))
-    return g.let(f"mul i128 {a}, {b}")
+        return str(count * step if long == "i128" else wrapped(count * step))
+    a, b = (str(n) if isinstance(n, int) else g.cast("sext", n, "i64", long, 1) for n in (count, step))
+    return g.let(f"mul {long} {a}, {b}")
 
 
 def padding_of(view: TileView) -> int:

@@ -39,11 +39,11 @@ from ...ops import (
 from ...types import Ptr
 from . import atomics, control, pairs, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
-from .access import load_chunk
+from .access import LINE, load_chunk
 from .arithmetic import floating, integer, mathlib
 from .callbacks import is_called, write_call
 from .memory import provenance
-from .registry import ELEMENTWISE, EMITTED, HEAVY, emits
+from .registry import ELEMENTWISE, EMITTED, emits
 from .stores import written_tensors
 from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
@@ -56,6 +56,8 @@ TERMINATORS = (Yield, Continue, Break, Return)
 MAX_OPS = 20000
 MAX_LINES = 300000
 """More than this takes LLVM too long."""
+PAGE = 4096
+"""Addresses that are equal but for multiples of this look equal to a processor when it begins to load."""
 MANY = 4
 """A tile that more loops than this need is computed once, even if it is cheap."""
 
@@ -189,8 +191,7 @@ class Lowering(Writer):
                 found: dict[Value, bool] = {}
                 for v in group:
                     self.behind(v, found, inside)
-                side = isinstance(o, (Reduce, StoreViewTko))
-                if side and any(type(v.owner) in HEAVY and not is_scalar(v) for v in found):
+                if side := isinstance(o, (Reduce, StoreViewTko)):
                     again = [v for v in found if v in members and isinstance(v.owner, LoadViewTko)]
                     self.fetchers = dict.fromkeys(again, o) | self.fetchers
                 for v, direct in found.items():
@@ -218,12 +219,25 @@ class Lowering(Writer):
             v for v, direct in found.items() if self.keep.get(v) == "side" and not isinstance(self.held.get(v), Buffer)
         ]
         before = self.sides
-        self.sides = {v: self.goal.get(v) or self.buffer(shape(v), reg(v)) for v in sides}
+        sources = [a for v in found if isinstance(a := self.held.get(v), Access)]
+        self.sides = {v: self.goal.get(v) or self.side(v, sources[:1]) for v in sides}
         emit()
         made, self.sides = self.sides, before
         for v in sides:
             del self.keep[v]
         self.settle(dict(made))
+
+    def side(self, v: Value, sources: list[Access]) -> Buffer:
+        """A buffer that a loop stores to while it loads from elsewhere, half a page away from there.
+
+        A load that looks as if it were of what has just been stored has to wait.
+        """
+        if not sources:
+            return self.buffer(shape(v), reg(v))
+        room = self.buffer(shape(v), reg(v), PAGE)
+        here, there = (self.let(f"ptrtoint ptr {p} to i64") for p in (room.pointer, sources[0].pointer))
+        shift = self.let(f"and i64 {self.add(self.sub(there, here), PAGE // 2)}, {PAGE - LINE}")
+        return Buffer(self.at("i8", room.pointer, shift), shape(v), room.type)
 
     # ------------------------------------------------------------ the function
 

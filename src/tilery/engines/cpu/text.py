@@ -142,6 +142,11 @@ class Text:
         self.needs[f"declare {v} {function}({', '.join([v] * len(operands))})"] = None
         return self.let(f"call {v} {function}({', '.join(f'{v} {x}' for x in operands)})")
 
+    def call(self, name: str, result: str, *operands: tuple[str, Number]) -> str:
+        """A function of LLVM, `operands` with their types."""
+        self.needs[f"declare {result} @llvm.{name}({', '.join(t for t, _ in operands)})"] = None
+        return self.let(f"call {result} @llvm.{name}({', '.join(f'{t} {x}' for t, x in operands)})")
+
     def numbers(self, t: str, w: int) -> str:
         """The constant 0, 1, 2 and so on."""
         return self.constants(range(w), t)
@@ -247,9 +252,9 @@ class Text:
         self.put(f"call void {f}({v} {x}, ptr {p}, i32 {BYTES[t]}, <{w} x i1> {mask})")
 
     def prefetch(self, pointer: str) -> None:
-        """Fetch a line of memory into the caches; an address that is nowhere does no harm."""
+        """Fetch a line of memory into the second cache; an address that is nowhere does no harm."""
         self.needs["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"] = None
-        self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
+        self.put(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 2, i32 1)")
 
     # ------------------------------------------------------------ loops and branches
 

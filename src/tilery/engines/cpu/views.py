@@ -94,7 +94,7 @@ def load_view(g: Writer, o: LoadViewTko) -> None:
 
 
 def fetch_ahead(g: Writer, o: LoadViewTko, a: Access, home: Home | None) -> None:
-    """Guess what the next tile block of this thread reads: as far from here as this is from the last one.
+    """Guess what the tile block after the next of this thread reads: twice as far from here as this is from the last.
 
     A guess outside the segment counts for nothing: then the distance is 0.
     """
@@ -103,7 +103,7 @@ def fetch_ahead(g: Writer, o: LoadViewTko, a: Access, home: Home | None) -> None
     cell = g.buffer((1,), "i64").pointer
     here, last = g.let(f"ptrtoint ptr {a.pointer} to i64"), g.load("i64", cell)
     g.store("i64", here, cell)
-    step = g.let(f"sub i64 {here}, {last}")
+    step = g.mul(g.sub(here, last), 2)
     fits = g.both(g.test("uge", g.add(a.low, step), home.low), g.test("ule", g.add(a.high, step), home.high))
     ahead = g.let(f"select i1 {g.both(fits, a.whole)}, i64 {step}, i64 0")
     g.fetches.setdefault(g.fetchers[o.tile], []).append((a, ahead))

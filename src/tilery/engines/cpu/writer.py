@@ -80,8 +80,10 @@ class Writer(Text):
         self.numbers_of: dict[Op, int] = {}
         self.frames: list[Any] = []
         self.globals: dict[str, Op] = {}
+        self.narrow: set[str] = set()
+        """Names of i64 that are less than 2**32."""
         self.fetchers: dict[Value, Op] = {}
-        """For loads that several loops read: the one that has time to fetch what the next tile block will load."""
+        """For loads that several loops read: the second of them, which fetches what a later tile block will load."""
         self.fetches: dict[Op, list[tuple[Access, str]]] = {}
         """What the loops of an operation fetch for the next tile block: the part of this one and the bytes between."""
         self.loops: dict[Value, For] = {}
@@ -134,11 +136,11 @@ class Writer(Text):
 
     # ------------------------------------------------------------ buffers
 
-    def buffer(self, sizes: Sequence[int], t: str) -> Buffer:
-        """Room for a tile in the arena."""
+    def buffer(self, sizes: Sequence[int], t: str, more: int = 0) -> Buffer:
+        """Room for a tile in the arena, and for some bytes more."""
         t = stored(t)
         at = self.arena
-        self.arena += -(-prod(sizes) * BYTES[t] // 64) * 64 + SKEW
+        self.arena += -(-prod(sizes) * BYTES[t] // 64) * 64 + SKEW + more
         self.peak = max(self.peak, self.arena)
         if self.peak > MAX_ARENA:
             raise NotLowered(f"the kernel needs more than {MAX_ARENA} bytes for a tile block")

@@ -19,10 +19,19 @@ from ..tiles import element
 from ..writer import Writer
 from .floats import bits_of, doubled, float_of, flushed, from_f32, odd32
 
+LANES = 16
 LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
 LN2_HIGH = 0.693359375
 MAGIC = 6755399441055744.0
 """1.5 * 2**52: adding it leaves an integer in the last bits."""
+MAGIC16 = 1.5 * 2.0**19
+"""The same for f32 and sixteenths."""
+LN2_SINGLE = 0.693147182464599609375
+POWERS = [2.0 ** (k / 16) for k in range(16)]
+SHORT_EXP = [0.1666703075170517, 0.5000162124633789, 1.0]
+"""exp(r) is 1 plus r times this, for |r| <= ln(2) / 32; highest power first."""
+SHORT_EXP2 = [0.05550345778465271, 0.24023427069187164, LN2_SINGLE]
+"""The same for 2**r, |r| <= 1 / 32."""
 EXP32 = [1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1]
 """exp(r) is 1 + r + r**2 times this, for |r| <= ln(2) / 2; highest power first."""
 EXP64 = [
@@ -54,32 +63,62 @@ def clamped(g: Text, t: str, w: int, x: str, low: float, high: float) -> str:
 
 
 def exp_single(g: Writer, x: str, w: int, base_two: bool) -> str:
+    if "avx512dq" not in g.target.features:
+        return _by_polynomial(g, x, w, base_two)
+    if w == 1:
+        return g.part(_by_table(g, g.splat(x, "float", LANES), base_two), "float", LANES, 0, 1)
+    if w < LANES:
+        wide = g.shuffle(x, None, "float", w, [k % w for k in range(LANES)])
+        return g.part(_by_table(g, wide, base_two), "float", LANES, 0, w)
+    parts = [_by_table(g, g.part(x, "float", w, k, LANES), base_two) for k in range(0, w, LANES)]
+    return g.joined(parts, "float", LANES)
+
+
+def _by_table(g: Writer, x: str, base_two: bool) -> str:
+    """A power of two from a table, times exp(r), r being what is left of x after the nearest sixteenth of a power.
+
+    For x too large or too small and for NaN, r is useless and the exponent alone decides.
+    """
+    t, w, v = "float", LANES, f"<{LANES} x float>"
+    magic = g.const(MAGIC16, t, w)
+    if base_two:
+        big = g.op("fadd", t, w, x, magic)
+        n = g.op("fsub", t, w, big, magic)
+        r = g.op("fsub", t, w, x, n)
+    else:
+        big = g.intrinsic("fma", t, w, x, g.const(LOG2E, t, w), magic)
+        n = g.op("fsub", t, w, big, magic)
+        r = g.intrinsic("fma", t, w, n, g.const(-LN2_SINGLE, t, w), x)
+        r = g.intrinsic("fma", t, w, n, g.const(LN2_SINGLE - LN2, t, w), r)
+    # r itself, or 0.5 with its sign where that is smaller or r is NaN
+    bounds = (v, r), (v, g.const(0.5, t, w)), ("i32", 2)
+    r = g.call("x86.avx512.mask.range.ps.512", v, *bounds, (v, "zeroinitializer"), ("i16", -1), ("i32", 4))
+    place = bits_of(g, big, t, w)
+    power = g.call("x86.avx512.permvar.sf.512", v, (v, g.constants(POWERS, t)), (f"<{w} x i32>", place))
+    p = polynomial(g, t, w, r, SHORT_EXP2 if base_two else SHORT_EXP)
+    y = g.intrinsic("fma", t, w, g.op("fmul", t, w, power, r), p, power)
+    return g.call("x86.avx512.mask.scalef.ps.512", v, (v, y), (v, n), (v, "zeroinitializer"), ("i16", -1), ("i32", 4))
+
+
+def _by_polynomial(g: Writer, x: str, w: int, base_two: bool) -> str:
     t = "float"
     x = clamped(g, t, w, x, *((-151.0, 129.0) if base_two else (-104.0, 89.0)))
     if base_two:
         n = g.intrinsic("roundeven", t, w, x)
         y = g.op("fsub", t, w, x, n)
         r = g.op("fmul", t, w, y, g.const(LN2, t, w))
-        r = g.intrinsic("fma", t, w, y, g.const(LN2 - 0.6931471824645996, t, w), r)
+        r = g.intrinsic("fma", t, w, y, g.const(LN2 - LN2_SINGLE, t, w), r)
     else:
         n = g.intrinsic("roundeven", t, w, g.op("fmul", t, w, x, g.const(LOG2E, t, w)))
         r = g.intrinsic("fma", t, w, n, g.const(-LN2_HIGH, t, w), x)
         r = g.intrinsic("fma", t, w, n, g.const(LN2_HIGH - LN2, t, w), r)
     p = polynomial(g, t, w, r, EXP32)
     p = g.intrinsic("fma", t, w, g.op("fmul", t, w, r, r), p, r)
-    return scaled(g, g.op("fadd", t, w, p, g.const(1.0, t, w)), n, w)
+    return _scaled(g, g.op("fadd", t, w, p, g.const(1.0, t, w)), n, w)
 
 
-def scaled(g: Writer, y: str, n: str, w: int) -> str:
+def _scaled(g: Writer, y: str, n: str, w: int) -> str:
     """y times 2**n, n a whole number in [-151, 129] or NaN."""
-    if "avx512f" in g.target.features and w % 16 == 0:
-        v, f = "<16 x float>", "@llvm.x86.avx512.mask.scalef.ps.512"
-        g.needs[f"declare {v} {f}({v}, {v}, {v}, i16, i32)"] = None
-        parts = []
-        for k in range(0, w, 16):
-            a, b = (g.part(x, "float", w, k, 16) for x in (y, n))
-            parts.append(g.let(f"call {v} {f}({v} {a}, {v} {b}, {v} zeroinitializer, i16 -1, i32 4)"))
-        return g.joined(parts, "float", 16)
     whole = g.cast("fptosi", g.select(g.compare("uno", "float", w, n, n), "float", w, g.const(0.0, "float", w), n),
                    "float", "i32", w)  # fmt: skip
     half = g.op("ashr", "i32", w, whole, g.const(1, "i32", w))

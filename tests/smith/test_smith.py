@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,14 +15,16 @@ import pytest
 
 import tilery
 from support import oracle
+from support.contract import arguments
 from tilery import TileError, Version
 from tilery.cli.main import main
 from tilery.declare.operation import OpDef
 from tilery.declare.relations import PURE, SYMBOL
-from tilery.ir import Op
+from tilery.ir import Op, Value
 from tilery.ops import Alloca, AtomicCASTko, AtomicRMWTko, LoadPtrTko, StorePtrTko, registered
+from tilery.reducer import case
 from tilery.smith import Buffer, smith, smith_with_contract
-from tilery.types import Ptr, Scalar, Tile
+from tilery.types import F32, F64, I32, Ptr, Scalar, TensorView, Tile, TileView, Type
 from tilery.version import SUPPORTED
 
 SEEDS = 2500 if oracle.FULL else 60
@@ -210,6 +213,54 @@ def test_an_operation_that_is_not_wanted_is_not_made(version: Version) -> None:
         assert all(map(allow, tilery.walk(module)))
         assert tilery.verify(module) == []
         assert [len(launch.args) for launch in contract.launches] == [len(o.body.args) for o in module.entries]
+
+
+def points_to(t: Type) -> Scalar | None:
+    """Return the element type of what a pointer or a view leads to."""
+    if isinstance(t, Tile):
+        return t.element.pointee if isinstance(t.element, Ptr) else None
+    if isinstance(t, TensorView):
+        return t.element
+    return t.tensor_view.element if isinstance(t, TileView) else None
+
+
+REFUSED: dict[str, Callable[[Op], bool]] = {
+    "pointers to f32": lambda o: any(isinstance(v.type, Tile) and points_to(v.type) is F32 for v in touched(o)),
+    "views of i32": lambda o: any(not isinstance(v.type, Tile) and points_to(v.type) is I32 for v in touched(o)),
+    "integers in memory": lambda o: any((e := points_to(v.type)) and e.is_int for v in touched(o)),
+    "small elements in memory": lambda o: any((e := points_to(v.type)) and e.bits <= 16 for v in touched(o)),
+    "results that are f64 pointers": lambda o: any(points_to(v.type) is F64 for v in o.results),
+    "pointers": lambda o: any(points_to(v.type) for v in touched(o)),
+    "offset": lambda o: o.name == "offset",
+    "muli of scalars": lambda o: o.name == "muli" and o.results[0].type is Tile((), I32),
+    "join_tokens": lambda o: o.name == "join_tokens",
+    "what combines values": lambda o: o.name in ("xori", "maxf"),
+    "return": lambda o: o.name == "return",
+    "global": lambda o: o.name == "global",
+    "everything": lambda o: True,
+}
+
+
+def touched(o: Op) -> tuple[Value, ...]:
+    return (*o.operands, *o.results)
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_whatever_is_refused_the_module_is_legal_and_runs(what: str) -> None:
+    """It runs without races and bad accesses, and holds nothing that was refused."""
+
+    def wanted(o: Op) -> bool:
+        return not REFUSED[what](o)
+
+    mix = {"Memory": 3, "Core": 1, "Views": 2, "Control Flow": 1, "Integer": 1}
+    for seed in range(2 * SEEDS):
+        module, contract = smith_with_contract(seed, mix=mix if seed % 2 else None, allow=wanted)
+        assert tilery.verify(module) == [], seed
+        assert all(o.name in ("module", "entry", "return") or wanted(o) for o in tilery.walk(module)), seed
+        for launch in contract.launches:
+            aligned = case.Launch(launch.entry, launch.grid, tuple(arguments(launch, seed))).copies()
+            kernel = tilery.compile(module, entry=launch.entry)
+            kernel.launch(launch.grid, aligned, sanitize="all", output=lambda text: None)
 
 
 def test_nothing_reads_memory_that_was_not_written() -> None:

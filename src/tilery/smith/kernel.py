@@ -124,10 +124,18 @@ class Kernel:
 
     # ------------------------------------------------------------ operations and blocks
 
-    def emit(self, o: OpT, visible: bool = True) -> OpT:
-        """Add an operation to the current block; if `visible`, its tiles may be used from now on."""
+    def ask(self, o: Op) -> None:
+        """Raise `Unwanted` if the caller does not want this operation."""
         if not self.unit.allow(o):
             raise Unwanted(o.name)
+
+    def emit(self, o: OpT, visible: bool = True) -> OpT:
+        """Add an operation to the current block if it is wanted; if `visible`, its tiles may be used from now on."""
+        self.ask(o)
+        return self.add(o, visible)
+
+    def add(self, o: OpT, visible: bool = True) -> OpT:
+        """Add an operation to the current block without asking."""
         self.count += 1
         if self.debug is not None:
             o.loc = self.debug.location()
@@ -177,14 +185,10 @@ class Kernel:
 
     # ------------------------------------------------------------ parameters
 
-    def parameter(self, type: Type, argument: Argument) -> Value:
-        value = Value(type)
-        self.params.append((value, argument))
-        return value
-
     def scalar(self, element: Scalar, bits: int) -> Value:
         """Add a scalar parameter with this argument."""
-        value = self.parameter(Tile((), element), (IntAttr if element.is_int else FloatAttr)(element, bits))
+        value = Value(Tile((), element))
+        self.params.append((value, (IntAttr if element.is_int else FloatAttr)(element, bits)))
         if element.is_int:
             number = IntAttr(element, bits).value if element.bits > 1 else bits
             self.facts.know(value, number, number)
@@ -195,27 +199,29 @@ class Kernel:
         """Add a pointer parameter. Each tile block has its own part of a buffer that is written."""
         kind = PtrAttr.NONE if PtrAttr.NONE.since <= self.version and self.chance(0.1) else None
         blocks = self.grid[0] * self.grid[1] * self.grid[2] if writable else 1
-        pointer = self.parameter(Tile((), Ptr(element, kind)), Buffer(element, count * blocks, writable))
+        pointer = param = Value(Tile((), Ptr(element, kind)))
         align = ALIGN
         if blocks > 1:
             while count * stored_bytes(element) % align:
                 align //= 2
-            pointer = self._part(pointer, count)
+            pointer = self._part(param, count)
+        self.params.append((param, Buffer(element, count * blocks, writable)))
         self.facts.targets[pointer] = Target(Memory(element, count, writable), count, True, align)
         self.param_bases.append(pointer)
         self.show(pointer)
         return pointer
 
     def _part(self, pointer: Value, count: int) -> Value:
-        """Compute the address of this tile block's part of a buffer."""
+        """Compute the address of this tile block's part of a buffer, before everything else in the entry."""
         inside, self.ops = self.ops, self.prelude
-        if self._block is None:
-            self._block = self._block_number()
-        stride = self.emit(ops.Constant(value=Dense.of(Tile((), I32), [count])), visible=False).result
-        start = self.emit(ops.MulI(lhs=self._block, rhs=stride), visible=False).result
-        part = self.emit(ops.Offset(ptr=pointer, offset=start), visible=False).result
-        self.ops = inside
-        return part
+        try:
+            if self._block is None:
+                self._block = self._block_number()
+            stride = self.emit(ops.Constant(value=Dense.of(Tile((), I32), [count])), visible=False).result
+            start = self.emit(ops.MulI(lhs=self._block, rhs=stride), visible=False).result
+            return self.emit(ops.Offset(ptr=pointer, offset=start), visible=False).result
+        finally:
+            self.ops = inside
 
     def _block_number(self) -> Value:
         """Compute x + width * (y + height * z)."""
@@ -244,13 +250,13 @@ class Kernel:
     def settle(self) -> Value | None:
         """Return a token after everything so far, or None if nothing happened yet."""
         tokens = ([self.token] if self.token is not None else []) + self.pending
-        self.pending = []
         if len(tokens) > 1:
             self.token = self.emit(ops.JoinTokens(tokens=tuple(tokens))).result
         elif tokens:
             self.token = tokens[0]
         elif self.chance(0.3):
             self.token = self.emit(ops.MakeToken()).result
+        self.pending = []  # only now: they still count if the join is not wanted
         return self.token
 
     def settled(self) -> Value:

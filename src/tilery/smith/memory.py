@@ -44,6 +44,7 @@ def new_global(k: Kernel) -> None:
     if k.has(ops.Global, "constant"):
         made.constant = k.chance(0.3)
         made.symbol_visibility = k.rng.choice(tuple(SymbolVisibility))
+    k.ask(made)
     k.unit.globals.append(made)
 
 

@@ -12,7 +12,7 @@ from .. import ops
 from ..declare.constraints import BaseFloatTile, IntTile
 from ..declare.operation import BY_NAME, OpDef
 from ..diag import TileError, did_you_mean
-from ..ir import Block, Op
+from ..ir import Block, Op, Value
 from ..types import Function
 from ..version import LATEST, Version
 from . import draw
@@ -39,7 +39,7 @@ def smith(
     The module contains nothing newer than `version`. `mix` assigns weights to chapters and operations: with
     `{"Integer": 5, "mmaf": 1}` one operation in six is an `mmaf`, and the others are integer arithmetic and what these
     need. Without a mix, all operations have similar weights. `allow` is called with each operation before it is added,
-    and says whether it is wanted.
+    and says whether it is wanted; entries and the `return` at their end are always added.
     """
     return smith_with_contract(seed, version=version, size=size, mix=mix, allow=allow)[0]
 
@@ -115,7 +115,7 @@ def entry(unit: Unit, size: int) -> tuple[ops.Entry, Launch]:
     k = Kernel(unit, rng.choice(GRIDS), debug)
     k.fill(max(1, size - min(size // 3, 30)))
     finish(k, size - k.count)
-    k.emit(ops.Return())
+    k.add(ops.Return())
     body = Block([value for value, _ in k.params], k.prelude + k.ops)
     made = ops.Entry(sym_name=name, function_type=Function([v.type for v in body.args]), body=body)
     if debug is not None:
@@ -131,14 +131,8 @@ def finish(k: Kernel, size: int) -> None:
     while k.count < goal:
         left = [v for v in k.pool[-RECENT:] if v in k.unused]
         pairs = [(a, b) for a, b in pairwise(left) if a.type is b.type]
-        if pairs and (len(left) > 3 or k.chance(0.5)):
-            a, b = pairs[-1]
-            if IntTile.ok(a.type):
-                k.emit(ops.XOrI(lhs=a, rhs=b))
-                continue
-            if BaseFloatTile.ok(a.type):
-                k.emit(ops.MaxF(lhs=a, rhs=b))
-                continue
+        if pairs and (len(left) > 3 or k.chance(0.5)) and combined(k, *pairs[-1]):
+            continue
         last = next((v for v in reversed(left) if not isinstance(v.owner, ops.Constant)), None)
         if last is None:
             return
@@ -146,3 +140,15 @@ def finish(k: Kernel, size: int) -> None:
             if stored(k, last):
                 continue
         k.unused.discard(last)
+
+
+def combined(k: Kernel, a: Value, b: Value) -> bool:
+    """Combine two tiles of one type by an operation; return False if there is none, or it is not wanted."""
+    with suppress(Unwanted):
+        if IntTile.ok(a.type):
+            k.emit(ops.XOrI(lhs=a, rhs=b))
+            return True
+        if BaseFloatTile.ok(a.type):
+            k.emit(ops.MaxF(lhs=a, rhs=b))
+            return True
+    return False

@@ -10,7 +10,7 @@ from ..analysis.intervals import signed_limits
 from ..attrs import Attr, ComparisonPredicate, FloatAttr, IntAttr, Signedness
 from ..declare.constraints import AnyTile, BaseFloatTile, IntTile, NumberTile4
 from ..declare.operation import OpDef
-from ..ir import Block, Op, Value
+from ..ir import Block, Op, Value, walk
 from ..types import I8, I32, TF32, Ptr, Scalar, Tile, Type
 from . import draw
 from .kernel import Kernel, create
@@ -290,4 +290,6 @@ def _emit(
     more = {"reverse": k.chance(0.4)} if opdef.cls is ops.Scan else {}
     dim = k.rng.randrange(tile_of(inputs[0]).rank)
     block = Block(args, body)
+    for o in walk(block):
+        k.ask(o)
     k.emit(create(opdef, operands_=inputs, dim=dim, identities=tuple(identities), body=block, **more))

@@ -44,6 +44,7 @@ from .arithmetic import floating, integer, mathlib
 from .callbacks import is_called, write_call
 from .memory import provenance
 from .registry import ELEMENTWISE, EMITTED, emits
+from .shapes import filled_by_squares, lies_across, turned_by
 from .stores import written_tensors
 from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
@@ -95,6 +96,9 @@ class Lowering(Writer):
 
     def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
         return load_chunk(self, access, t, index, vd, w)
+
+    def filled_by_squares(self, b: Buffer, v: Value) -> bool:
+        return filled_by_squares(self, b, v)
 
     @cached_property
     def alignment(self) -> Alignment:
@@ -209,6 +213,9 @@ class Lowering(Writer):
                 ]
                 if others:
                     self.keep[v] = "side" if where[0][1] else "own"
+        for v in (v for o in block.ops for v in o.results if lies_across(self, v)):
+            if v not in users or not all(turned_by(self, v, u) for u in users[v]):
+                self.keep[v] = "own"
 
     def with_sides(self, values: list[Value], emit: Any) -> None:
         """Write a loop that stores some tiles on the way."""

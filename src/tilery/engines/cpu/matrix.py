@@ -17,6 +17,7 @@ from ...types import F32, F64, TF32, Scalar
 from ..semantics import rounds_once
 from .arithmetic.floats import doubled, from_f32, mended64, narrowed, widened
 from .registry import emits
+from .shapes import lies_across, swaps_last
 from .text import BYTES, Number, vector
 from .tiles import Buffer, element, is_scalar, reg, shape
 from .writer import Writer
@@ -93,7 +94,7 @@ def packed_rhs(g: Writer, v: Value, t: str, s: Sizes, at: Chunk) -> Buffer:
     b = g.buffer((s.batch, s.n // s.columns, s.k, s.columns), t)
     owner = v.owner
     squares = v not in g.held and t == "float" and s.k % 16 == s.n % 16 == 0
-    if isinstance(owner, Permute) and squares and owner.permutation[-1] == len(shape(v)) - 2:
+    if squares and isinstance(owner, Permute) and swaps_last(owner) and not lies_across(g, owner.source):
         e, rank = element(v), len(shape(v))
         transposed(g, owner, b, s, lambda index: factor(g, g.chunk(owner.source, index, rank - 1, 16), e, "float", 16))
     else:
@@ -115,7 +116,7 @@ def _panels(g: Writer, b: Buffer, s: Sizes, at: Chunk) -> None:
 
 def transposed(g: Writer, owner: Permute, b: Buffer, s: Sizes, read: Callable[[list[Number]], str]) -> None:
     """Pack an operand that is a transposed tile: squares of 16 by 16 are turned in registers."""
-    rank, w, t = len(shape(owner.source)), 16, b.type
+    rank, w = len(shape(owner.source)), 16
     loops = [g.begin(s.batch), g.begin(s.n, w), g.begin(s.k, w)]
     batch, n, k = (loop.index for loop in loops)
 
@@ -125,20 +126,9 @@ def transposed(g: Writer, owner: Permute, b: Buffer, s: Sizes, read: Callable[[l
             index[there] = [batch, k, g.add(n, r)][here + 3 - rank]
         return read(index)
 
-    rows = [row(r) for r in range(w)]
-    for distance in (8, 4, 2, 1):
-        turned = list(rows)
-        for r in range(w):
-            if not r & distance:
-                a, c = rows[r], rows[r + distance]
-                low = [i if not i & distance else w + (i ^ distance) for i in range(w)]
-                high = [(i ^ distance) if not i & distance else w + i for i in range(w)]
-                turned[r] = g.shuffle(a, c, t, w, low)
-                turned[r + distance] = g.shuffle(a, c, t, w, high)
-        rows = turned
     panel = g.let(f"udiv i64 {n}, {s.columns}")
     j = g.let(f"urem i64 {n}, {s.columns}")
-    for r, x in enumerate(rows):
+    for r, x in enumerate(g.turned([row(r) for r in range(w)], b.type)):
         g.write(b, x, [batch, panel, g.add(k, r), j], w)
     for loop in reversed(loops):
         g.end(loop)

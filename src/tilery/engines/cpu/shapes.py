@@ -1,4 +1,7 @@
-"""Parts of tiles, narrow elements in bytes, and assertions: operations whose result goes to a buffer at once."""
+"""Shapes of tiles: parts, narrow elements in bytes, and tiles that lie across; and assertions.
+
+A tile lies across if its neighbours in memory are not neighbours in a row. Squares of it are turned in registers.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ...ir import Value
-from ...ops import Assert, Cat, Extract, Insert, Pack, Unpack
-from ...types import I1
+from ...ir import Op, Value
+from ...ops import Assert, Cat, Extract, Insert, LoadViewTko, MmaF, MmaFScaled, MmaI, Pack, Permute, Unpack
+from ...types import F64, I1, GatherScatterView, TileView
+from ..reference.view_access import layout
 from .memory import any_of, fault_if
 from .registry import emits
 from .text import BYTES, Number, vector
-from .tiles import Buffer, element, is_scalar, reg, shape, stored, wide_dims
+from .tiles import Buffer, element, is_scalar, is_tile, reg, shape, stored, wide_dims
 from .writer import Writer
 
 Sizes = tuple[int, ...]
@@ -166,3 +170,76 @@ def assertion(g: Writer, o: Assert) -> None:
     before, g.lanes = g.lanes, min(16, g.lanes)
     g.nest(shape(o.condition), one, [o.condition])
     g.lanes = before
+
+
+# ---------------------------------------------------------------- tiles that lie across
+
+
+def square(v: Value) -> int:
+    """How many rows and columns of a tile are turned at once."""
+    return 8 if BYTES[stored(reg(v))] == 8 else 16
+
+
+def along(g: Writer, v: Value) -> int:
+    """The dimension along which elements are neighbours where a tile is read from."""
+    o, dims = v.owner, wide_dims(shape(v))
+    if isinstance(o, Permute) and v not in g.held:
+        return o.permutation.index(along(g, o.source))
+    if isinstance(o, LoadViewTko) and not isinstance(g.held.get(v), Buffer):
+        view = o.view.type
+        assert isinstance(view, TileView)
+        strides = [view.tensor_view.strides[d] for d in layout(view)[0]]
+        return next((d for d in reversed(dims) if strides[d] == 1), dims[-1])
+    return dims[-1]
+
+
+def lies_across(g: Writer, v: Value) -> bool:
+    """Whether reading a tile row by row would pick up elements one by one, and squares fit in it."""
+    o = v.owner
+    if not isinstance(o, (Permute, LoadViewTko)) or not is_tile(v) or is_scalar(v) or reg(v) == "i1":
+        return False
+    if isinstance(g.held.get(v), (str, Buffer)):
+        return False
+    if isinstance(o, LoadViewTko) and isinstance(o.view.type, GatherScatterView):
+        return False
+    last = wide_dims(shape(v))[-1]
+    dim = along(g, v)
+    return dim != last and min(shape(v)[dim], shape(v)[last]) >= square(v)
+
+
+def turned_by(g: Writer, v: Value, user: Op) -> bool:
+    """Whether an operation that uses a tile can do with it as it lies: other moves, and products that turn squares."""
+    if isinstance(user, Permute):
+        return True
+    o = v.owner
+    if not isinstance(user, (MmaF, MmaI, MmaFScaled)) or v is not user.rhs or not isinstance(o, Permute):
+        return False
+    return swaps_last(o) and element(v) is not F64 and not g.wanted.exact and not lies_across(g, o.source)
+
+
+def swaps_last(o: Permute) -> bool:
+    rank = len(o.permutation)
+    return list(o.permutation) == [*range(rank - 2), rank - 1, rank - 2]
+
+
+def filled_by_squares(g: Writer, b: Buffer, v: Value) -> bool:
+    """Store a tile in a buffer by squares, if it lies across."""
+    if not lies_across(g, v):
+        return False
+    sizes, w, dim = shape(v), square(v), along(g, v)
+    last = wide_dims(sizes)[-1]
+    index: list[Number] = [0] * len(sizes)
+    loops = []
+    for d in [d for d in wide_dims(sizes) if d != dim] + [dim]:
+        loops.append(g.begin(sizes[d], w if d in (dim, last) else 1))
+        index[d] = loops[-1].index
+
+    def moved(to: int, n: int) -> list[Number]:
+        return [g.add(i, n) if d == to else i for d, i in enumerate(index)]
+
+    rows = [g.chunk(v, moved(last, r), dim, w) for r in range(w)]
+    for r, x in enumerate(g.turned(rows, reg(v))):
+        g.write(b, x, moved(dim, r), w)
+    for loop in reversed(loops):
+        g.end(loop)
+    return True

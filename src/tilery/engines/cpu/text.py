@@ -164,6 +164,20 @@ class Text:
         sel = ", ".join(f"i32 {i}" for i in order)
         return self.let(f"shufflevector {v} {x}, {v} {y or 'poison'}, <{len(order)} x i32> <{sel}>")
 
+    def turned(self, rows: list[str], t: str) -> list[str]:
+        """The columns of a square, which has a power of two of rows."""
+        w = len(rows)
+        distance = w // 2
+        while distance:
+            low = [i if not i & distance else w + (i ^ distance) for i in range(w)]
+            high = [i ^ distance if not i & distance else w + i for i in range(w)]
+            made = list(rows)
+            for r in (r for r in range(w) if not r & distance):
+                a, b = rows[r], rows[r + distance]
+                made[r], made[r + distance] = self.shuffle(a, b, t, w, low), self.shuffle(a, b, t, w, high)
+            rows, distance = made, distance // 2
+        return rows
+
     def joined(self, parts: list[str], t: str, w: int) -> str:
         """Vectors of `w` elements as one; their number is a power of two."""
         while len(parts) > 1:

@@ -234,6 +234,10 @@ class Writer(Text):
         """Write the operations of a block; return whether it ends with a jump."""
         raise NotImplementedError
 
+    def filled_by_squares(self, b: Buffer, v: Value) -> bool:
+        """Store a tile in a buffer by squares that are turned in registers, if that is how it lies in memory."""
+        raise NotImplementedError
+
     def with_sides(self, values: list[Value], emit: Callable[[], None]) -> None:
         """Write a loop that stores some tiles on the way."""
         raise NotImplementedError
@@ -376,7 +380,8 @@ class Writer(Text):
             x = self.chunk(v, index, vd, w)
             self.write(b, self.cast("zext", x, "i1", "i8", w) if reg(v) == "i1" else x, index, w)
 
-        self.nest(shape(v), body, [v])
+        if not self.filled_by_squares(b, v):
+            self.nest(shape(v), body, [v])
         self.sides = sides
 
     def fill_clean(self, b: Buffer, v: Value) -> None:

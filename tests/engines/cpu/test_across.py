@@ -123,7 +123,7 @@ def test_operands_of_products(left: str, right: str, exact: bool) -> None:
         assert found[0].tobytes() == found[1].tobytes(), name
 
 
-@pytest.mark.parametrize("order", permutations(range(3)))
+@pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_every_order_of_three_dimensions(order: tuple[int, ...]) -> None:
     text = CUBES.replace("VIEW", "partition_view<tile=(16x16x16), TENSOR>").replace("CUBE", "tile<16x16x16xf32>")
     text = text.replace("TENSOR", "tensor_view<16x16x16xf32, strides=[256,16,1]>").replace("ORDER", str(list(order)))

@@ -12,12 +12,12 @@ from math import prod
 from typing import Any
 
 from ...ir import Value
-from ...ops import MmaF, MmaFScaled, Permute
+from ...ops import MmaF, MmaFScaled
 from ...types import F32, F64, TF32, Scalar
 from ..semantics import rounds_once
 from .arithmetic.floats import doubled, from_f32, mended64, narrowed, widened
 from .registry import emits
-from .shapes import lies_across, swaps_last
+from .shapes import along
 from .text import BYTES, Number, vector
 from .tiles import Buffer, element, is_scalar, reg, shape
 from .writer import Writer
@@ -92,11 +92,9 @@ def packed_rhs(g: Writer, v: Value, t: str, s: Sizes, at: Chunk) -> Buffer:
         found: Buffer = g.held[key]
         return found
     b = g.buffer((s.batch, s.n // s.columns, s.k, s.columns), t)
-    owner = v.owner
-    squares = v not in g.held and t == "float" and s.k % 16 == s.n % 16 == 0
-    if squares and isinstance(owner, Permute) and swaps_last(owner) and not lies_across(g, owner.source):
-        e, rank = element(v), len(shape(v))
-        transposed(g, owner, b, s, lambda index: factor(g, g.chunk(owner.source, index, rank - 1, 16), e, "float", 16))
+    if t == "float" and turns(g, v, s):
+        e, dim = element(v), len(shape(v)) - 2
+        turned_panels(g, b, s, lambda *place: factor(g, g.chunk(v, index_of(v, *place), dim, 16), e, t, 16))
     else:
         _panels(g, b, s, at)
     g.held[key] = b
@@ -114,21 +112,19 @@ def _panels(g: Writer, b: Buffer, s: Sizes, at: Chunk) -> None:
         g.end(loop)
 
 
-def transposed(g: Writer, owner: Permute, b: Buffer, s: Sizes, read: Callable[[list[Number]], str]) -> None:
-    """Pack an operand that is a transposed tile: squares of 16 by 16 are turned in registers."""
-    rank, w = len(shape(owner.source)), 16
+def turns(g: Writer, v: Value, s: Sizes) -> bool:
+    """Whether the right operand of a product lies across and squares fit in it."""
+    return s.k % 16 == s.n % 16 == 0 and along(g, v) == len(shape(v)) - 2
+
+
+def turned_panels(g: Writer, b: Buffer, s: Sizes, read: Callable[[Number, Number, Number], str]) -> None:
+    """Pack an operand by squares that are turned in registers; `read` gives 16 elements of a column."""
+    w = 16
     loops = [g.begin(s.batch), g.begin(s.n, w), g.begin(s.k, w)]
     batch, n, k = (loop.index for loop in loops)
-
-    def row(r: int) -> str:
-        index: list[Number] = [0] * rank
-        for here, there in zip(range(rank), owner.permutation):
-            index[there] = [batch, k, g.add(n, r)][here + 3 - rank]
-        return read(index)
-
     panel = g.let(f"udiv i64 {n}, {s.columns}")
     j = g.let(f"urem i64 {n}, {s.columns}")
-    for r, x in enumerate(g.turned([row(r) for r in range(w)], b.type)):
+    for r, x in enumerate(g.turned([read(batch, k, g.add(n, c)) for c in range(w)], b.type)):
         g.write(b, x, [batch, panel, g.add(k, r), j], w)
     for loop in reversed(loops):
         g.end(loop)

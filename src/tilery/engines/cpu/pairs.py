@@ -12,7 +12,7 @@ from typing import Any
 
 from ...attrs import Signedness
 from ...ir import Op, Value
-from ...ops import Broadcast, Constant, Continue, MmaF, MmaI, Permute, Reshape
+from ...ops import Broadcast, Constant, Continue, MmaF, MmaI, Reshape
 from ...types import BF16, F32, F64
 from ..reference.tiles import dense_array
 from ..semantics import rounds_once, uses_tensor_cores
@@ -29,7 +29,8 @@ from .matrix import (
     packed_lhs,
     packed_rhs,
     settle,
-    transposed,
+    turned_panels,
+    turns,
 )
 from .memory import any_of
 from .registry import emits
@@ -78,17 +79,15 @@ def pair_lhs(g: Writer, v: Value, s: Sizes, read: Read, t: str = "i16") -> Buffe
 def pair_rhs(g: Writer, v: Value, s: Sizes, read: Read, t: str = "i16") -> Buffer:
     """In panels, as words of elements `t`: [batch][n / columns][words of k][columns]."""
     b = g.buffer((s.batch, s.n // s.columns, s.k, s.columns), "i32")
-    owner, each = v.owner, 4 // BYTES[t]
-    if v not in g.held and isinstance(owner, Permute) and s.k % 16 == s.n % 16 == 0 and _swaps_last(owner):
+    each, w, last = 4 // BYTES[t], s.columns, len(shape(v)) - 1
+    if turns(g, v, s):
 
-        def row(index: list[Number]) -> str:
-            *outer, k = index
-            x = read(owner.source, [*outer, g.mul(k, each)], len(index) - 1, 16 * each)
+        def column(n: Number, k: Number, j: Number) -> str:
+            x = read(v, index_of(v, n, g.mul(k, each), j), last - 1, 16 * each)
             return g.let(f"bitcast <{16 * each} x {t}> {x} to <16 x i32>")
 
-        transposed(g, owner, b, s, row)
+        turned_panels(g, b, s, column)
         return b
-    w, last = s.columns, len(shape(v)) - 1
     loops = [g.begin(s.batch), g.begin(s.k)]
     n, k = (loop.index for loop in loops)
     first = g.mul(k, each)
@@ -113,11 +112,6 @@ def _as_words(g: Writer, rows: list[str], t: str, w: int) -> str:
         rows = [g.let(f"bitcast <{2 * w} x {t}> {x} to {vector(wider, w)}") for x in rows]
         t = wider
     return rows[0]
-
-
-def _swaps_last(o: Permute) -> bool:
-    rank = len(o.permutation)
-    return list(o.permutation) == [*range(rank - 2), rank - 1, rank - 2]
 
 
 def in_words(g: Writer, o: Any, t: str, each: int = 2) -> Sizes:

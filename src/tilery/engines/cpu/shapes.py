@@ -10,8 +10,8 @@ from math import prod
 from typing import Any
 
 from ...ir import Op, Value
-from ...ops import Assert, Cat, Extract, Insert, LoadViewTko, MmaF, MmaFScaled, MmaI, Pack, Permute, Unpack
-from ...types import F64, I1, GatherScatterView, TileView
+from ...ops import Assert, Cat, Extract, Insert, LoadViewTko, MmaF, MmaI, Pack, Permute, Unpack
+from ...types import I1, GatherScatterView, TileView
 from ..reference.view_access import layout
 from .memory import any_of, fault_if
 from .registry import emits
@@ -211,15 +211,10 @@ def turned_by(g: Writer, v: Value, user: Op) -> bool:
     """Whether an operation that uses a tile can do with it as it lies: other moves, and products that turn squares."""
     if isinstance(user, Permute):
         return True
-    o = v.owner
-    if not isinstance(user, (MmaF, MmaI, MmaFScaled)) or v is not user.rhs or not isinstance(o, Permute):
+    if not isinstance(user, (MmaF, MmaI)) or v is not user.rhs or v in user.operands[:1] or g.wanted.exact:
         return False
-    return swaps_last(o) and element(v) is not F64 and not g.wanted.exact and not lies_across(g, o.source)
-
-
-def swaps_last(o: Permute) -> bool:
-    rank = len(o.permutation)
-    return list(o.permutation) == [*range(rank - 2), rank - 1, rank - 2]
+    size = BYTES[stored(reg(v))]
+    return size < 8 and along(g, v) == len(shape(v)) - 2 and shape(v)[-2] >= 64 // size
 
 
 def filled_by_squares(g: Writer, b: Buffer, v: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import floor, log10
 from xml.sax.saxutils import escape
 
-COLORS = ("#1b6ca8", "#d1495b", "#3a7d44", "#8f5fbf", "#c77700", "#5c6b73")
+COLORS = ("#1b6ca8", "#d1495b", "#3a7d44", "#8f5fbf", "#c77700", "#5c6b73", "#222222")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 400, 70, 150, 40, 50
 Points = list[tuple[float, float]]
 
@@ -58,7 +58,7 @@ def _powers(low: float, high: float) -> list[float]:
 def _short(value: float) -> str:
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if value >= size:
-            return f"{value / size:g} {letter}"
+            return f"{value / size:.3g} {letter}"
     return f"{value:g}"
 
 

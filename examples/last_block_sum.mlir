@@ -17,7 +17,7 @@ cuda_tile.module @sums {
     %i = iota : tile<16xi32>
     %xs = offset %base16, %i : tile<16xptr<f32>>, tile<16xi32> -> tile<16xptr<f32>>
     %v, %tv = load_ptr_tko weak %xs : tile<16xptr<f32>> -> tile<16xf32>, token
-    %sum = reduce %v dim=0 identities=[0.0 : f32] : tile<16xf32> -> tile<f32> (%a: tile<f32>, %e: tile<f32>) {
+    %sum = reduce %v dim = 0 identities = [0.0 : f32] : tile<16xf32> -> tile<f32> (%a: tile<f32>, %e: tile<f32>) {
       %s = addf %a, %e : tile<f32>
       yield %s : tile<f32>
     }
@@ -25,13 +25,14 @@ cuda_tile.module @sums {
     %stored = store_ptr_tko weak %mine, %sum : tile<ptr<f32>>, tile<f32> -> token
 
     // Count the tile blocks that have finished.
-    %old, %counted = atomic_rmw_tko relaxed device %count, add, %c1 token=%stored : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
+    %old, %counted = atomic_rmw_tko relaxed device %count, add, %c1 token = %stored
+        : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
     %number = addi %old, %c1 : tile<i32>
     %is_last = cmpi equal %number, %n, signed : tile<i32> -> tile<i1>
     if %is_last {
       %total = for %k in (%c0 to %n, step %c1) : tile<i32> iter_values(%acc = %zero) -> (tile<f32>) {
         %p = offset %part, %k : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
-        %w, %tw = load_ptr_tko weak %p token=%counted : tile<ptr<f32>> -> tile<f32>, token
+        %w, %tw = load_ptr_tko weak %p token = %counted : tile<ptr<f32>> -> tile<f32>, token
         %next = addf %acc, %w : tile<f32>
         continue %next : tile<f32>
       }

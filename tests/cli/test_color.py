@@ -16,6 +16,7 @@ from support.command import ENV
 from support.oracle import ROOT
 from tilery.cli.main import main
 from tilery.cli.output import quoted
+from tilery.cli.paint import CYAN, GREEN, info_line, style
 
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 NAME = r'"\1B]0;owned\07"'
@@ -89,3 +90,9 @@ def test_the_pictures_are_what_is_printed_now() -> None:
     for name, picture in pictures().items():
         assert (TARGET / name).read_text("utf-8") == picture
         assert (ROOT / "docs" / "pictures" / name).exists()
+
+
+def test_a_label_of_info_has_one_color() -> None:
+    """A word in it that is also a type, such as the tile in `per tile block`, does not end it."""
+    line = info_line("  per tile block: 512 bytes read, tile<4xf32>")
+    assert line == f"{style(CYAN, '  per tile block')}: 512 bytes read, {style(GREEN, 'tile<4xf32>')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,16 @@ def test_an_engine_that_is_not_installed_says_what_to_install(
     assert main(["targets"]) == 0
     assert "not available: NVIDIA's tileiras is not installed\n  install it with: pip" in capsys.readouterr().out
     find_tool.cache_clear()
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also of an engine that imports its package late, and could name its targets without it."""
+    monkeypatch.setitem(sys.modules, "triton", None)
+    assert main(["targets"]) == 0
+    assert (
+        "triton\n  not available: engine 'triton' needs the package 'triton'\n"
+        "  install it with: pip install 'tilery[gpu]'\n"
+    ) in capsys.readouterr().out
 
 
 @needs_tileiras

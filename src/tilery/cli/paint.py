@@ -58,9 +58,10 @@ def dump_line(line: str) -> str:
 def info_line(line: str) -> str:
     """Paint a line of `tilery info`."""
     if line[:1] in ("", " "):
-        name, colon, rest = line.partition(": ") if line[2:3] != " " else (line, "", "")
-        head = style(CYAN, name) + colon if colon else name
-        return _TYPE.sub(lambda m: style(GREEN, m[0]), head + rest)
+        name, colon, rest = line.partition(": ")
+        labelled = colon and line[2:3] != " "
+        head, rest = (style(CYAN, name) + colon, rest) if labelled else ("", line)
+        return head + _TYPE.sub(lambda m: style(GREEN, m[0]), rest)
     found = _INFO.fullmatch(line)
     return style(TITLE, found[1]) + found[2] if found is not None else style(TITLE, line)
 

@@ -40,6 +40,11 @@ class EngineRow(NamedTuple):
         except (ImportError, ValueError):  # an import hook says no, or somebody has put None in its place
             return False
 
+    def missing(self, package: str) -> TileError:
+        """Return the error that says what to install."""
+        note = f"install it with: pip install 'tilery[{self.extra}]'"
+        return TileError(f"engine '{self.name}' needs the package '{package}'", notes=(note,))
+
 
 ENGINES = {
     row.name: row
@@ -81,8 +86,7 @@ def load_engine(name: str) -> Engine:
         missing = error.name or ""
         if not row.extra or missing.split(".")[0] == "tilery":
             raise
-        note = f"install it with: pip install 'tilery[{row.extra}]'"
-        raise TileError(f"engine '{row.name}' needs the package '{missing}'", notes=(note,)) from None
+        raise row.missing(missing) from None
 
 
 def exactly(engine: str, exact: bool) -> dict[str, bool]:

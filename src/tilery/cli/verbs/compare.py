@@ -9,7 +9,7 @@ from ...engines.registry import AUTO, ENGINES
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_input, add_spelling
 from ..output import as_json
-from .run import SPEC, at_least, located_in, parse_grid
+from .run import SPEC, add_convention, at_least, located_in, parse_grid
 
 if TYPE_CHECKING:
     from ..arguments import Argument
@@ -30,7 +30,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     sub.add_argument("--grid", default="1", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
-    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    add_convention(sub)
     sub.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="for rand and randn; default: 0")
     sub.add_argument("--exact", action="store_true", help="pass exact=True to engines that have it")
     within = "differences of at most N representable numbers are no failure; default: 0"

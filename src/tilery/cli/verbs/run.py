@@ -36,9 +36,13 @@ An argument is NAME=SPEC or SPEC; names only label arguments, which are position
                      TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
   TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
   VALUE              a scalar of the parameter's type
-Elements of four bits are packed two to a byte, also in files. With --convention cutile an array is passed as its
-pointer, shape and strides, as cuTile does.
+Elements of four bits are packed two to a byte, also in files.
 """
+
+
+def add_convention(sub: argparse.ArgumentParser) -> None:
+    said = "how arrays are passed: by cutile as pointer, shape and strides; default: as pointers"
+    sub.add_argument("--convention", choices=["cutile"], help=said)
 
 
 def add(verbs: Verbs) -> None:
@@ -46,7 +50,7 @@ def add(verbs: Verbs) -> None:
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
     add_spelling(sub)
-    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    add_convention(sub)
     sub.add_argument("--recorded", metavar="FILE", help="a recorded launch, instead of FILE and arguments")
     add_launch(sub)
 

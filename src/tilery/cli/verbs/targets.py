@@ -22,6 +22,8 @@ def run(args: argparse.Namespace) -> int:
     facts: list[dict[str, Any]] = []
     for row in ENGINES.values():
         try:
+            if not row.installed:
+                raise row.missing(row.package)
             engine: Any = load_engine(row.name)
             if hasattr(engine, "targets"):
                 facts.append({"engine": row.name, "targets": engine.targets()})

@@ -32,7 +32,7 @@ def add(verbs: Verbs) -> None:
     )
     add_source(inner.add("check", check, CHECK, json_result=True))
     sub = inner.add("run", run, RUN, json_result=True)
-    sub.epilog = SPEC.partition("With --convention")[0].rstrip() + "\n\n" + (sub.epilog or "")
+    sub.epilog = SPEC + "\n" + (sub.epilog or "")
     add_source(sub)
     add_launch(sub)
     sub.set_defaults(convention=None)

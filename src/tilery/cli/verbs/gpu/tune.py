@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...files import Stop, in_file, open_input, reason, write_output
 from ...options import Verbs
 from ...output import as_json
-from ..run import SPEC, located_in, parse_grid
+from ..run import SPEC, add_convention, located_in, parse_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
-    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    add_convention(sub)
     sub.add_argument("--recorded", metavar="FILE", help="a recorded launch, instead of FILE and arguments")
     sub.add_argument("--seed", type=int, default=0, metavar="N", help="for rand and randn; default: 0")
     add_search(sub)

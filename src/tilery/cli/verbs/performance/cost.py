@@ -11,7 +11,7 @@ from ...files import Stop, write_output
 from ...options import Verbs
 from ...output import as_json, printable
 from ...programs import RECORDED, add_program, open_program
-from ..run import SPEC, parse_grid
+from ..run import SPEC, add_convention, parse_grid
 
 if TYPE_CHECKING:
     from ....cost import KernelCost, Roofline
@@ -35,7 +35,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--picture", metavar="OUT", help="draw a roofline: .svg, or .png where a converter is installed")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument: run and count")
-    sub.add_argument("--convention", choices=["cutile"], help="how arrays are passed; default: as pointers")
+    add_convention(sub)
     sub.add_argument("--max-seconds", type=float, metavar="S", help="stop a launch after S seconds")
     sub.add_argument("--seed", type=int, default=0, metavar="N", help="for rand and randn; default: 0")
     sub.add_argument("--run", dest="execute", action="store_true", help="run a recorded launch, and count")

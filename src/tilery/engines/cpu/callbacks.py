@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Op, Value
-from ...ops import Atan2, Cos, FPowF, FPowI, PrintTko, RemF, Sin, Tan
+from ...ops import Atan2, PrintTko, RemF
 from ...ops.misc import CONVERSION
 from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
@@ -30,12 +30,7 @@ from .tiles import is_tile, shape
 from .writer import Writer
 
 CALLED: dict[type[Op], str] = {
-    Sin: "the reduction of large arguments needs more digits than f64 has",
-    Cos: "the reduction of large arguments needs more digits than f64 has",
-    Tan: "the reduction of large arguments needs more digits than f64 has",
     Atan2: "rarely used",
-    FPowF: "rarely used, and needs more digits than f64 has",
-    FPowI: "rarely used",
     RemF: "takes as many steps as the exponents differ",
     PrintTko: "text is made by the formats of C",
 }

@@ -40,7 +40,7 @@ from ...types import Ptr
 from . import atomics, control, pairs, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
 from .access import LINE, load_chunk
-from .arithmetic import floating, integer, mathlib
+from .arithmetic import circle, floating, integer, mathlib, powers
 from .callbacks import is_called, write_call
 from .memory import provenance
 from .registry import ELEMENTWISE, EMITTED, emits
@@ -50,7 +50,10 @@ from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
 from .writer import MOVES, Writer
 
-__all__ = ["atomics", "control", "floating", "integer", "lower", "mathlib", "pairs", "reduce", "shapes", "views"]
+__all__ = [
+    "atomics", "circle", "control", "floating", "integer", "lower", "mathlib", "pairs", "powers", "reduce", "shapes",
+    "views",
+]  # fmt: skip
 
 NOTHING = (MakeToken, JoinTokens, MemoryFenceAliasTko, GdcLaunchDependentsTko, GdcWaitTko)
 TERMINATORS = (Yield, Continue, Break, Return)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ....attrs import RoundingMode
 from ....types import BF16, F16, F32, F64, TF32, Scalar
 from ...reference.numerics.convert import E8M0, NANS, WIDE, to_f32
-from ..text import Text
+from ..text import BYTES, MANGLED, Text
 
 NEAREST, AWAY, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.NEAREST_AWAY, RoundingMode.ZERO
 DOWN, UP = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF
@@ -84,10 +84,9 @@ def gathered(g: Text, t: str, base: str, index: str, w: int) -> str:
     if w == 1:
         return g.load(t, g.at(t, base, index))
     places = g.let(f"getelementptr {t}, ptr {base}, <{w} x i64> {index}")
-    f = f"@llvm.masked.gather.v{w}{t}.v{w}p0"
-    g.needs[f"declare <{w} x {t}> {f}(<{w} x ptr>, i32, <{w} x i1>, <{w} x {t}>)"] = None
-    mask, rest = "splat (i1 true)", "zeroinitializer"
-    return g.let(f"call <{w} x {t}> {f}(<{w} x ptr> {places}, i32 4, <{w} x i1> {mask}, <{w} x {t}> {rest})")
+    v, name = f"<{w} x {t}>", f"masked.gather.v{w}{MANGLED.get(t, t)}.v{w}p0"
+    mask, rest = (f"<{w} x i1>", "splat (i1 true)"), (v, "zeroinitializer")
+    return g.call(name, v, (f"<{w} x ptr>", places), ("i32", BYTES[t]), mask, rest)
 
 
 def doubled(g: Text, x: str, e: Scalar, w: int) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ops import CosH, Exp, Exp2, Log, Log2, Rsqrt, SinH, TanH
-from ....types import F32, F64
+from ....types import F32, F64, Scalar
 from ..abi import NotLowered
 from ..registry import applies
 from ..text import Text
@@ -229,16 +229,18 @@ def function(g: Writer, o: Any, w: int, x: str) -> str:
     if e is F32 and isinstance(o, (Exp, Exp2)) and not g.wanted.exact:
         made = exp_single(g, x, w, isinstance(o, Exp2))
     else:
-        made = _rounded(g, o, x, w, lambda wide: in_double(g, o, wide, w))
+        made = rounded(g, o, x, w, lambda wide: in_double(g, o, wide, w))
     return flushed(g, made, w) if flushes else made
 
 
-def _rounded(g: Text, o: Any, x: str, w: int, compute: Callable[[str], str]) -> str:
+def rounded(g: Text, o: Any, x: str, w: int, compute: Callable[[str], str]) -> str:
+    """The result of a function of a `double`, which `x` is made into; a NaN stays one."""
     e = element(o.result)
     wide = doubled(g, x, e, w)
-    made = compute(wide)
     nan = g.compare("uno", "double", w, wide, wide)
-    made = g.select(nan, "double", w, wide, made)
-    if e is F32:
-        return g.cast("fptrunc", made, "double", "float", w)
-    return from_f32(g, odd32(g, made, w), e, w)
+    return nearest(g, g.select(nan, "double", w, wide, compute(wide)), e, w)
+
+
+def nearest(g: Text, x: str, e: Scalar, w: int) -> str:
+    """A `double` in f16, bf16 or f32."""
+    return g.cast("fptrunc", x, "double", "float", w) if e is F32 else from_f32(g, odd32(g, x, w), e, w)

@@ -142,25 +142,40 @@ def blocks(
     loops = [g.begin(s.batch), g.begin(s.n, s.columns), g.begin(s.m, s.rows)]
     batch, n, m = (loop.index for loop in loops)
     panel = g.at(e, b.pointer, g.add(g.mul(batch, s.k * s.n), g.mul(n, s.k)))
-    places = [(g.add(m, r), g.add(n, c)) for r in range(s.rows) for c in columns]
+    places = [[(g.add(m, r), g.add(n, c)) for c in columns] for r in range(s.rows)]
     zero = "zeroinitializer" if s.w > 1 else g.const(0.0, t)
-    start = [zero if first is None else first(batch, i, j, s.w) for i, j in places]
+    sums = [[zero if first is None else first(batch, i, j, s.w) for i, j in row] for row in places]
     row = g.at(e, a.pointer, g.mul(g.add(g.mul(batch, s.m), m), s.k))
-    steps = min(UNROLLED, s.k)
-    loop = g.begin(s.k, steps, [(vector(t, s.w), x) for x in start])
-    sums = loop.names
-    for k in range(steps):
-        at = g.add(loop.index, k)
-        line = g.at(e, panel, g.mul(at, s.columns))
-        right = [g.load(v, g.at(e, line, c), BYTES[e]) for c in columns]
-        for r in range(s.rows):
-            left = g.splat(g.load(e, g.at(e, g.at(e, row, r * s.k), at), BYTES[e]), e, s.w)
-            for c, y in enumerate(right):
-                i = r * len(right) + c
-                sums[i] = step(left, y, sums[i])
-    g.end(loop, sums)
-    for place, x in zip(places, loop.names):
-        finish(batch, *place, s.w, x)
+
+    def right(k: Number) -> list[str]:
+        line = g.at(e, panel, g.mul(k, s.columns))
+        return [g.load(v, g.at(e, line, c), BYTES[e]) for c in columns]
+
+    def next_sums(r: int, k: Number, ys: list[str]) -> None:
+        x = g.splat(g.load(e, g.at(e, g.at(e, row, r * s.k), k), BYTES[e]), e, s.w)
+        sums[r] = [step(x, y, total) for y, total in zip(ys, sums[r])]
+
+    last = min(UNROLLED, s.k)
+    if s.k > last:
+        loop = g.begin(s.k - last, last, [(vector(t, s.w), x) for xs in sums for x in xs])
+        names = iter(loop.names)
+        sums = [[next(names) for _ in columns] for _ in range(s.rows)]
+        for k in range(last):
+            at = g.add(loop.index, k)
+            ys = right(at)
+            for r in range(s.rows):
+                next_sums(r, at, ys)
+        g.end(loop, [x for xs in sums for x in xs])
+        names = iter(loop.names)
+        sums = [[next(names) for _ in columns] for _ in range(s.rows)]
+    # The last steps go row by row: the processor stores a row while it computes the next one.
+    rest = range(s.k - last, s.k)
+    lines = [right(k) for k in rest]
+    for r in range(s.rows):
+        for k, ys in zip(rest, lines):
+            next_sums(r, k, ys)
+        for place, x in zip(places[r], sums[r]):
+            finish(batch, *place, s.w, x)
     for each in reversed(loops):
         g.end(each)
 

@@ -12,9 +12,12 @@ import tilery
 
 pytest.importorskip("llvmlite")
 
+from tilery.attrs import Signedness
 from tilery.engines.cpu import launch
 from tilery.engines.cpu.native.build import lower_kernel
 from tilery.engines.cpu.native.compiler import host
+from tilery.ir import walk
+from tilery.ops import MmaI
 
 TYPES = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "tf32": np.float32,
@@ -100,6 +103,62 @@ def test_floats(t: str, r: str, shape: tuple[int, int, int], transposed: bool) -
 def test_integers(shape: tuple[int, int, int], start: str, transposed: bool) -> None:
     made, args = module("mmai", "i8", "i32", *shape, start, 0 if shape[2] == 1 else 1, transposed)
     assert run(made, args, exact=False).tobytes() == run(made, args).tobytes()
+
+
+SIGNS = [(left, right) for left in Signedness for right in Signedness]
+FOURS = [((64, 64, 64), False), ((128, 64, 64), True), ((16, 32, 16), True), ((1, 16, 4), False), ((8, 8, 32), True)]
+
+
+@pytest.mark.parametrize("signs", SIGNS, ids=lambda signs: f"{signs[0].value}-{signs[1].value}")
+@pytest.mark.parametrize(("shape", "transposed"), FOURS)
+def test_signs_of_integers(shape: tuple[int, int, int], transposed: bool, signs: tuple[Signedness, Signedness]) -> None:
+    made, args = module("mmai", "i8", "i32", *shape, "0", 1, transposed)
+    (product,) = (o for o in walk(made) if isinstance(o, MmaI))
+    product.signedness_lhs, product.signedness_rhs = signs
+    args[0][0], args[1][:, 0] = -128, -128
+    lowered = lower_kernel(made, made.entries[0], False, host()) or pytest.fail("not lowered")
+    fours = "avx512vnni" in host().features and shape[1] >= 16
+    assert ("vpdpbusd" in lowered.text) is fours
+    assert run(made, args, exact=False).tobytes() == run(made, args).tobytes()
+
+
+REPEATED = """entry @k(%n: tile<i32>, %a: tile<ptr<i8>>, %b: tile<ptr<i8>>, %c: tile<ptr<i32>>) {
+  %z = constant <i32: 0> : tile<32x32xi32>
+  %zero = constant <i32: 0> : tile<i32>
+  %first = constant <i32: -5> : tile<i32>
+  %step = constant <i32: 3> : tile<i32>
+  %ta = make_tensor_view %a, shape = [32, 512], strides = [512, 1] : tensor_view<32x512xi8, strides=[512,1]>
+  %tb = make_tensor_view %b, shape = [512, 32], strides = [32, 1] : tensor_view<512x32xi8, strides=[32,1]>
+  %tc = make_tensor_view %c, shape = [32, 32], strides = [32, 1] : tensor_view<32x32xi32, strides=[32,1]>
+  %pa = make_partition_view %ta : partition_view<tile=(32x512), tensor_view<32x512xi8, strides=[512,1]>>
+  %pb = make_partition_view %tb : partition_view<tile=(512x32), tensor_view<512x32xi8, strides=[32,1]>>
+  %pc = make_partition_view %tc : partition_view<tile=(32x32), tensor_view<32x32xi32, strides=[32,1]>>
+  %x, %t0 = load_view_tko weak %pa[%zero, %zero] :
+    partition_view<tile=(32x512), tensor_view<32x512xi8, strides=[512,1]>>, tile<i32> -> tile<32x512xi8>, token
+  %y, %t1 = load_view_tko weak %pb[%zero, %zero] :
+    partition_view<tile=(512x32), tensor_view<512x32xi8, strides=[32,1]>>, tile<i32> -> tile<512x32xi8>, token
+  %s = for %l in (%first to %n, step %step) : tile<i32> iter_values(%acc = %z) -> (tile<32x32xi32>) {
+    %p = mmai %x, %y, %acc signed signed : tile<32x512xi8>, tile<512x32xi8>, tile<32x32xi32>
+    continue %p : tile<32x32xi32>
+  }
+  %t2 = store_view_tko weak %s, %pc[%zero, %zero] :
+    tile<32x32xi32>, partition_view<tile=(32x32), tensor_view<32x32xi32, strides=[32,1]>>, tile<i32> -> token
+  return
+}"""
+
+
+def test_sums_from_zero_on_saturate_after_many_products() -> None:
+    """No sum can saturate in the first 255 iterations of the loop, and those of the first rows do in the next."""
+    made, rng = tilery.parse(REPEATED), np.random.default_rng(1)
+    a, b = (rng.integers(-128, 128, size).astype(np.int8) for size in ((32, 512), (512, 32)))
+    a[:4], b[:, 3:5] = -128, -128
+    b[:, 4] = 127
+    for iterations in (1, 255, 256, 300):
+        out, want = np.zeros((32, 32), np.int32), np.zeros((32, 32), np.int32)
+        for c, engine in ((want, "reference"), (out, "cpu")):
+            tilery.compile(made, engine=engine).launch(1, [np.int32(3 * iterations - 5), a, b, c])
+        assert out.tobytes() == want.tobytes()
+        assert bool(want[0, 3] == 2**31 - 1) is (iterations > 255)
 
 
 bf16 = pytest.mark.skipif("avx512bf16" not in host().features, reason="the processor has no products of bf16")

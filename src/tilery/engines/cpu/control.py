@@ -10,7 +10,7 @@ from ...ops import Break, Continue, For, If, Loop, MmaF, MmaI, Return, Yield
 from ...types import Token
 from .abi import FAULT_CELL, STOP, NotLowered
 from .memory import fault_if
-from .pairs import pack_before
+from .products.pairs import pack_before
 from .registry import emits
 from .tiles import Buffer, Tensor, is_scalar, is_tile, reg, shape, stored
 from .writer import Writer

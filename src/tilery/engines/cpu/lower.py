@@ -37,12 +37,13 @@ from ...ops import (
     Yield,
 )
 from ...types import Ptr
-from . import atomics, control, pairs, reduce, shapes, views
+from . import atomics, control, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
 from .access import LINE, load_chunk
 from .arithmetic import circle, floating, integer, mathlib, powers
 from .callbacks import is_called, write_call
 from .memory import provenance
+from .products import integers
 from .registry import ELEMENTWISE, EMITTED, emits
 from .shapes import filled_by_squares, lies_across, turned_by
 from .stores import written_tensors
@@ -51,8 +52,8 @@ from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_o
 from .writer import MOVES, Writer
 
 __all__ = [
-    "atomics", "circle", "control", "floating", "integer", "lower", "mathlib", "pairs", "powers", "reduce", "shapes",
-    "views",
+    "atomics", "circle", "control", "floating", "integer", "integers", "lower", "mathlib", "powers", "reduce",
+    "shapes", "views",
 ]  # fmt: skip
 
 NOTHING = (MakeToken, JoinTokens, MemoryFenceAliasTko, GdcLaunchDependentsTko, GdcWaitTko)

@@ -1,8 +1,7 @@
-"""Matrix products of pairs: 8-bit integers, and bf16 where the processor has instructions for it.
+"""Matrix products of words: operands are packed so that 32 bits hold neighbours along K, which are multiplied at once.
 
-Operands are packed so that a word of 32 bits holds two neighbours along K, as bf16 or as 16-bit integers; vectors of
-such words are multiplied and added at once. Where the processor has registers for tiles (AMX), words hold two bf16 or
-four 8-bit integers, and blocks of 16 by 16 words are multiplied at once.
+Words hold two bf16, where the processor has instructions for them, two 16-bit integers, or four 8-bit integers, see
+`integers`. Where the processor has registers for tiles (AMX), blocks of 16 by 16 words are multiplied at once.
 """
 
 from __future__ import annotations
@@ -10,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...attrs import Signedness
-from ...ir import Op, Value
-from ...ops import Broadcast, Constant, Continue, MmaF, MmaI, Reshape
-from ...types import BF16, F32, F64
-from ..reference.tiles import dense_array
-from ..semantics import rounds_once, uses_tensor_cores
+from ....ir import Op, Value
+from ....ops import Broadcast, Constant, Continue, MmaF, MmaI, Reshape
+from ....types import BF16, F32, F64
+from ...reference.tiles import dense_array
+from ...semantics import rounds_once
+from ..memory import any_of
+from ..registry import emits
+from ..text import BYTES, Number, vector
+from ..tiles import Buffer, element, shape
+from ..writer import Writer
 from .matrix import (
     Chunk,
     Sizes,
@@ -32,14 +35,7 @@ from .matrix import (
     turned_panels,
     turns,
 )
-from .memory import any_of
-from .registry import emits
-from .text import BYTES, Number, vector
-from .tiles import Buffer, element, shape
-from .writer import Writer
 
-LARGEST = (1 << 31) - 1
-SATURATING = 32
 TINY = 87 << 7
 """2**-40 as a bf16. The processor takes subnormal numbers for 0, also sums: where every operand is 0 or larger than
 this, all sums are multiples of 2**-94, and none is subnormal."""
@@ -48,7 +44,6 @@ Read = Callable[[Value, list[Number], int, int], str]
 """From a tile, an index, the dimension of the vector and its width to elements of 16 (or, with AMX, 8) bits."""
 SIDE = 16
 """Rows of a tile register, and words of a row."""
-SIGNS = {Signedness.SIGNED: "s", Signedness.UNSIGNED: "u"}
 
 
 # ---------------------------------------------------------------- packing
@@ -196,10 +191,10 @@ def is_paired(g: Writer, o: Op) -> bool:
         return False
     if element(o.lhs) is not BF16 or element(o.rhs) is not BF16 or element(o.result) is not F32:
         return False
-    return shape(o.rhs)[-1] >= 16 and shape(o.lhs)[-1] >= 2 and _starts_at_zero(g, o)
+    return shape(o.rhs)[-1] >= 16 and shape(o.lhs)[-1] >= 2 and starts_at_zero(g, o)
 
 
-def _starts_at_zero(g: Writer, o: MmaF) -> bool:
+def starts_at_zero(g: Writer, o: MmaF | MmaI) -> bool:
     """Whether the accumulator is 0, or a loop carries it from 0 on and adds nothing but this product."""
     loop = g.loops.get(o.acc)
     if loop is None:
@@ -299,101 +294,3 @@ def pack_before(g: Writer, o: Op, own: set[Value]) -> set[Value]:
             floats(g, v, t, s, chunk_of(g, v, t))
             found.add(v)
     return found
-
-
-# ---------------------------------------------------------------- integers
-
-
-@emits(MmaI)
-def mmai(g: Writer, o: MmaI) -> None:
-    """Products of 8-bit integers fit in 16-bit factors, and sums wrap around."""
-    pairs = None if fits_tiles(g, o, "amx-int8", 4) else _pairs_of(g, o)
-    out = destination(g, o)
-
-    def acc(batch: Number, i: Number, j: Number, w: int) -> str:
-        return g.chunk(o.acc, index_of(o.acc, batch, i, j), len(shape(o.acc)) - 1, w)
-
-    def finish(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
-        g.write(out, x, index_of(o.result, batch, i, j), w)
-
-    def wrapping() -> None:
-        if pairs is None:
-            s = in_words(g, o, "i32", 4)
-            a, b = pair_lhs(g, o.lhs, s, g.chunk, "i8"), pair_rhs(g, o.rhs, s, g.chunk, "i8")
-            dot = f"tdpb{SIGNS[o.signedness_lhs]}{SIGNS[o.signedness_rhs]}d"
-            by_tiles(g, "i32", s, a, b, acc, finish, dot)
-        else:
-            s, a, b = pairs
-            blocks(g, "i32", s, a, b, acc, finish, lambda *x: _dot_i16(g, s.w, *x))
-
-    if uses_tensor_cores(o):
-        g.when(_may_saturate(g, o), lambda: _saturated(g, o, *(pairs or _pairs_of(g, o)), out), wrapping, rarely=True)
-    else:
-        wrapping()
-    settle(g, o, out)
-
-
-def _pairs_of(g: Writer, o: MmaI) -> tuple[Sizes, Buffer, Buffer]:
-    """The operands as words of two integers of 16 bits."""
-    s = in_words(g, o, "i32")
-
-    def read(signedness: Signedness) -> Read:
-        name = "sext" if signedness is Signedness.SIGNED else "zext"
-        return lambda v, index, vd, w: g.cast(name, g.chunk(v, index, vd, w), "i8", "i16", w)
-
-    return s, pair_lhs(g, o.lhs, s, read(o.signedness_lhs)), pair_rhs(g, o.rhs, s, read(o.signedness_rhs))
-
-
-def _dot_i16(g: Writer, w: int, left: str, right: str, total: str) -> str:
-    """In this form LLVM finds the instructions of x86 and of Arm."""
-    wide = [g.let(f"bitcast {vector('i32', w)} {x} to <{2 * w} x i16>") for x in (left, right)]
-    a, b = (g.cast("sext", x, "i16", "i32", 2 * w) for x in wide)
-    terms = g.op("mul", "i32", 2 * w, a, b)
-    even, odd = (_every_second(g, terms, w, first) for first in (0, 1))
-    return g.op("add", "i32", w, g.op("add", "i32", w, even, odd), total)
-
-
-def _every_second(g: Writer, x: str, w: int, first: int) -> str:
-    return g.part(x, "i32", 2, first, 1) if w == 1 else g.shuffle(x, None, "i32", 2 * w, range(first, 2 * w, 2))
-
-
-def _may_saturate(g: Writer, o: MmaI) -> str:
-    """Whether an accumulator is so large that sums, which saturate after each 32 steps, may do so."""
-    reach = shape(o.lhs)[-1] * 255 * 255
-    seen = g.slot("i1")
-    g.store("i1", "false", seen)
-
-    def look(index: list[Number], vd: int, w: int) -> None:
-        x = g.chunk(o.acc, index, vd, w)
-        above = g.compare("sgt", "i32", w, x, g.const(LARGEST - reach, "i32", w))
-        below = g.compare("slt", "i32", w, x, g.const(reach - LARGEST, "i32", w))
-        found = any_of(g, g.op("or", "i1", w, above, below), w)
-        g.store("i1", g.either(g.load("i1", seen), found), seen)
-
-    before, g.lanes = g.lanes, min(16, g.lanes)
-    g.nest(shape(o.acc), look)
-    g.lanes = before
-    return g.load("i1", seen)
-
-
-def _saturated(g: Writer, o: MmaI, s: Sizes, a: Buffer, b: Buffer, out: Buffer) -> None:
-    size = shape(o.lhs)[-1]
-    left = Buffer(a.pointer, (s.batch, s.m, 2 * s.k), "i16")
-    right = Buffer(b.pointer, (s.batch, s.n // s.columns, s.k, s.columns, 2), "i16")
-    loops = [g.begin(s.batch), g.begin(s.m), g.begin(s.n)]
-    batch, m, n = (loop.index for loop in loops)
-    total = g.cast("sext", g.chunk(o.acc, index_of(o.acc, batch, m, n), 0, 1), "i32", "i64", 1)
-    panel, column = g.let(f"udiv i64 {n}, {s.columns}"), g.let(f"urem i64 {n}, {s.columns}")
-    step = min(SATURATING, size)
-    outer = g.begin(size, step, [("i64", total)])
-    inner = g.begin(step, 1, [("i64", outer.names[0])])
-    k = g.add(outer.index, inner.index)
-    x = g.read(left, "i16", [batch, m, k], 2, 1)
-    y = g.read(right, "i16", [batch, panel, g.let(f"lshr i64 {k}, 1"), column, g.let(f"and i64 {k}, 1")], 4, 1)
-    term = g.op("mul", "i64", 1, *(g.cast("sext", each, "i16", "i64", 1) for each in (x, y)))
-    g.end(inner, [g.op("add", "i64", 1, inner.names[0], term)])
-    limited = g.intrinsic("smax", "i64", 1, inner.names[0], str(-LARGEST - 1))
-    g.end(outer, [g.intrinsic("smin", "i64", 1, limited, str(LARGEST))])
-    g.write(out, g.cast("trunc", outer.names[0], "i64", "i32", 1), index_of(o.result, batch, m, n), 1)
-    for loop in reversed(loops):
-        g.end(loop)

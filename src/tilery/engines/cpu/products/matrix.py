@@ -11,16 +11,16 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ...ir import Value
-from ...ops import MmaF, MmaFScaled
-from ...types import F32, F64, TF32, Scalar
-from ..semantics import rounds_once
-from .arithmetic.floats import doubled, from_f32, mended64, narrowed, widened
-from .registry import emits
-from .shapes import along
-from .text import BYTES, Number, vector
-from .tiles import Buffer, element, is_scalar, reg, shape
-from .writer import Writer
+from ....ir import Value
+from ....ops import MmaF, MmaFScaled
+from ....types import F32, F64, TF32, Scalar
+from ...semantics import rounds_once
+from ..arithmetic.floats import doubled, from_f32, mended64, narrowed, widened
+from ..registry import emits
+from ..shapes import along
+from ..text import BYTES, Number, vector
+from ..tiles import Buffer, element, is_scalar, reg, shape
+from ..writer import Writer
 
 UNROLLED = 4
 Chunk = Callable[[Number, Number, Number, int], str]

@@ -44,7 +44,8 @@ def introduction(found: dict[str, Any]) -> list[str]:
         lines.append("The arrays were small (`--quick`): the numbers only show that everything works.")
     lines += [
         "",
-        "Everybody ran the same kernels on the same arrays, taking turns, on all threads; best of many rounds.",
+        "All contenders ran the same kernels on the same arrays, in turn, on all threads. Each time is the best of "
+        "many rounds.",
     ]
     return lines
 
@@ -118,7 +119,7 @@ def memory(found: dict[str, Any]) -> list[str]:
 def more(found: dict[str, Any]) -> list[str]:
     if not found["more"]:
         return []
-    lines = ["## More kernels", "", "Milliseconds, without a goal (but for bf16 GEMM):", ""]
+    lines = ["## More kernels", "", "Milliseconds. Only bf16 GEMM has a goal.", ""]
     names = list(dict.fromkeys(key for row in found["more"].values() for key in row))
     lines += ["| | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
     for kernel, row in found["more"].items():

@@ -145,7 +145,7 @@ def page(found: dict[str, Any]) -> str:
 
 
 OFF = {
-    "off": "Without the sanitizer, the processor time of a launch over that of the source from before there was one:",
+    "off": "Without the sanitizer, the processor time of a launch over that of the source before it had a sanitizer:",
     "instructions": (
         "Times of short launches differ by several per cent from run to run. Instructions do not; the same ratios:"
     ),

@@ -68,9 +68,10 @@ def page(found: dict[str, dict[str, dict[str, float]]], label: str, runs: int) -
     lines = [
         "# Start-up",
         "",
-        f"What `tilery dis` of a small file costs, against commit {label}. Each number is of one process, `python -m",
-        f"tilery`, with compiled bytecode of the package on disk; {runs} processes of each, alternating. The goal is a",
-        f"ratio of {GOAL}.",
+        "`bench/startup.py` wrote this page. It measures what `tilery dis` of a small file costs, against commit "
+        f"{label}.",
+        "Each number is of one process, `python -m tilery`, with compiled bytecode of the package on disk;",
+        f"{runs} processes of each alternate. The goal is a ratio of {GOAL}.",
         "",
         "| Kernel | Measure | Now | Before | Ratio |",
         "|---|---|---|---|---|",
@@ -92,10 +93,10 @@ def page(found: dict[str, dict[str, dict[str, float]]], label: str, runs: int) -
         "Processor time is user and system time of the child process. Instructions are those in user mode, as valgrind"
         " counts them: they do not depend on what else the machine does.",
         "",
-        "Not measured: wall time, the first start after an installation, which compiles the package, other verbs, large"
-        " files (see [speed](speed.md)), and other versions of CPython.",
+        "## Not measured",
         "",
-        "This page is written by `bench/startup.py`.",
+        "Wall time; the first start after an installation, which compiles the package; other verbs; large files (see"
+        " [speed](speed.md)); and other versions of CPython.",
         "",
     ]
     return "\n".join(lines)

@@ -92,7 +92,7 @@ def convert(files: list[Path]) -> tuple[Counter[tuple[str, str, str]], Counter[s
                     data = tilery.dumps(module, version)
                 except TileError as e:
                     outcomes[(*key, "refused")] += 1
-                    reasons[e.message.partition(", targeting")[0].partition(" is not available")[0]] += 1
+                    reasons[e.message.partition(", targeting")[0].partition(" in bytecode version")[0]] += 1
                     continue
                 same = text_of(data, "-g") == expected
                 outcomes[(*key, "same text" if same else "WRONG")] += 1

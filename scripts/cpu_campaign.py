@@ -179,9 +179,9 @@ def details(rows: list[dict[str, Any]]) -> Iterator[str]:
             text = f"{title}: {totals['compiled']:,} of {launches:,} launches were compiled"
         if totals["tries"]:
             text += f"; {totals['tries']:,} changes were tried to find the legal ones"
-        text += f". {totals['level 0']:,} were compiled at level 0, {totals['own child']:,} by a Python of their own"
+        text += f". {totals['level 0']:,} were compiled at level 0, {totals['own child']:,} by a child of their own"
         if totals["kept"]:
-            text += f"; for {totals['kept']:,} the object of the same LLVM IR was at hand"
+            text += f"; {totals['kept']:,} reused the object of the same LLVM IR"
         yield f"{text}. {row['seconds']:,.0f} seconds of CPU time."
 
 
@@ -197,16 +197,17 @@ def findings(rows: list[dict[str, Any]]) -> list[str]:
 
 INTRODUCTION = (
     "`scripts/cpu_campaign.py` wrote this page. Cases ran on both engines in child processes, in buffers that end or "
-    "begin at a page that nobody may touch. Memory, globals and printed text are compared bit for bit, with "
+    "begin at a page that may not be accessed. Memory, globals and printed text are compared bit for bit, with "
     "`exact=True`. After an error only the operation is compared, because the engines execute tile blocks in different "
-    "orders. Changes can make tile blocks race: then the reference engine itself leaves other bytes when it runs them "
-    f"one by one. A case is too slow if an engine did not end it within {SECONDS:g} seconds. Hostile kernels access "
-    "memory at the edges of arrays and far outside; every byte beside the arrays must stay as it is."
+    "orders. The tile blocks of a mutant may race; this is known because the reference engine leaves different bytes "
+    f"if it runs them one by one. A case is too slow if an engine did not finish it within {SECONDS:g} seconds. "
+    "Hostile kernels access memory at the edges of arrays and far outside; every byte beside the arrays must stay the "
+    "same."
 )
 NOT_MEASURED = (
-    "Launches that the reference engine runs are equal by construction. Results without `exact=True`, whose "
-    "transcendental functions may differ by an ULP. Other processors than the one that the script ran on. To save "
-    f"time, LLVM runs in forked processes with the engine's limits, {KERNELS} kernels each, but for one case in "
+    "Results without `exact=True`, whose transcendental functions may differ by an ULP, and processors other than the "
+    "one that the script ran on. Launches that are handed to the reference engine are equal by construction. To save "
+    f"time, LLVM runs in forked processes with the engine's limits, {KERNELS} kernels each, except for one case in "
     f"{OWN_CHILD}; about half of the cases are compiled at level 0 instead of 2; and {FAMILY} mutants share a module."
 )
 
@@ -223,11 +224,16 @@ def main() -> int:
     parser.add_argument("--objects", default="", metavar="FILE", help="keep what LLVM made, for another campaign")
     parser.add_argument("--again", action="store_true", help="run the batches with findings again")
     parser.add_argument("--report", action="store_true", help="write docs/reports/cpu.md and cpu.json")
+    parser.add_argument("--redraw", action="store_true", help="write cpu.md again from cpu.json, and nothing else")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
         kind, first, end, folder, objects = args.child
         run_cases(kind, int(first), int(end), folder, objects)
+        return 0
+    if args.redraw:
+        numbers = json.loads((checkout.REPORTS / "cpu.json").read_text("utf-8"))
+        (checkout.REPORTS / "cpu.md").write_text(page(numbers), encoding="utf-8")
         return 0
     lines = args.results.read_text("utf-8").splitlines() if args.results.exists() else []
     done = {(batch["kind"], batch["first"]): batch for batch in map(json.loads, lines)}

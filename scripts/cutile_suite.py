@@ -265,8 +265,8 @@ LOOKED_AT = {
         "a fault of the kernel: the last tiles of K and V are read past the end without a padding mode, and used; "
         "hardware happens to read zeros"
     ),
-    "test_array_copy_2d_with_padding": "meant: the padding is `UNDETERMINED`, and the test looks elsewhere",
-    "test_store_repeated_sparse_ub": "meant: the test is about undefined behaviour",
+    "test_array_copy_2d_with_padding": "intended: the padding is `UNDETERMINED`, and the test looks elsewhere",
+    "test_store_repeated_sparse_ub": "intended: the test is about undefined behaviour",
     "mma_scaled_general_kernel": "a fault of the test: scales are drawn from all numbers, and must not be negative",
 }
 """By kernel, or by test: whose fault a report is."""
@@ -301,7 +301,8 @@ def reports(args: argparse.Namespace) -> int:
             f"{len(launching):,} tests of cuTile {facts['cutile']} launch kernels, here with `{facts['sanitize']}` in "
             f"{round(facts['cpu_seconds'] / 60)} minutes of CPU time (all tests without the sanitizer: "
             f"{round(json.loads((Path(args.plain) / 'facts.json').read_text())['cpu_seconds'] / 60)}). "
-            f"{sum(map(len, found.values())):,} of them have reports. {len(other)} end otherwise than without it."
+            f"{sum(map(len, found.values())):,} of them have reports. {len(other)} others have another outcome than "
+            "without it."
         ),
         "",
         *[f"* `{name}`" for name in other],

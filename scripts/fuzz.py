@@ -390,10 +390,12 @@ def markdown(campaign: Campaign, findings: list[Finding], runs: list[str], notes
     lines = [
         "# Fuzzing",
         "",
+        "`scripts/fuzz.py` wrote this page. Its runs:",
+        "",
         *runs,
         "",
         checkout.fill(
-            "wrote this page. Each input is a mutant of a small generated module, or a generated module (`smith`). It "
+            "Each input is a mutant of a small generated module, or a generated module (`smith`). It "
             "is read or parsed, verified, printed, written at each version, dumped and optimised. The only exception "
             f"allowed is `TileError`, within {SECONDS:g} s of CPU time and {MEGABYTES} MB beyond ten times the size of "
             "the input. Amplification, growth and copies make their own inputs, and have limits of their own."

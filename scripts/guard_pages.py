@@ -79,18 +79,19 @@ def page(args: argparse.Namespace, outcomes: Counter[str], findings: list[str], 
     options += f" --seconds {args.seconds:g}" if args.seconds else ""
     options += f" --engine {args.engine}" if args.engine != "reference" else ""
     text = (
-        f"{launches:,} launches of {launches // guarded.LAUNCHES:,} random kernels on the engine `{args.engine}`: "
-        "loads, stores, atomics and compare-and-swap through offsets, forged addresses, masks and the three kinds of "
-        "views, with numbers that are likely to be at an edge. Arrays touch a page without access on one side. They "
-        "are plain, strided, overlapping, read-only (for the processor too), or read-only inside a writable array. "
-        "After each launch, every byte beside the arrays, in the gaps of strided ones and in read-only ones must be as "
-        "before."
+        f"It made {launches:,} launches of {launches // guarded.LAUNCHES:,} random kernels on the engine "
+        f"`{args.engine}`. The kernels load, store, and use atomics and compare-and-swap through offsets, forged "
+        "addresses, masks and the three kinds of views, with numbers that are likely to be at an edge. On one side, "
+        "each array touches a page that may not be accessed. Arrays are plain, strided, overlapping, read-only (for "
+        "the processor too), or read-only inside a writable array. After each launch, every byte beside the arrays, "
+        "in the gaps of strided ones and in read-only ones must be the same as before."
     )
     rows = sorted({name.partition(":")[0] for name in outcomes})
     lines = [
         "# Guard pages",
         "",
-        f"* `python scripts/guard_pages.py {options}`, CPython {platform.python_version()}, {seconds:.0f} s",
+        f"`python scripts/guard_pages.py {options}` wrote this page (CPython {platform.python_version()}, "
+        f"{seconds:.0f} s).",
         "",
         checkout.fill(text),
         "",

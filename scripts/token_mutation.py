@@ -50,7 +50,7 @@ def programs(count: int) -> str:
     return (
         f"In {count:,} random programs of up to three tile blocks, with weak, relaxed, acquiring and releasing "
         "accesses of three sizes to a few bytes, tokens, joins, branches and loops, the detector and the "
-        f"search name the same bytes in all but {wrong}. {racy:,} of the programs race."
+        f"search disagree on {wrong}. {racy:,} of the programs race."
     )
 
 
@@ -65,7 +65,7 @@ def modules(count: int) -> str:
     for seed in range(min(count, CUT_MODULES)):
         cuts.add(module_cuts(seed, grid=1))
     text = (
-        f"{count:,} random modules, of the kind that was compared with a GPU, ran on their own grids and gave "
+        f"{count:,} random modules, of the kind that was compared with a GPU, ran on their own grids, with "
         f"{len(reported)} reports. In the first {min(count, CUT_MODULES)} of them, on one tile block, each "
         f"token edge was cut in turn: {cuts.cuts:,} cuts, after {cuts.races:,} of which more bytes race; the "
         f"detector and the search disagree on {cuts.wrong}."
@@ -77,7 +77,7 @@ def kernels(count: int) -> str:
     """Cut the token edges of real kernels."""
     files = sorted(oracle.CORPUS.glob("*.tileirbc"))
     if not files:
-        return "The corpus was not there, so that no token edges of real kernels were cut."
+        return "The corpus was missing, so no token edges of real kernels were cut."
     files = files[:: max(1, len(files) // count)][:count]
     totals = {way: Tally() for way in WAYS}
     ran, skipped = dict.fromkeys(WAYS, 0), dict.fromkeys(WAYS, 0)
@@ -116,10 +116,9 @@ def page(args: argparse.Namespace) -> str:
     )
     limits = (
         f"Launches with more than {MOST_ELEMENTS:,} accessed elements, and kernels that fail on made-up "
-        "arguments, are left out. The search and the detector are told of the same accesses and token edges, "
-        "so a wrong address or a wrong token there would not be noticed here; tests of the access events look "
-        "at these. Each kernel was run in one schedule. Nothing here compares with a GPU: hardware does not "
-        "report races."
+        "arguments, are left out. The search and the detector get the same accesses and token edges, "
+        "so a wrong address or a wrong token would not be noticed here; tests of the access events cover that. Each "
+        "kernel was run in one schedule. Nothing here compares with a GPU: hardware does not report races."
     )
     return "\n\n".join(
         [

@@ -12,9 +12,12 @@ import pytest
 import cpu_campaign
 import ir
 import run_page
+import sanitizer
 import tilery
+import triton_report
 from parts import cutile_page, gpu_bugs
 from programs import run as programs
+from reducing import planted
 from test_imports import ROWS
 
 
@@ -29,6 +32,25 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
     assert (reports / "cutile.md").read_text("utf-8") == cutile_page.page(suite)
     cpu = json.loads((reports / "cpu.json").read_text("utf-8"))
     assert (reports / "cpu.md").read_text("utf-8") == cpu_campaign.page(cpu)
+
+
+def test_more_pages_follow_from_the_numbers(root: Path) -> None:
+    reports = root / "docs" / "reports"
+    for name, page in (("reducer", planted.page), ("triton", triton_report.page), ("sanitizer", sanitizer.page)):
+        numbers = json.loads((reports / f"{name}.json").read_text("utf-8"))
+        assert (reports / f"{name}.md").read_text("utf-8").strip() == page(numbers).strip()
+
+
+def test_every_page_is_listed_with_its_script(root: Path) -> None:
+    """It names the script too, and what it did not measure."""
+    table = re.findall(r"^\| \[\w+\]\((.*?)\) \| (.*?) \|", (root / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    scripts = {root / page: re.findall(r"`(.*?)`", cell) for page, cell in table}
+    assert sorted(scripts) == sorted([root / "docs" / "conformance.md", *(root / "docs" / "reports").glob("*.md")])
+    for page, names in scripts.items():
+        text = page.read_text("utf-8")
+        assert all((root / name).exists() for name in names)
+        assert f"{names[0]}" in text and "wrote this page" in text, page
+        assert re.search(r"^## (Not|What was not) measured$", text, re.MULTILINE), page
 
 
 def test_the_page_of_programs_follows_from_the_numbers(root: Path) -> None:

@@ -105,20 +105,22 @@ def page(rows: list[list[str]], more: list[list[str]], rounds: int, load: float)
     """Render the measurements."""
     count = os.cpu_count() or 1
     paragraphs = {
-        "what": "`bench/engines/quiet_cores.py` wrote this page. The products of a grouped GEMM, square with edges of "
-        f"{', '.join(map(str, GROUP))}, which are three of four in a test of NVIDIA's TileGym but in f32, run in "
-        "tiles of 128 x 128 x 64 "
-        "beside processes that keep cores busy. BLAS has one thread inside a launch, which is what tilery does, or "
-        f"one per core, of which this machine has {count}. Times are ratios to one thread and no busy process on the "
-        f"same engine; each is the best of {rounds} rounds that take turns.",
+        "what": "`bench/engines/quiet_cores.py` wrote this page. It runs a grouped GEMM beside processes that keep "
+        "cores "
+        f"busy: products of square f32 matrices with edges of {', '.join(map(str, GROUP))}, in tiles of 128 x 128 x "
+        "64. "
+        "(A test of NVIDIA's TileGym has products of these sizes.) BLAS has one thread inside a launch, as tilery sets "
+        f"it, or one per core; this machine has {count} cores. Times are ratios to one thread and no busy process on "
+        f"the same engine; each is the best of {rounds} rounds that take turns.",
         "why": "A product of tiles with several threads ends when the last of them has had its turn on a core. Engine "
-        "`cpu` compiles products itself and does not use BLAS. Products of smaller tiles, such as 64 x 64 x 32, have "
-        "one thread in OpenBLAS whatever the limit.",
-        "more": "With more threads than cores, as where a container has fewer cores than its machine shows, products "
-        f"with edges of {' and '.join(map(str, SMALL))} on engine `reference` beside four busy processes take, as "
-        "ratios to one thread:",
+        "`cpu` compiles products itself and does not use BLAS. OpenBLAS uses one thread for products of smaller tiles, "
+        "such as 64 x 64 x 32, whatever the limit.",
+        "more": "There may be more threads than cores, for example if a container has fewer cores than its machine "
+        "shows. "
+        f"Products with edges of {' and '.join(map(str, SMALL))} on engine `reference`, beside four busy processes, "
+        "then take this long, as ratios to one thread:",
         "not": f"The load average was {load:.1f} before the measurement: "
-        + ("other processes were busy too, so that even no busy process means company." if load > 1 else "mostly idle.")
+        + ("other processes were busy too, also in the rows without busy processes." if load > 1 else "mostly idle.")
         + " Machines with more cores, and idle ones, on which several threads can gain time, were not measured.",
     }
     wrapped = {name: textwrap.fill(text, 120) for name, text in paragraphs.items()}

@@ -86,11 +86,12 @@ def page(rows: list[dict[str, Any]]) -> str:
         "# The order of a reduction through Triton",
         "",
         *textwrap.wrap(
-            "`bench/engines/reduction_order.py` wrote this page. The position of the largest element of each of "
-            f"{ROWS:,} rows of f32, on an H200: Triton's own reduction, and the order of NVIDIA's compiler spelled "
-            "out, which the engine uses for every body of several operations. Times are the best of several launches "
-            "in one process. Same: in how many of 256 rows, most of which have their largest element more than once, "
-            "the position is that of the reference engine.",
+            "`bench/engines/reduction_order.py` wrote this page. A kernel finds the position of the largest element "
+            f"in each of {ROWS:,} rows of f32, on an H200. It was compiled with Triton's own reduction, and with the "
+            "order of NVIDIA's compiler, which the engine uses for every body of several operations. Times are the "
+            "best "
+            "of several launches in one process. `same` counts in how many of 256 rows the position is that of the "
+            "reference engine; in most of these rows the largest element occurs more than once.",
             120,
         ),
         "",
@@ -101,7 +102,7 @@ def page(rows: list[dict[str, Any]]) -> str:
         (first, second), same = (row["microseconds"][way] for way in WAYS), row["same"]
         cells = " | ".join(str(same[way]) for way in WAYS)
         lines.append(f"| {row['width']:,} | {first:.0f} | {second:.0f} | {second / first:.2f} | {cells} |")
-    lines += ["", "Not measured: other bodies, other dimensions, other GPUs."]
+    lines += ["", "## Not measured", "", "Other bodies, other dimensions, other GPUs."]
     return "\n".join(lines) + "\n"
 
 

@@ -20,9 +20,9 @@ GOALS = (
     ("gpu default", "gpu tuned", 0.8),
     ("triton default", "triton", 0.8),
 )
-"""Ratios of columns whose geometric means are asked for, and how large they shall be."""
+"""Ratios of columns that have a goal for their geometric mean, and the goal."""
 WORST = 0.92
-"""No row shall be slower than this much of the better compiler."""
+"""The goal for the slowest row, against the better compiler."""
 Row = dict[str, Any]
 Variant = dict[str, Any]
 Cells = dict[str, float | None]
@@ -108,11 +108,11 @@ def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits
         "",
         "## Geometric means",
         "",
-        "| | times as fast | asked for | rows |",
+        "| | times as fast | goal | rows |",
         "|---|--:|--:|--:|",
         *_goals(table),
         "",
-        f"Slowest row against the better compiler: {_slowest(rows, table)} (asked for: {WORST}).",
+        f"Slowest row against the better compiler: {_slowest(rows, table)} (goal: {WORST}).",
         "",
         "## Rows",
         "",
@@ -140,14 +140,14 @@ def page(rows: list[Row], table: list[Cells], runs: list[dict[str, Any]], limits
 
 
 def _spread(rows: list[Row]) -> str:
-    """How far the rounds of a variant are apart."""
+    """Say by how much the rounds of a variant differ."""
     parts = []
     for unit, name in (("GB/s", "memory"), ("TFLOP/s", "matrix")):
         final = [v for row in rows if row["unit"] == unit for v in row["variants"] if v.get("final")]
         spreads = sorted((v["most"] - v["least"]) / v["seconds"] for v in final)
         if spreads:
             parts.append(f"{100 * spreads[len(spreads) // 2]:.1f} % in {name} rows")
-    return f"The rounds of a variant are {' and '.join(parts)} apart (median)."
+    return f"Rounds of one variant differ by {' and '.join(parts)} (median)."
 
 
 def _goals(table: list[Cells]) -> list[str]:

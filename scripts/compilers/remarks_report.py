@@ -135,14 +135,14 @@ def page(rows: list[tuple[str, str, list[Remark], Counter[str]]], silent: int, v
         "# Remarks of the compiler",
         "",
         checkout.fill(
-            f"{kernels} kernels of the corpus, one of each name, were compiled by tileiras {version} for "
-            f"{' and '.join(TARGETS)}; {silent} more were passed over, of which tileiras says nothing. "
-            f"Of {sum(total.values())} remarks {total['wrong']} were mapped to a wrong operation and "
-            f"{total['without an operation']} to none. For {total['right, the reason holds']} failures the reason "
-            "that tileiras gives was found in the operation itself, by rules that know nothing of the mapping: a base "
-            "pointer without a promise of 16 bytes, a stride or a tile that is no multiple of 16 bytes, an element of "
-            "less than a byte. The other remarks are about an operation of the right kind: a load, a store or a matrix "
-            "product."
+            f"`scripts/compilers/remarks_report.py` wrote this page. It compiled {kernels} kernels of the corpus, one "
+            f"of each name, with tileiras {version} for {' and '.join(TARGETS)}. {silent} more were skipped because "
+            f"tileiras has no remarks about them. Of {sum(total.values())} remarks, {total['wrong']} were mapped to a "
+            f"wrong operation and {total['without an operation']} to none. For {total['right, the reason holds']} "
+            "failures the reason that tileiras states was found in the operation itself, by rules that do not know the "
+            "mapping: a base pointer without a promise of 16 bytes, a stride or a tile that is not a multiple of 16 "
+            "bytes, an element of less than a byte. The other remarks are about an operation of the right kind: a "
+            "load, a store or a matrix product."
         ),
         "",
         checkout.fill(
@@ -152,8 +152,10 @@ def page(rows: list[tuple[str, str, list[Remark], Counter[str]]], silent: int, v
         "",
         *table(rows),
         "",
+        "## Not measured",
+        "",
         checkout.fill(
-            "Not measured: other GPUs, other optimisation levels, and whether a kernel is faster after the advice. "
+            "Other GPUs, other optimisation levels, and whether a kernel is faster after the advice. "
             "`tests/engines/tileiras/test_remarks.py` compiles kernels before and after twelve changes that follow the "
             "advice, and checks that the remark goes away."
         ),

@@ -153,7 +153,7 @@ The texts are modules in one of the three styles, with or without locations, to 
 breaks were added. Broken texts have one to three random changes.
 
 * **Read without loss**: tokens and the gaps between them are the text, byte for byte; a legal text has no errors and
-  gives the module that the parser gives; an illegal one has an error.
+  yields the parser's module; an illegal one has an error.
 * **Format**: formatting again changes nothing; the module and all comments are the same.
 * **Recover**: a broken text is read to its end without an exception, its partial module can be printed, every error is
   inside the text, and a text that the parser refuses has an error.

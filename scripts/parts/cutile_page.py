@@ -16,8 +16,8 @@ SAMPLE_NOTES = {"AttentionFMHA": "it tunes itself before it compares, which take
 
 
 _SUMS = (
-    "long sums of this engine are rounded in f32, and those of torch in another order; near zero the sample allows "
-    "less. With `--exact` it passes"
+    "long sums of this engine are rounded in f32, and those of torch in another order; close to zero the tolerance of "
+    "the sample is smaller than that. With `--exact` it passes"
 )
 SAMPLE_FAILURES = {"MatMul": _SUMS, "BatchMatMul": _SUMS}
 """Why samples fail on engine cpu: each was looked at."""
@@ -25,7 +25,7 @@ TITLES = {"launch": "launch a kernel", "process": "launch in another process", "
 
 INTRODUCTION = """\
 `scripts/cutile_suite.py` wrote this page. It runs `test/` of NVIDIA/cutile-python, except the benchmarks. NVIDIA's
-frontend and dispatcher run unchanged; kernels execute on the reference engine, where no other is named, and tensors
+frontend and dispatcher run unchanged. Kernels execute on the reference engine unless another one is named, and tensors
 requested on `cuda` are created on the CPU. A test that passes even if nothing is executed shows little about the
 engine, so the last column counts those."""
 

@@ -44,21 +44,21 @@ def page(facts: dict[str, Any]) -> str:
         checkout.fill(
             "`python scripts/gpu_engines.py` wrote this page. Kernels ran on a GPU through tilery's engines, and "
             "what they left in memory was compared bit for bit with the reference engine (random modules, and "
-            "modules in which one operation is frequent) or with what the same GPU had answered to code of "
-            "tileiras before (hardware cases). The kernels of the benchmarks ran on shapes that fill no tile, "
-            "between guard values."
+            "modules in which one operation is frequent) or with what the same GPU had computed earlier with code "
+            "of tileiras (hardware cases). The kernels of the benchmarks ran on shapes that are not multiples of the "
+            "tiles, between guard values."
         ),
         "",
         checkout.fill(
             f"One {machine['device']} ({machine['target']}), CUDA {machine['driver']}, Triton {machine['triton']}, "
-            f"tileiras {machine['tileiras']}. {len(results):,} of {facts['asked']:,} runs were made in time."
+            f"tileiras {machine['tileiras']}. {len(results):,} of {facts['asked']:,} runs finished in time."
         ),
         "",
         checkout.fill(
             "A kernel is exact if all its operations have defined bits; the others may differ within the bounds "
             "that [the reference](../reference/execution.md) states. `nan bits`: only the bits of NaNs differ, or "
-            "integers that were made of them, which is tested: the module runs again with one bit pattern for all "
-            "NaNs; or only their signs in printed text. `printed text`: the memory is the same, but not the text. "
+            "integers that were made of them (to test that, the module runs again with one bit pattern for all NaNs), "
+            "or their signs in printed text. `printed text`: the memory is the same, but not the text. "
             "`compiler bug`: the module was reduced by hand to one of the kernels below."
         ),
         "",
@@ -94,13 +94,13 @@ def page(facts: dict[str, Any]) -> str:
 
 ORDER = (
     "Triton spreads a tile over as many warps as the kernel has, and the engine's rules choose one or two for small "
-    "tiles, which is faster. NVIDIA's compiler always has four. So sums of floats end in other bits more often with "
-    "the rules than with the option `num_warps=4`."
+    "tiles, which is faster. NVIDIA's compiler always has four. So sums of floats have different bits more often "
+    "with the rules than with the option `num_warps=4`."
 )
 JUDGED = (
     "A module is judged by running it again on the reference engine: each operation that may differ is computed from "
-    "the operands that the GPU had and held to its bound, what follows goes on with the GPU's result, and every other "
-    "operation must have the same bits."
+    "the operands that the GPU had, and must be within its bound. The operations after it use the GPU's result. Every "
+    "other operation must have the same bits."
 )
 AGAIN = (
     "Modules that differ also ran with their constants in memory, [where no compiler evaluates "
@@ -125,7 +125,10 @@ def _with_four_warps(results: list[Result]) -> list[str]:
     if not any(r.engine == FOUR_WARPS for r in results):
         return []
     found = Counter(r.engine for r in results if r.op == "reduce" and r.outcome == DIFFERENT)
-    return [f"Of the hardware cases {found['triton']} reductions differ with the rules, {found[FOUR_WARPS]} with four."]
+    return [
+        f"Of the hardware cases {found['triton']} reductions differ with the rules, {found[FOUR_WARPS]} with four "
+        "warps."
+    ]
 
 
 def _ragged(results: list[Result]) -> list[str]:

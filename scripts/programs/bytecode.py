@@ -44,13 +44,14 @@ def page(found: dict[Path, str], writer: str, revision: str) -> str:
 
 
 NOT_MEASURED = """\
-Most modules are refused because the tests of a writer need no legal module: an entry has a parameter that is no scalar,
-for example. `TILERY_BYTECODE=FOLDER pytest tests/bytecode/test_other_writers.py` makes the same comparison.
+Most modules are refused because a test of a writer does not need a legal module. For example, many have an entry with a
+parameter that is not a scalar. `TILERY_BYTECODE=FOLDER pytest tests/bytecode/test_other_writers.py` makes the same
+comparison.
 
 ## Not measured
 
-Kernels that the compiler of cutile-rs makes from Rust: it needs more than its writer, and was not built. Bytecode of
-cuTile.jl: it needs Julia, which was not there. Neither repository has bytecode as a file. No module was executed."""
+Kernels that the compiler of cutile-rs makes from Rust, because the compiler was not built. Bytecode of cuTile.jl,
+because it needs Julia, which was not installed. Neither repository has bytecode files. No module was executed."""
 
 
 def main() -> int:

@@ -154,9 +154,9 @@ def page(found: dict[str, Found]) -> str:
     versions = sorted({f"cuTile {each['cutile']}, torch {each['torch']}" for each in found.values()})
     summary = (
         f"{len(ran)} programs of {len({program.repository['name'] for program in ran})} repositories were run with "
-        f"{'; '.join(versions)}. {len(good)} end normally. {len(changed)} of all led to a change of a stand-in; "
-        f"without these, {sum(program not in changed for program in good)} end normally that tilery was not changed "
-        "for. The last line that a program printed tells how far it came."
+        f"{'; '.join(versions)}. {len(good)} end normally. {len(changed)} programs led to a change of a stand-in; of "
+        f"the other {len(ran) - len(changed)}, {sum(program not in changed for program in good)} end normally. The "
+        "last line that a program printed shows how far it came."
     )
     lines = ["# Public cuTile programs, without a GPU", "", INTRODUCTION, "", checkout.fill(summary), ""]
     lines += ["| repository | revision | programs | end normally | what they show |", "|---|---|--:|--:|---|"]
@@ -193,8 +193,8 @@ def cell(text: str) -> str:
 
 
 INTRODUCTION = """\
-`scripts/programs/run.py` wrote this page. It runs programs of other people as they are, with the stand-ins for torch,
-CuPy, `cuda.core` and `cuda.bindings` that [the guide](../guides/cutile.md) describes: `tilery cutile run SCRIPT`.
+`scripts/programs/run.py` wrote this page. It runs programs of other people, unchanged, by `tilery cutile run SCRIPT`
+with the stand-ins for torch, CuPy, `cuda.core` and `cuda.bindings` that [the guide](../guides/cutile.md) describes.
 Programs that took too long on engine `reference` were run on engine `cpu` instead."""
 
 NOT_MEASURED = """\

@@ -48,11 +48,11 @@ def cause_lines(release: str, name: str, items: list[dict[str, Any]]) -> list[st
     best = items[0]
     seeds = ", ".join(str(item["seed"]) for item in sorted(items, key=lambda item: item["seed"]))
     unfinished = sum(not item["complete"] for item in items)
-    late = f" {unfinished} of them ran out of time before nothing was left to try." if unfinished else ""
-    facts = (
-        f"Seeds {seeds}. The smallest of {len(items)} reduced kernels: {best['before']} operations became "
-        f"{best['operations']} in {best['tests']} tests.{late}"
+    late = f" {unfinished} of them ran out of time before everything had been tried." if unfinished else ""
+    which = (
+        f"Seeds {seeds}. In the smallest of {len(items)} reduced kernels" if len(items) > 1 else f"Seed {seeds}. Here"
     )
+    facts = f"{which}, {best['before']} operations became {best['operations']} in {best['tests']} tests.{late}"
     return ["", f"### {release}: {name}", "", checkout.fill(facts), "", "```mlir", best["text"].rstrip("\n"), "```"]
 
 
@@ -62,11 +62,12 @@ def page(campaigns: dict[str, Campaign]) -> str:
     plan = next(iter(campaigns.values())).plan
     target, size = plan.target, plan.size
     text = (
-        f"Written by `scripts/reducing/compiler_crashes.py` from campaigns of `tilery smith --campaign`: {total:,} "
-        f"random legal modules of about {size} operations, compiled for {target} at the default optimization level, "
-        "without a GPU. Each release got modules of its own bytecode version, and seeds of its own. A negative exit "
-        "status is a crash; a message about an unsupported type or a failed compilation is not. What crashed was "
-        "reduced without a person."
+        "`scripts/reducing/compiler_crashes.py` wrote this page from campaigns of `tilery smith --campaign`. "
+        f"{total:,} "
+        f"random legal modules of about {size} operations were compiled for {target} at the default optimization "
+        "level, without a GPU. Each release got modules of its own bytecode version, and its own seeds. A negative "
+        "exit status is a crash; a message about an unsupported type or a failed compilation is not. Modules that "
+        "crashed were reduced automatically."
     )
     lines = ["# What crashes tileiras", "", checkout.fill(text), ""]
     lines += ["| tileiras | bytecode | modules | seeds | crashes | how | reduced | causes | operations left |"]
@@ -86,8 +87,8 @@ def page(campaigns: dict[str, Campaign]) -> str:
     rest = sum(sum(map(len, c.checked.values())) - len(c.reduced) for c in campaigns.values())
     left = f"{rest} of the crashes were not reduced, as only some of each outcome are. " if rest else ""
     text = (
-        f"{missing}{left}Whether compiled kernels compute the right thing was not looked at: [whole kernels on a "
-        "GPU](gpu_modules.md) does that. One architecture and one optimization level."
+        f"{missing}{left}Whether compiled kernels compute the right thing: [whole kernels on a GPU](gpu_modules.md) "
+        "measures that. Other architectures and optimization levels."
     )
     return "\n".join([*lines, "", "## What was not measured", "", checkout.fill(text)])
 

@@ -320,7 +320,7 @@ def wrong_lowerings() -> Iterator[Fault]:
 
 def races() -> Iterator[Fault]:
     for number in range(12):
-        yield Fault("race", f"a token less, {number}", Sanitized("race", SECONDS), racy_cases(number))
+        yield Fault("race", f"one token removed, {number}", Sanitized("race", SECONDS), racy_cases(number))
 
 
 def racy_cases(number: int) -> Callable[[], Iterator[tuple[str, Case]]]:

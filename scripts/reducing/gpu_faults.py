@@ -142,12 +142,12 @@ def merged(files: list[Path]) -> dict[str, Any]:
 def page(results: dict[str, Any]) -> str:
     """Return the report."""
     text = (
-        f"Written by `scripts/reducing/gpu_faults.py` on an H200 with tileiras {results['tileiras']}. Random modules "
-        "with the operations of a known fault were compared with the reference engine, and those that differ or hang "
-        "were reduced on the GPU, without a person. The faults are those of [whole kernels on a GPU](gpu_modules.md); "
-        "the generator makes other modules from their seeds today, so modules that show them were looked for. The "
-        "faults whose names begin with `triton` are planted: the Triton engine returns the first operand of that "
-        "operation in the place of its result."
+        f"`scripts/reducing/gpu_faults.py` wrote this page, on an H200 with tileiras {results['tileiras']}. Random "
+        "modules with the operations of a known fault were compared with the reference engine, and those that differ "
+        "or hang were reduced on the GPU, automatically. The faults are those of [whole kernels on a "
+        "GPU](gpu_modules.md). The generator makes other modules from the seeds on that page today, so the script "
+        "searched for modules that show the faults. The faults whose names begin with `triton` are planted: the Triton "
+        "engine returns the first operand of that operation instead of its result."
     )
     lines = ["# Faults reduced on a GPU", "", checkout.fill(text), ""]
     lines += ["| fault | modules tried | show a fault | reduced | operations before | after | tests | seconds |"]
@@ -161,12 +161,12 @@ def page(results: dict[str, Any]) -> str:
     for name, shows in results["shown"].items():
         counts = Counter(outcome for _, outcome in shows)
         lines += [f"| {name} | {outcome} | {count} |" for outcome, count in counts.most_common()]
-    text = "The kernels that people had made small before, launched with one tile block:"
+    text = "The kernels that had been reduced by hand before, launched with one tile block:"
     lines += ["", text, "", "| kernel | outcome |", "|---|---|"]
     for name, outcome in results["kernels"].items():
         lines.append(f"| [{name}](compiler_bugs/{name}.mlir) | {outcome or 'the right result'} |")
     for row in results["reduced"]:
-        end = "" if row["complete"] else " The time was up before nothing was left to try."
+        end = "" if row["complete"] else " The time ran out before everything had been tried."
         lines += ["", f"## {row['fault']}, seed {row['seed']}", "", f"Outcome: {row['outcome']}.{end}", ""]
         lines += ["```mlir", row["text"].rstrip("\n"), "```"]
     several = f" The numbers come from {results['runs']} runs, between which the scripts changed." * (
@@ -174,9 +174,9 @@ def page(results: dict[str, Any]) -> str:
     )
     text = (
         "One GPU and one compiler. A module shows a fault if the GPU and the reference engine disagree, or if it fails "
-        "or hangs. That the reduced kernel shows the fault of its heading, rather than another one, is for the reader "
-        "to see. For `continue_with_one_value_twice` only modules were tried whose result depends on the values that "
-        "the fault confuses, and which load their constants from memory." + several
+        "or hangs. No script checked that a reduced kernel shows the fault of its heading rather than another one. "
+        "For `continue_with_one_value_twice`, only modules were tried whose result depends on the values that the "
+        "fault confuses, and which load their constants from memory." + several
     )
     return "\n".join([*lines, "", "## What was not measured", "", checkout.fill(text)])
 

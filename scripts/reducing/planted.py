@@ -25,15 +25,20 @@ from tilery.reducer.search import Search
 
 PLANNED = 60
 COUNTED = (
-    "Operations in kernels count, with constants, terminators and what is inside regions, and globals; the entry and",
-    "the module do not. A crash is that of a stand-in compiler, a function which fails on a pattern. A wrong fold is",
-    "a pass that replaces operations by wrong ones. A wrong lowering spoils what the reference engine computes for an",
-    "operation. Races are kernels with a token less, judged by the sanitizer. Messages are those of the verifier",
-    "about mutated modules. In executed kernels a candidate counts only if the sanitizer finds nothing else wrong with",
-    "it. Tests ran one at a time, in one process; tests in children and in parallel are not timed here. All faults",
-    "were reduced one after another by the same state of the code, on a machine that did other work as well.",
+    "The counts include globals and all operations of kernels: constants, terminators, and what is inside regions. "
+    "They do not include entries and the module. A crash is that of a stand-in compiler, a function that fails on a "
+    "pattern. "
+    "A wrong fold is a pass that replaces operations by wrong ones. A wrong lowering changes what the reference engine "
+    "computes for an operation. Races are kernels in which one token was removed, judged by the sanitizer. Messages "
+    "are "
+    "those of the verifier about mutated modules. If the kernel is executed, a candidate counts only if the sanitizer "
+    "finds nothing else wrong with it."
 )
 """What the numbers mean."""
+NOT_MEASURED = (
+    "Tests in child processes and in parallel: here they ran one at a time, in one process. All faults were reduced by "
+    "the same state of the code, on a machine that did other work as well, so seconds are approximate."
+)
 
 
 def reduce_fault(fault: Fault, seconds: float) -> dict[str, Any]:
@@ -69,8 +74,8 @@ def page(rows: list[dict[str, Any]]) -> str:
     showing = "All" if all(row["shows"] for row in rows) else sum(row["shows"] for row in rows)
     late = f" {unfinished} reductions were stopped by their limit of time." if unfinished else ""
     text = (
-        f"Written by `scripts/reducing/planted.py`: {len(rows)} faults were planted in kernels of the corpus and in "
-        f"random modules of up to {max(row['before'] for row in rows):,} operations, and reduced. {showing} of the "
+        f"`scripts/reducing/planted.py` wrote this page. {len(rows)} faults were planted in kernels of the corpus and "
+        f"in random modules of up to {max(row['before'] for row in rows):,} operations, and reduced. {showing} of the "
         f"reduced modules show their fault. {len(rows) - len(bad)} of them have at most 10 operations; the median is "
         f"{statistics.median(after):g} and the largest {max(after)}. It took {statistics.median(tests):g} tests in the "
         f"median, at most {max(tests):,}, and {statistics.median(seconds):g} seconds of one core in the median, at "
@@ -100,8 +105,8 @@ def page(rows: list[dict[str, Any]]) -> str:
             f"| {row['kind']}: {name} | {row['where']} | {row['before']:,} | {row['after']} | {row['tests']} | "
             f"{row['seconds']:g} |"
         )
-    lines += ["", "## What is counted and what is not", ""]
-    lines += [checkout.fill(" ".join(COUNTED))]
+    lines += ["", "## What is counted", "", checkout.fill(COUNTED)]
+    lines += ["", "## Not measured", "", checkout.fill(NOT_MEASURED)]
     return "\n".join(lines)
 
 

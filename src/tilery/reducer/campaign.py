@@ -332,11 +332,11 @@ class Campaign:
             f"{len(checked):,} random modules of about {plan.size} operations, seeds {self.seeds.start} to "
             f"{self.seeds.stop - 1}, {'bytecode ' + plan.version if plan.version else 'all bytecode versions'}. "
             f"{sum(map(bool, checked.values())):,} of them show a fault.",
-            "",
-            "| outcome | cases | reduced |",
-            "|---|--:|--:|",
         ]
+        if not outcomes:
+            return "\n".join(lines) + "\n"
         reduced = Counter(self.checked[s].get(str(n), "") for s, n in self.reduced if s in checked)
+        lines += ["", "| outcome | cases | reduced |", "|---|--:|--:|"]
         lines += [f"| {outcome} | {count} | {reduced[outcome]} |" for outcome, count in outcomes.most_common()]
         lines += [
             "",

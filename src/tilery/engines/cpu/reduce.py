@@ -23,6 +23,8 @@ from .writer import Writer, constant_bits
 
 LANES = 16
 Chunks = list[str]
+Carry = Callable[[Number, Chunks | None], list[tuple[str, int, str]]]
+"""From the place of a part and what came before it to what comes before the next: types, widths and names."""
 
 
 def combine(g: Writer, o: Any, earlier: Chunks, later: Chunks, w: int, final: bool) -> Chunks:
@@ -339,39 +341,109 @@ def scan(g: Writer, o: Scan) -> None:
     outer, size, inner = prod(sizes[: o.dim]), sizes[o.dim], prod(sizes[o.dim + 1 :])
     group = group_size(sizes, o.dim)
     rows = Rows(g, o.operands_)
-    w = min(LANES, inner)
-
-    def place(n: Number, j: Number) -> Number:
-        """Where element `j` in the order of the scan is."""
-        j = g.sub(size - 1, j) if o.reverse else j
-        return g.mul(g.add(g.mul(n, size), j), inner)
-
-    def join(n: Number, earlier: Number, later: Number, c: Number) -> None:
-        a, b = g.add(place(n, earlier), c), g.add(place(n, later), c)
-        rows.write(b, combine(g, o, rows.read(a, w), rows.read(b, w), w, True), w)
-
-    def part(n: Number) -> None:
-        distance = 1
-        while distance < group:
-            count = group - distance
-
-            def one(k: Number, distance: int = distance, count: int = count) -> None:
-                start = g.mul(k, group)
-
-                def step(j: Number) -> None:
-                    later = g.add(start, g.sub(group - 1, j))
-                    each(g, inner, w, lambda c: join(n, g.sub(later, distance), later, c))
-
-                _count(g, count, step)
-
-            each(g, size // group, 1, one)
-            distance *= 2
-        if size > group:
-            _carry_on(g, size // group, group, lambda *places: join(n, *places), inner, w)
-
-    each(g, outer, 1, part)
+    if inner > 1:
+        each(g, outer, 1, lambda n: _scan_columns(g, o, rows, g.mul(n, size * inner), (size, inner), group))
+    elif group == 1 and min(outer, size) >= LANES and "i1" not in rows.types:
+        each(g, outer, LANES, lambda n: _scan_squares(g, o, rows, g.mul(n, size), size))
+    else:
+        each(g, outer, 1, lambda n: _scan_row(g, o, rows, g.mul(n, size), size, group))
     for v, b, t in zip(o.results, rows.buffers, rows.types):
         g.settle({v: g.truth(g.load(b.type, b.pointer), t, 1) if is_scalar(v) else b})
+
+
+def _in_order(g: Writer, o: Scan, size: int, step: int, carry: Carry) -> None:
+    """Work on parts of a row, in the order of the scan; what `carry` returns for one it is given for the next."""
+
+    def place(k: Number) -> Number:
+        return g.sub(size - step, k) if o.reverse else k
+
+    totals = carry(place(0), None)
+    if size > step:
+        types = [vector(t, w) for t, w, _ in totals]
+        loop = g.begin(size, step, [(t, x) for t, (_, _, x) in zip(types, totals)], low=step)
+        g.end(loop, [x for _, _, x in carry(place(loop.index), loop.names)])
+
+
+def _scan_row(g: Writer, o: Scan, rows: Rows, base: Number, size: int, group: int) -> None:
+    """A row whose elements are neighbours: groups in registers, one after the other."""
+    turn = list(reversed(range(group)))
+
+    def one(at: Number, before: Chunks | None) -> list[tuple[str, int, str]]:
+        found = rows.read(g.add(base, at), group)
+        if o.reverse and group > 1:
+            found = [g.shuffle(x, None, t, group, turn) for x, t in zip(found, rows.types)]
+        distance = 1
+        while distance < group:
+            order = [max(i - distance, 0) for i in range(group)]
+            earlier = [g.shuffle(x, None, t, group, order) for x, t in zip(found, rows.types)]
+            joined = combine(g, o, earlier, found, group, True)
+            kept = [i if i < distance else group + i for i in range(group)]
+            found = [g.shuffle(x, y, t, group, kept) for x, y, t in zip(found, joined, rows.types)]
+            distance *= 2
+        if before is not None:
+            totals = [g.splat(x, t, group) for x, t in zip(before, rows.types)]
+            found = combine(g, o, totals, found, group, True)
+        last = [(t, 1, g.part(x, t, group, group - 1, 1)) for x, t in zip(found, rows.types)]
+        if o.reverse and group > 1:
+            found = [g.shuffle(x, None, t, group, turn) for x, t in zip(found, rows.types)]
+        rows.write(g.add(base, at), found, group)
+        return last
+
+    _in_order(g, o, size, group, one)
+
+
+def _scan_squares(g: Writer, o: Scan, rows: Rows, base: Number, size: int) -> None:
+    """Some rows at once, each from element to element: squares are turned in registers."""
+    w = LANES
+
+    def one(at: Number, before: Chunks | None) -> list[tuple[str, int, str]]:
+        places = [g.add(base, g.add(at, r * size)) for r in range(w)]
+        lines = [rows.read(p, w) for p in places]
+        columns = [g.turned([line[n] for line in lines], t) for n, t in enumerate(rows.types)]
+        for k in reversed(range(w)) if o.reverse else range(w):
+            now = [column[k] for column in columns]
+            before = now if before is None else combine(g, o, before, now, w, True)
+            for column, x in zip(columns, before):
+                column[k] = x
+        assert before is not None
+        turned = [g.turned(column, t) for column, t in zip(columns, rows.types)]
+        for r, p in enumerate(places):
+            rows.write(p, [line[r] for line in turned], w)
+        return [(t, w, x) for t, x in zip(rows.types, before)]
+
+    _in_order(g, o, size, w, one)
+
+
+def _scan_columns(g: Writer, o: Scan, rows: Rows, base: Number, sizes: tuple[int, int], group: int) -> None:
+    """Elements whose neighbours are in other rows of the scan."""
+    size, inner = sizes
+    w = min(LANES, inner)
+
+    def place(j: Number) -> Number:
+        """Where element `j` in the order of the scan is."""
+        return g.add(base, g.mul(g.sub(size - 1, j) if o.reverse else j, inner))
+
+    def join(earlier: Number, later: Number, c: Number) -> None:
+        a, b = g.add(place(earlier), c), g.add(place(later), c)
+        rows.write(b, combine(g, o, rows.read(a, w), rows.read(b, w), w, True), w)
+
+    distance = 1
+    while distance < group:
+        count = group - distance
+
+        def one(k: Number, distance: int = distance, count: int = count) -> None:
+            start = g.mul(k, group)
+
+            def step(j: Number) -> None:
+                later = g.add(start, g.sub(group - 1, j))
+                each(g, inner, w, lambda c: join(g.sub(later, distance), later, c))
+
+            _count(g, count, step)
+
+        each(g, size // group, 1, one)
+        distance *= 2
+    if size > group:
+        _carry_on(g, size // group, group, join, inner, w)
 
 
 def _count(g: Writer, count: int, body: Callable[[Number], None]) -> None:

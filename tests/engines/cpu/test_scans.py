@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,9 +59,9 @@ def test_scans(sizes: tuple[int, ...], dim: int, reverse: str) -> None:
         given = (numbers > 0) if name == "i1" else numbers.astype(dtype)
         if not whole:
             given[[1, 5]] = np.inf, np.nan
-        found = []
+        found: list[list[bytes]] = []
         for engine in ("reference", "cpu"):
-            out = [np.zeros(count, dtype) for _ in range(2)]
+            out: list[Any] = [np.zeros(count, dtype) for _ in range(2)]
             tilery.compile(module, engine=engine).launch(1, [given, *out])
             found.append([x.tobytes() for x in out])
         assert found[0] == found[1], name

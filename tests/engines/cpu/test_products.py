@@ -14,8 +14,12 @@ pytest.importorskip("llvmlite")
 
 from tilery.attrs import Signedness
 from tilery.engines.cpu import launch
+from tilery.engines.cpu.abi import ALLOWED_SYMBOLS, Target
 from tilery.engines.cpu.native.build import lower_kernel
-from tilery.engines.cpu.native.compiler import host
+from tilery.engines.cpu.native.compiler import compile_texts, host
+from tilery.engines.cpu.native.objects import Code
+from tilery.engines.cpu.native.targets import TARGETS
+from tilery.engines.cpu.products.integers import FOURS
 from tilery.ir import walk
 from tilery.ops import MmaI
 
@@ -106,20 +110,40 @@ def test_integers(shape: tuple[int, int, int], start: str, transposed: bool) -> 
 
 
 SIGNS = [(left, right) for left in Signedness for right in Signedness]
-FOURS = [((64, 64, 64), False), ((128, 64, 64), True), ((16, 32, 16), True), ((1, 16, 4), False), ((8, 8, 32), True)]
+SIZES = [((64, 64, 64), False), ((128, 64, 64), True), ((16, 32, 16), True), ((1, 16, 4), False), ((8, 8, 32), True)]
 
 
 @pytest.mark.parametrize("signs", SIGNS, ids=lambda signs: f"{signs[0].value}-{signs[1].value}")
-@pytest.mark.parametrize(("shape", "transposed"), FOURS)
+@pytest.mark.parametrize(("shape", "transposed"), SIZES)
 def test_signs_of_integers(shape: tuple[int, int, int], transposed: bool, signs: tuple[Signedness, Signedness]) -> None:
     made, args = module("mmai", "i8", "i32", *shape, "0", 1, transposed)
     (product,) = (o for o in walk(made) if isinstance(o, MmaI))
     product.signedness_lhs, product.signedness_rhs = signs
     args[0][0], args[1][:, 0] = -128, -128
     lowered = lower_kernel(made, made.entries[0], False, host()) or pytest.fail("not lowered")
-    fours = "avx512vnni" in host().features and shape[1] >= 16
-    assert ("vpdpbusd" in lowered.text) is fours
+    if "amx-int8" not in host().features:
+        size = host().vector_bytes
+        assert ("vpdpbusd" in lowered.text) is (FOURS.get(size) in host().features and shape[1] >= size // 4)
     assert run(made, args, exact=False).tobytes() == run(made, args).tobytes()
+
+
+@pytest.mark.skipif("avx512vnni" not in host().features, reason="the processor has no products of four bytes")
+@pytest.mark.parametrize("signs", SIGNS, ids=lambda signs: f"{signs[0].value}-{signs[1].value}")
+def test_short_vectors_of_four_bytes(signs: tuple[Signedness, Signedness]) -> None:
+    """Lowered for a processor with vectors of 256 bits, and compiled for this one, which has the same instruction."""
+    made, args = module("mmai", "i8", "i32", 16, 32, 16, "7", 1, False)
+    (product,) = (o for o in walk(made) if isinstance(o, MmaI))
+    product.signedness_lhs, product.signedness_rhs = signs
+    avx2 = TARGETS["avx2"]
+    short = Target(avx2.triple, "alderlake", avx2.features | {"avxvnni"})
+    lowered = lower_kernel(made, made.entries[0], False, short) or pytest.fail("not lowered")
+    assert "vpdpbusd.256" in lowered.text and "vpdpbusd" in str(compile_texts([lowered.text], short, "asm")[0])
+    kernel = launch.load(made).kernel()
+    kernel.lowered, kernel.code = lowered, Code((compile_texts([lowered.text], host())[0], ALLOWED_SYMBOLS))
+    kernel.address = kernel.code.address("run")
+    out = np.zeros_like(args[-1])
+    kernel.launch(1, [*args[:-1], out], threads=1)
+    assert out.tobytes() == run(made, args).tobytes()
 
 
 REPEATED = """entry @k(%n: tile<i32>, %a: tile<ptr<i8>>, %b: tile<ptr<i8>>, %c: tile<ptr<i32>>) {

@@ -27,6 +27,8 @@ SATURATING = 32
 LETTERS = {Signedness.SIGNED: "s", Signedness.UNSIGNED: "u"}
 LARGEST_FACTOR = {Signedness.SIGNED: 128, Signedness.UNSIGNED: 255}
 FLIP = 0x80
+FOURS = {64: "avx512vnni", 32: "avxvnni"}
+"""The feature of processors that multiply four bytes at once, by the size of their vectors."""
 
 
 @emits(MmaI)
@@ -64,7 +66,9 @@ def mmai(g: Writer, o: MmaI) -> None:
 
 def _has_fours(g: Writer, o: MmaI) -> bool:
     """Whether the processor multiplies four bytes at once in vectors that a product fills."""
-    return "avx512vnni" in g.target.features and shape(o.lhs)[-1] % 4 == 0 and shape(o.rhs)[-1] >= 16
+    size = g.target.vector_bytes
+    fills = shape(o.lhs)[-1] % 4 == 0 and shape(o.rhs)[-1] >= size // 4
+    return fills and FOURS.get(size) in g.target.features
 
 
 def _by_fours(g: Writer, o: MmaI, acc: Chunk, finish: Callable[..., None]) -> None:

@@ -22,7 +22,7 @@ from ..text import BYTES, Number, vector
 from ..tiles import Buffer, element, is_scalar, reg, shape
 from ..writer import Writer
 
-UNROLLED = 4
+UNROLLED = 2
 Chunk = Callable[[Number, Number, Number, int], str]
 """From batch, row, column and width to elements of a row."""
 Step = Callable[[str, str, str], str]
@@ -155,19 +155,18 @@ def blocks(
         x = g.splat(g.load(e, g.at(e, g.at(e, row, r * s.k), k), BYTES[e]), e, s.w)
         sums[r] = [step(x, y, total) for y, total in zip(ys, sums[r])]
 
-    last = min(UNROLLED, s.k)
+    last, across = min(UNROLLED, s.k), len(columns)
     if s.k > last:
         loop = g.begin(s.k - last, last, [(vector(t, s.w), x) for xs in sums for x in xs])
-        names = iter(loop.names)
-        sums = [[next(names) for _ in columns] for _ in range(s.rows)]
+        carried = [loop.names[i : i + across] for i in range(0, s.rows * across, across)]
+        sums = list(carried)
         for k in range(last):
             at = g.add(loop.index, k)
             ys = right(at)
             for r in range(s.rows):
                 next_sums(r, at, ys)
         g.end(loop, [x for xs in sums for x in xs])
-        names = iter(loop.names)
-        sums = [[next(names) for _ in columns] for _ in range(s.rows)]
+        sums = carried
     # The last steps go row by row: the processor stores a row while it computes the next one.
     rest = range(s.k - last, s.k)
     lines = [right(k) for k in rest]

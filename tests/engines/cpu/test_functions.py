@@ -20,7 +20,7 @@ TEXT = """entry @k(%a: tile<ptr<f32>>, %b: tile<ptr<f32>>) {
   %pb = make_partition_view %tb : VIEW
   %v, %t = load_view_tko weak %pa[%x] : VIEW, tile<i32> -> tile<SIZExf32>, token
   %w = FUNCTION : tile<SIZExf32>
-  %s = store_view_tko weak %w, %pb[%x] token = %t : tile<SIZExf32>, VIEW, tile<i32> -> token
+  %s = store_view_tko weak %RESULT, %pb[%x] token = %t : tile<SIZExf32>, VIEW, tile<i32> -> token
   return
 }"""
 
@@ -36,6 +36,7 @@ def arguments() -> Any:
 
 def computed(function: str, size: int, numbers: Any, engine: str) -> Any:
     text = TEXT.replace("VIEW", f"partition_view<tile=({size}), TENSOR>").replace("FUNCTION", function)
+    text = text.replace("RESULT", "u" if "%u" in function else "w")
     text = text.replace("TENSOR", f"tensor_view<{COUNT}xf32, strides=[1]>").replace("COUNT", str(COUNT))
     result = np.zeros(COUNT, np.float32)
     kernel = tilery.compile(tilery.parse(text.replace("SIZE", str(size))), engine=engine)
@@ -53,6 +54,15 @@ def test_one_unit_in_the_last_place(function: str) -> None:
     distance = np.abs(fast.view(np.int32).astype(np.int64) - exact.view(np.int32))
     assert distance[~nan].max() == 1
     assert [size for size, made in found.items() if made.tobytes() != fast.tobytes()] == []
+
+
+def test_powers_halfway_between_two_numbers() -> None:
+    numbers = np.resize(np.arange(1, 129, dtype=np.float32) / 8, COUNT)
+    for count in (0.5, 2.0, 5.0, 7.0, -3.0):
+        function = f"constant <f32: {count}> : tile<64xf32>\n  %u = fpowf %v, %w"
+        assert (
+            computed(function, 64, numbers, "cpu").tobytes() == computed(function, 64, numbers, "reference").tobytes()
+        )
 
 
 @pytest.mark.parametrize("function", ["sin %v", "cos %v", "tan %v", "fpowf %v, %v"])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...ir import Op, Value
-from ...ops import Atan2, PrintTko, RemF
+from ...ops import Atan2, FPowF, PrintTko, RemF
 from ...ops.misc import CONVERSION
 from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
@@ -35,15 +35,15 @@ CALLED: dict[type[Op], str] = {
     PrintTko: "text is made by the formats of C",
 }
 """The operations that are always called."""
-CALLED_FORMS = "f64 with a directed rounding, and functions of f64"
+CALLED_FORMS = "f64 with a directed rounding, functions of f64, and fpowf where bits must be exact"
 """The forms of other operations that are called."""
 
 
-def is_called(o: Op) -> bool:
+def is_called(o: Op, exact: bool) -> bool:
     """Tell whether an operation, in this form, is computed by a call."""
     if isinstance(o, PrintTko) and any(found.endswith("s") for found in re.findall(CONVERSION, o.str_)):
         raise NotLowered("a kernel that prints text in memory")
-    if type(o) in CALLED:
+    if type(o) in CALLED or (exact and isinstance(o, FPowF)):
         return True
     function = ELEMENTWISE.get(type(o))
     if function is None or not _may_refuse(o):

@@ -77,7 +77,7 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
     g = Lowering(module, entry, target, wanted)
     strong = [o for o in memory_accesses(entry) if memory_ordering(o) is not Ordering.WEAK]
     waits = any(isinstance(o, (Loop, For)) and any(i in strong for b in o.blocks for i in walk(b)) for o in ops)
-    g.called = dict.fromkeys(o for o in ops if is_called(o))
+    g.called = dict.fromkeys(o for o in ops if is_called(o, wanted.exact))
     try:
         text = g.text(entry)
     except RecursionError:

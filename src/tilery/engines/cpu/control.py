@@ -10,6 +10,7 @@ from ...ops import Break, Continue, For, If, Loop, MmaF, MmaI, Return, Yield
 from ...types import Token
 from .abi import FAULT_CELL, STOP, NotLowered
 from .memory import fault_if
+from .products.integers import pack_integers_before
 from .products.pairs import pack_before
 from .registry import emits
 from .tiles import Buffer, Tensor, is_scalar, is_tile, reg, shape, stored
@@ -96,6 +97,8 @@ def before_region(g: Writer, o: Op) -> None:
     inner = [i for block in o.blocks for i in walk(block)]
     own = {v for i in inner for v in i.results} | {a for b in o.blocks for a in b.args}
     own |= {a for i in inner for b in i.blocks for a in b.args}
+    for i in inner if isinstance(o, (For, Loop)) else ():
+        pack_integers_before(g, i, own)
     packed = {v for i in inner if isinstance(o, (For, Loop)) for v in pack_before(g, i, own)}
     for i in inner:
         if isinstance(i, MmaF) and packed >= {i.lhs, i.rhs} - own:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....attrs import Signedness
+from ....ir import Op, Value
 from ....ops import Constant, For, MmaI
 from ...reference.tiles import dense_array
 from ...semantics import uses_tensor_cores
@@ -19,7 +20,7 @@ from ..registry import emits
 from ..text import Number, vector
 from ..tiles import Buffer, reg, shape
 from ..writer import Writer
-from .matrix import Chunk, Sizes, blocks, destination, index_of, settle
+from .matrix import Chunk, Sizes, Step, blocks, destination, index_of, settle
 from .pairs import Read, by_tiles, fits_tiles, in_words, pair_lhs, pair_rhs, starts_at_zero
 
 LARGEST = (1 << 31) - 1
@@ -71,26 +72,57 @@ def _has_fours(g: Writer, o: MmaI) -> bool:
     return fills and FOURS.get(size) in g.target.features
 
 
+def pack_integers_before(g: Writer, o: Op, own: set[Value]) -> None:
+    """Pack operands of a product in a region that come from outside."""
+    if isinstance(o, MmaI) and _has_fours(g, o) and not fits_tiles(g, o, "amx-int8", 4):
+        for v, key, pack in zip((o.lhs, o.rhs), _keys(o), (_left_fours, _right_fours)):
+            if v not in own and key not in g.held:
+                g.held[key] = pack(g, o)
+
+
+def _keys(o: MmaI) -> list[tuple[object, ...]]:
+    """The names of packed operands."""
+    return [("fours", v, side, o.signedness_lhs, o.signedness_rhs) for v, side in ((o.lhs, "lhs"), (o.rhs, "rhs"))]
+
+
 def _by_fours(g: Writer, o: MmaI, acc: Chunk, finish: Callable[..., None]) -> None:
+    left, right = _keys(o)
+    a = g.held.get(left) or _left_fours(g, o)
+    b, excess = g.held.get(right) or _right_fours(g, o)
     s = in_words(g, o, "i32", 4)
-    flipped = o.signedness_lhs is o.signedness_rhs
+    blocks(g, "i32", s, a, b, acc if excess is None else _less(g, acc, excess), finish, _step(g, o, s.w))
 
-    def flip(v: object, index: list[Number], vd: int, w: int) -> str:
-        return g.op("xor", "i8", w, g.chunk(o.lhs, index, vd, w), g.const(FLIP - 256, "i8", w))
 
+def _less(g: Writer, acc: Chunk, excess: Buffer) -> Chunk:
+    """Accumulators without what is the same in all rows."""
+    return lambda batch, i, j, w: g.op("sub", "i32", w, acc(batch, i, j, w), g.read(excess, "i32", [batch, j], 1, w))
+
+
+def _is_flipped(o: MmaI) -> bool:
+    return o.signedness_lhs is o.signedness_rhs
+
+
+def _step(g: Writer, o: MmaI, w: int) -> Step:
     def step(left: str, right: str, total: str) -> str:
         factors = (right, left) if o.signedness_rhs is Signedness.UNSIGNED else (left, right)
-        return _dot_i8(g, s.w, *factors, total)
+        return _dot_i8(g, w, *factors, total)
 
-    a = pair_lhs(g, o.lhs, s, flip if flipped else g.chunk, "i8")
-    b = pair_rhs(g, o.rhs, s, g.chunk, "i8")
-    if flipped:
-        excess = _excess(g, s, b, lambda right, total: step(g.const(0x01010101 * FLIP, "i32", s.w), right, total))
+    return step
 
-        def first(batch: Number, i: Number, j: Number, w: int) -> str:
-            return g.op("sub", "i32", w, acc(batch, i, j, w), g.read(excess, "i32", [batch, j], 1, w))
 
-    blocks(g, "i32", s, a, b, first if flipped else acc, finish, step)
+def _left_fours(g: Writer, o: MmaI) -> Buffer:
+    def flip(v: Value, index: list[Number], vd: int, w: int) -> str:
+        return g.op("xor", "i8", w, g.chunk(v, index, vd, w), g.const(FLIP - 256, "i8", w))
+
+    return pair_lhs(g, o.lhs, in_words(g, o, "i32", 4), flip if _is_flipped(o) else g.chunk, "i8")
+
+
+def _right_fours(g: Writer, o: MmaI) -> tuple[Buffer, Buffer | None]:
+    """The right operand, and what a flip of the left one adds to each column."""
+    s = in_words(g, o, "i32", 4)
+    b, step = pair_rhs(g, o.rhs, s, g.chunk, "i8"), _step(g, o, s.w)
+    flips = g.const(0x01010101 * FLIP, "i32", s.w)
+    return b, _excess(g, s, b, lambda right, total: step(flips, right, total)) if _is_flipped(o) else None
 
 
 def _excess(g: Writer, s: Sizes, b: Buffer, step: Callable[[str, str], str]) -> Buffer:

@@ -1,24 +1,35 @@
-"""What a call costs besides the work: the first one, one whose object is cached, and a launch of almost nothing."""
+"""What a call costs besides the work: the first one, that of another kernel, a cached one, a launch of almost nothing.
+
+    python bench/cold.py [--only vadd] [--rounds 10] [--against /path/to/another/checkout/src]
+
+With `--against`, processes of this checkout and of the other one take turns.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
-FIRST = """
+KERNELS = Path(__file__).resolve().parent / "kernels"
+FIRST, ANOTHER, CACHED = "first call, ms", "another kernel, ms", "cached call, ms"
+CALLS = """
 import json, sys, time
 import numpy, tilery, llvmlite.binding
 import tilery.engines.registry, tilery.engines.cpu.launch, tilery.verifier.explain, tilery.text.parse.parser
-text = open(sys.argv[1]).read()
-module = tilery.parse(text)
-start = time.perf_counter()
-kernel = tilery.compile(module, engine="cpu")
-print(json.dumps((time.perf_counter() - start) * 1e3))
+modules = [tilery.parse(open(path).read()) for path in sys.argv[1:]]
+taken = []
+for module in modules:
+    start = time.perf_counter()
+    kernel = tilery.compile(module, engine="cpu")
+    taken.append((time.perf_counter() - start) * 1e3)
+print(json.dumps(taken))
 """
 LAUNCH = """
 import json, sys, time
@@ -45,28 +56,62 @@ print(json.dumps(found))
 
 
 def measure_calls(kernels: Path, only: list[str] | None) -> dict[str, object]:
-    """Return milliseconds of first and cached calls by kernel, and microseconds of launches."""
-    first: dict[str, float] = {}
-    cached: dict[str, float] = {}
-    for path in sorted(kernels.glob("*.mlir")):
-        if only and path.stem not in only:
-            continue
-        for _ in range(3):
-            with tempfile.TemporaryDirectory() as folder:
-                cold = float(_python(FIRST, path, folder))
-                first[path.stem] = min(cold, first.get(path.stem, cold))
-                for _ in range(2):
-                    warm = float(_python(FIRST, path, folder))
-                    cached[path.stem] = min(warm, cached.get(path.stem, warm))
+    """Return milliseconds of first, later and cached calls by kernel, and microseconds of launches."""
+    (calls,) = take_turns(kernels, only, [SOURCE], rounds=3)
     with tempfile.TemporaryDirectory() as folder:
-        launch = json.loads(_python(LAUNCH, kernels / "vadd.mlir", folder))
-    return {"first call, ms": first, "cached call, ms": cached, "launch, us": launch}
+        launch = json.loads(_python(LAUNCH, [kernels / "vadd.mlir"], folder, SOURCE))
+    return {**calls, "launch, us": launch}
 
 
-def _python(script: str, path: Path, folder: str) -> str:
-    env = {**os.environ, "PYTHONPATH": str(SOURCE), "TILERY_CACHE_DIR": os.path.join(folder, "cache")}
+def take_turns(
+    kernels: Path, only: list[str] | None, sources: list[Path], rounds: int
+) -> list[dict[str, dict[str, float]]]:
+    """Return the best times of each source. Every process compiles a kernel, and then the next one of the folder."""
+    found: list[dict[str, dict[str, float]]] = [{FIRST: {}, ANOTHER: {}, CACHED: {}} for _ in sources]
+    paths = sorted(kernels.glob("*.mlir"))
+    pairs = [(a, b) for a, b in zip(paths, paths[1:] + paths) if not only or a.stem in only or b.stem in only]
+    for _ in range(rounds):
+        for pair in pairs:
+            for source, best in zip(sources, found):
+                with tempfile.TemporaryDirectory() as folder:
+                    times = json.loads(_python(CALLS, pair, folder, source))
+                    _keep(best[FIRST], pair[0], times[0])
+                    _keep(best[ANOTHER], pair[1], times[1])
+                    for _ in range(2):
+                        _keep(best[CACHED], pair[0], json.loads(_python(CALLS, pair[:1], folder, source))[0])
+    for best in found:
+        for row in best.values():
+            for name in [name for name in row if only and name not in only]:
+                del row[name]
+    return found
+
+
+def _keep(best: dict[str, float], path: Path, taken: float) -> None:
+    best[path.stem] = min(taken, best.get(path.stem, taken))
+
+
+def _python(script: str, paths: Sequence[Path], folder: str, source: Path) -> str:
+    env = {**os.environ, "PYTHONPATH": str(source), "TILERY_CACHE_DIR": os.path.join(folder, "cache")}
     env = {name: value for name, value in env.items() if not name.startswith("MALLOC_")}
     done = subprocess.run(
-        [sys.executable, "-c", script, str(path)], env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *map(str, paths)], env=env, capture_output=True, text=True, check=True
     )
     return done.stdout
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--against", type=Path, metavar="SRC", action="append", default=[])
+    args = parser.parse_args()
+    sources = [SOURCE, *args.against]
+    for source, best in zip(sources, take_turns(KERNELS, args.only, sources, args.rounds)):
+        print(source)
+        for name, row in best.items():
+            print(f"  {name:20}", ", ".join(f"{kernel} {taken:.1f}" for kernel, taken in row.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

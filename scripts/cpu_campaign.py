@@ -179,7 +179,7 @@ def details(rows: list[dict[str, Any]]) -> Iterator[str]:
             text = f"{title}: {totals['compiled']:,} of {launches:,} launches were compiled"
         if totals["tries"]:
             text += f"; {totals['tries']:,} changes were tried to find the legal ones"
-        text += f". {totals['level 0']:,} were compiled at level 0, {totals['own child']:,} by a child of their own"
+        text += f". {totals['level 0']:,} were compiled at level 0, {totals['own child']:,} as the engine does"
         if totals["kept"]:
             text += f"; {totals['kept']:,} reused the object of the same LLVM IR"
         yield f"{text}. {row['seconds']:,.0f} seconds of CPU time."

@@ -1,7 +1,7 @@
-"""A compiler for campaigns: some kernels per process, which is forked from one that has imported LLVM already.
+"""A compiler for campaigns: many kernels per process, and the answers are kept for another campaign.
 
-The engine starts a Python for each kernel, which takes three times as long as compiling a small one. What is forked
-runs the same code (`engines/cpu/native/child.py`) within the same limits, and may die as well.
+The engine forks a process for each kernel. Here a forked process compiles many, within the same limits, by the same
+code (`engines/cpu/native/child.py`), and may die as well.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import llvmlite
 
-from tilery.engines.cpu.native import build, child, compiler, pool_ir
+from tilery.engines.cpu.native import build, child, compiler, pool_ir, process
 
 HEADER = struct.Struct("<iqq")
 """The status of a process, and how many bytes it wrote to its output and to its errors."""
@@ -88,7 +88,7 @@ class ForkedChild:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def run(self, request: bytes) -> tuple[int, bytes, str]:
+    def run(self, request: bytes, _seconds: float) -> tuple[int, bytes, str]:
         kept = self.kept.get(request)
         if kept is not None:
             ForkedChild.found += 1
@@ -99,7 +99,7 @@ class ForkedChild:
         return status, out, errors.decode(errors="replace")
 
 
-OWN = compiler.Child
+OWN = process.Child
 
 
 def choose(*, forked: bool, level: int) -> None:

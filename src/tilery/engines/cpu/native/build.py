@@ -15,8 +15,9 @@ from ....ops import Entry, Module
 from ..abi import ALLOWED_SYMBOLS, Lowered, NotLowered, Specialisation, Target
 from ..lower import lower
 from . import pool, pool_ir
-from .compiler import CACHE, Child, CompilerError, compile_texts, digest, feature_string, find_object, host, versions
+from .compiler import CACHE, CompilerError, compile_texts, digest, feature_string, find_object, host, versions
 from .objects import Code
+from .process import Child
 
 Built = tuple[Lowered, Code]
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
@@ -35,7 +36,7 @@ def build(module: Module, entry: Entry, exact: bool) -> Built | None:
         return None
     if facts is not None and (found := find_object(facts["object"], host())) is not None:
         return _restored(facts, entry), _loaded(key, facts, found)
-    with Child() as child:  # it starts while this process lowers the kernel
+    with Child() as child:  # the first one starts while this process lowers the kernel
         lowered = lower_kernel(module, entry, exact, host())
         facts = _described(lowered, entry)
         if lowered is not None:

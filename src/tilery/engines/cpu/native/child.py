@@ -1,7 +1,9 @@
 """The compiler: a program of its own that turns LLVM IR into objects or assembly. It imports nothing but llvmlite.
 
-LLVM may abort the process that it runs in, or take all its memory, so it runs here. `compiler.py` starts this file with
-`python -I -S` and the directory that llvmlite is imported from. Standard input is a JSON object:
+LLVM may abort the process that it runs in, or take all its memory, so it runs here. `process.py` starts it in a Python
+without site-packages, with the directory that llvmlite is imported from.
+
+Standard input has requests, each a `REQUEST` and a JSON object:
 
     texts      LLVM IR, one text per result
     levels     how much to optimise each, from 0 to 3
@@ -11,32 +13,141 @@ LLVM may abort the process that it runs in, or take all its memory, so it runs h
     memory     bytes of address space, at most
     seconds    CPU time, at most
 
-Standard output is a JSON line, then the results in order. The line has their `sizes`, or an `error` and the number of
-the `text` that has it.
+Standard output has answers, each an `ANSWER`, what the compiler returned, and if it died its last complaints. It
+returns a JSON line, then the results in order. The line has their `sizes`, or an `error` and the number of the `text`
+that has it.
+
+This process answers one request and ends. If it is told the numbers of three more files, it leaves a copy of itself,
+which reads requests from the first, writes answers to the second, and complains to the third. The copy forks for each
+request; the fork compiles, and may die. The copy ends at the end of its input, or when nobody has asked for `IDLE`
+seconds.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import select
+import struct
 import sys
 from typing import Any
 
+REQUEST = struct.Struct("<qq")
+"""The number of a request, and its size."""
+ANSWER = struct.Struct("<qiqq")
+"""The number of the request, the status of the process that compiled, the sizes of what it returned and complained."""
+IDLE = 60
+ERRORS = 20_000
+"""How many bytes of complaints are kept."""
+
 
 def main() -> None:
-    sys.path.append(sys.argv[1])
+    gc.disable()  # 2 of the 85 milliseconds of a first answer
     import llvmlite.binding  # noqa: F401  (before the request comes, because it takes long)
 
-    request = json.load(sys.stdin)
-    limit(request["memory"], request["seconds"])
-    out = sys.stdout.buffer
-    out.write(answer(request))
-    out.flush()
-    os._exit(0)  # there is nothing to clean up, and LLVM would take its time
+    files = [int(word) for word in sys.argv[4:]]
+    first = os.getpid()
+    if files and not os.fork():
+        for file, stream in zip(files, range(3)):
+            os.dup2(file, stream)
+        os.closerange(3, max(files) + 1)
+        serve(first)
+    os.closerange(3, max(files, default=3) + 1)
+    compile_for(1, *_receive())
+
+
+def serve(first: int) -> None:
+    """Answer requests as long as somebody may ask; `first` is the process that this one is a copy of."""
+    os.chdir("/")
+    try:
+        while select.select([0], [], [], IDLE)[0]:
+            answer_by_fork(*_receive())
+    except (EOFError, BrokenPipeError):
+        if os.getppid() == first:
+            os.kill(first, 9)  # nobody waits for its answer either
+    os._exit(0)
+
+
+def compile_for(file: int, number: int, data: bytes) -> None:
+    """Write the answer to a request to a file, and end this process."""
+    status = 1
+    try:
+        request = json.loads(data)
+        limit(request["memory"], request["seconds"])
+        found = answer(request)
+        _write(file, ANSWER.pack(number, 0, len(found), 0) + found)
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(status)  # there is nothing to clean up, and LLVM would take its time
+
+
+def answer_by_fork(number: int, data: bytes) -> None:
+    """Let a fork compile, and pass its answer on as soon as it is whole; if it dies, answer in its place."""
+    (out, to_out), (errors, to_errors) = os.pipe(), os.pipe()
+    fork = os.fork()
+    if not fork:
+        os.dup2(to_errors, 2)
+        for file in (0, 1):
+            os.dup2(os.open(os.devnull, os.O_RDWR), file)
+        os.close(out)
+        os.close(errors)
+        compile_for(to_out, number, data)
+    os.close(to_out)
+    os.close(to_errors)
+    found, said = b"", b""
+    going = [0, out, errors]
+    while out in going and not is_whole(found):
+        for file in select.select(going, [], [])[0]:
+            if not file:  # no other request comes before the answer, so it is the end of all requests
+                os.kill(fork, 9)
+                raise EOFError
+            part = os.read(file, 1 << 20)
+            found, said = (found + part, said) if file == out else (found, (said + part)[-ERRORS:])
+            if not part:
+                going.remove(file)
+    if is_whole(found):
+        _write(1, found)  # at once, because the end of a process takes milliseconds
+    status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+    if not is_whole(found):
+        while part := os.read(errors, 1 << 20):
+            said = (said + part)[-ERRORS:]
+        _write(1, ANSWER.pack(number, status, 0, len(said)) + said)
+    os.close(out)
+    os.close(errors)
+
+
+def is_whole(found: bytes | bytearray) -> bool:
+    """Tell whether this is an answer to its end."""
+    return len(found) >= ANSWER.size and len(found) == ANSWER.size + sum(ANSWER.unpack(found[: ANSWER.size])[2:])
+
+
+def _receive() -> tuple[int, bytes]:
+    number, size = REQUEST.unpack(_read(REQUEST.size))
+    return number, _read(size)
+
+
+def _read(size: int) -> bytes:
+    parts = []
+    while size:
+        part = os.read(0, min(size, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
 
 
 def answer(request: dict[str, Any]) -> bytes:
-    """Compile all texts; return what to write to standard output."""
+    """Compile all texts; return the result."""
     results: list[bytes] = []
     said: dict[str, Any]
     try:
@@ -91,7 +202,3 @@ def compile_text(text: str, request: dict[str, Any], machine: Any, compiler: Any
     passes.run(module, compiler)
     made: str | bytes = machine.emit_assembly(module) if request["emit"] == "asm" else machine.emit_object(module)
     return made.encode() if isinstance(made, str) else made
-
-
-if __name__ == "__main__":
-    main()

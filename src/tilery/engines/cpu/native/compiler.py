@@ -6,9 +6,9 @@ import ctypes
 import hashlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import llvmlite.binding as llvm
 from ....diag import TileError
 from ...cache import DiskCache
 from ..abi import QUICKLY, Target
+from .process import Child
 
 PASSES = ("always_inliner", "sroa", "simplify_cfg", "loop_rotate", "aggressive_dce")
 """All that pays: with LLVM's whole pipeline kernels take twice as long to compile and run no faster."""
@@ -74,7 +75,7 @@ def compile_texts(
     found = [CACHE.get(key) for key in keys]
     missing = [n for n, each in enumerate(found) if each is None]
     if missing:
-        with child or Child() as ready:
+        with Child() if child is None else nullcontext(child) as ready:
             made = _in_child(ready, [texts[n] for n in missing], target, emit)
         for n, each in zip(missing, made):
             found[n] = each
@@ -121,38 +122,6 @@ def _newest(folder: str) -> int:
     return found
 
 
-class Child:
-    """A process that compiles once. It starts at once, and does what takes long before it reads what to compile."""
-
-    def __init__(self) -> None:
-        if not sys.executable:
-            raise TileError("cannot start the compiler: this Python does not know its own executable (sys.executable)")
-        packages = str(Path(llvmlite.__file__).resolve().parent.parent)
-        command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("child.py")), packages]
-        try:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
-        except OSError as error:
-            raise TileError(f"cannot start the compiler: {error.strerror}") from None
-
-    def __enter__(self) -> Child:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._process.returncode is None:
-            self._process.kill()
-            self._process.communicate()
-
-    def run(self, request: bytes) -> tuple[int, bytes, str]:
-        """Send a request; return the status of the process, what it wrote, and its last complaints."""
-        try:
-            out, errors = self._process.communicate(request, timeout=4 * SECONDS)
-        except subprocess.TimeoutExpired:
-            raise CompilerError(f"LLVM's process was stopped after {4 * SECONDS} seconds") from None
-        return self._process.returncode, out, errors.decode(errors="replace")[-20_000:]
-
-
 def _in_child(child: Child, texts: Sequence[str], target: Target, emit: str) -> list[bytes]:
     request = {
         "texts": list(texts),
@@ -166,7 +135,10 @@ def _in_child(child: Child, texts: Sequence[str], target: Target, emit: str) -> 
         "memory": MEMORY,
         "seconds": SECONDS,
     }
-    status, out, errors = child.run(json.dumps(request).encode())
+    try:
+        status, out, errors = child.run(json.dumps(request).encode(), 4 * SECONDS)
+    except TimeoutError:
+        raise CompilerError(f"LLVM's process was stopped after {4 * SECONDS} seconds") from None
     line, _, content = out.partition(b"\n")
     if status or not line:
         raise CompilerError(f"LLVM's process {_ending(status)}", errors)

@@ -1,4 +1,4 @@
-"""The processes that compile. Each has loaded LLVM and answers one request after the other, each in a fork of itself.
+"""The processes that compile. The first request starts one; a copy of it stays and forks for each later request.
 
 A process that has answered is idle until it is asked again, or until it ends by itself. Threads that compile at the
 same time have a process each. One whose answer nobody waits for any more, after Ctrl-C or for lack of time, is left to

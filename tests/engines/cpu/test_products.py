@@ -29,6 +29,29 @@ TYPES = {
     "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "i8": np.int8, "i32": np.int32,
 }  # fmt: skip
 
+LEAVING = """entry @k(%a: tile<ptr<i8>>, %c: tile<ptr<i32>>) {
+  %z = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %n = constant <i32: 3> : tile<i32>
+  %ta = make_tensor_view %a, shape = [64,64], strides = [64,1] : tensor_view<64x64xi8, strides=[64,1]>
+  %tc = make_tensor_view %c, shape = [64,64], strides = [64,1] : tensor_view<64x64xi32, strides=[64,1]>
+  %pa = make_partition_view %ta : VIEWxi8
+  %pc = make_partition_view %tc : VIEWxi32
+  %l, %t = load_view_tko weak %pa[%z,%z] : VIEWxi8, tile<i32> -> tile<64x64xi8>, token
+  %o = constant <i32: 0> : tile<64x64xi32>
+  %large = constant <i32: 2147483600> : tile<64x64xi32>
+  %r = for %i in (%z to %n, step %one) : tile<i32> iter_values(%acc = %o) -> (tile<64x64xi32>) {
+    %first = cmpi equal %i, %z, signed : tile<i32> -> tile<i1>
+    if %first {
+      continue %large : tile<64x64xi32>
+    }
+    %d = mmai %l, %l, %acc signed signed : tile<64x64xi8>, tile<64x64xi8>, tile<64x64xi32>
+    continue %d : tile<64x64xi32>
+  }
+  %s = store_view_tko weak %r, %pc[%z,%z] : tile<64x64xi32>, VIEWxi32, tile<i32> -> token
+  return
+}"""
+
 
 def module(op: str, t: str, r: str, m: int, n: int, k: int, start: str, edge: int, transposed: bool) -> Any:
     """A loop over three tiles of K, the last of which is cut; `start` is the first accumulator."""
@@ -200,6 +223,20 @@ def test_sums_from_zero_on_saturate_after_many_products() -> None:
             tilery.compile(made, engine=engine).launch(1, [np.int32(3 * iterations - 5), a, b, c])
         assert out.tobytes() == want.tobytes()
         assert bool(want[0, 3] == 2**31 - 1) is (iterations > 255)
+
+
+def test_an_early_continue_gives_another_accumulator() -> None:
+    """The first iteration ends in a branch, with sums that saturate in the second one."""
+    text = LEAVING
+    for name in ("i8", "i32"):
+        text = text.replace(f"VIEWx{name}", f"partition_view<tile=(64x64), tensor_view<64x64x{name}, strides=[64,1]>>")
+    a = np.full((64, 64), 100, np.int8)
+    found = []
+    for engine in ("reference", "cpu"):
+        c = np.zeros((64, 64), np.int32)
+        tilery.compile(tilery.parse(text), engine=engine).launch(1, [a, c])
+        found.append(c)
+    assert (found[0] == 2**31 - 1).all() and (found[1] == found[0]).all()
 
 
 bf16 = pytest.mark.skipif("avx512bf16" not in host().features, reason="the processor has no products of bf16")

@@ -6,11 +6,11 @@ Words hold two bf16, where the processor has instructions for them, two 16-bit i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from ....ir import Op, Value
-from ....ops import Broadcast, Constant, Continue, MmaF, MmaI, Reshape
+from ....ir import Block, Op, Value
+from ....ops import Broadcast, Constant, Continue, For, Loop, MmaF, MmaI, Reshape
 from ....types import BF16, F32, F64
 from ...reference.tiles import dense_array
 from ...semantics import rounds_once
@@ -199,8 +199,19 @@ def starts_at_zero(g: Writer, o: MmaF | MmaI) -> bool:
     loop = g.loops.get(o.acc)
     if loop is None:
         return _is_zero(o.acc)
-    at, last = loop.region.args.index(o.acc) - 1, loop.region.ops[-1]
-    return isinstance(last, Continue) and last.operands_[at] is o.result and _is_zero(loop.initValues[at])
+    at = loop.region.args.index(o.acc) - 1
+    carried = [each.operands_[at] for each in _continues(loop.region)]
+    return all(v is o.result or v is o.acc for v in carried) and _is_zero(loop.initValues[at])
+
+
+def _continues(block: Block) -> Iterator[Continue]:
+    """The operations that end an iteration of the loop whose body this is; some may be in branches."""
+    for o in block.ops:
+        if isinstance(o, Continue):
+            yield o
+        elif not isinstance(o, (For, Loop)):
+            for inner in o.blocks:
+                yield from _continues(inner)
 
 
 def _is_zero(v: Value) -> bool:

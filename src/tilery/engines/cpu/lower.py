@@ -44,7 +44,7 @@ from .arithmetic import circle, floating, integer, mathlib, powers
 from .callbacks import is_called, write_call
 from .memory import provenance
 from .products import integers
-from .registry import ELEMENTWISE, EMITTED, emits
+from .registry import ELEMENTWISE, EMITTED, HEAVY, emits
 from .shapes import filled_by_squares, lies_across, turned_by
 from .stores import written_tensors
 from .text import FOOTER, Number
@@ -199,7 +199,8 @@ class Lowering(Writer):
                 found: dict[Value, bool] = {}
                 for v in group:
                     self.behind(v, found, inside)
-                if side := isinstance(o, (Reduce, StoreViewTko)):
+                side = isinstance(o, (Reduce, StoreViewTko))
+                if side and any(type(v.owner) in HEAVY and not is_scalar(v) for v in found):
                     again = [v for v in found if v in members and isinstance(v.owner, LoadViewTko)]
                     self.fetchers = dict.fromkeys(again, o) | self.fetchers
                 for v, direct in found.items():

@@ -83,9 +83,9 @@ class Writer(Text):
         self.narrow: set[str] = set()
         """Names of i64 that are less than 2**32."""
         self.fetchers: dict[Value, Op] = {}
-        """For loads that several loops read: the second of them, which fetches what a later tile block will load."""
+        """For loads that several loops read: the one that has time to fetch what a later tile block will load."""
         self.fetches: dict[Op, list[tuple[Access, str]]] = {}
-        """What the loops of an operation fetch for the next tile block: the part of this one and the bytes between."""
+        """What the loops of an operation fetch for a later tile block: the part of this one and the bytes between."""
         self.loops: dict[Value, For] = {}
         """The loops that carry block arguments."""
         self.pinned = 0

@@ -21,7 +21,7 @@ LARGE = 8 << 20
 """Memory that is written past the caches, if it has at least this many bytes."""
 BRIEF = 20e6
 """Nanoseconds of work after which a caller that runs tile blocks itself looks for signals."""
-TURN = 128
+TURN = 512
 """Tile blocks that a thread takes at once, at most. After them it waits until its stores have reached memory."""
 FIRST = 256
 """Tile blocks to run before it is known how long they take."""

@@ -109,38 +109,50 @@ def measure(case: Case, args: argparse.Namespace, limits: Limits) -> dict[str, f
     return found
 
 
-def against_limit(run: Callable[[], object], limit: Callable[[], object], rounds: int) -> dict[str, float]:
-    """Compare a kernel with nothing but moving memory: in each round with what that takes before and after it.
+class Pair:
+    """A kernel, and nothing but moving the memory that it moves, which takes place before and after it in each round.
 
     Other guests of a machine take part of its bandwidth, more in one second and less in the next.
     """
-    times, limits = [], [once(limit)]
-    for _ in range(2 * rounds):
+
+    def __init__(self, run: Callable[[], object], limit: Callable[[], object]) -> None:
+        self.run, self.limit = run, limit
+        self.times: list[float] = []
+        self.limits: list[float] = []
+        self.parts: list[float] = []
+
+    def measure(self) -> None:
         time.sleep(REST)
-        times.append(once(run))
-        limits.append(once(limit))
-    parts = [(before + after) / 2 / each for each, before, after in zip(times, limits, limits[1:])]
-    low, median, high = np.percentile(parts, [10, 50, 90]).tolist()
-    return {"median": median, "low": low, "high": high, "best, ms": min(times), "best limit, ms": min(limits)}
+        before, taken, after = (once(call) for call in (self.limit, self.run, self.limit))
+        self.times.append(taken)
+        self.limits += [before, after]
+        self.parts.append((before + after) / 2 / taken)
+
+    def found(self) -> dict[str, float]:
+        low, median, high = np.percentile(self.parts, [10, 50, 90]).tolist()
+        best = {"best, ms": min(self.times), "best limit, ms": min(self.limits)}
+        return {"median": median, "low": low, "high": high, **best}
 
 
 def bandwidth(args: argparse.Namespace, limits: Limits) -> dict[str, dict[str, dict[str, float]]]:
-    """Time the kernels that memory limits on arrays of four times the L3, on two alignments."""
+    """Time the kernels that memory limits on arrays of four times the L3, on two alignments, taking turns."""
     large = Sizes(flat=1 << 25, rows=1 << 15, edge=128, heads=1, length=128) if not args.quick else QUICK
-    found = {}
+    pairs: dict[str, dict[str, Pair]] = {}
     for case in cases(large):
         if case.name not in ("vadd", "softmax", "layernorm") or (args.only and case.name not in args.only):
             continue
         kernel = kernel_of(case.name, engine="cpu")
-        row = {}
         for offset in (0, 16):
             values = [aligned(x, offset) for x in case.args]
             moved = values[:2] if case.name == "vadd" else values[:1]
             limit = limits.move("triad" if case.name == "vadd" else "copy", *moved, aligned(case.args[-1]))
             launch = kernel.bind(case.grid, values, convention="cutile")
-            row[f"{offset} mod 64"] = against_limit(launch, limit, args.rounds)
-        found[case.name] = row
-    return found
+            pairs.setdefault(case.name, {})[f"{offset} mod 64"] = Pair(launch, limit)
+    for _ in range(4 * args.rounds):
+        for row in pairs.values():
+            for pair in row.values():
+                pair.measure()
+    return {name: {label: pair.found() for label, pair in row.items()} for name, row in pairs.items()}
 
 
 def scaling(args: argparse.Namespace) -> dict[str, float]:

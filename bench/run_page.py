@@ -100,8 +100,8 @@ def memory(found: dict[str, Any]) -> list[str]:
     lines += ["by the position of the arrays relative to a cache line. The bandwidth of a machine with other guests"]
     lines += ["changes from second to second, so each round is compared with moving the same memory right before and"]
     lines += ["right after it. The goals are about the median of the rounds. The last column compares the best rounds,"]
-    lines += ["which may be of different seconds. In seconds in which memory is faster, softmax is not, because it computes"]
-    lines += ["much: its part of the bandwidth is then smaller.", ""]
+    lines += ["which may be of different seconds. In seconds in which memory is faster, softmax is not, because it"]
+    lines += ["computes much: its part of the bandwidth is then smaller.", ""]
     lines += ["| | median of rounds | 10th to 90th percentile | best, ms | best of the limit, ms | best against best |"]
     lines += ["|---|--:|--:|--:|--:|--:|"]
     for name, row in found["bandwidth"].items():

@@ -27,7 +27,8 @@ def load(source: Source, *, reader: str | None = None, verify: bool = True) -> M
     `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does; the default is 13.4.
     Raise TileError if anything is wrong with the input. `verify=False` accepts an illegal module, for inspection.
     """
-    with enough_memory("read the module"):
+    with enough_memory("read the module") as memory:
+        memory.offset = 0
         return _read(Input.open(source, reader=reader), verify)
 
 

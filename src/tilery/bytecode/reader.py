@@ -59,6 +59,7 @@ def read(
     data, profile = bytes(data), find_profile(reader)
     fast = len(data) >= FAST_FROM if fast is None else fast
     with paused, enough_memory("read the module", file) as memory:
+        memory.offset = 0
         if fast and marks is None:
             from .decoders import GIVING_UP  # small files do not need it
 
@@ -256,6 +257,8 @@ class FileReader:
             if mandatory:
                 raise TileError(f"{name} section is mandatory", offset=len(self.data))
             return None
+        if self.memory is not None:
+            self.memory.offset = found.start
         c = Cursor(self.data, found.start, found.end, self.marks)
         with enclosing(f"failed to parse {name} section"):
             result = parse(c)

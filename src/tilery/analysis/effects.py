@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..attrs import MemoryOrderingSemantics
 from ..ir import Block, Op, walk
 from ..ops.effects import has_no_effect, is_effect_free
 
-__all__ = ["accesses", "enclosing_accesses", "has_no_effect", "is_effect_free", "memory_ordering"]
+__all__ = ["accesses", "enclosing", "enclosing_accesses", "has_no_effect", "is_effect_free", "memory_ordering"]
 
 
 def memory_ordering(o: Op) -> MemoryOrderingSemantics | None:
@@ -24,6 +24,11 @@ def accesses(root: Op | Block) -> Iterator[Op]:
 
 def enclosing_accesses(block: Block) -> set[Op]:
     """The operations inside a block that access memory or hold an operation that does."""
+    return enclosing(block, lambda o: memory_ordering(o) is not None)
+
+
+def enclosing(block: Block, is_wanted: Callable[[Op], bool]) -> set[Op]:
+    """The operations inside a block that are wanted or hold an operation that is, in one walk."""
     found: set[Op] = set()
     path: list[Op] = []
     stack = [iter(block.ops)]
@@ -35,7 +40,7 @@ def enclosing_accesses(block: Block) -> set[Op]:
                 path.pop()
             continue
         path.append(o)
-        if memory_ordering(o) is not None:
+        if is_wanted(o):
             _mark(path, found)
         if blocks := o.blocks:
             stack.append(iter([x for inner in blocks for x in inner.ops]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...analysis.alignment import Alignment, axis_info
 from ...analysis.effects import accesses as memory_accesses
-from ...analysis.effects import memory_ordering
+from ...analysis.effects import enclosing, memory_ordering
 from ...attrs import MemoryOrderingSemantics as Ordering
 from ...ir import Block, Op, Value, walk
 from ...ops import (
@@ -75,8 +75,8 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
     if len(ops) > MAX_OPS:
         raise NotLowered("the kernel is very large")
     g = Lowering(module, entry, target, wanted)
-    strong = [o for o in memory_accesses(entry) if memory_ordering(o) is not Ordering.WEAK]
-    waits = any(isinstance(o, (Loop, For)) and any(i in strong for b in o.blocks for i in walk(b)) for o in ops)
+    strong = dict.fromkeys(o for o in memory_accesses(entry) if memory_ordering(o) is not Ordering.WEAK)
+    waits = any(isinstance(o, (Loop, For)) for o in enclosing(entry.body, strong.__contains__))
     g.called = dict.fromkeys(o for o in ops if is_called(o, wanted.exact))
     try:
         text = g.text(entry)
@@ -96,6 +96,8 @@ class Lowering(Writer):
         super().__init__(target, wanted)
         self.globals = {o.sym_name: o for o in module.globals}
         self.entry = entry
+        self.writers = enclosing(entry.body, _writes)
+        """The operations that write to memory, or hold one that does."""
         self.loops = {v: o for o in walk(entry) if isinstance(o, For) for v in o.region.args}
 
     def load_chunk(self, access: Access, t: str, index: tuple[Number, ...], vd: int, w: int) -> str:
@@ -121,7 +123,7 @@ class Lowering(Writer):
             self.lines.append(f"; op {self.numbers_of[o]}")
             if len(self.lines) > MAX_LINES:
                 raise NotLowered("the kernel is very large")
-            if self.writes(o):
+            if o in self.writers:
                 self.settle_pending(block.ops[position + 1 :])
             self.operation(o)
             for v in o.results:
@@ -129,11 +131,6 @@ class Lowering(Writer):
                     del self.keep[v]
                     self.materialise(v)
         return bool(block.ops) and isinstance(block.ops[-1], TERMINATORS)
-
-    def writes(self, o: Op) -> bool:
-        if o.blocks and not isinstance(o, Reduce):
-            return any(self.writes(i) for b in o.blocks for i in walk(b))
-        return memory_ordering(o) is not None and not o.name.startswith("load")
 
     def settle_pending(self, later: list[Op]) -> None:
         """Read what later operations need before memory changes."""
@@ -369,6 +366,10 @@ LEAVE
   ret i64 %result
 }}
 """
+
+
+def _writes(o: Op) -> bool:
+    return memory_ordering(o) is not None and not o.name.startswith("load")
 
 
 def _numbers(members: dict[Value, list[tuple[int, bool]]], v: Value) -> set[int]:

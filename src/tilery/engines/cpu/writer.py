@@ -338,14 +338,17 @@ class Writer(Text):
 
     def hoist(self, v: Value, index: Index, vd: int, w: int) -> None:
         """Compute what a row has in common before the loop over the row: LLVM cannot move it past stores."""
-        if v in self.held or not isinstance(v.owner, Op):
-            return
-        o = v.owner
-        if isinstance(o, Broadcast) and w > 1 and shape(o.source)[vd] == 1:
-            self.chunk(v, index, vd, w)
-        elif type(o) in ELEMENTWISE:
-            for u in o.operands:
-                self.hoist(u, index, vd, w)
+        stack, seen = [v], set[Value]()
+        while stack:
+            v = stack.pop()
+            o = v.owner
+            if v in seen or v in self.held or not isinstance(o, Op):
+                continue
+            seen.add(v)
+            if isinstance(o, Broadcast) and w > 1 and shape(o.source)[vd] == 1:
+                self.chunk(v, index, vd, w)
+            elif type(o) in ELEMENTWISE:
+                stack += reversed(o.operands)
 
     def accesses(self, values: Sequence[Value]) -> list[Access]:
         """The loads that evaluating the values makes."""

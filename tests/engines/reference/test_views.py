@@ -18,6 +18,7 @@ from tilery.engines.reference.ops.views import (
     get_index_space_shape,
     load_view_tko,
     make_tensor_view,
+    padding,
     store_view_tko,
 )
 from tilery.engines.reference.tiles import Array, carrier
@@ -39,7 +40,7 @@ ELEMENTS = [SCALARS[name] for name in ("i1", "i8", "f16", "bf16", "f32", "i64", 
 
 
 def batch_of(memory: Memory, lanes: int) -> Any:
-    return SimpleNamespace(memory=memory, lanes=lanes)
+    return SimpleNamespace(memory=memory, lanes=lanes, machine=SimpleNamespace(padding=padding))
 
 
 def operations(view: TileView, promised: tuple[bool, ...]) -> tuple[LoadViewTko, StoreViewTko]:

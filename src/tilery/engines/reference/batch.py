@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...ir import Block, Op
+from ...types import TileView
 from .memory import Memory
 from .program import Program
 from .tiles import Array
@@ -39,6 +40,8 @@ class Host(Protocol):
     def arena(self, o: Op, ranks: Array, size: int, alignment: int) -> Array: ...
 
     def evaluate(self, batch: Batch) -> tuple[Array, ...]: ...
+
+    def padding(self, view: TileView) -> Any: ...
 
 
 class Batch:

@@ -136,11 +136,13 @@ class Kernel:
         output: Callable[[str], None] | None = None,
         progress: Callable[[int], None] | None = None,
         sanitize: Any = None,
+        machine: Callable[..., Machine] | None = None,
     ) -> Stats:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
         See `tilery.engines.kernel.Kernel.launch` for the arguments. More than one of `threads` is used only if tile
-        blocks cannot observe each other and do not print. With `sanitize`, there is one thread.
+        blocks cannot observe each other and do not print. With `sanitize`, there is one thread; so there is with
+        `machine`, a subclass of `Machine` or a function that makes one, which executes the kernel in its own way.
         """
         shape = check_grid(grid)
         bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
@@ -151,10 +153,14 @@ class Kernel:
         chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
         threads = 1 if threads is None else check_threads(threads)
         sanitizer = None if sanitize is None else hooks.sanitizer(sanitize)
-        workers = min(threads, chunks) if self._parallel and sanitizer is None else 1
+        if sanitizer is not None and machine is not None:
+            raise TileError(
+                "launch: 'sanitize' and 'machine' exclude each other: each executes the kernel in its own way"
+            )
+        workers = min(threads, chunks) if self._parallel and sanitizer is None and machine is None else 1
         say = printer(output)
         facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
-        make = Machine if sanitizer is None else sanitizer.machine
+        make = machine or (Machine if sanitizer is None else sanitizer.machine)
         with nullcontext() if sanitizer is None else sanitizer.lock:
             machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
             with self._cores(), nullcontext() if sanitizer is None else sanitizer.launch(self.entry):

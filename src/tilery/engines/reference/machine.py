@@ -17,9 +17,11 @@ import numpy as np
 
 from ...ir import Op
 from ...ops import Loop, Return
+from ...types import TileView
 from ..kernel import ExecutionError, Limits, Stats
 from .batch import Batch, join, merge
 from .memory import AssertFailed, Fault, Memory
+from .ops.views import padding
 from .program import Advance, Branch, Compute, Finish, Jump, Leave, Program, Slots, Test
 from .tiles import Array
 from .watch import Late, watched
@@ -288,6 +290,10 @@ class Machine:
             if len(array) == batch.lanes > 1:
                 return array
         return None
+
+    def padding(self, view: TileView) -> Any:
+        """Return the value of elements outside a view's tensor. A subclass whose floats are not floats has its own."""
+        return padding(view)
 
     def _count(self, o: Op, batch: Batch) -> None:
         stats = self.stats

@@ -122,7 +122,7 @@ def load_view_tko(
         try:
             where = locate_tiles(type, tensor, some, o.inbounds)
             batch.memory.bytes_read += where.bytes_of(batch.lanes if lanes is None else len(lanes))
-            tile = _load(batch.memory, where)
+            tile = _load(batch, where)
         except Fault as fault:
             first.add(fault_among(lanes, fault))
             continue
@@ -137,15 +137,15 @@ def load_view_tko(
     return out, None
 
 
-def _load(memory: Memory, where: ViewAccess) -> Array:
-    element = where.view.tensor_view.element
+def _load(batch: Batch, where: ViewAccess) -> Array:
+    memory, element = batch.memory, where.view.tensor_view.element
     dtype = stored(element)
     out, first = None, FirstFault()
     for chosen, starts, inner in where.groups(ordered=False):
         extents = tuple(part.stop - part.start for part in inner)
         whole = extents == where.shape and len(starts) == len(where.starts)
         if not whole and out is None:
-            out = np.full(where.full_shape, padding(where.view), dtype)
+            out = np.full(where.full_shape, batch.machine.padding(where.view), dtype)
         try:
             if element.bits == 4:
                 boxes = load_boxes_of_nibbles(memory, starts, extents, where.strides)
@@ -162,7 +162,7 @@ def _load(memory: Memory, where: ViewAccess) -> Array:
         out[(chosen, *inner)] = boxes
     first.check()
     if out is None:
-        out = np.full(where.full_shape, padding(where.view), dtype)
+        out = np.full(where.full_shape, batch.machine.padding(where.view), dtype)
     return where.tile(loaded(out, element))
 
 

@@ -133,6 +133,47 @@ def test_what_cutile_refuses_stays_refused(engine: Any) -> None:
         ct.launch(0, (1,), kernels.add, (np.zeros(4, np.complex64),) * 3 + (4,))
 
 
+def test_read_only_arrays_are_not_written(engine: Any, tmp_path: Path) -> None:
+    x, z = np.ones(16, np.float32), np.zeros(16, np.float32)
+    np.save(tmp_path / "z.npy", z)
+    z.flags.writeable = False
+    for fixed in (z, np.load(tmp_path / "z.npy", mmap_mode="r")):
+        with pytest.raises(TileError, match="is in z, which is read-only") as caught:
+            ct.launch(0, (1,), kernels.add, (x, x, fixed, 16))
+        assert any("launched at" in note and "test_cutile.py" in note for note in caught.value.notes)
+        assert not fixed.any()
+        out = np.zeros(16, np.float32)
+        ct.launch(0, (1,), kernels.add, (x, fixed, out, 16))
+        assert out.all()
+
+
+def test_the_gaps_of_a_read_only_array_may_be_written(engine: Any) -> None:
+    both = np.arange(32, dtype=np.float32)
+    even, odd = both[::2], both[1::2]
+    even.flags.writeable = False
+    ct.launch(0, (1,), kernels.add, (even, even, odd, 16))
+    assert (odd == 2 * even).all()
+    with pytest.raises(TileError, match="read-only"):
+        ct.launch(0, (1,), kernels.add, (odd, odd, even, 16))
+    assert (even == np.arange(0, 32, 2)).all()
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(16, ">f4"), "an array of float32 in non-native byte order cannot be passed"),
+        (np.zeros(16, np.float32)[::-1], r"cannot pass an array with negative strides \(-1,\)"),
+        (np.zeros(16, [("x", "f4"), ("y", "i1")])["x"], r"array strides \(5,\) must be multiples of the element size"),
+        (np.zeros(72, np.uint8)[1:65].view(np.float32), "is not aligned to its elements of 4 bytes"),
+    ],
+)
+def test_what_a_kernel_refuses_is_refused_with_the_line_of_the_launch(engine: Any, array: Any, message: str) -> None:
+    for args in ((array, array, array, 16), ([array], array, 16)):
+        with pytest.raises(TileError, match=f"argument 0: .*{message}") as caught:
+            ct.launch(0, (1,), kernels.add, args)
+        assert [note.partition(":")[0] for note in caught.value.notes] == [f"launched at {__file__}"]
+
+
 def test_nothing_is_executed_without_an_engine() -> None:
     x, z = np.ones(16, np.float32), np.zeros(16, np.float32)
     with tilery.cutile.on("none"):

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from ctypes import c_int64, c_void_p
 from typing import Any
 
+from ..diag import TileError
+from ..engines.arrays import FOREIGN_ORDER, ArrayMemory, locate, require_aligned
+from ..engines.cutile_abi import layout
 from ..engines.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
 
-_KINDS = {"i": INT, "u": UINT, "f": FLOAT, "b": BOOL}
+_KINDS = {"int": INT, "uint": UINT, "float": FLOAT, "bool": BOOL}
 """DLPack's type code for each of NumPy's kinds."""
 
 
@@ -45,28 +48,44 @@ class HostArray:
         return CUDA, 0
 
 
-def host_array(array: Any) -> HostArray:
-    """Wrap a NumPy array for cuTile; the memory is shared."""
-    code, bits = NARROW.get(array.dtype.name) or (_KINDS.get(array.dtype.kind, -1), 8 * array.itemsize)
+def host_array(array: Any, label: str = "argument", fixed: list[ArrayMemory] | None = None) -> HostArray:
+    """Wrap an array for cuTile; the memory is shared. A read-only array is added to `fixed`.
+
+    What a launch of a kernel refuses is refused here too: cuTile would not notice.
+    """
+    try:
+        memory = locate(array)
+        layout(memory)
+        require_aligned(memory)
+    except TileError as error:
+        raise TileError(f"{label}: {error.message}") from None
+    if memory.dtype.endswith(FOREIGN_ORDER):
+        raise TileError(f"{label}: an array of {memory.dtype} cannot be passed to a kernel")
+    code, bits = NARROW.get(memory.dtype) or (_KINDS.get(memory.dtype.rstrip("0123456789"), -1), 8 * memory.item)
     if code < 0:
-        raise TypeError(f"cuTile has no arrays of {array.dtype}")
-    strides = [stride // array.itemsize for stride in array.strides]
-    return HostArray(array.ctypes.data, code, bits, array.shape, strides, array)
+        raise TypeError(f"cuTile has no arrays of {memory.dtype}")
+    if fixed is not None and not memory.writable:
+        fixed.append(memory)
+    return HostArray(memory.address, code, bits, memory.shape, memory.strides, memory)
 
 
-def host_argument(value: Any) -> Any:
+def host_argument(value: Any, label: str = "argument", fixed: list[ArrayMemory] | None = None) -> Any:
     """Wrap every array in a launch argument. torch tensors are left alone, because cuTile reads them itself."""
-    if type(value) is tuple:
-        return tuple(host_argument(item) for item in value)
-    if type(value) is list:
-        return [host_argument(item) for item in value]
+    if type(value) in (tuple, list):
+        return type(value)(host_argument(item, label, fixed) for item in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changed = {f.name: host_argument(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+        changed = {
+            f.name: host_argument(getattr(value, f.name), label, fixed) for f in dataclasses.fields(value) if f.init
+        }
         return dataclasses.replace(value, **changed)
     if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
-        return host_array(value)
+        return host_array(value, label, fixed)
     if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr") and value.__dlpack_device__()[0] == CPU:
-        import numpy as np
-
-        return host_array(np.from_dlpack(value))
+        return host_array(value, label, fixed)
     return value
+
+
+def host_arguments(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[ArrayMemory]]:
+    """Wrap every array among the arguments of a launch; also return the arrays that are read-only."""
+    fixed: list[ArrayMemory] = []
+    return tuple(host_argument(value, f"argument {at}", fixed) for at, value in enumerate(values)), fixed

@@ -86,7 +86,7 @@ class State(HoldsAddresses):
 STATE = State()
 FAILURE = threading.local()
 THREAD = threading.local()
-"""`arguments` are those of the launch that cuTile is starting."""
+"""`arguments` are those of the launch that cuTile is starting, `read_only` the arrays among them that are."""
 FUNCTIONS: dict[str, int] = {}
 KEPT: list[Any] = []
 

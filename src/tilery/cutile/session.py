@@ -11,13 +11,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from .. import hooks
 from ..diag import TileError
 from ..engines import registry
-from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, slot_names, slot_size, value_of
+from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, protect, slot_names, slot_size, value_of
 from ..engines.gpu.store import shape_class
 from ..engines.kernel import Limits
 from ..ir import Refused
@@ -27,7 +28,7 @@ from ..source.lines import excerpt
 from ..text.print.printer import show
 from ..verifier.explain import read_legal
 from . import driver, versions
-from .arrays import host_argument
+from .arrays import host_arguments
 from .signatures import parameters_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Session:
         kinds = module.entry(launch.entry).function_type.params
         values = [value_of(kind, launch.word(at, slot_size(kind))) for at, kind in enumerate(kinds)]
         parameters = SIGNATURES.get((launch.bytecode, launch.entry)) or guess_parameters(kinds)
-        memory = extents(parameters, values, ctypes.string_at)
+        memory = protect(extents(parameters, values, ctypes.string_at), getattr(driver.THREAD, "read_only", ()))
         return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
 
 
@@ -353,7 +354,11 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
     def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **options: Any) -> Any:
         __tracebackhide__ = True  # pytest shows the test instead
         if isinstance(kernel_args, tuple):
-            kernel_args = host_argument(kernel_args)
+            try:
+                kernel_args, driver.THREAD.read_only = host_arguments(kernel_args)
+            except TileError as error:
+                error.notes.append(launched_at(sys._getframe(1)))
+                raise error.with_traceback(None) from None
         if hasattr(stream, "__cuda_stream__"):
             stream = stream.__cuda_stream__()[1]
         driver.take_failure()
@@ -365,16 +370,20 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
             if cause is None or str(cause) not in str(error):
                 raise
         finally:
-            driver.THREAD.arguments = None
+            driver.THREAD.arguments, driver.THREAD.read_only = None, []
         if isinstance(cause, TileError):
             cause.with_traceback(None)
             if isinstance(cause, Refused):
-                frame = sys._getframe(1)
-                explain(cause, f"launched at {frame.f_code.co_filename}:{frame.f_lineno}")
+                explain(cause, launched_at(sys._getframe(1)))
         raise cause
 
     launch.__doc__ = original.__doc__
     return launch
+
+
+def launched_at(frame: FrameType) -> str:
+    """Return the note that names the line of a launch."""
+    return f"launched at {frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def explain(error: Refused, note: str) -> None:

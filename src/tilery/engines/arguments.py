@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import copysign, frexp, inf, isfinite, isnan
 from typing import Any
@@ -16,7 +16,7 @@ from ..floats.formats import nearest
 from ..ops import Entry
 from ..types import Ptr, Scalar, Tile, Type
 from .addresses import HoldsAddresses, MemoryRange
-from .arrays import element_bytes, fits, is_array, locate
+from .arrays import element_bytes, fits, is_array, locate, require_aligned
 from .cutile_abi import Extent, expand
 from .kernel import Buffers
 
@@ -72,7 +72,8 @@ def _buffer(extra: Any, label: str) -> MemoryRange:
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(part, (int, np.integer)) for part in extra):
         return _range(int(extra[0]), int(extra[1]), label)
     if isinstance(extra, Extent):
-        return _range(extra.address, extra.size, extra.name)
+        found = _range(extra.address, extra.size, extra.name)
+        return found if extra.writable else replace(found, writable=False, runs=extra.runs)
     return locate(extra).range(label)
 
 
@@ -101,14 +102,11 @@ def _address(label: str, pointee: Scalar, value: Any, ranges: list[MemoryRange])
         raise TileError(f"{label}: expected an array (or an address) for ptr<{pointee}>, got {type(value).__name__}")
     try:
         array = locate(value)
+        if not fits(pointee, array):
+            raise TileError(f"an array of {array.dtype} cannot be passed as ptr<{pointee}>")
+        require_aligned(array)
     except TileError as error:
         raise TileError(f"{label}: {error.message}") from None
-    if not fits(pointee, array):
-        raise TileError(f"{label}: an array of {array.dtype} cannot be passed as ptr<{pointee}>")
-    if array.address % array.item:
-        raise TileError(
-            f"{label}: the array at {array.address:#x} is not aligned to its elements of {array.item} bytes"
-        )
     ranges.append(array.range(label))
     return array.address
 

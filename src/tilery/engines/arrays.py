@@ -13,6 +13,9 @@ from ..types import I1, SCALARS, Scalar
 from . import dlpack
 from .addresses import HOST, Device, HoldsAddresses, MemoryRange, runs_of
 
+FOREIGN_ORDER = " in non-native byte order"
+"""The end of the names of element types whose bytes are not in the order of this machine."""
+
 
 @dataclass(frozen=True, slots=True)
 class ArrayMemory(HoldsAddresses):
@@ -33,6 +36,12 @@ class ArrayMemory(HoldsAddresses):
         """Return the bytes from the first element to the last."""
         runs = runs_of(self.shape, tuple(s * self.item for s in self.strides), self.item)
         return MemoryRange(self.low, self.high - self.low, label, self.writable, self.device, self.owner, runs=runs)
+
+
+def require_aligned(array: ArrayMemory) -> None:
+    """Raise TileError unless the address of an array is a multiple of the size of its elements."""
+    if array.address % array.item:
+        raise TileError(f"the array at {array.address:#x} is not aligned to its elements of {array.item} bytes")
 
 
 def element_bytes(element: Scalar) -> int:
@@ -87,7 +96,7 @@ def locate(value: Any) -> ArrayMemory:
     strides = tuple(s // item for s in array.strides)
     name = array.dtype.name
     if not array.dtype.isnative:
-        name += " in non-native byte order"
+        name += FOREIGN_ORDER
     if name == "float4_e2m1fn":
         name += " with one element per byte (memory has two)"
     return ArrayMemory(array.ctypes.data, low, high, name, item, array.shape, strides, array.flags.writeable, array)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..diag import TileError
 from ..types import I1, I32, I64, Ptr, Scalar, Tile, Type
-from .addresses import MemoryRange, allocate, refuse_copy
+from .addresses import MemoryRange, Runs, allocate, refuse_copy
 from .arrays import ArrayMemory, is_array, locate
 
 # ---------------------------------------------------------------- from Python arguments
@@ -116,6 +116,9 @@ class Extent(NamedTuple):
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     pointers: tuple[int, ...] = ()
+    writable: bool = True
+    runs: Runs | None = None
+    """The bytes of a read-only array with gaps; other arrays may be written in between."""
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self)
@@ -190,6 +193,17 @@ def guess_parameters(types: Sequence[Type]) -> list[Parameter]:
         else:
             found.append(Number(name))
     return found
+
+
+def protect(memory: Iterable[Extent], fixed: Sequence[ArrayMemory]) -> list[Extent]:
+    """Mark the memory of arrays that are read-only."""
+    known = {(each.address, each.shape, each.strides): each.range("").runs for each in fixed}
+    return [
+        each._replace(writable=False, runs=known[key])
+        if (key := (each.address, each.shape, each.strides)) in known
+        else each
+        for each in memory
+    ]
 
 
 def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callable[[int, int], bytes]) -> list[Extent]:

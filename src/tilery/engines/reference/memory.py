@@ -65,6 +65,8 @@ class Segment(HoldsAddresses):
     """Where the bytes are, if they are a copy of those at the address."""
     parts: tuple[Part, ...] = ()
     """The arrays in it, if only some of its bytes are writable."""
+    arrays: tuple[Part, ...] = ()
+    """The arrays in it, if it was merged or an array has gaps."""
     _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
 
     @property
@@ -131,7 +133,9 @@ class Memory(HoldsAddresses):
             labels = dict.fromkeys(b.label for b in members)
             can_write = any(b.writable for b in members)
             new = Segment(start, end - start, ", ".join(labels), can_write, [b.owner for b in members])
-            parts += tuple(part for b in joined for part in b.parts or (_whole(b),))
+            parts += tuple(part for b in joined for part in b.arrays or (_whole(b),))
+        if joined or runs is not None:
+            new.arrays = parts
         if not is_uniform(parts):
             new.parts = parts
         self.segments[first:last] = [new]

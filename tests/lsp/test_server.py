@@ -22,6 +22,7 @@ from pytest_lsp.client import make_test_lsp_client
 
 import tilery
 from support.oracle import ROOT
+from tilery.lsp.python import tile_ir
 
 TEXT = """// adds
 // two things
@@ -450,6 +451,15 @@ def copy(a, b, size: ct.Constant[int]):
 def other(a):
     pass
 """
+
+
+def test_the_child_of_a_lens_imports_nothing_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "argparse.py").write_text("open('ran', 'w')\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert "missing.py" in asyncio.run(tile_ir("/missing.py", "k", "f32[8]"))
+    assert not (tmp_path / "ran").exists()
 
 
 @served

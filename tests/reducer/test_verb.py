@@ -28,6 +28,12 @@ sys.stderr.write("error: I do not like addf\\n" if "addf" in names else "")
 sys.exit("addf" in names)
 """
 
+RACE = """entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
+  %0 = addi %n, %n : tile<i32>
+  %t = store_ptr_tko weak %p, %0 : tile<ptr<i32>>, tile<i32> -> token
+  return
+}"""
+
 
 @pytest.fixture
 def module(tmp_path: Path) -> Path:
@@ -65,7 +71,31 @@ def test_a_crash(module: Path, compiler: Path, tmp_path: Path) -> None:
     assert main(["reduce", str(module), "--crash", str(compiler), "-o", str(out)]) == 0
     assert len(names(out)) <= 5 and "select" in names(out)
     text = out.read_text("utf-8")
-    assert text.startswith("// Crash, signal 6.\n") and "// tileiras --gpu-name sm_100" in text
+    assert text.startswith("// Crash, signal 6.\n") and f"// {compiler} --gpu-name sm_100" in text
+
+
+def test_a_compiler_that_answers_no_questions(
+    module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "cc"
+    program.write_text("#!/bin/sh\necho what is $1\nkill -ABRT $$\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["reduce", str(module), "--crash", "./cc"]) == 2
+    assert "--crash: './cc' is not executable" in capsys.readouterr().err
+    program.chmod(0o755)
+    assert main(["reduce", str(module), "--crash", "./cc", "-o", "small.mlir"]) == 0
+    assert (tmp_path / "small.mlir").read_text("utf-8").startswith("// Crash, signal 6.\n")
+    assert main(["reduce", str(module), "--crash", "./missing"]) == 2
+    assert "--crash: there is no program './missing'" in capsys.readouterr().err
+
+
+def test_children_import_nothing_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pickle.py").write_text("open('ran', 'w')\n", "utf-8")
+    (tmp_path / "race.mlir").write_text(RACE, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    args = ["--grid", "4", "--arg", "zeros:i32:8", "--arg", "7"]
+    assert main(["reduce", "race.mlir", "--sanitize", "race", *args, "--jobs", "1"]) == 0
+    assert not (tmp_path / "ran").exists()
 
 
 def test_what_a_compiler_says(module: Path, compiler: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,14 +108,7 @@ def test_what_a_compiler_says(module: Path, compiler: Path, capsys: pytest.Captu
 
 def test_a_race_with_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "race.mlir"
-    file.write_text(
-        """entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
-          %0 = addi %n, %n : tile<i32>
-          %t = store_ptr_tko weak %p, %0 : tile<ptr<i32>>, tile<i32> -> token
-          return
-        }""",
-        "utf-8",
-    )
+    file.write_text(RACE, "utf-8")
     args = ["--grid", "4", "--arg", "zeros:i32:8", "--arg", "7"]
     assert main(["reduce", str(file), "--sanitize", "race", *args, "--jobs", "1"]) == 0
     out = capsys.readouterr().out

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from lsprotocol import types as lsp
 
 from ..declare.fastclass import dataclass
+from ..engines.programs import end_group
 
 COMMAND = "tilery.showTileIR"
 SECONDS = 60
@@ -87,16 +88,22 @@ async def tile_ir(file: str, kernel: str, signature: str | None) -> str:
     """Return the Tile IR of a kernel, or the reason why there is none, as comments."""
     if signature is None:
         return HOW
-    command = [sys.executable, "-m", "tilery", "cutile", "show", f"{file}::{kernel}", "--sig", signature]
+    # -P: the file that the user opened may be run, but nothing else of the working directory.
+    command = [sys.executable, "-P", "-m", "tilery", "cutile", "show", f"{file}::{kernel}", "--sig", signature]
     child = await asyncio.create_subprocess_exec(
-        *command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         out, err = await asyncio.wait_for(child.communicate(), SECONDS)
     except TimeoutError:
-        child.kill()
-        await child.wait()
         return f"// It took longer than {SECONDS} seconds.\n"
+    finally:
+        end_group(child.pid)
+        await child.wait()
     text = out.decode("utf-8", "replace")
     if child.returncode:
         text += "".join(f"// {line}\n" for line in err.decode("utf-8", "replace").splitlines())

@@ -88,10 +88,11 @@ class Compiler:
         from ..engines.tileiras.compiler import encode, find_tool, readable_versions
 
         tool = Path(self.tool) if self.tool else find_tool()
+        versions = readable_versions(tool)
         with tempfile.TemporaryDirectory(prefix="tilery") as folder:
             source = Path(folder, "module.tileirbc")
             try:
-                source.write_bytes(encode(case.module, readable_versions(tool)))
+                source.write_bytes(encode(case.module, versions))
             except TileError:  # no version that it reads can express the module
                 return ""
             options = ["--gpu-name", self.target, "--opt-level", str(self.level)]

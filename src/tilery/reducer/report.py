@@ -44,7 +44,7 @@ def _commands(test: Any, name: str, launch: list[str]) -> list[list[str]]:
             options = ["--gpu-name", test.target, "--opt-level", str(test.level)]
             return [
                 ["tilery", "asm", name, "-o", f"{stem}.tileirbc"],
-                ["tileiras", *options, f"{stem}.tileirbc", "-o", f"{stem}.cubin"],
+                [test.tool or "tileiras", *options, f"{stem}.tileirbc", "-o", f"{stem}.cubin"],
             ]
         case Message():
             return [["tilery", "check", name]]

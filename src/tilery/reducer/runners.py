@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import signal
 import struct
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
+from ..engines.programs import end_group, run_program
 from ..version import Version
 from .case import Case
 
@@ -127,10 +127,11 @@ class Child:
     """A process that answers requests: a length and a pickle, each way."""
 
     def __init__(self, test: Test) -> None:
+        # The test may come from any module that this process can import. -P keeps the working directory out of it.
         root = str(Path(__file__).resolve().parents[2])
         env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)])}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tilery.reducer.child"],
+            [sys.executable, "-P", "-m", "tilery.reducer.child"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -178,8 +179,7 @@ class Child:
         return pickle.loads(data)
 
     def _kill(self) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        end_group(self.process.pid)
 
     def end(self) -> None:
         """End the process and everything that it started."""
@@ -192,21 +192,9 @@ class Child:
 
 
 def run_command(command: list[str], seconds: float, **options: Any) -> tuple[int | None, str]:
-    """Run a command in a process group of its own; return its status, None if it was killed for time, and its words."""
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        **options,
-    ) as process:
-        try:
-            said, _ = process.communicate(timeout=seconds)
-            return process.returncode, said.decode("utf-8", "replace")
-        except subprocess.TimeoutExpired:
-            return None, ""
-        finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    """Run a command; return its status, None if it was killed for time, and what it wrote."""
+    try:
+        done = run_program(command, seconds, stderr=subprocess.STDOUT, **options)
+    except subprocess.TimeoutExpired:
+        return None, ""
+    return done.returncode, done.stdout.decode("utf-8", "replace")

@@ -18,6 +18,7 @@ from ..diag import TileError
 from ..engines.cuda.contract import LaunchContract
 from ..engines.cuda.driver import STICKY, Driver, DriverError, open_driver
 from ..engines.cuda.launch import Binary
+from ..engines.programs import end_group
 from ..engines.recorded import load
 from ..engines.triton.compiler import read_line
 from .session import Session
@@ -152,9 +153,10 @@ class WorkerProcess:
             raise
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process, and whatever it has started."""
         process, self.process = self.process, None
         if process is not None:
+            end_group(process.pid)
             process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,10 @@ from make_kernel import vector_add
 from support.fake_cuda import FakeCuda
 from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.launch import Loaded
-from tilery.engines.tileiras.compiler import assemble, encode, find_tool, readable_versions
+from tilery.engines.tileiras.compiler import TimedOut, _run, assemble, encode, find_tool, readable_versions
 from tilery.engines.tileiras.launch import TileirasCompiler, launch_contract
 from tilery.ir import Refused
-from tilery.version import SUPPORTED, V13_1, V13_2
+from tilery.version import SUPPORTED, V13_1, V13_2, V13_4
 
 
 def missing() -> str:
@@ -87,3 +89,29 @@ def test_a_launch_from_module_to_result() -> None:
     a, b, out = np.arange(500, dtype=np.float32), np.ones(500, np.float32), np.zeros(500, np.float32)
     kernel.launch(4, [a, b, out, 500])
     assert (out == a + b).all()
+
+
+def test_a_timeout_ends_what_the_tool_started(tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    tool = tmp_path / "tileiras"
+    # Both processes keep the fifo open. The reader below sees its end when the last of them is gone.
+    tool.write_text(f"#!/bin/sh\nexec 3>{held}\nsleep 600 >&3 & sleep 600 >&3\n", "utf-8")
+    tool.chmod(0o755)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reader, True)
+    try:
+        with pytest.raises(TimedOut, match=r"tileiras did not finish within 0\.5 seconds"):
+            _run([str(tool)], 0.5)
+        assert select.select([reader], [], [], 20)[0] and os.read(reader, 1) == b""
+    finally:
+        os.close(reader)
+
+
+@pytest.mark.parametrize("says", ["", "V13", "Version 13.4 2026.1", "V13.2.7"])
+def test_a_tool_may_answer_anything(tmp_path: Path, says: str) -> None:
+    tool = tmp_path / "cc"
+    tool.write_text(f"#!/bin/sh\necho '{says}'\n", "utf-8")
+    tool.chmod(0o755)
+    wanted = {"V13.2.7": (V13_1, V13_2), "Version 13.4 2026.1": (V13_4,)}
+    assert readable_versions(tool) == wanted.get(says, SUPPORTED)

@@ -19,6 +19,7 @@ from ...ops import Module
 from ...passes.debug_scopes import synthesize_debug_info_scopes
 from ...rewrite import Report
 from ...version import SUPPORTED, Version
+from ..programs import run_program
 
 TIMEOUT = 300.0
 """Seconds after which a compilation is given up."""
@@ -29,6 +30,10 @@ _PLACE = re.compile(r'loc\("' + TAG + r'":(\d+):1\)')
 _ERROR = re.compile(r"(?:^|: )error: (.*)$", re.MULTILINE)
 _GENERAL = ("failed to compile Tile IR program", "verification failed", "input does not correspond")
 """What tileiras adds to the error that says what is wrong."""
+
+
+class TimedOut(TileError):
+    """A tool took too long."""
 
 
 @cache
@@ -58,13 +63,19 @@ def tool_version(tool: Path) -> str:
 
 @cache
 def readable_versions(tool: Path) -> tuple[Version, ...]:
-    """Return the bytecode versions that a tileiras reads. Those before 13.4 cannot say, but their release does."""
-    done = _run([str(tool), "--list-versions"], 60)
-    listed = [Version.parse(word) for word in done.stdout.split()] if not done.returncode else []
-    if not listed:
-        major, minor = (int(part) for part in tool_version(tool).split(".")[:2])
-        listed = [v for v in SUPPORTED if v <= Version(major, minor)]
-    return tuple(v for v in listed if v in SUPPORTED)
+    """Return the bytecode versions that a compiler reads: those it lists, or those up to its release.
+
+    A tileiras before 13.4 cannot list them. All versions are returned for a program that says neither.
+    """
+    try:
+        done = _run([str(tool), "--list-versions"], 60)
+    except TimedOut:
+        return SUPPORTED
+    listed = [v for v in SUPPORTED if str(v) in done.stdout.split()] if not done.returncode else []
+    if listed:
+        return tuple(listed)
+    release = [int(part) for part in tool_version(tool).split(".")[:2] if part.isdecimal()]
+    return tuple(v for v in SUPPORTED if len(release) < 2 or v <= Version(*release))
 
 
 @cache
@@ -165,13 +176,13 @@ def _run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str]
         for name in ("CUDA_HOME", "CUDA_PATH"):
             env.pop(name, None)
     try:
-        return subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace", timeout=timeout, env=env
-        )
+        done = run_program(command, timeout, env=env)
     except subprocess.TimeoutExpired:
-        raise TileError(f"{Path(command[0]).name} did not finish within {timeout:g} seconds") from None
+        raise TimedOut(f"{Path(command[0]).name} did not finish within {timeout:g} seconds") from None
     except OSError as error:
         raise TileError(f"cannot run {command[0]}: {error.strerror}") from None
+    out, said = (data.decode("utf-8", "replace").replace("\r\n", "\n") for data in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(command, done.returncode, out, said)
 
 
 def _explain(said: str, tagged: str, ops: list[Op], count: int) -> TileError:

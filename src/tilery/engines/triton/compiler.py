@@ -23,6 +23,7 @@ from ...ops import Module
 from ..cache import DiskCache
 from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
 from ..kernel import find_entry
+from ..programs import end_group
 from .config import POINTERS, Config, default_config
 from .lower import lower
 from .state import Lowered
@@ -73,10 +74,8 @@ class Child:
         """End the process and whatever it has started."""
         process, self.process = self.process, None
         if process is not None:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                process.kill()
+            end_group(process.pid)
+            process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None:

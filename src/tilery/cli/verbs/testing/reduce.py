@@ -120,8 +120,7 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
         name = "candidate.tileirbc" if args.file.endswith(".tileirbc") else "candidate.mlir"
         return Command(args.test, name, version, seconds)
     if args.crash:
-        tool = "" if args.crash == "tileiras" else args.crash
-        return Compiler(args.target, args.message or "", tool, args.level, seconds)
+        return Compiler(args.target, args.message or "", find_compiler(args.crash), args.level, seconds)
     if args.message:
         return Message(args.message)
     if args.differs:
@@ -150,6 +149,24 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
     except TileError as error:
         raise Stop(f"--sanitize: {error.message}") from None
     return Sanitized(args.sanitize, seconds)
+
+
+def find_compiler(name: str) -> str:
+    """Return the path of the program that `--crash` names, a path or a program of PATH; empty for tileiras."""
+    from shutil import which
+
+    from ....engines.tileiras.compiler import find_tool
+
+    if name == "tileiras":
+        find_tool()  # raises if it is not installed
+        return ""
+    here = Path(name).absolute()
+    found = str(here) if here.is_file() else which(name)
+    if found is None:
+        raise Stop(f"--crash: there is no program '{name}'")
+    if which(found) is None:
+        raise Stop(f"--crash: '{name}' is not executable")
+    return found
 
 
 def make_case(module: Module, args: argparse.Namespace) -> Case:

@@ -38,13 +38,14 @@ class Damaged(Exception):
 
 
 class Region:
-    """Two pages of memory between two pages without access."""
+    """Some pages of memory between two pages without access."""
 
-    def __init__(self) -> None:
-        self.map = mmap.mmap(-1, 4 * PAGE)
+    def __init__(self, pages: int = 2) -> None:
+        self.size = pages * PAGE
+        self.map = mmap.mmap(-1, self.size + 2 * PAGE)
         self.start = ctypes.addressof(ctypes.c_char.from_buffer(self.map)) + PAGE
-        self.bytes = np.frombuffer(self.map, np.uint8)[PAGE : 3 * PAGE]
-        for page in (self.start - PAGE, self.start + 2 * PAGE):
+        self.bytes = np.frombuffer(self.map, np.uint8)[PAGE : PAGE + self.size]
+        for page in (self.start - PAGE, self.start + self.size):
             self._protect(page, PAGE, NONE)
 
     def _protect(self, address: int, size: int, mode: int) -> None:
@@ -52,17 +53,17 @@ class Region:
             raise OSError(ctypes.get_errno(), "mprotect")
 
     def clear(self) -> None:
-        self._protect(self.start, 2 * PAGE, BOTH)
+        self._protect(self.start, self.size, BOTH)
         self.bytes[:] = CANARY
 
     def fix(self) -> None:
         """Make the memory read-only for the processor too."""
-        self._protect(self.start, 2 * PAGE, READ)
+        self._protect(self.start, self.size, READ)
 
     def array(self, dtype: Any, count: int, at_end: bool) -> Any:
         """An array that touches the page before or after the region."""
         size = count * np.dtype(dtype).itemsize
-        raw = self.bytes[2 * PAGE - size :] if at_end else self.bytes[:size]
+        raw = self.bytes[self.size - size :] if at_end else self.bytes[:size]
         return raw.view(dtype)
 
 

@@ -114,14 +114,13 @@ def before_region(g: Writer, o: Op) -> None:
 def region(g: Writer, block: Block) -> bool:
     """Write a region; return whether it ended with a jump elsewhere. What it computed is forgotten."""
     held, keep, goal, sides = dict(g.held), dict(g.keep), dict(g.goal), g.sides
-    arena, pinned = g.arena, g.pinned
+    arena = g.arena
     g.sides = {}
     g.memo.append({})
     ended = g.block(block)
     g.memo.pop()
     g.held, g.keep, g.goal, g.sides = held, keep, goal, sides
-    if g.pinned == pinned:
-        g.arena = arena
+    g.arena = arena
     return ended
 
 

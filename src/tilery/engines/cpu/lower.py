@@ -11,6 +11,7 @@ from ...analysis.effects import enclosing, memory_ordering
 from ...attrs import MemoryOrderingSemantics as Ordering
 from ...ir import Block, Op, Value, walk
 from ...ops import (
+    Alloca,
     Assume,
     Break,
     Constant,
@@ -36,13 +37,13 @@ from ...ops import (
     StoreViewTko,
     Yield,
 )
-from ...types import Ptr
+from ...types import GatherScatterView, Ptr
 from . import atomics, control, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
 from .access import LINE, load_chunk
 from .arithmetic import circle, floating, integer, mathlib, powers
 from .callbacks import is_called, write_call
-from .memory import provenance
+from .memory import provenance, reserve_allocas
 from .products import integers
 from .registry import ELEMENTWISE, EMITTED, HEAVY, emits
 from .shapes import filled_by_squares, lies_across, turned_by
@@ -196,7 +197,7 @@ class Lowering(Writer):
                 found: dict[Value, bool] = {}
                 for v in group:
                     self.behind(v, found, inside)
-                side = isinstance(o, (Reduce, StoreViewTko))
+                side = _stores_sides(o)
                 if side and any(type(v.owner) in HEAVY and not is_scalar(v) for v in found):
                     again = [v for v in found if v in members and isinstance(v.owner, LoadViewTko)]
                     self.fetchers = dict.fromkeys(again, o) | self.fetchers
@@ -220,13 +221,16 @@ class Lowering(Writer):
                 self.keep[v] = "own"
 
     def with_sides(self, values: list[Value], emit: Any) -> None:
-        """Write a loop that stores some tiles on the way."""
+        """Write a loop that stores some tiles on the way: those that it evaluates in the order of their elements."""
         found: dict[Value, bool] = {}
         for v in values:
             self.behind(v, found, None)
-        sides = [
-            v for v, direct in found.items() if self.keep.get(v) == "side" and not isinstance(self.held.get(v), Buffer)
-        ]
+        sides = [v for v, direct in found.items() if direct and self.keep.get(v) == "side"]
+        again = set(sides)
+        for o in sorted((v.owner for v in found if isinstance(v.owner, Op)), key=self.numbers_of.__getitem__):
+            if not again.isdisjoint(o.operands):
+                again.update(o.results)
+        self.forget(again)  # a chunk that is known would not be stored
         before = self.sides
         sources = [a for v in found if isinstance(a := self.held.get(v), Access)]
         self.sides = {v: self.goal.get(v) or self.side(v, sources[:1]) for v in sides}
@@ -264,6 +268,7 @@ class Lowering(Writer):
             for k, kind in enumerate(("glow", "ghigh", "gwrite")):
                 self.put(f"%{kind}{n} = load i64, ptr {self.at('i64', '%slots', first + 3 * n + k)}")
             self.put(f"%global{n} = load i64, ptr {self.at('i64', '%slots', first + 3 * len(names) + n)}")
+        reserve_allocas(self, [o for o in walk(entry) if isinstance(o, Alloca)])
         if not self.block(entry.body):
             self.put("ret i64 0")
         head = (
@@ -370,6 +375,13 @@ LEAVE
 
 def _writes(o: Op) -> bool:
     return memory_ordering(o) is not None and not o.name.startswith("load")
+
+
+def _stores_sides(o: Op) -> bool:
+    """Whether the loop of an operation is written by `with_sides`."""
+    if isinstance(o, Reduce):
+        return reduce.is_in_registers(o)
+    return isinstance(o, StoreViewTko) and not isinstance(o.view.type, GatherScatterView) and not is_scalar(o.tile)
 
 
 def _numbers(members: dict[Value, list[tuple[int, bool]]], v: Value) -> set[int]:

@@ -17,6 +17,10 @@ from .text import BYTES, Number, vector
 from .tiles import Home, is_scalar, reg, register, shape, stored, tile
 from .writer import Writer, pointer
 
+LINE = 64
+"""What the arena is aligned to."""
+MAX_ALIGNMENT = 4096
+"""The largest alignment of an `alloca`."""
 FIND = """
 define internal i1 @find(ptr %slots, i64 %low, i64 %high, i1 %writes) nounwind noinline {
 entry:
@@ -262,28 +266,39 @@ def settle_loads(g: Writer, values: list[Any]) -> None:
 # ---------------------------------------------------------------- memory by name
 
 
-@emits(Alloca)
-def alloca(g: Writer, o: Alloca) -> None:
-    """Memory in the arena, zeroed when the tile block starts; the same each time."""
-    size = alloca_bytes(o)
-    align = max(64, o.alignment)
-    if align > 4096:
-        raise NotLowered(o.name)
-    # Room to align it at run time: the arena is aligned to 64 bytes only.
-    g.arena += align
-    room = g.buffer((size,), "i8")
+def reserve_allocas(g: Writer, allocas: list[Alloca]) -> None:
+    """Reserve memory in the arena, zeroed when the tile block starts.
+
+    It is reserved before all buffers, so that none of a region that has ended is in the same place.
+    """
+    if not allocas:
+        return
+    align, end = LINE, 0
+    for o in allocas:
+        align = max(align, o.alignment)
+        end += -end % max(LINE, o.alignment)
+        g.allocas[o] = end
+        end += alloca_bytes(o)
+    if align > MAX_ALIGNMENT:
+        raise NotLowered("alloca")
+    # The arena is aligned to a line only: the address is rounded up at run time.
+    room = g.buffer((end,), "i8", align - LINE).pointer
     g.slots += [
-        f"  {room.pointer}.n = ptrtoint ptr {room.pointer} to i64",
-        f"  {room.pointer}.u = add i64 {room.pointer}.n, {align - 64}",
-        f"  {room.pointer}.a = and i64 {room.pointer}.u, {-align}",
-        f"  {room.pointer}.z = inttoptr i64 {room.pointer}.a to ptr",
-        f"  call void @llvm.memset.p0.i64(ptr {room.pointer}.z, i8 0, i64 {size}, i1 false)",
-        f"  {room.pointer}.h = add i64 {room.pointer}.a, {size}",
+        f"  %own.n = ptrtoint ptr {room} to i64",
+        f"  %own.u = add i64 %own.n, {align - LINE}",
+        f"  %own = and i64 %own.u, {-align}",
+        "  %own.p = inttoptr i64 %own to ptr",
+        f"  call void @llvm.memset.p0.i64(ptr %own.p, i8 0, i64 {end}, i1 false)",
     ]
     g.needs["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"] = None
-    g.held[o.result] = f"{room.pointer}.a"
-    g.homes[o.result] = Home(f"{room.pointer}.a", f"{room.pointer}.h", "1")
-    g.pinned += 1
+
+
+@emits(Alloca)
+def alloca(g: Writer, o: Alloca) -> None:
+    """Memory in the arena, the same each time."""
+    low = g.let(f"add i64 %own, {g.allocas[o]}")
+    g.held[o.result] = low
+    g.homes[o.result] = Home(low, g.let(f"add i64 {low}, {alloca_bytes(o)}"), "1")
 
 
 @emits(GetGlobal)

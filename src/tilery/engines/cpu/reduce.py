@@ -68,15 +68,18 @@ def yields_dirty(g: Writer, o: Any) -> bool:
 
 @emits(Reduce)
 def reduce(g: Writer, o: Reduce) -> None:
-    sizes = shape(o.operands_[0])
-    last = wide_dims(sizes)[-1:] == [o.dim]
-    if sizes[o.dim] == 1:
+    if shape(o.operands_[0])[o.dim] == 1:
         for v, source in zip(o.results, o.operands_):
             _passed_on(g, v, source)
-    elif last and len(o.operands_) == 1 and len(o.body.ops) == 2 and sizes[o.dim] >= 2:
+    elif is_in_registers(o):
         g.with_sides(list(o.operands_), lambda: in_registers(g, o))
     else:
         in_buffers(g, o)
+
+
+def is_in_registers(o: Reduce) -> bool:
+    """Whether rows are reduced in registers: along the last dimension, by a body of one operation."""
+    return wide_dims(shape(o.operands_[0]))[-1:] == [o.dim] and len(o.operands_) == 1 and len(o.body.ops) == 2
 
 
 def _passed_on(g: Writer, v: Value, source: Value) -> None:

@@ -8,7 +8,7 @@ put in a buffer first.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ...ir import Block, Op, Value
 from ...ops import (
+    Alloca,
     Bitcast,
     Broadcast,
     Constant,
@@ -88,7 +89,8 @@ class Writer(Text):
         """What the loops of an operation fetch for a later tile block: the part of this one and the bytes between."""
         self.loops: dict[Value, For] = {}
         """The loops that carry block arguments."""
-        self.pinned = 0
+        self.allocas: dict[Alloca, int] = {}
+        """Where the memory of each `alloca` begins, counted from that of the first."""
         self.done_in_place: set[Value] = set()
         self.called: dict[Op, None] = {}
         """Operations that are computed by a call of the reference engine."""
@@ -199,6 +201,8 @@ class Writer(Text):
     def chunk(self, v: Value, index: Index, vd: int, w: int) -> str:
         """`w` elements of a tile along dimension `vd`, from an index on."""
         sizes = shape(v)
+        if w > 1 and sizes[vd] < w:  # it would read past the row, by a stride that is not checked
+            raise NotLowered(f"{w} elements along a dimension of {sizes[vd]}")
         place = tuple(0 if n == 1 else i for n, i in zip(sizes, index))
         key = (v, place, vd if w > 1 else None, w)
         found = self.known(key)
@@ -399,8 +403,12 @@ class Writer(Text):
     def settle(self, new: Env) -> None:
         """Values now have other places: forget chunks that were made from the old ones."""
         self.held.update(new)
+        self.forget(new)
+
+    def forget(self, values: Collection[Value]) -> None:
+        """Forget the chunks of values."""
         for level in self.memo:
-            for key in [k for k in level if k[0] in new]:
+            for key in [k for k in level if k[0] in values]:
                 del level[key]
 
     # ------------------------------------------------------------ what stands behind a value

@@ -76,13 +76,20 @@ def packed_lhs(g: Writer, v: Value, t: str, s: Sizes, at: Chunk) -> Buffer:
     if isinstance(held, Buffer) and held.type == t and element(v) is not TF32:
         return held
     b = g.buffer((s.batch, s.m, s.k), t)
+    _rows(g, b, at)
+    g.held[key] = b
+    return b
+
+
+def _rows(g: Writer, b: Buffer, at: Chunk) -> None:
+    """Fill a buffer row by row. Vectors run along K: if it has one element, so do they."""
 
     def one(index: list[Number], vd: int, w: int) -> None:
         g.write(b, at(index[0], index[1], index[2], w), index, w)
 
+    before, g.lanes = g.lanes, min(g.lanes, b.shape[-1])
     g.nest(b.shape, one)
-    g.held[key] = b
-    return b
+    g.lanes = before
 
 
 def packed_rhs(g: Writer, v: Value, t: str, s: Sizes, at: Chunk) -> Buffer:
@@ -113,8 +120,8 @@ def _panels(g: Writer, b: Buffer, s: Sizes, at: Chunk) -> None:
 
 
 def turns(g: Writer, v: Value, s: Sizes) -> bool:
-    """Whether the right operand of a product lies across and squares fit in it."""
-    return s.k % 16 == s.n % 16 == 0 and along(g, v) == len(shape(v)) - 2
+    """Whether the right operand of a product is transposed, and blocks of 16 by 16 fit in it and in its panels."""
+    return s.k % 16 == s.columns % 16 == 0 and along(g, v) == len(shape(v)) - 2
 
 
 def turned_panels(g: Writer, b: Buffer, s: Sizes, read: Callable[[Number, Number, Number], str]) -> None:
@@ -274,7 +281,7 @@ def mmaf_scaled(g: Writer, o: MmaFScaled) -> None:
         return g.op("fmul", t, w, x, doubled(g, scale, element(o.rhs_scale), w))
 
     a, b = g.buffer((s.batch, s.m, s.k), t), g.buffer((s.batch, s.n // s.columns, s.k, s.columns), t)
-    g.nest(a.shape, lambda index, vd, w: g.write(a, left(index[0], index[1], index[2], w), index, w))
+    _rows(g, a, left)
     _panels(g, b, s, right)
     acc, out = chunk_of(g, o.acc, t), destination(g, o)
     store = finished(g, o, t, out)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engines.reference.access import Access
 from ..engines.reference.nibbles import unpacked
 from ..engines.reference.numerics.convert import to_f64
 from ..engines.reference.tiles import Array, carrier
 from ..ir import Op, Value
-from ..sanitize.access import Access
 from ..sanitize.checks import Check
 from ..sanitize.sanitizer import Sanitizer
 from ..source.lines import innermost

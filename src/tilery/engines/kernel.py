@@ -105,6 +105,7 @@ class Kernel(Protocol):
         output: Callable[[str], None] | None = None,
         progress: Callable[[int], None] | None = None,
         sanitize: Any = None,
+        observe: Any = None,
     ) -> Stats:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
@@ -118,6 +119,9 @@ class Kernel(Protocol):
 
         `sanitize` looks for faults while the kernel runs, on the reference engine: "all" or names of checks, whose
         faults are raised as one error at the end, or a `tilery.sanitize.Sanitizer`, which collects them.
+
+        `observe` looks at what operations do, on the reference engine: a function that is called with an `Event` for
+        each of them, a `tilery.engines.reference.observe.Observe` that chooses some, or a list.
         """
 
 

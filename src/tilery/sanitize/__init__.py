@@ -4,7 +4,7 @@
 names collects the reports. The checks are in `sanitizer.CHECKS`.
 """
 
-from .access import Access, Kind, Link
+from ..engines.reference.access import Access, Kind, Link
 from .checks import Check, Step
 from .reports import Faults, Place, Report, Reports
 from .sanitizer import CHECKS, Sanitizer, sanitizer

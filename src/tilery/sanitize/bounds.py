@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.reference.access import Access
 from ..engines.reference.batch import Batch
 from ..engines.reference.program import Advance, Jump
 from ..engines.reference.tiles import Array
 from ..ir import Block, Op, walk
 from ..ops import Alloca, Break, Continue, Entry, For, Loop, Yield
-from .access import Access
 from .checks import Check, Step
 
 
@@ -58,13 +58,15 @@ class Bounds(Check):
         self._addresses.clear()
         self._dead.clear()
 
+    def watches(self, o: Op) -> bool:
+        return isinstance(o, Alloca) and bool(self._ends)
+
     def result(self, step: Step, result: Any) -> None:
         """Remember where an `alloca` is; executing it again gives the same memory for another lifetime."""
-        if isinstance(step.op, Alloca) and self._ends:
-            known = self._addresses.setdefault(step.op, {})
-            known.update(zip(step.batch.ranks.tolist(), result.tolist()))
-            for address in result.tolist():
-                self._dead.pop(address, None)
+        known = self._addresses.setdefault(step.op, {})
+        known.update(zip(step.batch.ranks.tolist(), result.tolist()))
+        for address in result.tolist():
+            self._dead.pop(address, None)
 
     def branch(self, instruction: Any, batch: Batch) -> None:
         entering = isinstance(instruction, Jump) and isinstance(instruction.op, For)

@@ -28,8 +28,9 @@ from ..ir import Op
 from ..ops import Entry
 
 if TYPE_CHECKING:
-    from .access import Access, Link
-    from .machine import CheckedMachine
+    from ..engines.reference.access import Access, Link
+    from ..engines.reference.program import Compute
+    from .checking import Checking
     from .reports import Reports
 
 
@@ -40,6 +41,10 @@ class Step:
     op: Any
     batch: Batch
     args: dict[str, Any]
+    instruction: Compute | None = None
+    """The slots of its operands and results in the batch; None for control flow."""
+    access: Access | None = None
+    """What it accesses, for checks that ask for it."""
 
     @property
     def blocks(self) -> Array:
@@ -57,8 +62,10 @@ class Check:
     name: ClassVar[str]
     hint: ClassVar[bool] = False
     """Whether what it finds is not a fault: it is shown, but does not fail the launch."""
+    accesses: ClassVar[bool] = False
+    """Whether `result` needs `Step.access`."""
 
-    def __init__(self, reports: Reports, machine: CheckedMachine) -> None:
+    def __init__(self, reports: Reports, machine: Checking) -> None:
         self.reports, self.machine = reports, machine
 
     def begin(self, entry: Entry) -> None:
@@ -87,11 +94,18 @@ class Check:
     def link(self, link: Link) -> None:
         """A token was made without an access."""
 
+    def watches(self, o: Op) -> bool:
+        """Tell, once per launch, whether to call `result` for an operation."""
+        return True
+
     def result(self, step: Step, result: Any) -> None:
         """An operation has been executed; a tuple of results if it has several result fields."""
 
     def branch(self, instruction: Any, batch: Batch) -> None:
         """Control flow is about to be decided by the values in the slots of an instruction of `program`."""
+
+    def merging(self, batches: list[Batch]) -> None:
+        """Several batches are about to become one: values that only some of them have are dropped."""
 
     def release(self) -> None:
         """The memory of every `alloca` so far is freed; no tile block is running."""

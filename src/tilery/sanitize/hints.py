@@ -37,10 +37,12 @@ class Nan(Check):
     name = "nan"
     hint = True
 
+    def watches(self, o: Op) -> bool:
+        # A NaN in the result of a load or a selection was there before.
+        return memory_ordering(o) is None and not isinstance(o, Select) and any(_float(v.type) for v in o.results)
+
     def result(self, step: Step, result: Any) -> None:
         o = step.op
-        if memory_ordering(o) is not None or isinstance(o, Select) or not o.results:
-            return  # a NaN in its result was there before
         results = result if isinstance(result, tuple) else (result,)
         flat = [each for value in results for each in (value if isinstance(value, tuple) else (value,))]
         for value, array in zip(o.results, flat):
@@ -108,10 +110,11 @@ class OrderSensitive(Check):
     def rules(self, cls: type[Op]) -> Rule | None:
         return _identity if cls in (Reduce, Scan) else None
 
+    def watches(self, o: Op) -> bool:
+        return isinstance(o, (Reduce, Scan))
+
     def result(self, step: Step, result: Any) -> None:
         o = step.op
-        if not isinstance(o, (Reduce, Scan)):
-            return
         operands, axis = step.args["operands_"], o.dim + 1
         made = _results(result)
         if isinstance(o, Scan):  # the last element of a scan is a reduction

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.reference.access import Access
 from ..engines.reference.batch import Batch
 from ..engines.reference.nibbles import UINT8
 from ..engines.reference.ops.atomics import compare_and_swap, read_modify_write
@@ -14,7 +15,6 @@ from ..engines.reference.ops.views import padding
 from ..engines.reference.tiles import Array
 from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, LoadPtrTko, LoadViewTko
 from ..types import TileView
-from .access import Access
 
 
 def execute_partly(access: Access, batch: Batch, args: dict[str, Any]) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from threading import RLock
 from typing import Any, NamedTuple
@@ -11,9 +10,9 @@ from typing import Any, NamedTuple
 from ..diag import TileError
 from ..engines.arrays import locate
 from ..engines.kernel import ExecutionError
-from ..ops import Entry
+from ..engines.reference.machine import Machine
+from .checking import Checking
 from .checks import Check
-from .machine import CheckedMachine
 from .reports import Faults, Report, Reports
 from .uninit import Region
 
@@ -96,7 +95,6 @@ class Sanitizer:
         self.reports = Reports()
         self.lock = RLock()
         """Held during a launch: launches of several threads are watched one after the other."""
-        self._machine: CheckedMachine | None = None
 
     @property
     def names(self) -> list[str]:
@@ -124,48 +122,46 @@ class Sanitizer:
         if found.size:
             self.uninit.append(Region(found.address, found.size, private=False))
 
-    def machine(self, *args: Any, **options: Any) -> CheckedMachine:
+    def machine(self, *args: Any, **options: Any) -> Machine:
         """Make the machine of a launch."""
+        if self.schedule is None:
+            return Machine(*args, **options)
+        from .schedule import ScheduledMachine
+
+        return ScheduledMachine(self.schedule, *args, **options)
+
+    def observer(self) -> Checking:
+        """Return what observes one launch."""
         if self.raises:
             self.reports = Reports()
-        if self.schedule is None:
-            self._machine = CheckedMachine(*args, **options)
-        else:
-            from .schedule import ScheduledMachine
+        return _Watching(self)
 
-            self._machine = ScheduledMachine(self.schedule, *args, **options)
-        self._machine.uninit = self.uninit
-        return self._machine
-
-    @contextmanager
-    def launch(self, entry: Entry) -> Iterator[None]:
-        """Watch a launch on the machine that was made last."""
-        machine, before = self._machine, {} if self.raises else self._counts()
-        assert machine is not None
-        machine.watch([make(self.reports, machine) for make in (*map(_load, self.rows), *self.more)], entry)
-        try:
-            yield
-        except ExecutionError as error:
-            self._finish(machine, before)
-            found = [each for each in self.reports.faults if each.count > before.get(each, 0)]
-            error.notes += [f"before that, {report.check}: {report.message}" for report in found[:10]]
-            raise
-        self._finish(machine, before)
-        if self.raises and self.reports.faults:
-            raise Faults(self.reports)
-
-    def _counts(self) -> dict[Report, int]:
-        return {report: report.count for report in self.reports}
-
-    def _finish(self, machine: CheckedMachine, before: dict[Report, int]) -> None:
-        self._machine = None
-        for check in machine.checks:
-            check.finish()
+    def _finish(self, before: dict[Report, int]) -> None:
         self.schedules.append(self.schedule)
         if self.schedule is not None:
             for report in self.reports:
                 if report not in before:
                     report.notes.append(f"first seen in a random schedule: --schedule {self.schedule} replays it")
+
+
+class _Watching(Checking):
+    """The checks of one launch, and what becomes of their reports at its end."""
+
+    def __init__(self, owner: Sanitizer) -> None:
+        super().__init__((*map(_load, owner.rows), *owner.more), owner.reports, owner.uninit)
+        self._owner = owner
+        self._counts = {report: report.count for report in owner.reports}
+
+    def finish(self, error: Exception | None) -> None:
+        owner, reports = self._owner, self._owner.reports
+        for check in self.checks:
+            check.finish()
+        owner._finish(self._counts)
+        if isinstance(error, ExecutionError):
+            found = [each for each in reports.faults if each.count > self._counts.get(each, 0)]
+            error.notes += [f"before that, {report.check}: {report.message}" for report in found[:10]]
+        if error is None and owner.raises and reports.faults:
+            raise Faults(reports)
 
 
 def _load(row: CheckRow) -> type[Check]:

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..engines.kernel import Stats
 from ..engines.reference.batch import Batch
+from ..engines.reference.machine import Machine
 from ..engines.reference.program import Compute, Slots
-from .machine import CheckedMachine
 
 if TYPE_CHECKING:
     from .sanitizer import Sanitizer
@@ -26,7 +26,7 @@ WAITING = 64
 """Batches of the grid from which the next one is drawn."""
 
 
-class ScheduledMachine(CheckedMachine):
+class ScheduledMachine(Machine):
     """Runs batches in a random order: it splits them at random when they start, and stops them at random."""
 
     def __init__(self, seed: int, *args: Any, **options: Any) -> None:

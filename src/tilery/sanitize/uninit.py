@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..engines.addresses import HoldsAddresses
+from ..engines.reference.access import POINTERS, Access, Kind
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Branch, Compute, Jump, Leave, Slots, Test, alloca_bytes
+from ..engines.reference.program import Advance, Branch, Jump, Leave, Slots, Test, alloca_bytes
 from ..engines.reference.tiles import Array
 from ..ir import Op
 from ..ops import Alloca, Assert, AtomicCASTko, Entry, LoadPtrTko, LoadViewTko, PrintTko
 from ..types import TileView
-from .access import POINTERS, Access, Kind
 from .checks import Check, Step
 from .shadow import FULL, Shadow, full, present, spread
 
@@ -89,30 +89,35 @@ class Uninit(Check):
     """
 
     name = "uninit"
+    accesses = True
 
     def begin(self, entry: Entry) -> None:
         self.memory = MemoryShadow(self.machine.uninit)
+        self._allocated: set[int] = set()
+        """The memory of tile blocks that has a region."""
 
-    # ------------------------------------------------------------ what the machine tells
-
-    def arena(self, addresses: list[int], size: int) -> None:
-        """New memory of tile blocks, which lies together."""
-        self.memory.add(min(addresses), max(addresses) + size - min(addresses), private=True)
+    # ------------------------------------------------------------ what the launch does
 
     def release(self) -> None:
         """The memory of tile blocks is freed."""
         self.memory.regions = [region for region in self.memory.regions if not region.private]
+        self._allocated.clear()
 
-    def executed(self, instruction: Compute, batch: Batch, step: Step, access: Access | None, result: Any) -> None:
+    def merging(self, batches: list[Batch]) -> None:
+        fill_in(batches)
+
+    def result(self, step: Step, result: Any) -> None:
         """Compute the shadows of an operation's results, and report what must not be undefined."""
-        env, o = batch.env, instruction.op
+        o, batch, instruction, access = step.op, step.batch, step.instruction, step.access
+        assert instruction is not None
+        env = batch.env
         shadows = {name: _shadow(env, slot) for name, slot in zip(step.args, instruction.args)}
         found = present(shadows)
         made: Any = None
         if access is not None:
             made = self._access(o, access, step, shadows)
         elif isinstance(o, Alloca):
-            self.memory.fill(result, alloca_bytes(o))
+            self._allocate(result, alloca_bytes(o))
         elif found and isinstance(o, PrintTko):
             for value in (s for s in shadows["args"] if s is not None):
                 self._report(o, "a value that nobody defined is printed", batch.blocks, value != 0)
@@ -121,8 +126,17 @@ class Uninit(Check):
         elif found:
             made = spread(o, step, shadows)
         _assign(env, instruction.outs, made if isinstance(made, tuple) else (made,))
+        for slot in instruction.frees:
+            env.pop(~slot, None)
 
-    def control(self, instruction: Any, batch: Batch) -> None:
+    def _allocate(self, addresses: Array, size: int) -> None:
+        """Make the memory of tile blocks undefined; what is new lies together."""
+        if new := set(addresses.tolist()) - self._allocated:
+            self.memory.add(min(new), max(new) + size - min(new), private=True)
+            self._allocated |= new
+        self.memory.fill(addresses, size)
+
+    def branch(self, instruction: Any, batch: Batch) -> None:
         """Move shadows with the values that control flow moves, and report decisions."""
         env = batch.env
         match instruction:

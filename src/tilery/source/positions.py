@@ -54,6 +54,18 @@ def _spans(module: Module, source: Input) -> dict[Op, tuple[int, int]]:
     return {o: again.spans[twin] for o, twin in found if twin in again.spans}
 
 
+def op_places(module: Module) -> dict[Op, list[tuple[str, int]]]:
+    """Return the files and lines of each operation: in the text of the module, and those that its location names."""
+    from .lines import places
+
+    found = {o: [(place.file, place.line) for place in places(o.loc)] for o in walk(module)}
+    if (source := module.source) is not None:
+        index = LineIndex(source.text or "")
+        for o, (start, _) in _spans(module, source).items():
+            found[o].append((source.file, index.place(start)[0]))
+    return found
+
+
 def located(launch: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
     """Add positions to the errors of a method `launch`."""
 

@@ -1,8 +1,8 @@
 """The fast CPU engine: kernels compiled by LLVM, launched on all cores.
 
 The reference engine stands by. It owns the globals, runs what this engine does not (tile blocks that wait for each
-other, writes to arrays with gaps, limits on steps, sanitizers), and finds the words for a fault: this engine only knows
-which operation of which tile block gave up.
+other, writes to arrays with gaps, limits on steps, sanitizers, observers), and finds the words for a fault: this
+engine only knows which operation of which tile block gave up.
 """
 
 from __future__ import annotations
@@ -146,6 +146,7 @@ class Kernel:
         output: Callable[[str], None] | None = None,
         progress: Callable[[int], None] | None = None,
         sanitize: Any = None,
+        observe: Any = None,
     ) -> Stats:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
@@ -166,7 +167,8 @@ class Kernel:
                 for old in list(self._prepared)[: 1 - PREPARED]:
                     self._prepared.pop(old, None)
                 self._prepared[key] = prepared
-        if lowered is None or not prepared.checked or sanitize is not None or (limits and limits.steps is not None):
+        watched = sanitize is not None or observe is not None or (limits and limits.steps is not None)
+        if lowered is None or not prepared.checked or watched:
             return self.reference.launch(
                 shape,
                 args,
@@ -179,6 +181,7 @@ class Kernel:
                 output=output,
                 progress=progress,
                 sanitize=sanitize,
+                observe=observe,
             )
         count = self._threads(threads, lowered, limits)
         code = self._run(prepared, shape, count, limits, progress, output)

@@ -198,14 +198,16 @@ class Kernel:
         output: Callable[[str], None] | None = None,
         progress: Callable[[int], None] | None = None,
         sanitize: Any = None,
+        observe: Any = None,
     ) -> Stats:
         """Run the kernel and wait for it; see `tilery.engines.kernel.Kernel.launch` for the arguments.
 
         `batch` and `threads` have no meaning here. Of `limits` only the seconds apply: a kernel that runs longer raises
         an error, but goes on running, and the process should end. Text is printed when the kernel has ended.
         """
-        if sanitize is not None:
-            raise TileError("a GPU cannot sanitize; use engine 'reference'")
+        if sanitize is not None or observe is not None:
+            what = "sanitize" if sanitize is not None else "be observed"
+            raise TileError(f"a GPU cannot {what}; use engine 'reference'")
         seconds = limits.seconds if limits else None
         with self.bind(grid, args, names=names, convention=convention, buffers=buffers) as bound:
             bound.copy_in()

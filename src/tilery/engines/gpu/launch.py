@@ -181,8 +181,11 @@ class Kernel:
         output: Callable[[str], None] | None = None,
         progress: Callable[[int], None] | None = None,
         sanitize: Any = None,
+        observe: Any = None,
     ) -> Stats:
         """Run the kernel and wait for it; see `tilery.engines.kernel.Kernel.launch` for the arguments."""
         given: dict[str, Any] = {"names": names, "convention": convention, "buffers": list(buffers)}
         kernel = self._kernel(grid, args, **given)
-        return kernel.launch(grid, args, limits=limits, output=output, progress=progress, sanitize=sanitize, **given)
+        return kernel.launch(
+            grid, args, limits=limits, output=output, progress=progress, sanitize=sanitize, observe=observe, **given
+        )

@@ -118,7 +118,7 @@ class Batch:
                 value = value[numbers[0] : numbers[0] + count]
             env[slot] = value
         for (_, here), value in zip(program.captured, outer):
-            env[here] = _take(value, there)
+            env[here] = take(value, there)
         return self.machine.evaluate(Batch(self.machine, program, np.arange(count), self.blocks[lanes], env))
 
     # ------------------------------------------------------------ splitting and merging
@@ -128,10 +128,10 @@ class Batch:
         return self._part(np.flatnonzero(condition)), self._part(np.flatnonzero(~condition))
 
     def _part(self, lanes: Array) -> Batch:
-        env = {slot: _take(value, lanes) for slot, value in self.env.items()}
+        env = {slot: take(value, lanes) for slot, value in self.env.items()}
         part = Batch(self.machine, self.program, self.ranks[lanes], self.blocks[lanes], env)
         part.pc, part.turn, part.waits = self.pc, self.turn, self.waits
-        part.seen = {head: (changes, _take(values, lanes)) for head, (changes, values) in self.seen.items()}
+        part.seen = {head: (changes, take(values, lanes)) for head, (changes, values) in self.seen.items()}
         return part
 
 
@@ -183,7 +183,8 @@ def same(a: Array, b: Array) -> bool:
     return a.size <= SMALL and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def _take(value: Any, lanes: Array) -> Any:
+def take(value: Any, lanes: Array) -> Any:
+    """Return some lanes of a value; one with a single lane is the same in all of them."""
     return _map(value, lambda a: a if len(a) == 1 else a[lanes])
 
 

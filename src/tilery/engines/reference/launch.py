@@ -34,8 +34,9 @@ from .cores import quiet
 from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
+from .observe import observers_of, observing
 from .ops import RUNS, mma
-from .program import CONTROL, build
+from .program import CONTROL, Program, build
 from .tiles import dense_array, scalar_lane
 
 BATCH_BYTES = 1 << 20
@@ -137,12 +138,14 @@ class Kernel:
         progress: Callable[[int], None] | None = None,
         sanitize: Any = None,
         machine: Callable[..., Machine] | None = None,
+        observe: Any = None,
     ) -> Stats:
         """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
 
         See `tilery.engines.kernel.Kernel.launch` for the arguments. More than one of `threads` is used only if tile
-        blocks cannot observe each other and do not print. With `sanitize`, there is one thread; so there is with
-        `machine`, a subclass of `Machine` or a function that makes one, which executes the kernel in its own way.
+        blocks cannot observe each other and do not print. With `sanitize` or `observe`, there is one thread; so there
+        is with `machine`, a subclass of `Machine` or a function that makes one, which executes the kernel in its own
+        way.
         """
         shape = check_grid(grid)
         bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
@@ -157,14 +160,19 @@ class Kernel:
             raise TileError(
                 "launch: 'sanitize' and 'machine' exclude each other: each executes the kernel in its own way"
             )
-        workers = min(threads, chunks) if self._parallel and sanitizer is None and machine is None else 1
+        observers = observers_of(observe)
+        alone = sanitizer is not None or machine is not None or bool(observers)
+        workers = min(threads, chunks) if self._parallel and not alone else 1
         say = printer(output)
         facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
         make = machine or (Machine if sanitizer is None else sanitizer.machine)
         with nullcontext() if sanitizer is None else sanitizer.lock:
             machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
-            with self._cores(), nullcontext() if sanitizer is None else sanitizer.launch(self.entry):
-                self._run(machines, env, lanes)
+            if sanitizer is not None:
+                observers = (sanitizer.observer(), *observers)
+            watched = observing(machines[0], self, self._program, observers) if observers else None
+            with self._cores(), watched or nullcontext(self._program) as program:
+                self._run(machines, program, env, lanes)
         return total(machines)
 
     def _environment(self, bound: BoundArguments) -> dict[int, Any]:
@@ -185,15 +193,15 @@ class Kernel:
         wanted = BATCH_BYTES // max(self._program.widest, 1) if batch is None else check_batch(batch)
         return max(1, min(wanted, limits.memory // peak, MAX_LANES))
 
-    def _run(self, machines: list[Machine], env: dict[int, Any], lanes: int) -> None:
+    def _run(self, machines: list[Machine], program: Program, env: dict[int, Any], lanes: int) -> None:
         chunks = _Counter()
         if len(machines) == 1:
-            machines[0].run(grid_batches(machines[0], self._program, env, lanes, chunks))
+            machines[0].run(grid_batches(machines[0], program, env, lanes, chunks))
             return
 
         def work(machine: Machine) -> None:
             with suppress(Stopped):  # another thread failed, and reports it
-                machine.run(grid_batches(machine, self._program, env, lanes, chunks))
+                machine.run(grid_batches(machine, program, env, lanes, chunks))
 
         with ThreadPoolExecutor(len(machines)) as pool:
             try:

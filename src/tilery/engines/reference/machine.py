@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from ..kernel import ExecutionError, Limits, Stats
 from .batch import Batch, join, merge
 from .memory import AssertFailed, Fault, Memory
 from .ops.views import padding
-from .program import Advance, Branch, Compute, Finish, Jump, Leave, Program, Slots, Test
+from .program import Advance, Branch, Compute, Finish, Jump, Leave, Observed, Program, Slots, Test
 from .tiles import Array
 from .watch import Late, watched
+
+if TYPE_CHECKING:
+    from .observe import Observer
 
 PATIENCE = 1000
 """After this many iterations of a loop that accesses memory, other batches get a turn."""
@@ -65,6 +68,7 @@ class Machine:
         self.output, self.progress = output, progress
         self.stats = Stats()
         self.stop = False
+        self.observers: tuple[Observer, ...] = ()
         self.deadline = None if self.limits.seconds is None else time.monotonic() + self.limits.seconds
         self._printed: list[tuple[int, bytes]] = []
         self._arenas: dict[Op, dict[int, int]] = {}
@@ -127,6 +131,8 @@ class Machine:
 
     def _merge(self, batches: list[Batch]) -> Batch:
         """One batch from several at the same position."""
+        for each in self.observers:
+            each.merging(batches)
         return merge(batches)
 
     def _has_room(self, active: list[Batch], others: bool) -> bool:
@@ -176,7 +182,7 @@ class Machine:
                 batch.pc = instruction.target.pc
                 if isinstance(instruction.op, Loop):
                     batch.seen.pop(batch.pc, None)  # entering a loop again is not an iteration
-                elif instruction.polls and self._is_waiting(batch, instruction.moves[1]):
+                elif instruction.polls is not None and self._is_waiting(batch, instruction.polls):
                     active.append(batch)
                     return False
             case Branch():
@@ -201,6 +207,10 @@ class Machine:
                 else:
                     finished.append((batch, instruction.values))
                 return False
+            case Observed():
+                for look in instruction.looks:
+                    look(batch)
+                return self._control(instruction.inner, batch, active, finished)
         return True
 
     def _part(self, batch: Batch, condition: Array, yes: int, no: int, active: list[Batch]) -> bool:
@@ -275,7 +285,7 @@ class Machine:
             del env[slot]
 
     def _execute(self, instruction: Compute, batch: Batch, args: list[Any]) -> Any:
-        """Run the function of an operation and return its results. A subclass may look at both."""
+        """Run the function of an operation and return its results."""
         run = instruction.run
         if run.batch:
             return run.function(instruction.op, batch, *args)
@@ -369,6 +379,8 @@ class Machine:
         if self._arenas:
             self.memory.free({address for known in self._arenas.values() for address in known.values()})
             self._arenas.clear()
+        for each in self.observers:
+            each.released()
 
 
 def _joined(texts: Iterable[bytes]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 from ...analysis.effects import accesses, enclosing_accesses, memory_ordering
 from ...analysis.liveness import Liveness
@@ -16,7 +17,7 @@ from ...attrs import MemoryOrderingSemantics
 from ...ir import Block, Op, Refused, Value, walk
 from ...ops import Alloca, Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Reduce, Return, Scan, Yield
 from ...ops.floating import GROUP as FLOATING_POINT
-from ...types import Ptr, TensorView, Tile, Type
+from ...types import TOKEN, Ptr, TensorView, Tile, Type
 from .registry import RUNS, Run
 from .tiles import carrier, pointee_bytes
 
@@ -76,8 +77,9 @@ class Jump:
     moves: Moves
     target: Label
     frees: Slots = ()
-    polls: bool = False
-    """Whether this jumps back to the head of a loop that accesses memory, which may wait for other tile blocks."""
+    polls: Slots | None = None
+    """If this jumps back to the head of a loop that accesses memory, which may wait for other tile blocks: what it
+    carries, without tokens. If these values and memory stay the same, it waits."""
 
 
 @dataclass(slots=True)
@@ -124,7 +126,16 @@ class Finish:
     values: Slots
 
 
-Instruction = Compute | Branch | Jump | Test | Advance | Leave | Finish
+@dataclass(slots=True)
+class Observed:
+    """Call functions with the batch, then execute a control-flow instruction. Only observed launches have it."""
+
+    op: Op
+    inner: Instruction
+    looks: tuple[Callable[[Any], None], ...]
+
+
+Instruction = Compute | Branch | Jump | Test | Advance | Leave | Finish | Observed
 
 
 @dataclass(slots=True)
@@ -141,6 +152,8 @@ class Program:
     """The bytes of the largest single tile or `alloca`."""
     steady: bool
     """Whether tile blocks cannot observe each other: every access is weak."""
+    slots: dict[Value, int]
+    """Where each value is held while it is live."""
 
 
 @dataclass(slots=True)
@@ -203,7 +216,7 @@ class _Builder:
             if work.end is not None:
                 work.end()
         peak = self.peak + self.allocated
-        made = Program(self.code, params, (), self.bodies, peak, self.widest, self.steady)
+        made = Program(self.code, params, (), self.bodies, peak, self.widest, self.steady, self.slots)
         return made, self.captured
 
     # ------------------------------------------------------------ slots
@@ -361,7 +374,9 @@ class _Builder:
             step = self.use(loop.op.step)
             self.code.append(Advance(loop.op, moves, loop.counter, step, loop.head, loop.exit, self.release(o)))
         else:
-            self.code.append(Jump(o, moves, loop.head, self.release(o), loop.polls))
+            values = zip(o.operands_, loop.params)
+            polls = tuple(slot for value, slot in values if value.type is not TOKEN) if loop.polls else None
+            self.code.append(Jump(o, moves, loop.head, self.release(o), polls))
 
     def lower_end(self, o: Op, label: Label, moves: Moves, first: int, held: int, head: Label | None = None) -> None:
         self.mark(label)

@@ -15,12 +15,12 @@ import numpy as np
 
 from ...analysis.effects import accesses
 from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.reference.access import Access, Kind, Link
 from ...engines.reference.memory import Segment
 from ...engines.reference.program import alloca_bytes
 from ...engines.reference.tiles import Array
 from ...ir import Op
 from ...ops import Alloca, Entry
-from ..access import Access, Kind, Link
 from ..checks import Check, Step
 from ..reports import Place
 from .cells import READS, WRITES, Cells, Event, Shadow, distinct, gather

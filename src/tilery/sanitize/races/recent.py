@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...engines.reference.access import Access
 from ...engines.reference.tiles import Array
-from ..access import Access
 from .cells import Event
 
 MOST_BYTES = 1 << 25

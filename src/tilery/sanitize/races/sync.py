@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.reference.access import Access, Kind
 from ...engines.reference.tiles import Array
-from ..access import Access, Kind
 from .happens_before import Node, Past
 
 ACQUIRES = (MemoryOrderingSemantics.ACQUIRE, MemoryOrderingSemantics.ACQ_REL)

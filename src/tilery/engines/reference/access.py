@@ -7,25 +7,25 @@ collapses anything.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..attrs import MemoryOrderingSemantics, MemoryScope
-from ..engines.reference.batch import Batch
-from ..engines.reference.boxes import box_addresses
-from ..engines.reference.nibbles import paired_axis
-from ..engines.reference.ops.memory import pointee, stored
-from ..engines.reference.tiles import Array
-from ..engines.reference.view_access import TensorRef, ViewAccess, locate_tiles, split_by_strides
-from ..ir import Op
-from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko
-from ..types import Scalar, TileView
+from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...ir import Op
+from ...ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko
+from ...types import Scalar, TileView
+from .boxes import box_addresses
+from .nibbles import paired_axis
+from .ops.memory import pointee, stored
+from .tiles import Array
+from .view_access import TensorRef, ViewAccess, locate_tiles, split_by_strides
 
 Made = tuple[Array, Array, Array | None]
+NO_IDS: Array = np.empty(0, np.uint64)
 
 
 class Kind(Enum):
@@ -91,8 +91,6 @@ class Access:
     """None for a weak access."""
     tokens: Array | None
     """The token that each lane waits for, an id; None without a token operand: it waits for nothing."""
-    result_token: Array
-    """The token that each lane makes: new ids, never 0, that grow with every execution."""
     element: Scalar
     value: Array | None = None
     """What is stored or combined with memory; lanes may be 1."""
@@ -100,6 +98,8 @@ class Access:
     """Whether a check refused some elements: `mask` then selects the others."""
     wrote: Array | None = None
     """After a compare-and-swap: which elements replaced memory. None otherwise: all that `mask` selects."""
+    result_token: Array = field(default_factory=lambda: NO_IDS)
+    """After the access: the token that each lane makes, new ids, never 0, that grow with every execution."""
 
     @property
     def addresses(self) -> Array:
@@ -175,8 +175,21 @@ STORED = {
 POINTERS = ("source", "destination", "pointers")
 
 
-def make_access(o: Any, batch: Batch, args: dict[str, Any], tokens: Array | None, result: Array) -> Access:
-    """Return the event of an operation; `args` are its operands by name."""
+class Blocks(Protocol):
+    """Tile blocks that execute an operation together: a batch, or a part of one."""
+
+    @property
+    def ranks(self) -> Array: ...
+
+    @property
+    def blocks(self) -> Array: ...
+
+    @property
+    def lanes(self) -> int: ...
+
+
+def make_access(o: Any, batch: Blocks, args: dict[str, Any], tokens: Array | None) -> Access:
+    """Return the access of an operation; `args` are its operands by name."""
     if "view" in args:
         promised = getattr(o, "inbounds", (False,) * len(args["index"]))
         element = o.view.type.tensor_view.element
@@ -195,7 +208,6 @@ def make_access(o: Any, batch: Batch, args: dict[str, Any], tokens: Array | None
         ordering=o.memory_ordering_semantics,
         scope=o.memory_scope,
         tokens=tokens,
-        result_token=result,
         element=element,
         value=args.get(STORED.get(type(o), "")),
     )

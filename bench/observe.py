@@ -1,0 +1,136 @@
+"""Measure what `launch(observe=...)` costs, and write docs/reports/observe.md.
+
+    python bench/observe.py --before SRC [--out docs/reports]
+
+SRC is the `src` folder of a checkout from before the hook. Instructions are those of two more launches in a process,
+which valgrind counts, so that nothing else on the machine matters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tilery
+from cases import HERE, Sizes, cases
+from counting.instructions import count_instructions
+
+TINY = Sizes(flat=1 << 18, rows=64, edge=256, heads=16, length=128)
+HOT = """
+cuda_tile.module @m { entry @hot(%p: tile<ptr<f32>>) {
+  %zero = constant <i32: 0> : tile<i32>
+  %one = constant <i32: 1> : tile<i32>
+  %count = constant <i32: 2000> : tile<i32>
+  %half = constant <f32: 0.5> : tile<64x64xf32>
+  %start = constant <f32: 1.0> : tile<64x64xf32>
+  %sum = for %i in (%zero to %count, step %one) : tile<i32> iter_values(%acc = %start) -> (tile<64x64xf32>) {
+    %a = mulf %acc, %half : tile<64x64xf32>
+    %b = addf %a, %half : tile<64x64xf32>
+    %c = subf %b, %a : tile<64x64xf32>
+    %d = addf %c, %a : tile<64x64xf32>
+    continue %d : tile<64x64xf32>
+  }
+} }
+"""
+"""A loop of four operations; one of them is observed."""
+
+
+def child(what: str, launches: int) -> None:
+    """Launch a kernel several times: `case:CHECKS` for a kernel of the benchmarks, `hot` or `hot:addf` for the loop."""
+    name, _, option = what.partition(":")
+    options: dict[str, Any] = {}
+    if name == "hot":
+        kernel, grid, args = tilery.compile(tilery.parse(HOT)), 1, [np.zeros(1, np.float32)]
+        if option:
+            from tilery.engines.reference.observe import Observe  # an earlier source has none
+
+            options["observe"] = Observe(lambda event: None, ops=[option])
+    else:
+        case = next(each for each in cases(TINY) if each.name == name)
+        kernel = tilery.compile(tilery.parse((HERE / "kernels" / f"{case.name}.mlir").read_text()))
+        grid, args, options["convention"] = case.grid, case.args, "cutile"
+        if option:
+            options["sanitize"] = option
+    for _ in range(launches):
+        kernel.launch(grid, args, **options)
+
+
+def count(source: Path, what: str) -> int:
+    """Return the instructions of two launches."""
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    taken = [count_instructions([sys.executable, __file__, "--child", what, str(n)], environment) for n in (3, 1)]
+    return taken[0] - taken[1]
+
+
+def measure(before: Path) -> dict[str, Any]:
+    here = Path(tilery.__file__).parents[1]
+    names = [case.name for case in cases(TINY)]
+    absent = {name: count(here, name) / count(before, name) for name in [*names, "hot"]}
+    checks = {name: count(here, f"{name}:all") / count(before, f"{name}:all") for name in names}
+    plain = count(here, "hot")
+    hot = {name: count(here, f"hot:{name}") / plain for name in ("addf", "mulf", "for")}
+    commit = subprocess.run(["git", "-C", str(before), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    versions = {"Python": platform.python_version(), "NumPy": np.__version__}
+    return {"before": commit.stdout.strip(), "versions": versions, "absent": absent, "checks": checks, "hot": hot}
+
+
+def page(found: dict[str, Any]) -> str:
+    """Render the numbers of a run as a page."""
+    facts = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    lines = [
+        "# What observing a launch costs",
+        "",
+        f"`python bench/observe.py` wrote this page ({facts}). The numbers are ratios of instructions in user mode,",
+        "which valgrind counts for two launches. Times were not measured.",
+        "",
+        f"The first column compares a launch that is not observed with one at commit {found['before']}, which had no",
+        'hook. The second compares `sanitize="all"`, which sits on the hook, with the same commit, where the sanitizer',
+        "had a machine of its own.",
+        "",
+        '| kernel | not observed | `sanitize="all"` |',
+        "|---|--:|--:|",
+    ]
+    for name, ratio in found["absent"].items():
+        checked = f"{found['checks'][name]:.3f}" if name in found["checks"] else ""
+        lines.append(f"| {name} | {ratio:.4f} | {checked} |")
+    lines += [
+        "",
+        "`hot` is a loop of 2,000 iterations with four operations on tiles of 64x64. Observing one operation of it",
+        "with a function that does nothing takes this many times the instructions of the launch without an observer:",
+        "",
+        "| observed | ratio |",
+        "|---|--:|",
+        *(f"| `{name}` | {ratio:.2f} |" for name, ratio in found["hot"].items()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--before", type=Path, metavar="SRC")
+    parser.add_argument("--out", type=Path, default=Path("docs/reports"))
+    parser.add_argument("--redraw", action="store_true", help="write the page from observe.json")
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        child(args.child[0], int(args.child[1]))
+        return
+    data = args.out / "observe.json"
+    if not args.redraw:
+        if args.before is None:
+            parser.error("--before is needed, unless with --redraw")
+        data.write_text(json.dumps(measure(args.before), indent=1) + "\n")
+    (args.out / "observe.md").write_text(page(json.loads(data.read_text())))
+
+
+if __name__ == "__main__":
+    main()

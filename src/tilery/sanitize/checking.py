@@ -1,0 +1,201 @@
+"""The observer that tells checks about accesses, tokens, operands and results.
+
+What to do for an operation is decided once per launch. An operation that no check asks for runs as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..analysis.effects import memory_ordering
+from ..engines.kernel import Limits
+from ..engines.reference.access import Access, Link, make_access
+from ..engines.reference.batch import Batch
+from ..engines.reference.memory import Memory
+from ..engines.reference.observe import Execute, Look, Observer, Scene, is_token, token_field
+from ..engines.reference.program import Compute, Instruction
+from ..engines.reference.tiles import Array, unsigned
+from ..ir import Op, walk
+from ..ops import AtomicCASTko, Reduce, Scan
+from .body import fold
+from .checks import Check, Rule, Step, overrides
+from .partly import execute_partly
+from .uninit import Region
+
+Make = Callable[[Any, "Checking"], Check]
+
+
+@dataclass(slots=True)
+class _Plan:
+    """How to execute an operation while checks watch."""
+
+    instruction: Compute
+    execute: Execute
+    names: tuple[str, ...]
+    """The operand fields."""
+    rules: list[tuple[Check, Rule]]
+    results: list[Check]
+    """The checks that look at its results."""
+    accesses: bool
+    links: bool
+    """Whether it makes a token that checks ask for, without accessing memory."""
+    token: int | None
+    """Which result field is a token, if any."""
+    waits: tuple[str, ...]
+    """The operands that are tokens."""
+    body: bool
+    """Whether rules apply to operations inside, which the engine executes by shortcuts."""
+
+
+class Checking(Observer):
+    """Tells the checks of one launch what it does."""
+
+    bodies = True
+
+    def __init__(self, makes: Sequence[Make], reports: Any, uninit: list[Region]) -> None:
+        self._makes, self._reports = makes, reports
+        self.checks: list[Check] = []
+        self.uninit = uninit
+        """Memory of arguments that nobody has written yet."""
+        self._quiet = False
+        """Whether operations are executed without telling checks."""
+
+    # ------------------------------------------------------------ the launch, for checks
+
+    @property
+    def memory(self) -> Memory:
+        return self._machine.memory
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        return self._machine.grid
+
+    @property
+    def limits(self) -> Limits:
+        return self._machine.limits
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Execute operations without telling the checks."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
+
+    # ------------------------------------------------------------ planning
+
+    def begin(self, scene: Scene) -> None:
+        self._machine, self._ids = scene.machine, scene.ids
+        self.checks = [make(self._reports, self) for make in self._makes]
+        listeners = {
+            name: [check for check in self.checks if overrides(check, name)]
+            for name in ("before", "after", "link", "result", "branch", "merging")
+        }
+        self._before, self._after, self._link = (listeners[name] for name in ("before", "after", "link"))
+        self._results, self._branch, self._merging = (listeners[name] for name in ("result", "branch", "merging"))
+        self._accesses = bool(self._before or self._after or any(check.accesses for check in self.checks))
+        self.tokens = bool(self._accesses or self._link)
+        for check in self.checks:
+            check.begin(scene.kernel.entry)
+
+    def compute(self, instruction: Compute, execute: Execute) -> Execute:
+        o = instruction.op
+        accesses = self._accesses and memory_ordering(o) is not None
+        token = token_field(o)
+        links = bool(self._link) and token is not None and memory_ordering(o) is None
+        rules = self._rules(o)
+        results = [check for check in self._results if check.watches(o)]
+        body = isinstance(o, (Reduce, Scan)) and any(self._rules(inner) for inner in walk(o.body))
+        if not (accesses or links or rules or results or body or o.nested):
+            return execute
+        names = tuple(f.attr for f in o.opdef.operands)
+        waits = tuple(name for name in names if is_token(getattr(o, name)))
+        plan = _Plan(instruction, execute, names, rules, results, accesses, links, token, waits, body)
+
+        def checked(o: Op, batch: Batch, *args: Any) -> Any:
+            return execute(o, batch, *args) if self._quiet else self._execute(plan, batch, args)
+
+        return checked
+
+    def _rules(self, o: Op) -> list[tuple[Check, Rule]]:
+        return [(check, rule) for check in self.checks if (rule := check.rules(type(o))) is not None]
+
+    def control(self, instruction: Instruction) -> Look | None:
+        if not self._branch:
+            return None
+
+        def look(batch: Batch) -> None:
+            for check in self._branch:
+                check.branch(instruction, batch)
+
+        return look
+
+    # ------------------------------------------------------------ running
+
+    def _execute(self, plan: _Plan, batch: Batch, args: tuple[Any, ...]) -> Any:
+        o = plan.instruction.op
+        step = Step(o, batch, dict(zip(plan.names, args)), plan.instruction)
+        for check, rule in plan.rules:
+            rule(check, step)
+        if plan.body:
+            fold(o, batch, step.args["operands_"])
+        if plan.accesses:
+            result = self._access(plan, batch, step, args)
+        elif o.nested:  # bodies have been checked
+            with self.quiet():
+                result = plan.execute(o, batch, *args)
+        else:
+            result = plan.execute(o, batch, *args)
+        if plan.links:
+            link = Link(o, batch.ranks, _flat(step.args[name] for name in plan.waits), _token(plan, result))
+            for check in self._link:
+                check.link(link)
+        for check in plan.results:
+            check.result(step, result)
+        return result
+
+    def _access(self, plan: _Plan, batch: Batch, step: Step, args: tuple[Any, ...]) -> Any:
+        o = step.op
+        step.access = access = make_access(o, batch, step.args, step.args["token"])
+        for check in self._before:
+            check.before(access)
+        if access.partial:
+            result = self._partly(o, batch, access, step)
+        else:
+            result = plan.execute(o, batch, *args)
+        access.result_token = _token(plan, result)
+        if isinstance(o, AtomicCASTko):
+            access.wrote = access.mask & (unsigned(result[0]) == unsigned(step.args["cmp"]))
+        for check in self._after:
+            check.after(access)
+        return result
+
+    def _partly(self, o: Op, batch: Batch, access: Access, step: Step) -> Any:
+        """Execute an access of which checks refused some elements."""
+
+        def execute(o: Op, batch: Batch) -> Any:
+            return execute_partly(access, batch, step.args)
+
+        return self._ids.number(o, execute)(o, batch)
+
+    def merging(self, batches: list[Batch]) -> None:
+        for check in self._merging:
+            check.merging(batches)
+
+    def released(self) -> None:
+        for check in self.checks:
+            check.release()
+
+
+def _token(plan: _Plan, result: Any) -> Array:
+    assert plan.token is not None
+    made: Array = result[plan.token] if len(plan.instruction.outs) > 1 else result
+    return made
+
+
+def _flat(values: Any) -> tuple[Array, ...]:
+    return tuple(token for value in values for token in (value if isinstance(value, tuple) else (value,)))

@@ -47,6 +47,7 @@ def child(what: str, launches: int) -> None:
     """Launch a kernel several times: `case:CHECKS` for a kernel of the benchmarks, `hot` or `hot:addf` for the loop."""
     name, _, option = what.partition(":")
     options: dict[str, Any] = {}
+    grid: Any
     if name == "hot":
         kernel, grid, args = tilery.compile(tilery.parse(HOT)), 1, [np.zeros(1, np.float32)]
         if option:

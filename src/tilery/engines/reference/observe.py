@@ -20,8 +20,8 @@ from ...source.positions import op_places
 from ...types import TOKEN
 from .access import Access, make_access
 from .batch import Batch, take
-from .program import Advance, Branch, Compute, Finish, Instruction, Jump, Leave, Observed, Program, Test
-from .registry import Run
+from .program import CONTROL, Advance, Branch, Compute, Finish, Instruction, Jump, Leave, Observed, Program, Test
+from .registry import RUNS, Run
 from .tiles import Array
 
 if TYPE_CHECKING:
@@ -326,9 +326,7 @@ def observers_of(option: Any) -> tuple[Observer, ...]:
 
 
 def _is_executed(name: str) -> bool:
-    from .launch import EXECUTED
-
-    return any(issubclass(cls, Op) and cls.opdef.mnemonic == name for cls in EXECUTED)
+    return any(cls.opdef.mnemonic == name for cls in (*RUNS, *CONTROL))
 
 
 def _rank(block: tuple[int, ...], grid: tuple[int, int, int]) -> int:

@@ -326,7 +326,8 @@ def observers_of(option: Any) -> tuple[Observer, ...]:
 
 
 def _is_executed(name: str) -> bool:
-    return any(cls.opdef.mnemonic == name for cls in (*RUNS, *CONTROL))
+    executed: tuple[type[Op], ...] = (*RUNS, *CONTROL)
+    return any(cls.opdef.mnemonic == name for cls in executed)
 
 
 def _rank(block: tuple[int, ...], grid: tuple[int, int, int]) -> int:

@@ -12,7 +12,7 @@ from ...ir import Op, Value
 from ...types import GatherScatterView, PaddingValue, TileView
 from ..reference.boxes import wrapped
 from ..reference.ops.views import PATTERNS
-from ..reference.view_access import layout
+from ..reference.view_access import FAR, layout
 from .abi import NotLowered
 from .memory import check_range, fault_if
 from .text import BYTES, Number, vector
@@ -20,12 +20,13 @@ from .tiles import Access, Tensor, reg, register, stored
 from .writer import Writer, pointer
 
 LARGE = 1 << 62
+"""Sizes of tensors are limited to this."""
+LAST = (1 << 63) - 1
+"""First elements of tiles are limited to this, which is outside every tensor, and far enough from it."""
 LINE = 64
 """Bytes of a cache line."""
 PAST_CACHES = ", !nontemporal !0"
 """Marks a store of a whole line, or of a part of a line that is completed soon."""
-FAR = 1 << 40
-"""No memory has so many elements along a dimension; larger indices are as good as this one."""
 
 
 def unsigned(g: Writer, v: Value, limit: int | None) -> str:
@@ -57,9 +58,11 @@ def locate(
     whole, empty = "true", "false"
     for i, dim, step, size, sure in zip(index, dims, steps, view.tile_shape, promised):
         stride = tensor.strides[dim]
-        at = g.mul(unsigned(g, i, LARGE // step if sure else FAR), step)
+        at = g.mul(unsigned(g, i, LAST // step), step)
         low = g.let(f"add {long} {low}, {times(g, at, stride, item, long)}")
         rest: Number = size if sure else g.sub(tensor.shape[dim], at)
+        if reg(i) == "i64":
+            refuse_far(g, o, at, stride, tensor.shape[dim], "true" if sure else g.test("sgt", rest, 0))
         if not sure:
             whole = g.both(whole, g.test("sge", rest, size))
             empty = g.either(empty, g.test("slt", rest, 1))
@@ -76,6 +79,12 @@ def locate(
     spans = (reach_low, reach_high) if long == "i128" else ()
     check(g, o, tensor, spans, bounds, item, empty, writes)
     return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], padding_of(view))
+
+
+def refuse_far(g: Writer, o: Any, at: Number, stride: Number, size: Number, inside: str) -> None:
+    """Fault if a tile begins where no memory can be, although that is inside the tensor: offsets wrap around there."""
+    far = g.both(g.test("uge", at, FAR), g.either(inside, g.test("sge", size, LARGE)))
+    fault_if(g, o, g.both(far, g.test("ne", stride, 0)))
 
 
 def _farthest(g: Writer, parts: list[tuple[int, Number]]) -> int:

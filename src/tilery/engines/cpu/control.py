@@ -12,7 +12,7 @@ from .abi import FAULT_CELL, STOP, NotLowered
 from .memory import fault_if
 from .products.integers import pack_integers_before
 from .products.pairs import pack_before
-from .registry import emits
+from .registry import ELEMENTWISE, emits
 from .tiles import Buffer, Tensor, is_scalar, is_tile, reg, shape, stored
 from .writer import Writer
 
@@ -268,7 +268,11 @@ def lower_return(g: Writer, o: Return) -> None:
 
 
 def products_in_place(g: Writer, block: Block, carried: list[Carried | None]) -> dict[Value, Carried]:
-    """Products that may overwrite the carried accumulator that they add to: nothing else needs it."""
+    """Products that may overwrite the carried accumulator that they add to.
+
+    A block of the result is stored where the same block of the accumulator was read, so nothing else may read the
+    accumulator, neither later nor at other elements: no other operation, no operand of the product, no permutation.
+    """
     last = block.ops[-1]
     if not isinstance(last, Continue):
         return {}
@@ -282,15 +286,13 @@ def products_in_place(g: Writer, block: Block, carried: list[Carried | None]) ->
         if c is None or is_scalar(new) or not isinstance(o, (MmaF, MmaI)) or o not in block.ops or len(uses[new]) != 1:
             continue
         v = o.acc
-        users: set[Op] = {o}
         # The accumulator itself, or element-wise operations on it that nothing else uses.
-        while v is not c.value and isinstance(v.owner, Op) and g.is_recipe(v.owner) and set(uses.get(v, [])) <= users:
-            users = {v.owner}
-            inner = [u for u in v.owner.operands if is_tile(u) and shape(u) == shape(v) and _reaches(g, u, c.value)]
+        while v is not c.value and len(uses[v]) == 1 and isinstance(v.owner, Op) and type(v.owner) in ELEMENTWISE:
+            inner = [u for u in v.owner.operands if _reaches(g, u, c.value)]
             if len(inner) != 1:
                 break
             v = inner[0]
-        if v is c.value and set(uses.get(v, [])) <= users:
+        if v is c.value and len(uses[v]) == 1:
             found[new] = c
     return found
 

@@ -9,7 +9,7 @@ from ...ir import Value
 from ...ops import LoadViewTko, StoreViewTko
 from ...types import GatherScatterView
 from .abi import NotLowered
-from .access import FAR, bounds_of, check, load_chunk, padding_of, store_chunk, times
+from .access import LARGE, bounds_of, check, load_chunk, padding_of, refuse_far, store_chunk, times
 from .memory import settle_loads
 from .shapes import source
 from .text import BYTES, Number
@@ -30,11 +30,11 @@ def boxes(g: Writer, o: Any, writes: bool, body: Callable[[Number, Access, tuple
     positions = o.index[sparse]
     at = g.chunk(positions, [loop.index][: len(shape(positions))], 0, 1)
     at = g.cast("zext", at, reg(positions), "i64", 1)
+    inside = "true" if o.inbounds[sparse] else g.test("ult", at, tensor.shape[sparse])
+    if reg(positions) == "i64":
+        refuse_far(g, o, at, tensor.strides[sparse], tensor.shape[sparse], inside)
     if not o.inbounds[sparse]:
-        inside = g.test("ult", at, tensor.shape[sparse])
         at = g.let(f"select i1 {inside}, i64 {at}, i64 0")
-    else:
-        inside = "true"
     low = g.cast("zext", tensor.base, "i64", "i128", 1)
     low = g.let(f"add i128 {low}, {times(g, at, tensor.strides[sparse], item)}")
     below = above = "0"
@@ -45,8 +45,12 @@ def boxes(g: Writer, o: Any, writes: bool, body: Callable[[Number, Access, tuple
     for d, size in enumerate(view.tile_shape):
         if d == sparse:
             continue
-        from_, to, begin = _clipped(g, o.index[d], tensor.shape[d], size, o.inbounds[d])
         stride = tensor.strides[d]
+        from_, to, begin = _clipped(g, o.index[d], tensor.shape[d], size, o.inbounds[d])
+        if reg(o.index[d]) == "i64":
+            at = g.scalar(o.index[d])
+            known = "true" if o.inbounds[d] else g.test("ult", at, tensor.shape[d])
+            refuse_far(g, o, at, stride, tensor.shape[d], known)
         low = g.let(f"add i128 {low}, {times(g, begin, stride, item)}")
         ends = [times(g, n, stride, item) for n in (from_, g.sub(to, 1))]
         least, most = (g.intrinsic(name, "i128", 1, *ends) for name in ("smin", "smax"))
@@ -72,7 +76,7 @@ def _clipped(g: Writer, v: Value, size: Number, tile: int, sure: bool) -> tuple[
     """Which elements of a tile lie in the tensor along a dimension, from and to, and where the tile begins."""
     if sure:
         return 0, tile, g.cast("sext", g.scalar(v), reg(v), "i64", 1)
-    begin = g.least(g.most(g.cast("sext", g.scalar(v), reg(v), "i64", 1), -FAR), FAR)
+    begin = g.least(g.most(g.cast("sext", g.scalar(v), reg(v), "i64", 1), -tile), LARGE)
     return g.most(g.sub(0, begin), 0), g.least(g.sub(size, begin), tile), begin
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from ...ir import Value
 from ...ops import (
@@ -110,12 +110,16 @@ def fetch_ahead(g: Writer, o: LoadViewTko, a: Access, home: Home | None) -> None
 
 
 class Copy:
-    """A buffer that takes the place of a part of a tensor. Neighbours in memory are neighbours in the buffer."""
+    """A buffer that takes the place of a part of a tensor.
 
-    def __init__(self, g: Writer, a: Access, v: Value) -> None:
+    One to load from has neighbours in memory as neighbours. One to store to is in the order of the tile, in which it is
+    written back: where elements share memory, the last one remains.
+    """
+
+    def __init__(self, g: Writer, a: Access, v: Value, *, stores: bool = False) -> None:
         self.g, self.access = g, a
         sizes = shape(v)
-        inner = next((d for d in reversed(wide_dims(sizes)) if a.strides[d] == 1), wide_dims(sizes)[-1])
+        inner = len(sizes) - 1 if stores else _inner(sizes, a.strides)
         self.order = [d for d in range(len(sizes)) if d != inner] + [inner]
         t = stored(reg(v))
         self.buffer = g.buffer([sizes[d] for d in self.order], INTEGER.get(t, t))
@@ -181,7 +185,7 @@ def store_view(g: Writer, o: StoreViewTko) -> None:
         g.with_sides([o.tile], lambda: _stored(g, o, a, direct))
         return
     # Through a buffer also where what is loaded overlaps what is stored.
-    copy = Copy(g, a, o.tile)
+    copy = Copy(g, a, o.tile, stores=True)
     place = copy.unless(direct)
     g.with_sides([o.tile], lambda: _stored(g, o, place, direct))
     g.when(g.opposite(direct), copy.write_back, rarely=True)
@@ -204,12 +208,36 @@ def _apart(g: Writer, v: Value, a: Access) -> str:
 
 
 def _same_place(g: Writer, v: Value, a: Access, other: Access) -> str:
-    """Whether a tile is stored where another of the same form was loaded."""
+    """Whether a tile is stored where another of the same form was loaded, each element in a place of its own."""
     same = g.let(f"icmp eq ptr {a.pointer}, {other.pointer}")
     for d in wide_dims(shape(v)):
         if a.strides[d] != other.strides[d]:
             same = g.both(same, g.test("eq", a.strides[d], other.strides[d]))
-    return same
+    return g.both(same, _is_injective(g, shape(v), a.strides))
+
+
+def _is_injective(g: Writer, sizes: tuple[int, ...], strides: tuple[Number, ...]) -> str:
+    """Whether no two elements share memory: each stride is longer than the dimensions inside it, taken row by row.
+
+    The dimension of neighbours comes first. Another order, or strides that are negative, count as overlapping.
+    """
+    dims = wide_dims(sizes)
+    inner = _inner(sizes, strides)
+    found, reach = "true", cast(Number, 0)
+    for d in [inner, *(d for d in reversed(dims) if d != inner)]:
+        stride = strides[d]
+        if isinstance(stride, int) and isinstance(reach, int):
+            found = found if stride > reach else "false"
+        else:
+            found = g.both(found, g.test("sgt", stride, reach))
+        reach = g.add(reach, g.mul(stride, sizes[d] - 1))
+    return found
+
+
+def _inner(sizes: tuple[int, ...], strides: tuple[Number, ...]) -> int:
+    """The dimension along which elements are neighbours in memory; the last one that is wide if that is unknown."""
+    dims = wide_dims(sizes)
+    return next((d for d in reversed(dims) if strides[d] == 1), dims[-1])
 
 
 def _stored(g: Writer, o: StoreViewTko, a: Access, direct: str) -> None:

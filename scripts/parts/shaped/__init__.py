@@ -1,0 +1,1 @@
+"""Kernels for `scripts/hand_shaped.py`: families of shapes that random generation does not reach."""

@@ -1,0 +1,195 @@
+"""Run cases on the reference engine and another one, and compare everything that they leave."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tilery
+from tilery.engines.kernel import Limits
+from tilery.engines.registry import load_engine
+
+from .case import Case
+from .elements import decode
+from .families import FAMILIES, family_of
+from .memory import Slots
+
+SECONDS = 20.0
+"""How long an engine may run a launch."""
+OWN_CHILD = 50
+"""One case of so many is compiled as a user's kernel is: by a process of its own, at the usual level."""
+SAME, DIFFERS, OTHER_ERROR, ILLEGAL, CRASHED = "same", "differs", "other error", "illegal", "crashed"
+SKIPPED, REFUSED = "skipped", "refused"
+Left = tuple[str, list[bytes], str]
+"""What a launch leaves: an error or nothing, memory, and what it printed."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a case is run on engine cpu."""
+
+    own_child: bool
+    level: int
+    before: bool
+    """Whether the forbidden page is before the arrays, not after them."""
+    threads: int
+    streams: bool
+    """Whether stores go past the caches, as those to large arrays do."""
+    again: bool
+    """Whether the kernel is launched a second time."""
+
+
+def way_of(seed: int) -> Way:
+    rng = random.Random(f"way {seed}")
+    level = rng.choice((0, 0, 2))
+    own = rng.randrange(OWN_CHILD) == 0
+    return Way(
+        own, 2 if own else level, rng.random() < 0.5, rng.choice((1, 1, 2)), rng.random() < 0.25, rng.random() < 0.2
+    )
+
+
+def make(seed: int, family: str = "") -> tuple[str, Case]:
+    """Return the family and the case of a seed."""
+    name = family or family_of(seed)
+    return name, FAMILIES[name](random.Random(f"{name} {seed}"))
+
+
+def run_case(seed: int, family: str, engine: str, exact: Sequence[bool], slots: Slots) -> dict[str, Any]:
+    """Run a case; return what to count."""
+    name, case = make(seed, family)
+    found: dict[str, Any] = {"family": name, "outcome": SAME, "lowered": 0, "fell back": 0}
+    if engine != "cpu" and not case.gpu:
+        return found | {"outcome": SKIPPED}
+    try:
+        module = tilery.parse(case.text)
+        wrong = tilery.verify(module)
+    except tilery.TileError as error:
+        return found | {"outcome": ILLEGAL, "detail": str(error)}
+    if wrong:
+        return found | {"outcome": ILLEGAL, "detail": str(wrong[0])}
+    way = way_of(seed)
+    want = launch(module, case, "reference", {}, slots, way, found)
+    found["fault"] = int(bool(want[0]))
+    if engine == "cpu":
+        tasks: list[dict[str, Any]] = [{"exact": e} for e in exact for _ in range(1 + way.again * (e == exact[0]))]
+    else:
+        tasks = [{}]
+    for options in tasks:
+        left = launch(module, case, engine, options, slots, way, found)
+        if left[0].startswith("refused: "):
+            return found | {"outcome": REFUSED, "detail": left[0]}
+        loose = engine != "cpu" or not options["exact"]
+        outcome, detail = judge(want, left, case.bounds if loose else {}, slots.starts(), engine == "cpu")
+        if outcome != SAME:
+            return found | {"outcome": outcome, "detail": f"{options}: {detail}"}
+    return found
+
+
+def launch(
+    module: Any, case: Case, engine: str, options: dict[str, Any], slots: Slots, way: Way, found: dict[str, Any]
+) -> Left:
+    """Run a case on an engine, on the same memory as every other one."""
+    slots.place(case.regions, way.before)
+    printed: list[str] = []
+    error = ""
+    more: dict[str, Any] = {"threads": way.threads} if engine == "cpu" else {}
+    try:
+        kernel: Any = load_engine(engine).load(module, **options).kernel()
+    except tilery.TileError as raised:
+        if engine in ("cpu", "reference"):
+            raise
+        return f"refused: {raised.message}", [], ""
+    if engine == "cpu":
+        found["lowered" if kernel.lowered is not None else "fell back"] += 1
+    try:
+        args = slots.arguments(case.args)
+        kernel.launch(case.grid, args, limits=Limits(seconds=SECONDS), output=printed.append, **more)
+    except tilery.TileError as raised:
+        error = raised.message
+    return error, slots.content(), "".join(printed)
+
+
+def judge(want: Left, found: Left, bounds: dict[int, Any], starts: Sequence[int], words: bool) -> tuple[str, str]:
+    """Compare what two engines left. After an error memory may differ, since the engines were at different places."""
+    if bool(want[0]) != bool(found[0]):
+        return DIFFERS, f"error {want[0]!r} / {found[0]!r}"
+    if want[0]:
+        if words and want[0].split(":")[0] != found[0].split(":")[0]:
+            return OTHER_ERROR, f"{want[0]!r} / {found[0]!r}"
+        return SAME, ""
+    if want[2] != found[2]:
+        return DIFFERS, f"printed {want[2][:200]!r} / {found[2][:200]!r}"
+    for region, (x, y) in enumerate(zip(want[1], found[1])):
+        if x == y or (region in bounds and near(x, y, starts[region], *bounds[region])):
+            continue
+        a, b = np.frombuffer(x, np.uint8), np.frombuffer(y, np.uint8)
+        at = np.flatnonzero(a != b)
+        first = int(at[0]) - starts[region]
+        shown = slice(max(0, int(at[0]) // 8 * 8 - 8), int(at[0]) // 8 * 8 + 16)
+        return (
+            DIFFERS,
+            f"region {region}: {len(at)} bytes from {first} on: {x[shown].hex(' ', 4)} / {y[shown].hex(' ', 4)}",
+        )
+    return SAME, ""
+
+
+def near(x: bytes, y: bytes, start: int, element: str, bound: Any) -> bool:
+    """Tell whether the numbers of a region are within their bounds, and all bytes around it are the same."""
+    size = bound.size * {"f16": 2, "f32": 4, "f64": 8}[element]
+    if x[:start] != y[:start] or x[start + size :] != y[start + size :]:
+        return False
+    a, b = (decode(element, np.frombuffer(part[start : start + size], f"u{size // bound.size}")) for part in (x, y))
+    with np.errstate(invalid="ignore"):
+        return bool(((np.abs(a - b) <= bound) | (a == b) | (np.isnan(a) & np.isnan(b))).all())
+
+
+# ---------------------------------------------------------------- the child
+
+
+def prepare(seed: int, engine: str) -> None:
+    """Choose how engine cpu compiles and runs the next case."""
+    if engine != "cpu":
+        return
+    from parts import forked_compiler
+    from tilery.engines.cpu.native import jobs
+
+    way = way_of(seed)
+    forked_compiler.choose(forked=not way.own_child, level=way.level)
+    jobs.LARGE = 0 if way.streams else 8 << 20
+
+
+def serve(first: int, end: int, family: str, engine: str, exact: Sequence[bool]) -> None:
+    """Run cases; a line before each says which one is next, so that a crash has a name."""
+    server = None
+    if engine == "cpu":
+        from parts import forked_compiler
+        from tilery.engines.cpu.native import pool
+
+        from .arena import GuardedArena
+
+        server = forked_compiler.ForkedChild.server = forked_compiler.Server()
+        forked_compiler.ForkedChild.kept = forked_compiler.Kept("")
+        vars(pool)["Arena"] = GuardedArena
+    slots = Slots()
+    for seed in range(first, end):
+        print(json.dumps({"next": seed}), flush=True)
+        prepare(seed, engine)
+        try:
+            found = run_case(seed, family, engine, exact, slots)
+        except Exception:  # whatever it is, it is a finding
+            name = family or family_of(seed)
+            found = {"family": name, "outcome": CRASHED, "detail": traceback.format_exc(limit=-3).strip()}
+        print(json.dumps({"number": seed} | found), flush=True)
+    if server is not None:
+        server.close()
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    print(json.dumps({"seconds": sum(each.ru_utime + each.ru_stime for each in used)}), flush=True)
+    sys.stdout.flush()

@@ -35,6 +35,13 @@ class BoundArguments(HoldsAddresses):
     ranges: list[MemoryRange] = field(default_factory=list)
 
 
+def arguments(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the arguments of a launch as a tuple, which keeps them alive whatever becomes of the caller's list."""
+    if not isinstance(args, Sequence) or isinstance(args, str):
+        raise TileError(f"arguments must be a list with one item per parameter, got a {type(args).__name__}")
+    return tuple(args)
+
+
 def bind(
     entry: Entry,
     args: Sequence[Any],
@@ -44,8 +51,7 @@ def bind(
     buffers: Buffers = (),
 ) -> BoundArguments:
     """Match arguments with the parameters of an entry; `names` label the arguments in errors."""
-    if not isinstance(args, Sequence) or isinstance(args, str):
-        raise TileError(f"arguments must be a list with one item per parameter, got a {type(args).__name__}")
+    args = arguments(args)
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
         raise TileError(f"names must be a list of strings, got {names!r}")
     if is_array(buffers) or isinstance(buffers, (str, bytes)) or not isinstance(buffers, Iterable):

@@ -9,19 +9,22 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...diag import TileError
 from ...ir import Op, Value
 from ...ops import Atan2, FPowF, PrintTko, RemF
 from ...ops.misc import CONVERSION
 from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
-from ..reference.memory import Memory
+from ..reference.memory import AssertFailed, Fault, Memory
 from ..reference.registry import RUNS
 from ..reference.tiles import Array, carrier
+from ..reference.watch import Late, watched
 from .abi import CALLBACK, CONTEXT, Lowered, NotLowered
 from .memory import fault_if
 from .registry import ELEMENTWISE, emits
@@ -98,8 +101,14 @@ _numbers = itertools.count(1)
 class Calls(HoldsAddresses):
     """The calls of one launch. Close it when the launch has ended."""
 
-    def __init__(self, lowered: Lowered, output: Callable[[str], None], limit: int) -> None:
+    def __init__(self, lowered: Lowered, output: Callable[[str], None], limit: int, deadline: int) -> None:
+        """Calls of operations of `lowered`. `limit` is on bytes of text, `deadline` in nanoseconds, or 0."""
         self.lowered, self.output, self.limit = lowered, output, limit
+        self.deadline, self._left = deadline, limit
+        self.error: BaseException | None = None
+        """The first error that the reference engine need not explain: for lack of time or memory, and bugs."""
+        self.place = (0, 0)
+        """The operation and the tile block of the error, as numbers."""
         self.memory = Memory()  # unused: text in memory is not printed by a call
         self._text = bytearray()
         self.count = 0
@@ -116,19 +125,30 @@ class Calls(HoldsAddresses):
     lanes = 1
 
     def write(self, lane: int, text: bytes) -> None:
-        self.limit -= len(text)
+        self.require_room(len(text))
+        self._left -= len(text)
         self._text += text
 
     def require_room(self, size: int) -> None:
-        if size > self.limit:
+        if size > self._left:
             raise MemoryError
+
+    def _ask(self) -> None:
+        """Raise if the launch should stop."""
+        if self.error is not None or (self.deadline and time.monotonic_ns() > self.deadline):
+            raise Late
+
+    def fail(self, error: BaseException, number: int, block: int) -> None:
+        """Keep an error for the launch, which ends with a fault. The reference engine explains those of the kernel."""
+        if not isinstance(error, (TileError, Fault, AssertFailed)) and self.error is None:
+            self.error, self.place = error, (number, block)
 
     def execute(self, o: Op, words: Any) -> None:
         self.count += 1
         tiles = [v for v in (*o.operands, *o.results) if is_tile(v)]
         arrays = {v: _array(v, words[n]) for n, v in enumerate(tiles[: sum(map(is_tile, o.operands))])}
         function = RUNS[type(o)].function
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), watched(self._ask):
             if isinstance(o, PrintTko):
                 function(o, self, tuple(arrays[v] for v in o.args))
                 return
@@ -147,10 +167,11 @@ def _array(v: Value, address: int) -> Array:
 
 
 def _entered(context: int, number: int, block: int, words: Any) -> int:
+    calls = _calls[context]
     try:
-        calls = _calls[context]
         calls.execute(calls.lowered.ops[number], words)
-    except BaseException:  # nothing may leave a function that native code calls; the reference engine finds the words
+    except BaseException as error:  # nothing may leave a function that native code calls
+        calls.fail(error, number, block)
         return 1
     return 0
 

@@ -8,6 +8,7 @@ engine only knows which operation of which tile block gave up.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -16,8 +17,7 @@ from ...diag import TileError, enough_memory
 from ...ir import walk
 from ...ops import Entry, For, Loop, Module
 from ...source.positions import add_position
-from ..addresses import HoldsAddresses
-from ..arguments import BoundArguments, bind
+from ..arguments import BoundArguments, arguments, bind
 from ..kernel import (
     Buffers,
     ExecutionError,
@@ -31,6 +31,7 @@ from ..kernel import (
     refuse_options,
 )
 from ..reference import launch as reference
+from ..reference.watch import Late
 from .abi import Lowered, fault_place
 from .callbacks import ADDRESS as CALLS_ADDRESS
 from .callbacks import Calls
@@ -43,6 +44,8 @@ PREPARED = 16
 """How many sets of arguments a kernel remembers, so that launching it again with the same arrays costs less."""
 EXPLAIN_SECONDS = 60.0
 """How long the reference engine may look for the words of a fault."""
+MAX_SECONDS = 1e9
+"""Of the clock that deadlines are measured by; later ones are not reached."""
 EMITS = {"llvm": "LLVM IR", "asm": "assembly of this machine", "object": "an ELF object"}
 """What `emit` can produce."""
 
@@ -110,7 +113,8 @@ class Kernel:
         built = build(loaded.module, entry, loaded.exact)
         self.lowered = None if built is None else built[0]
         """What is known about the code; None if the reference engine runs this kernel."""
-        self.has_loops = any(isinstance(o, (For, Loop)) for o in walk(entry))
+        self.may_take_long = any(isinstance(o, (For, Loop)) for o in walk(entry))
+        """Whether a tile block may take more than some milliseconds."""
         self._prepared: dict[Any, Prepared] = {}
         self.pace = [0.0]
         """Nanoseconds that a tile block took lately; 0 if unknown."""
@@ -156,6 +160,7 @@ class Kernel:
         shape = check_grid(grid)
         if threads is not None:
             check_threads(threads)
+        args = arguments(args)  # `progress` may change a list; what it holds is needed until the end
         lowered = self.lowered
         key = fast_key(args, convention) if lowered is not None and not buffers else None
         prepared = None if key is None else self._prepared.get(key)
@@ -197,7 +202,7 @@ class Kernel:
 
         The arrays are kept alive. Their memory must stay where it is: do not resize them.
         """
-        shape, args = check_grid(grid), list(args)
+        shape, args = check_grid(grid), arguments(args)
         prepared = self._prepare(bind(self.entry, args, convention=convention))
         lowered = self.lowered
         if lowered is None or not prepared.checked:
@@ -241,27 +246,58 @@ class Kernel:
         output: Callable[[str], None] | None,
     ) -> int | None:
         """Run the grid; return the code of a fault, if there was one."""
-        assert self.lowered is not None
+        lowered = self.lowered
+        assert lowered is not None
         job = prepared.take(self.address, shape)
-        calls = None
-        if self.lowered.callbacks:
-            calls = Calls(self.lowered, reference.printer(output), (limits or Limits()).memory)
-            job.calls(CALLS_ADDRESS, calls.number)
+        seconds = None if limits is None else limits.seconds
+        deadline = 0 if seconds is None else int(min(time.monotonic() + max(seconds, 0), MAX_SECONDS) * 1e9) or 1
+        if lowered.callbacks:
+            return self._run_calling(prepared, job, shape, threads, limits, deadline, progress, output)
+        # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
+        apart = deadline > 0 or (self.may_take_long and threading.get_ident() == threading.main_thread().ident)
+        if not job.run(lowered.arena, threads, apart, deadline, progress, self.pace):
+            raise self._late(limits)
+        fault = job.fault()
+        prepared.give_back(job)  # only here: a job that was interrupted is not used again
+        return fault
+
+    def _run_calling(
+        self,
+        prepared: Prepared,
+        job: Job,
+        shape: tuple[int, int, int],
+        threads: int,
+        limits: Limits | None,
+        deadline: int,
+        progress: Callable[[int], None] | None,
+        output: Callable[[str], None] | None,
+    ) -> int | None:
+        """Run the grid of a kernel that calls the reference engine."""
+        assert self.lowered is not None
+        calls = Calls(self.lowered, reference.printer(output), (limits or Limits()).memory, deadline)
+        job.calls(CALLS_ADDRESS, calls.number)
+        # The main thread must not enter Python from native code: what a signal raises there is lost.
+        apart = deadline > 0 or threading.get_ident() == threading.main_thread().ident
         try:
-            # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
-            waits = self.has_loops and threading.current_thread() is threading.main_thread()
-            clock = _Clock(job, limits)
-            with clock:
-                job.run(self.lowered.arena, threads, waits, progress, self.pace)
-            if clock.expired:
-                message = f"entry: stopped after {limits.seconds if limits else 0} seconds"
-                raise ExecutionError(self.entry, message)
-            return job.fault()
+            done = job.run(self.lowered.arena, threads, apart, deadline, progress, self.pace)
         finally:
-            if calls is not None:
-                self.calls = calls.count
-                calls.close()
-            prepared.give_back(job)
+            self.calls = calls.count
+            calls.close()
+        if not done or isinstance(calls.error, Late):
+            raise self._late(limits)
+        if isinstance(calls.error, MemoryError):
+            number, block = calls.place
+            o = self.lowered.ops[number]
+            message = f"{o.name}: out of memory: the system has no more, or the limit is reached ({calls.limit} bytes)"
+            raise self._placed(ExecutionError(o, message, block=_index(shape, block)))
+        if calls.error is not None:
+            raise calls.error
+        fault = job.fault()
+        prepared.give_back(job)
+        return fault
+
+    def _late(self, limits: Limits | None) -> ExecutionError:
+        return ExecutionError(self.entry, f"entry: stopped after {limits.seconds if limits else 0} seconds")
 
     def _explain(
         self, code: int, shape: tuple[int, int, int], bound: BoundArguments, limits: Limits | None
@@ -269,45 +305,28 @@ class Kernel:
         """Let the reference engine run the tile block that gave up, on a copy of the memory, and return its error."""
         block, number = fault_place(code)
         assert self.lowered is not None
-        seconds = EXPLAIN_SECONDS if limits is None or limits.seconds is None else limits.seconds
+        limits = limits or Limits()
+        seconds = EXPLAIN_SECONDS if limits.seconds is None else limits.seconds
         try:
-            self.reference.run_block(shape, block, bound, Limits(seconds=seconds))
+            self.reference.run_block(shape, block, bound, Limits(seconds=seconds, memory=limits.memory))
         except ExecutionError as error:
             if "stopped after" not in error.message:
-                add_position(error, self.loaded.module)
-                return error
+                return self._placed(error)
         except MemoryError:
             pass
         ops = self.lowered.ops
         o = ops[number] if number < len(ops) else self.entry
-        x, y = shape[0], shape[1]
-        at = (block % x, block // x % y, block // (x * y))
         message = f"{o.name}: the kernel did something illegal here"
-        vague = ExecutionError(o, message, block=at)
+        vague = ExecutionError(o, message, block=_index(shape, block))
         vague.notes.append("the memory has changed since: with engine 'reference' the error is more precise")
-        add_position(vague, self.loaded.module)
-        return vague
+        return self._placed(vague)
+
+    def _placed(self, error: ExecutionError) -> ExecutionError:
+        add_position(error, self.loaded.module)
+        return error
 
 
-class _Clock(HoldsAddresses):
-    """Stops a job when its time is over."""
-
-    def __init__(self, job: Job, limits: Limits | None) -> None:
-        self._job, self.expired = job, False
-        self._timer: threading.Timer | None = None
-        if limits is not None and limits.seconds is not None:
-            self._timer = threading.Timer(limits.seconds, self._expire)
-            self._timer.daemon = True
-
-    def _expire(self) -> None:
-        self.expired = True
-        self._job.stop()
-
-    def __enter__(self) -> None:
-        if self._timer is not None:
-            self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()
+def _index(shape: tuple[int, int, int], block: int) -> tuple[int, int, int]:
+    """Return the index of a tile block from its number."""
+    x, y, _ = shape
+    return block % x, block // x % y, block // (x * y)

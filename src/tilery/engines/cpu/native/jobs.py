@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,13 @@ from . import pool, pool_ir
 LARGE = 8 << 20
 """Memory that is written past the caches, if it has at least this many bytes."""
 BRIEF = 20e6
-"""Nanoseconds of work after which a caller that runs tile blocks itself looks for signals."""
+"""Nanoseconds of work after which progress is reported."""
+MOST = 1 << 40
+"""Tile blocks of one turn; more of them than numbers of 64 bits count would take centuries."""
 TURN = 512
 """Tile blocks that a thread takes at once, at most. After them it waits until its stores have reached memory."""
 FIRST = 256
-"""Tile blocks to run before it is known how long they take."""
+"""Tile blocks to run before it is known how long they take, where progress is reported."""
 
 
 def fast_key(args: Sequence[Any], convention: str | None) -> Any:
@@ -99,19 +102,20 @@ class Job(HoldsAddresses):
         self._words = np.zeros(64, np.int64)
         base = self._words.ctypes.data
         skip = -base % 64 // 8
-        self._job = self._words[skip : skip + pool_ir.JOB_WORDS]
-        self._control = self._words[skip + 16 : skip + 16 + CONTROL_WORDS]
-        self._grid = self._words[skip + 32 : skip + 35]
+        words = self._words.data
+        self._job = words[skip : skip + pool_ir.JOB_WORDS]
+        self._control = words[skip + 16 : skip + 16 + CONTROL_WORDS]
+        self._grid = words[skip + 32 : skip + 35]
         self.address = base + skip * 8
-        start = np.zeros(pool_ir.JOB_WORDS, np.int64)
-        start[pool_ir.RUN], start[pool_ir.SLOTS] = run, prepared.slots.ctypes.data
-        start[pool_ir.GRID], start[pool_ir.CONTROL] = self.address + 256, self.address + 128
-        self._job[:] = start
+        job = self._job
+        job[pool_ir.RUN], job[pool_ir.SLOTS] = run, prepared.slots.ctypes.data
+        job[pool_ir.GRID], job[pool_ir.CONTROL] = self.address + 256, self.address + 128
         self.total = 0
 
     def reset(self, grid: tuple[int, int, int]) -> None:
         self.total = grid[0] * grid[1] * grid[2]
-        self._grid[:] = grid
+        cells = self._grid
+        cells[0], cells[1], cells[2] = grid
         control = self._control
         control[STOP] = 0
         control[FAULT_CELL] = -1
@@ -128,80 +132,103 @@ class Job(HoldsAddresses):
 
     def fault(self) -> int | None:
         """Return the code of the first fault."""
-        code = int(self._control[FAULT_CELL])
+        code = self._control[FAULT_CELL]
         return None if code == -1 else code
 
     def run(
-        self, arena: int, threads: int, waits: bool, progress: Callable[[int], None] | None, pace: list[float]
-    ) -> None:
-        """Run all tile blocks, in slices between which Python handles signals.
+        self,
+        arena: int,
+        threads: int,
+        apart: bool,
+        deadline: int,
+        progress: Callable[[int], None] | None,
+        pace: list[float],
+    ) -> bool:
+        """Run all tile blocks, and return whether they were done before the deadline, in nanoseconds or 0.
 
-        The calling thread takes part, unless it `waits`. `pace` is the nanoseconds of a tile block, kept up to date.
+        The calling thread takes part, unless the job runs `apart` from it. `pace` is the nanoseconds of a tile block,
+        kept up to date. When this returns or raises, no thread uses the job or the memory of its arguments.
         """
         workers = pool.get()
-        alone = threads == 1 and not waits
-        shared = not alone and workers.workers > 0 and workers.lock.acquire(blocking=False)
+        threads = min(threads, workers.workers + (not apart)) or 1
+        room = workers.borrow(arena, threads)
+        _running[self.address] = self
         try:
-            if shared:
-                workers.provide(arena, min(threads, workers.workers))
-            own = workers.borrow(arena)
-            try:
-                self._slices(workers, own.address, threads, shared, shared and waits, progress, pace)
-            finally:
-                workers.give_back(own)
+            done = self._slices(workers, room, threads, apart, deadline, progress, pace)
         finally:
-            if shared:
-                workers.lock.release()
+            _running.pop(self.address, None)
+        workers.give_back(room)
+        return done
 
     def _slices(
         self,
         workers: pool.Pool,
-        arena: int,
+        room: pool.Arena,
         threads: int,
-        shared: bool,
-        waits: bool,
+        apart: bool,
+        deadline: int,
         progress: Callable[[int], None] | None,
         pace: list[float],
-    ) -> None:
-        first = 0
-        job = self._job
+    ) -> bool:
+        first, job = 0, self._job
+        own = room.address + (threads - 1) * room.stride
+        job[pool_ir.ARENA], job[pool_ir.STRIDE] = room.address, room.stride
+        job[pool_ir.WANTED] = threads - (not apart)
         while first < self.total:
-            left = self.total - first
-            size = left if waits and progress is None else min(left, self._slice(pace[0], threads))
+            size = min(self.total - first, MOST if progress is None else self._slice(pace[0], threads))
             job[pool_ir.NEXT], job[pool_ir.LAST] = first, first + size
             job[pool_ir.CHUNK] = max(1, min(TURN, size // (16 * threads)))
-            job[pool_ir.WANTED] = threads - (0 if waits else 1)
             start = time.perf_counter_ns()
-            if not shared:
-                workers.work(self.address, arena)
-            else:
-                self._with_workers(workers, arena, waits)
-            pace[0] = (time.perf_counter_ns() - start) / size * (threads if shared else 1)
+            found = self._drive(workers, own, threads, apart, deadline)
+            pace[0] = (time.perf_counter_ns() - start) / size * threads
             if job[pool_ir.STATUS]:
-                return
+                return found != pool_ir.EXPIRED
             first += size
             if progress is not None:
                 progress(size)
+        return True
 
     def _slice(self, pace: float, threads: int) -> int:
-        """Choose how many tile blocks to run before looking for signals."""
+        """Choose how many tile blocks to run before progress is reported."""
         return max(FIRST, int(BRIEF * threads / pace)) if pace else FIRST
 
-    def _with_workers(self, workers: pool.Pool, arena: int, waits: bool) -> None:
-        workers.post(workers.shared, self.address)
-        try:
-            if not waits:
-                workers.work(self.address, arena)
-            while not workers.finish(workers.shared, self.address, pool.SLICE):
-                pass
-        except BaseException:  # Ctrl-C: nobody may use the memory of this launch once it has ended
-            self.stop()
-            self._drain(workers)
-            raise
+    def _drive(self, workers: pool.Pool, own: int, threads: int, apart: bool, deadline: int) -> int:
+        if not workers.workers:
+            return self._alone(workers, own, deadline)
+        found = workers.run(self.address, own, threads, apart, deadline)
+        if found == pool_ir.CLOSED:
+            if threading.current_thread() is not threading.main_thread():
+                raise SystemExit("the interpreter exits")
+            found = workers.run_closed(self.address, own)
+        elif pool.is_closed() and self._control[STOP]:
+            raise SystemExit("the interpreter exits")
+        return found
 
-    def _drain(self, workers: pool.Pool) -> None:
-        """Wait until the workers have left this job, whatever else happens."""
-        while True:
-            with suppress(KeyboardInterrupt):
-                if workers.finish(workers.shared, self.address, pool.SLICE):
-                    return
+    def _alone(self, workers: pool.Pool, own: int, deadline: int) -> int:
+        """Run the job on this thread; Python handles signals, and looks at the clock, from time to time."""
+        timer = None
+        if deadline:
+            timer = threading.Timer((deadline - time.monotonic_ns()) / 1e9, self.stop)
+            timer.daemon = True
+            timer.start()
+        try:
+            while not workers.work(self.address, own, 1):
+                pass
+        finally:
+            if timer is not None:
+                timer.cancel()
+        return pool_ir.EXPIRED if deadline and time.monotonic_ns() >= deadline else pool_ir.FINISHED
+
+
+_running: dict[int, Job] = {}
+"""Jobs that run now."""
+
+
+def _stop_all() -> None:
+    for job in list(_running.values()):
+        job.stop()
+
+
+pool.at_exit(_stop_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_running.clear)  # they run in the parent

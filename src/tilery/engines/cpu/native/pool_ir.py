@@ -1,33 +1,49 @@
 """LLVM IR of the code that takes tile blocks and shares them between threads.
 
-`work` runs tile blocks of a job until none are left; any thread may call it. On Linux, `worker` waits in native code
-for jobs, so that starting one takes a microsecond, `post` offers a job to the workers, and `finish` waits until it is
-done or the time is over.
+`work` runs tile blocks of a job until none are left or some time has passed; any thread may call it. On Linux, `worker`
+waits in native code for jobs, so that starting one takes a microsecond, and `drive` runs a job from its first tile
+block to its last: it offers the job to workers, takes part or waits, and lets Python handle signals meanwhile.
 
-A job is 8-byte words, see the indices below. The shared state of the workers is
+Python calls `drive` holding the GIL, and an exception that a signal raises is left for Python to find when `drive`
+returns. It returns only after every worker has left the job, so nothing that is raised can end a launch before.
+
+A job is 8-byte words, see the indices below. The shared state of a crew of workers is
 
     0  epoch << 32 | open << 31 | active workers
     1  how many workers sleep
     2  the job
     3  1 to end the workers
+    4  1 while a caller of `drive` uses the crew
 
-A worker joins a job only while it is open, so that nobody waits for one that wakes up late.
+A worker joins a job only while it is open, so that nobody waits for one that wakes up late. The words of the process,
+which all crews share, are
+
+    0  how many callers are inside `drive`
+    1  1 when the interpreter exits: no job may start
+    2  the addresses of PyEval_SaveThread, PyEval_RestoreThread and PyErr_CheckSignals
 """
 
 from __future__ import annotations
 
 from ..abi import QUICKLY, Target
 
-RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS = range(9)
+RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS, ARENA, STRIDE = range(11)
 """The words of a job. NEXT to LAST are the tile blocks that are left, taken by CHUNK; worker n joins if n < WANTED;
-STATUS collects what `run` returned."""
+STATUS collects what `run` returned. The arena of worker n is n * STRIDE bytes after ARENA."""
 JOB_WORDS = 16
+BUSY, FINISHED, EXPIRED, CLOSED = range(4)
+"""What `drive` returns: another caller uses the crew; all tile blocks ran, or the status says why not; the time was
+over; the interpreter exits."""
+TAKES_PART, ALTHOUGH_CLOSED = 1, 2
+"""The bits of the mode of `drive`."""
+PROCESS_WORDS = 8
 SHARED_WORDS = 16
 SYMBOLS = frozenset({"syscall"})
 """What the code needs from the C library."""
 
 _X86 = {
     "declare": """declare void @llvm.x86.sse2.pause()
+declare i64 @llvm.readcyclecounter()
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)""",
     "pause": "call void @llvm.x86.sse2.pause()",
@@ -39,6 +55,10 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)""",
   call void @llvm.x86.sse.ldmxcsr(ptr %ours)""",
     "leave": "call void @llvm.x86.sse.ldmxcsr(ptr %saved)",
     "futex": "202",
+    "clock": "228",
+    "sleep": "35",
+    "ticks": "call i64 @llvm.readcyclecounter()",
+    "brief": "add i64 0, 50000000",
 }
 _ARM = {
     "declare": """declare void @llvm.aarch64.hint(i32)
@@ -49,10 +69,15 @@ declare void @llvm.aarch64.set.fpcr(i64)""",
   call void @llvm.aarch64.set.fpcr(i64 0)""",
     "leave": "call void @llvm.aarch64.set.fpcr(i64 %saved)",
     "futex": "98",
+    "clock": "113",
+    "sleep": "101",
+    "ticks": """call i64 asm sideeffect "mrs $0, cntvct_el0", "=r"()""",
+    # A fiftieth of the counts of a second.
+    "brief": """call i64 asm sideeffect "mrs $0, cntfrq_el0; lsr $0, $0, #6", "=r"()""",
 }
 
 _WORK = """
-define void @work(ptr %job, ptr %arena) {
+define i64 @work(ptr %job, ptr %arena, i64 %briefly) {
 entry:
   <enter>
   %prun = getelementptr i64, ptr %job, i64 0
@@ -69,6 +94,9 @@ entry:
   %control = load ptr, ptr %pcontrol
   %end = load i64, ptr %plast
   %chunk = load i64, ptr %pchunk
+  %timed = icmp ne i64 %briefly, 0
+  %start = <ticks>
+  %brief = <brief>
   br label %take
 take:
   %first = atomicrmw add ptr %pnext, i64 %chunk acq_rel
@@ -80,20 +108,28 @@ go:
   %last = select i1 %over, i64 %end, i64 %to
   %status = call i64 %run(ptr %slots, ptr %grid, i64 %first, i64 %last, ptr %arena, ptr %control)
   %fine = icmp eq i64 %status, 0
-  br i1 %fine, label %take, label %failed
+  br i1 %fine, label %again, label %failed
+again:
+  br i1 %timed, label %look, label %take
+look:
+  %now = <ticks>
+  %spent = sub i64 %now, %start
+  %late = icmp ugt i64 %spent, %brief
+  br i1 %late, label %done, label %take
 failed:
   %old = atomicrmw or ptr %pstatus, i64 %status acq_rel
   br label %done
 done:
+  %all = phi i64 [ 1, %take ], [ 0, %look ], [ 1, %failed ]
   <leave>
-  ret void
+  ret i64 %all
 }
 """
 
 _WORKERS = """
 declare i64 @syscall(i64, ...)
 
-define void @worker(ptr %s, ptr %parena, i64 %number, i64 %spins) {
+define void @worker(ptr %s, i64 %number, i64 %spins) {
 entry:
   %psleeping = getelementptr i64, ptr %s, i64 1
   %pjob = getelementptr i64, ptr %s, i64 2
@@ -147,8 +183,13 @@ in:
   %mine = icmp slt i64 %number, %wanted
   br i1 %mine, label %go, label %leave
 go:
-  %arena = load ptr, ptr %parena
-  call void @work(ptr %job, ptr %arena)
+  %parena = getelementptr i64, ptr %job, i64 9
+  %pstride = getelementptr i64, ptr %job, i64 10
+  %arenas = load ptr, ptr %parena
+  %stride = load i64, ptr %pstride
+  %skip = mul i64 %number, %stride
+  %arena = getelementptr i8, ptr %arenas, i64 %skip
+  %x0 = call i64 @work(ptr %job, ptr %arena, i64 0)
   br label %leave
 leave:
   %before = atomicrmw sub ptr %s, i64 1 seq_cst
@@ -238,6 +279,163 @@ late:
   ret i64 0
 done:
   ret i64 1
+}
+
+define void @halt(ptr %job) {
+entry:
+  %pcontrol = getelementptr i64, ptr %job, i64 3
+  %pstatus = getelementptr i64, ptr %job, i64 8
+  %control = load ptr, ptr %pcontrol
+  store atomic i64 1, ptr %control seq_cst, align 8
+  %x = atomicrmw or ptr %pstatus, i64 1 seq_cst
+  ret void
+}
+
+define i64 @now() {
+entry:
+  %time = alloca { i64, i64 }
+  %x = call i64 (i64, ...) @syscall(i64 <clock>, i64 1, ptr %time)
+  %pnano = getelementptr i8, ptr %time, i64 8
+  %seconds = load i64, ptr %time
+  %nano = load i64, ptr %pnano
+  %scaled = mul i64 %seconds, 1000000000
+  %sum = add i64 %scaled, %nano
+  ret i64 %sum
+}
+
+define void @idle(ptr %process) {
+entry:
+  %time = alloca { i64, i64 }
+  %pnano = getelementptr i8, ptr %time, i64 8
+  store i64 0, ptr %time
+  store i64 1000000, ptr %pnano
+  br label %look
+look:
+  %inside = load atomic i64, ptr %process seq_cst, align 8
+  %none = icmp eq i64 %inside, 0
+  br i1 %none, label %done, label %sleep
+sleep:
+  %x = call i64 (i64, ...) @syscall(i64 <sleep>, ptr %time, ptr null)
+  br label %look
+done:
+  ret void
+}
+
+define void @let_go(ptr %s, ptr %process) {
+entry:
+  %alone = icmp eq ptr %s, null
+  br i1 %alone, label %leave, label %release
+release:
+  %pbusy = getelementptr i64, ptr %s, i64 4
+  store atomic i64 0, ptr %pbusy seq_cst, align 8
+  br label %leave
+leave:
+  %x = atomicrmw sub ptr %process, i64 1 seq_cst
+  ret void
+}
+
+define i64 @drive(ptr %s, ptr %job, ptr %arena, i64 %mode, i64 %deadline, i64 %slice, ptr %process) {
+entry:
+  %state = alloca ptr
+  %raised = alloca i64
+  %result = alloca i64
+  store i64 0, ptr %raised
+  store i64 1, ptr %result
+  %pbusy = getelementptr i64, ptr %s, i64 4
+  %pclosed = getelementptr i64, ptr %process, i64 1
+  %psave = getelementptr i64, ptr %process, i64 2
+  %prestore = getelementptr i64, ptr %process, i64 3
+  %pcheck = getelementptr i64, ptr %process, i64 4
+  %save = load ptr, ptr %psave
+  %restore = load ptr, ptr %prestore
+  %check = load ptr, ptr %pcheck
+  %alone = icmp eq ptr %s, null
+  %part = and i64 %mode, 1
+  %takes = icmp ne i64 %part, 0
+  %timed = icmp ne i64 %deadline, 0
+  br i1 %alone, label %enter, label %claim
+claim:
+  %pair = cmpxchg ptr %pbusy, i64 0, i64 1 seq_cst seq_cst
+  %mine = extractvalue { i64, i1 } %pair, 1
+  br i1 %mine, label %enter, label %busy
+busy:
+  ret i64 0
+enter:
+  %x0 = atomicrmw add ptr %process, i64 1 seq_cst
+  %closed = load atomic i64, ptr %pclosed seq_cst, align 8
+  %over = icmp ne i64 %closed, 0
+  %bit = and i64 %mode, 2
+  %strict = icmp eq i64 %bit, 0
+  %refused = and i1 %over, %strict
+  br i1 %refused, label %refuse, label %begin
+refuse:
+  store i64 3, ptr %result
+  call void @let_go(ptr %s, ptr %process)
+  br label %leave
+begin:
+  %t0 = call ptr %save()
+  store ptr %t0, ptr %state
+  br i1 %alone, label %go, label %offer
+offer:
+  call void @post(ptr %s, ptr %job)
+  br label %go
+go:
+  br i1 %takes, label %working, label %waiting
+working:
+  %all = call i64 @work(ptr %job, ptr %arena, i64 1)
+  %exhausted = icmp ne i64 %all, 0
+  br i1 %exhausted, label %waiting, label %look
+waiting:
+  br i1 %alone, label %left, label %measure
+measure:
+  br i1 %timed, label %shorten, label %rest
+shorten:
+  %n1 = call i64 @now()
+  %d1 = sub i64 %deadline, %n1
+  %none = icmp slt i64 %d1, 1
+  %d2 = select i1 %none, i64 1, i64 %d1
+  %less = icmp slt i64 %d2, %slice
+  %d3 = select i1 %less, i64 %d2, i64 %slice
+  br label %rest
+rest:
+  %pause = phi i64 [ %slice, %measure ], [ %d3, %shorten ]
+  %ready = call i64 @finish(ptr %s, ptr %job, i64 %pause)
+  %finished = icmp ne i64 %ready, 0
+  br i1 %finished, label %left, label %look
+look:
+  br i1 %timed, label %clock, label %signals
+clock:
+  %n2 = call i64 @now()
+  %late = icmp sge i64 %n2, %deadline
+  br i1 %late, label %expire, label %signals
+expire:
+  store i64 2, ptr %result
+  call void @halt(ptr %job)
+  br label %signals
+signals:
+  %seen = load i64, ptr %raised
+  %already = icmp ne i64 %seen, 0
+  br i1 %already, label %go, label %ask
+ask:
+  %t1 = load ptr, ptr %state
+  call void %restore(ptr %t1)
+  %error = call i32 %check()
+  %t2 = call ptr %save()
+  store ptr %t2, ptr %state
+  %bad = icmp ne i32 %error, 0
+  br i1 %bad, label %raise, label %go
+raise:
+  store i64 1, ptr %raised
+  call void @halt(ptr %job)
+  br label %go
+left:
+  call void @let_go(ptr %s, ptr %process)
+  %t3 = load ptr, ptr %state
+  call void %restore(ptr %t3)
+  br label %leave
+leave:
+  %code = load i64, ptr %result
+  ret i64 %code
 }
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -13,6 +14,13 @@ import pytest
 
 from support.command import ENV, run
 from tilery.cli.main import main
+
+KERNEL = """entry @k(%p: tile<ptr<i32>>) {
+  %0 = constant <i32: 7> : tile<i32>
+  %t = store_ptr_tko weak %p, %0 : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+"""
 
 
 def test_stdin_and_stdout(kernel: Path) -> None:
@@ -49,12 +57,42 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert process.returncode == 141
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_is_an_error() -> None:
-    with open("/dev/full", "wb") as full:
-        command = [sys.executable, "-m", "tilery", "ops"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=ENV, timeout=60)
-    assert (done.returncode, done.stderr) == (2, b"tilery: cannot write to stdout: no space left on device\n")
+PRINTING = {
+    **dict.fromkeys(("dis", "info", "dump", "asm", "opt", "check --json", "cost", "fmt"), 1),
+    **dict.fromkeys(("ops", "targets", "cache", "smith", "help", "help --man", "--help", "--version", "dis --help"), 0),
+    "convert --version 13.4": 1,
+    "diff smaller.mlir": 1,
+    "compare --arg zeros:i32:4 --engines reference,reference": 1,
+    "run --arg x=zeros:i32:4 --print x": 1,
+    "reduce --sanitize race --grid 2 --arg zeros:i32:4 --jobs 1": 1,
+    "remarks --help": 0,
+}
+"""Commands that write to stdout; those with 1 take a file."""
+
+
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "full"])
+@pytest.mark.parametrize("command", PRINTING)
+def test_every_verb_notices_that_stdout_cannot_be_written(
+    command: str, closed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not closed and not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    monkeypatch.chdir(tmp_path)
+    Path("k.mlir").write_text(KERNEL, "utf-8")
+    Path("smaller.mlir").write_text("entry @k(%p: tile<ptr<i32>>) {\n  return\n}\n", "utf-8")
+    words = command.split() + ["k.mlir"] * PRINTING[command]
+    with open(os.devnull if closed else "/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", None if closed else full)
+        assert main(words) == 2
+        reason = "bad file descriptor" if closed else "no space left on device"
+        assert capsys.readouterr().err.endswith(f"tilery: cannot write to stdout: {reason}\n")
+        assert main(["asm", "k.mlir", "-o", "k.tileirbc"]) == 0  # it writes nothing there
+
+
+def test_a_closed_stdout_is_an_error(kernel: Path) -> None:
+    command = ["sh", "-c", 'exec "$0" -m tilery dis "$1" >&-', sys.executable, str(kernel)]
+    done = subprocess.run(command, stderr=subprocess.PIPE, env=ENV, timeout=60)
+    assert (done.returncode, done.stderr) == (2, b"tilery: cannot write to stdout: bad file descriptor\n")
 
 
 def test_a_closed_stdin_is_an_error() -> None:

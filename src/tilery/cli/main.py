@@ -47,8 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     prepare_streams()
     try:
-        args = parse(sys.argv[1:] if argv is None else argv)
         try:
+            args = parse(sys.argv[1:] if argv is None else argv)
             status: int = args.run(args)
             sys.stdout.flush()
             return status
@@ -56,6 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             report(error, args.json)
             return 1 if isinstance(error, TileError) else 2
+        except SystemExit:  # of the parser, which has printed its help, or of a script
+            sys.stdout.flush()
+            raise
     except BrokenPipeError:
         abandon_stdout()
         return 141

@@ -53,6 +53,9 @@ class Parser(argparse.ArgumentParser):
         hint = did_you_mean(word, parser._option_string_actions) if word.startswith("-") else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (file or sys.stderr).write(message)  # argparse would ignore a full disk
+
     def _parser_of(self, found: argparse.Namespace) -> argparse.ArgumentParser:
         """Return the parser of the verb that the command line names."""
         parser: argparse.ArgumentParser = self

@@ -105,9 +105,13 @@ def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") 
 
 
 def prepare_streams() -> None:
-    """Replace closed streams by the null device, and let bytes that are not UTF-8 pass through unchanged."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # open until the process ends
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  # the same
+    """Replace closed streams, and let bytes that are not UTF-8 pass through unchanged.
+
+    What is written to a closed stdout fails when it is flushed. Errors on a closed stderr have nowhere else to go.
+    """
+    # Both files stay open until the process ends, so that no other file gets the number of a standard stream.
+    sys.stdout = sys.stdout or open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="surrogateescape")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
+import tilery
 from support.command import TEXT
 from tilery.cli.main import main
 from tilery.cli.output import terminal_has_colors
@@ -66,6 +70,61 @@ def test_a_bug_is_reported_as_such(
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+ESCAPE = "\x1b]0;owned\x07"
+PRINTS = """entry @k(%p: tile<ptr<i32>>) {
+  %0 = constant <i32: 7> : tile<i32>
+  %t = print_tko "\\1B]0;owned\\07" -> token
+  %u = store_ptr_tko weak %p, %0 token = %t : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "--arg", "zeros:i32:4"],
+        ["compare", "--engines", "reference,reference", "--arg", "zeros:i32:4"],
+        ["cost", "--arg", "zeros:i32:4"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_what_a_kernel_prints_cannot_control_a_terminal(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "k.mlir"
+    file.write_text(PRINTS, "utf-8")
+    assert main([*command, str(file)]) == 0
+    assert ESCAPE in capsys.readouterr().out  # a pipe gets all bytes
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main([*command, str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out and r"\1B]0;owned\07" in out
+    assert main([*command, "--json", str(file)]) == 0
+    assert ESCAPE in "".join(json.loads(capsys.readouterr().out)["printed"])
+
+
+@pytest.mark.parametrize("command", [["fmt", "--check"], ["dis", "one"], ["dump"]], ids=" ".join)
+def test_names_of_files_cannot_control_a_terminal(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / f"{ESCAPE[:-1]}.mlir"
+    file.write_text("entry  @k() { return }", "utf-8")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with contextlib.suppress(SystemExit):  # of the parser
+        main([*command, str(file)])
+    shown = capsys.readouterr().err
+    assert "owned" in shown and "\x1b]" not in shown
+
+
+def test_text_reaches_streams_through_functions_that_quote_it() -> None:
+    """Only these modules write to streams: they quote what could control a terminal, or write no text of files."""
+    allowed = {"output.py", "files.py", "progress.py", "options.py", "main.py", "remarks.py"}
+    folder = Path(tilery.__file__).parent / "cli"
+    wrong = [p for p in folder.rglob("*.py") if re.search(r"std(out|err)\.write|\bprint\(", p.read_text("utf-8"))]
+    assert {p.name for p in wrong} <= allowed
 
 
 def test_colours_are_for_terminals_without_no_color(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -86,6 +87,16 @@ def test_results_and_figures_as_json(scale: str, capsys: pytest.CaptureFixture[s
     found = json.loads(capsys.readouterr().out)
     assert found["arguments"] == {"x": [3.0, 3.0]}
     assert found["stats"]["blocks"] == 2
+
+
+def test_what_an_engine_does_not_count_is_not_0(scale: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("llvmlite", reason="engine cpu needs llvmlite")
+    args = ["run", scale, "--grid", "2", "--arg", "ones:f32:2", "--arg", "f32:3", "--engine", "cpu"]
+    assert main([*args, "--stats"]) == 0
+    assert re.search(r"^flops +not counted$", capsys.readouterr().err, re.M)
+    assert main([*args, "--json"]) == 0
+    stats = json.loads(capsys.readouterr().out)["stats"]
+    assert (stats["blocks"], stats["flops"]) == (2, None)
 
 
 def test_stats_go_to_stderr(scale: str, capsys: pytest.CaptureFixture[str]) -> None:

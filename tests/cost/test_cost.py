@@ -38,6 +38,18 @@ LOOP = """entry @loop(%p: tile<ptr<f32>>, %n: tile<i32>) {
 """  # noqa: E501  # Tile IR
 
 
+PRODUCT = """entry @k() {
+  %a = constant <i8: 1> : tile<16x32xi8>
+  %b = constant <i8: 1> : tile<32x8xi8>
+  %c = constant <i32: 0> : tile<16x8xi32>
+  %d = mmai %a, %b, %c signed signed : tile<16x32xi8>, tile<32x8xi8>, tile<16x8xi32>
+  %e = constant <f32: 1.0> : tile<8xf32>
+  %f = cmpf less_than ordered %e, %e : tile<8xf32> -> tile<8xi1>
+  return
+}
+"""
+
+
 def loop(bound: str) -> tilery.Module:
     return tilery.parse(LOOP.replace("BOUND", bound))
 
@@ -66,6 +78,16 @@ def test_a_loop_of_unknown_length_counts_once() -> None:
     cost = static_cost(loop("%n").entries[0])
     assert cost.is_partial
     assert by_name(cost, "mulf") == (None, 16 * 64, 0, 0)
+
+
+def test_loops_and_blocks_are_counted_alike() -> None:
+    cost, one = (static_cost(loop("%n").entries[0], blocks) for blocks in (54, 1))
+    assert by_name(cost, "mulf") == (None, 54 * 16 * 64, 0, 0)
+    assert (cost.intensity, cost.bytes) == (one.intensity, 54 * one.bytes)
+    around = LOOP.replace("  for %i in", "  for %j in (%zero to %n, step %one) : tile<i32> {\n  for %i in")
+    around = around.replace("continue\n  }", "continue\n  }\n  continue\n  }").replace("BOUND", "%three")
+    nested = static_cost(tilery.parse(around).entries[0], 2)
+    assert by_name(nested, "mulf") == (None, 2 * 3 * 16 * 64, 0, 0)
 
 
 def test_loops_without_end_are_of_unknown_length() -> None:
@@ -102,10 +124,11 @@ def test_a_launch_counts_what_is_inside_the_view() -> None:
 
 def test_a_launch_agrees_with_the_statistics_of_the_engine() -> None:
     ones = np.ones((3, 64, 64), np.float32)
-    for module, args in ((vector_add(), [*ones, 4096]), (loop("%n"), [ones[0], 4])):
+    for module, args in ((vector_add(), [*ones, 4096]), (loop("%n"), [ones[0], 4]), (tilery.parse(PRODUCT), [])):
         stats = tilery.compile(module).launch(4, args)
         cost = measure(module, 4, args)
         assert (cost.flops, cost.bytes_read, cost.bytes_written) == (stats.flops, stats.bytes_read, stats.bytes_written)
+    assert cost.flops == static_cost(module.entries[0], 4).flops == 4 * 8192
 
 
 def test_the_text_and_a_launch_agree_where_nothing_is_left_open() -> None:
@@ -242,6 +265,10 @@ def test_a_recorded_launch_is_counted(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["cost", "--run", str(path), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["kernels"]
     assert (found["blocks"], found["bytes_read"], found["bytes_written"]) == (4, 4000, 2000)
+    for options, blocks in (([], 4), (["--grid", "6,9"], 54)):
+        assert main(["cost", str(path), "--json", *options]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["kernels"]
+        assert (found["blocks"], found["bytes_written"]) == (blocks, blocks * 512)
 
 
 def test_a_png_needs_a_converter(

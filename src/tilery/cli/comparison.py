@@ -168,7 +168,8 @@ def find_writer(kernel: Any, grid: Any, args: list[Any], number: int, difference
                 lane = int(np.argwhere(hit)[-1][0])
                 seen.append(Writer(access.op, tuple(int(n) for n in access.blocks[lane])))
 
-    kernel.launch(grid, args, sanitize=Sanitizer("bounds", more=[Watch]), **options)
+    watcher = Sanitizer("bounds", more=[Watch])
+    kernel.launch(grid, args, sanitize=watcher, output=lambda text: None, **options)  # the kernel has printed already
     if seen:
         difference.writer = seen[-1]
         difference.ops = operations_behind(seen[-1].op)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from ..analysis.flops import product_size
 from ..attrs import DictAttr
-from ..cost.static import product_size, static_cost
+from ..cost.static import static_cost
 from ..ir import Op, walk
 from ..ops import Entry, Module
 from ..source.lines import innermost

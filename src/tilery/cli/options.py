@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from ..checking import TYPE_CHECKING
 from ..diag import TileError, did_you_mean
+from .output import for_stream
 
 if TYPE_CHECKING:
     from typing import Any
@@ -54,7 +55,9 @@ class Parser(argparse.ArgumentParser):
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        (file or sys.stderr).write(message)  # argparse would ignore a full disk
+        # Argparse would ignore a full disk, and names of files may hold anything.
+        stream = file or sys.stderr
+        stream.write(for_stream(message, stream))
 
     def _parser_of(self, found: argparse.Namespace) -> argparse.ArgumentParser:
         """Return the parser of the verb that the command line names."""

@@ -71,6 +71,18 @@ def for_stream(text: str, stream: Any) -> str:
     return quoted(text) if stream.isatty() else text
 
 
+def write_error(text: str) -> None:
+    """Write to stderr text that may hold names of files or of a kernel."""
+    sys.stderr.write(for_stream(text, sys.stderr))
+
+
+def kernel_output(collected: list[str] | None) -> dict[str, Any]:
+    """Return the launch option for what a kernel prints: collect it, or print it as safely as other text."""
+    if collected is not None:
+        return {"output": collected.append}
+    return {"output": lambda text: sys.stdout.write(quoted(text))} if sys.stdout.isatty() else {}
+
+
 def colors(args: argparse.Namespace) -> bool:
     """Whether to colour stdout, by --color and the terminal."""
     wanted: str = getattr(args, "color", "never")

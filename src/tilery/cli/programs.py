@@ -34,10 +34,14 @@ def add_program(parser: argparse.ArgumentParser, optional: bool = False) -> None
 
 
 def open_program(args: argparse.Namespace, gpu: str) -> Module:
-    """Return the legal module that the options name, compiled for a GPU where that matters."""
+    """Return the legal module that the options name, compiled for a GPU where that matters.
+
+    `args.launch` becomes the recorded launch if the file is one.
+    """
     from ..verifier.explain import read_legal
 
     name: str = args.file
+    args.launch = None
     if "::" in name:
         return cutile_module(name, args.sig or "", gpu)
     if args.sig:
@@ -61,9 +65,10 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
         from ..engines.recorded import load as load_recorded
 
         try:
-            return load(load_recorded(name).bytecode)
+            args.launch = load_recorded(name)
         except OSError as error:
             raise Stop(f"cannot read '{name}': {reason(error)}") from None
+        return load(args.launch.bytecode)
     return read_legal(open_text(name, args))
 
 

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from .output import quoted
+
 
 @contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[..., None]]:
@@ -41,7 +43,7 @@ def current() -> Iterator[Callable[[str], None]]:
 
     def say(text: str) -> None:
         if terminal:
-            sys.stderr.write(f"\r{text[:78]:78}")
+            sys.stderr.write(f"\r{quoted(text)[:78]:78}")
             sys.stderr.flush()
 
     try:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from ..diag import TileError
 from ..engines.registry import AUTO, DEFAULT
 from .files import Stop, write_output
-from .output import report
+from .output import report, write_error
 
 if TYPE_CHECKING:
     from ..sanitize import Sanitizer
@@ -67,7 +66,7 @@ def show_reports(found: Sanitizer | None, source: Input | None, args: argparse.N
     for each in [] if args.json else found.reports:
         report(as_error(each, source), kind="hint" if each.hint else "error")
     if found.claim and not args.json:
-        sys.stderr.write(f"{found.claim}\n")
+        write_error(f"{found.claim}\n")
     if args.sarif:
         write_output(args.sarif, json.dumps(sarif(found.reports, source), indent=2) + "\n")
     return int(bool(found.reports.faults))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.flops import flops
 from ..engines.kernel import find_entry
 from ..engines.reference.tiles import Array
 from ..engines.registry import compile_kernel
@@ -15,7 +16,7 @@ from ..ir import Op, walk
 from ..ops import Module
 from ..sanitize import Access, Check, Kind, Sanitizer, Step
 from .model import KernelCost, OpCost
-from .static import ceiling, flops, tiles
+from .static import ceiling, tiles
 
 READ, WRITTEN = 1, 2
 

@@ -15,7 +15,7 @@ class OpCost:
 
     op: Op = field(repr=False)
     times: int | None
-    """None if it is in a loop of unknown length: the amounts are then those of one iteration."""
+    """None if it is in a loop of unknown length: the amounts are then those of one iteration in each tile block."""
     flops: int = 0
     bytes_read: int = 0
     bytes_written: int = 0

@@ -6,8 +6,9 @@ from collections import Counter
 from math import prod
 
 from ..analysis.effects import memory_ordering
+from ..analysis.flops import flops, product_size
 from ..ir import Block, Op, Value, walk
-from ..ops import Entry, For, Reduce, Scan
+from ..ops import Entry, For, Loop
 from ..passes.constants import splat
 from ..types import Scalar, Tile, Type
 from .gpus import TENSOR, VECTOR
@@ -16,8 +17,8 @@ from .model import KernelCost, OpCost
 TENSOR_TYPES = {"f16": "f16", "bf16": "f16", "tf32": "tf32", "f64": "f64", "i8": "i8"}
 """The column of a table of GPUs for an element type of a matrix product; all floats of eight bits are f8."""
 
-MAX_TIMES = 1 << 128
-"""Loops that run more often count as loops of unknown length: nested ones could exceed any number."""
+MAX_TRIPS, MAX_TIMES = 1 << 40, 1 << 128
+"""Loops that run more often count as loops of unknown length, alone or with those around them."""
 
 
 def static_cost(entry: Entry, blocks: int = 1) -> KernelCost:
@@ -26,46 +27,34 @@ def static_cost(entry: Entry, blocks: int = 1) -> KernelCost:
     Masks and bounds are ignored, so the bytes are the most that can be moved.
     """
     found: list[OpCost] = []
-    todo: list[tuple[Block, int | None]] = [(entry.body, blocks)]
+    todo: list[tuple[Block, int, bool]] = [(entry.body, blocks, True)]
     while todo:
-        block, times = todo.pop()
+        block, times, known = todo.pop()
         for o in block.ops:
-            cost = op_cost(o, times)
+            cost = op_cost(o, times, known)
             if cost.flops or cost.bytes_read or cost.bytes_written:
                 found.append(cost)
             if o.nested and o.opdef.group == "Control Flow":
-                todo += [(inner, repeated(o, times)) for inner in o.blocks]
+                trips = trip_count(o)
+                if trips is None or trips > MAX_TRIPS or times * trips > MAX_TIMES:
+                    inside = times, False
+                else:
+                    inside = times * trips, known
+                todo += [(inner, *inside) for inner in o.blocks]
     order = {o: number for number, o in enumerate(walk(entry.body))}
     return KernelCost(entry.sym_name, sorted(found, key=lambda cost: order[cost.op]), tiles(entry), blocks)
 
 
-def op_cost(o: Op, times: int | None) -> OpCost:
-    """Return what executions of an operation cost; with an unknown number, what one costs."""
-    count = 1 if times is None else times
+def op_cost(o: Op, times: int, known: bool) -> OpCost:
+    """Return what this many executions of an operation cost; `known` tells whether there are not more."""
     read, written = bytes_of(o)
-    return OpCost(o, times, flops(o) * count, read * count, written * count, ceiling(o))
+    return OpCost(o, times if known else None, flops(o) * times, read * times, written * times, ceiling(o))
 
 
 def tiles(entry: Entry) -> dict[str, int]:
     """Return how often each type of tile occurs, the most frequent first."""
     every = (v.type for o in walk(entry.body) for v in o.results)
     return dict(Counter(t.text for t in every if isinstance(t, Tile) and t.shape).most_common())
-
-
-def flops(o: Op) -> int:
-    """Count the arithmetic of one execution: two per product of a matrix product, one per element of a float result.
-
-    The body of a reduction or a scan counts each time that it combines two elements.
-    """
-    if (size := product_size(o)) is not None:
-        return 2 * prod(size)
-    if isinstance(o, (Reduce, Scan)):
-        shape = o.operands_[0].type.shape if isinstance(o.operands_[0].type, Tile) else ()
-        return sum(map(flops, o.body.ops)) * (prod(shape) - prod(shape) // shape[o.dim])
-    floats = [v.type for v in o.results if isinstance(v.type, Tile) and _is_float(v.type)]
-    if o.opdef.group == "Floating Point" and floats:
-        return prod(floats[0].shape) * (2 if hasattr(o, "acc") else 1)
-    return 0
 
 
 def bytes_of(o: Op) -> tuple[int, int]:
@@ -90,18 +79,10 @@ def ceiling(o: Op) -> str:
     return f"{VECTOR} {'f64' if wide else 'f32'}"
 
 
-def repeated(o: Op, times: int | None) -> int | None:
-    """Return how often the body of an operation runs if that is known."""
+def trip_count(o: Op) -> int | None:
+    """Return how often the body of an operation runs each time; None if that is unknown."""
     if not isinstance(o, For):
-        return None if o.opdef.mnemonic == "loop" else times
-    trips = trip_count(o)
-    if times is None or trips is None or times * trips > MAX_TIMES:
-        return None
-    return times * trips
-
-
-def trip_count(o: For) -> int | None:
-    """Return the number of iterations of a loop with constant bounds."""
+        return None if isinstance(o, Loop) else 1
     bounds = [splat(v) for v in (o.lowerBound, o.upperBound, o.step)]
     if any(bound is None for bound in bounds) or not isinstance(o.step.type, Tile):
         return None
@@ -114,27 +95,6 @@ def trip_count(o: For) -> int | None:
         if bits is not None
     )
     return max(0, -(-(upper - lower) // step)) if step > 0 else None
-
-
-def product_size(o: Op) -> tuple[int, int, int, int] | None:
-    """Return batch, M, N and K of a matrix product, or None for any other operation.
-
-    Matrix products are the operations with an accumulator that are not element-wise: their operands need only have the
-    same rank.
-    """
-    lhs, rhs, acc = (getattr(o, name, None) for name in ("lhs", "rhs", "acc"))
-    ranks = any(rule.what == "rank" and "acc" in rule.names for rule in o.opdef.rules)
-    if not ranks or not all(isinstance(v, Value) and isinstance(v.type, Tile) for v in (lhs, rhs, acc)):
-        return None
-    assert (
-        isinstance(lhs, Value) and isinstance(rhs, Value) and isinstance(lhs.type, Tile) and isinstance(rhs.type, Tile)
-    )
-    *batch, m, k = lhs.type.shape
-    return prod(batch), m, rhs.type.shape[-1], k
-
-
-def _is_float(t: Tile) -> bool:
-    return isinstance(t.element, Scalar) and t.element.is_float
 
 
 def byte_count(t: Type) -> int:

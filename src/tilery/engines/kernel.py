@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -61,7 +61,8 @@ class Stats:
     """What a launch did: tile blocks finished, operations over all tile blocks, steps, splits and merges of batches.
 
     Steps, splits and merges depend on the batch size. Flops and bytes count what every tile block asks for, even where
-    the engine does the work once for all of them. An engine leaves at 0 what it does not count.
+    the engine does the work once for all of them. An engine leaves at 0 what it does not count; `known` tells those
+    apart from a count of 0.
     """
 
     blocks: int = 0
@@ -74,6 +75,18 @@ class Stats:
     bytes_written: int = 0
     device_nanoseconds: int = 0
     """How long the kernel ran on a GPU, by the device's own clock."""
+    complete: bool = False
+    """Whether everything but the time on a GPU was counted."""
+
+    def known(self) -> dict[str, int | None]:
+        """Return the statistics by name; None for what the engine did not count.
+
+        >>> Stats(blocks=4).known()["flops"], Stats(blocks=4, complete=True).known()["flops"]
+        (None, 0)
+        """
+        numbers = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "complete"}
+        always = self.complete
+        return {name: n if n or (always and name != "device_nanoseconds") else None for name, n in numbers.items()}
 
 
 class Kernel(Protocol):

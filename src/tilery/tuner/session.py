@@ -84,7 +84,8 @@ def expected(launch: Recorded, grid: tuple[int, int, int], seconds: float) -> li
             ctypes.memset(placed.buffers[output.buffer][0], POISON, placed.buffers[output.buffer][1])
     kernel = ReferenceLoaded(module).kernel(launch.entry)
     try:
-        kernel.launch(grid, placed.arguments, buffers=placed.buffers, limits=Limits(seconds=seconds))
+        limits = Limits(seconds=seconds)
+        kernel.launch(grid, placed.arguments, buffers=placed.buffers, limits=limits, output=lambda text: None)
     except TileError as error:
         if "stopped after" in error.message:
             return None

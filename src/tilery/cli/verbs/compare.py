@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...engines.registry import AUTO, ENGINES
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_input, add_spelling
-from ..output import as_json
+from ..output import as_json, kernel_output
 from .run import SPEC, add_convention, at_least, located_in, parse_grid
 
 if TYPE_CHECKING:
@@ -58,10 +58,12 @@ def run(args: argparse.Namespace) -> int:
             raise
         except TileError as error:  # it names no operation, so the arguments are wrong
             raise Stop(error.message) from None
-    differences, bad = found
+    differences, bad, printed = found
     if args.json:
         facts = [difference.as_dict(engines) for difference in differences]
-        write_output("-", as_json({"engines": engines, "equal": not differences, "differences": facts}))
+        write_output(
+            "-", as_json({"engines": engines, "equal": not differences, "differences": facts, "printed": printed})
+        )
     else:
         text = "".join(describe(difference, engines) for difference in differences)
         write_output("-", text or "equal, bit for bit\n")
@@ -70,21 +72,26 @@ def run(args: argparse.Namespace) -> int:
 
 def compare(
     module: Any, grid: list[int], arguments: list[Argument], engines: list[str], args: argparse.Namespace
-) -> tuple[list[Difference], bool]:
-    """Run the kernel on both engines; return the differences, and whether one is larger than allowed."""
+) -> tuple[list[Difference], bool, list[str]]:
+    """Run the kernel on both engines.
+
+    Return the differences, whether one is larger than allowed, and with `--json` what the kernel printed on each.
+    """
     from ... import compile
     from ...engines.registry import exactly
     from ..arguments import check_types
     from ..comparison import compare_arrays, find_writer
 
     convention = {"convention": args.convention, "names": [a.name for a in arguments]}
-    results = []
+    results, printed = [], []
     for name in engines:
         kernel = compile(module, args.entry, engine=name, **exactly(name, args.exact))
         check_types(arguments, kernel.params, args.convention)
         values = copies(arguments)
-        kernel.launch(grid, values, **convention)
+        said: list[str] = []
+        kernel.launch(grid, values, **convention, **kernel_output(said if args.json else None))
         results.append(values)
+        printed.append("".join(said))
     differences, bad = [], False
     for number, argument in enumerate(arguments):
         if not hasattr(argument.value, "ndim") or argument.element is None:
@@ -96,7 +103,7 @@ def compare(
             find_writer(reference, grid, copies(arguments), number, difference, **convention)
             differences.append(difference)
             bad = bad or any(not within(label, args.within) for label in difference.ulps)
-    return differences, bad
+    return differences, bad, printed
 
 
 def copies(arguments: list[Argument]) -> list[Any]:

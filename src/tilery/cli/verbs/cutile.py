@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from ...diag import TileError
 from ...engines.registry import DEFAULT, ENGINES
 from ..files import Stop, write_output
 from ..options import Verbs
+from ..output import write_error
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
 from .gpu.tune import add_search
 
@@ -122,7 +122,7 @@ def run_to_end(args: argparse.Namespace, options: dict[str, object]) -> int:
     except Exception as error:  # raised by the script: shown as the interpreter does
         from ...cutile.frames import user_traceback
 
-        sys.stderr.write(user_traceback(error))
+        write_error(user_traceback(error))
         return 1
     return 0
 
@@ -154,7 +154,7 @@ def exit_status(stop: SystemExit) -> int:
     """Return the exit status that the interpreter derives from SystemExit."""
     if stop.code is None or isinstance(stop.code, int):
         return stop.code or 0
-    sys.stderr.write(f"{stop.code}\n")
+    write_error(f"{stop.code}\n")
     return 1
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..files import Stop, in_file, open_text, write_output, write_painted, write_text
 from ..options import Verbs, add_color, add_output, add_spelling
-from ..output import colors, for_stream, quoted
+from ..output import colors, write_error
 
 if TYPE_CHECKING:
     from ...ir import Op
@@ -119,14 +118,14 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
     def after(step: Step, report: Report) -> None:
         require_legal(module, "the pass broke the module", after=step.run.name)
         if args.print_after:
-            sys.stderr.write(f"// after {step.run.name}\n{for_stream(show(module), sys.stderr)}\n")
+            write_error(f"// after {step.run.name}\n{show(module)}\n")
         if not report.complete:
             rules = ", ".join(report.endless)
-            sys.stderr.write(f"warning: {step.run.name}: stopped early, these rules keep firing: {rules}\n")
+            write_error(f"warning: {step.run.name}: stopped early, these rules keep firing: {rules}\n")
         if args.stats:
-            sys.stderr.write(stats(step, report))
+            write_error(stats(step, report))
         for o, text in report.remarks if args.remarks else ():
-            sys.stderr.write(quoted(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n"))
+            write_error(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n")
 
     run_pipeline(module, passes, after)
     if args.output.endswith(".tileirbc"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_spelling
-from ..output import as_json, quoted
+from ..output import as_json, kernel_output, write_error
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
 
 if TYPE_CHECKING:
@@ -171,7 +170,6 @@ def execute(
     kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, sanitizer: Sanitizer | None, **options: Any
 ) -> dict[str, object]:
     """Launch with the limits of the command line and a progress bar."""
-    from dataclasses import asdict
     from math import prod
 
     from ...engines.kernel import Limits
@@ -179,10 +177,7 @@ def execute(
 
     limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
     printed: list[str] = []
-    if args.json:
-        options["output"] = printed.append
-    elif sys.stdout.isatty():
-        options["output"] = lambda text: sys.stdout.write(quoted(text))
+    options |= kernel_output(printed if args.json else None)
     if sanitizer is not None:
         options["sanitize"] = sanitizer
     runs = 1 + (args.schedules or 0)
@@ -198,15 +193,16 @@ def execute(
         except TileError as error:
             error.facts["printed"] = "".join(printed)
             raise
-    facts = asdict(stats)
+    facts = stats.known()
     variant, origin = getattr(kernel, "choice", None) or (None, "")
     if (args.engine == AUTO or variant is not None) and not args.json:
         chosen = "" if variant is None else f", {variant.label} ({origin})"
-        sys.stderr.write(f"engine: {kernel.engine}{chosen}\n")
+        write_error(f"engine: {kernel.engine}{chosen}\n")
     if args.stats:
         width = max(map(len, facts))
-        lines = [f"{name.replace('_', ' '):{width}} {value:>16,}" for name, value in facts.items()]
-        sys.stderr.write("\n".join(lines) + "\n")
+        shown = {name: "not counted" if value is None else f"{value:,}" for name, value in facts.items()}
+        lines = [f"{name.replace('_', ' '):{width}} {value:>16}" for name, value in shown.items()]
+        write_error("\n".join(lines) + "\n")
     found: dict[str, object] = (
         {}
         if sanitizer is None

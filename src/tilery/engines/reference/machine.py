@@ -43,7 +43,8 @@ def total(machines: list[Machine]) -> Stats:
     for machine in machines:
         memory = machine.memory
         machine.stats.bytes_read, machine.stats.bytes_written = memory.bytes_read, memory.bytes_written
-    return Stats(**{f.name: sum(getattr(machine.stats, f.name) for machine in machines) for f in fields(Stats)})
+    names = [f.name for f in fields(Stats) if f.name != "complete"]
+    return Stats(**{name: sum(getattr(m.stats, name) for m in machines) for name in names}, complete=True)
 
 
 class Stopped(Exception):

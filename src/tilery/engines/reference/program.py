@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 from ...analysis.effects import accesses, enclosing_accesses, memory_ordering
+from ...analysis.flops import flops
 from ...analysis.liveness import Liveness
 from ...attrs import MemoryOrderingSemantics
 from ...ir import Block, Op, Refused, Value, walk
-from ...ops import Alloca, Break, Continue, Fma, For, If, Loop, MmaF, MmaFScaled, Reduce, Return, Scan, Yield
-from ...ops.floating import GROUP as FLOATING_POINT
+from ...ops import Alloca, Break, Continue, For, If, Loop, Return, Yield
 from ...types import TOKEN, Ptr, TensorView, Tile, Type
 from .registry import RUNS, Run
 from .tiles import carrier, pointee_bytes
@@ -292,7 +291,7 @@ class _Builder:
         for f in o.opdef.outs:
             made = getattr(o, f.attr)
             outs.append(tuple(map(self.define, made)) if isinstance(made, tuple) else self.define(made))
-        self.code.append(Compute(o, run, args, tuple(outs), self.release(o, *o.results), reusable, _flops(o)))
+        self.code.append(Compute(o, run, args, tuple(outs), self.release(o, *o.results), reusable, flops(o)))
 
     def reusable(self, o: Op) -> Slots:
         """Return the operands whose memory the result may overwrite: freshly allocated, dying here, and not shared."""
@@ -400,30 +399,6 @@ def alloca_bytes(o: Alloca) -> int:
 def tile_bytes(type: Type) -> int:
     """Return the bytes of a tile as it is held; other values take next to nothing."""
     return type.size * carrier(type.element).itemsize if isinstance(type, Tile) else 0
-
-
-def _flops(o: Op) -> int:
-    """Count floating-point operations: one per element of a float result, two per multiplication of a matrix product.
-
-    A body counts each time that it combines two elements.
-    """
-    if isinstance(o, (Reduce, Scan)):
-        shape = _shape(o.operands_[0].type)
-        return sum(map(_flops, o.body.ops)) * (prod(shape) - prod(shape) // shape[o.dim])
-    if isinstance(o, (MmaF, MmaFScaled)):
-        return 2 * _size(o.lhs.type) * _shape(o.rhs.type)[-1]
-    if o.opdef.group != FLOATING_POINT or not o.results:
-        return 0
-    return _size(o.results[0].type) * (2 if isinstance(o, Fma) else 1)
-
-
-def _size(type: Type) -> int:
-    return prod(_shape(type))
-
-
-def _shape(type: Type) -> tuple[int, ...]:
-    assert isinstance(type, Tile)
-    return type.shape
 
 
 def _is_fresh(value: Value) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from ....diag import TileError
 from ...files import Stop, open_documented, open_input, write_output
 from ...options import Verbs, add_spelling
+from ...output import write_error
 
 EXAMPLES = ["fmt kernel.mlir", "fmt -i *.mlir", "fmt --check *.mlir", "fmt --lines 10:20 - < kernel.mlir"]
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         old, new = formatted(name, args)
         if args.check:
             if new != old:
-                sys.stderr.write(f"{name}: not formatted\n")
+                write_error(f"{name}: not formatted\n")
                 wrong = 1
         elif not args.in_place:
             write_output("-", new)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from ...files import Stop, in_file, open_input, reason, write_output
 from ...options import Verbs
-from ...output import as_json
+from ...output import as_json, write_error
 from ..run import SPEC, add_convention, located_in, parse_grid
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def show(result: Result, args: argparse.Namespace) -> None:
 
     text = as_json(as_data(result)) if args.json else table(result)
     if args.output == "-":
-        sys.stderr.write(text)
+        write_error(text)
     else:
         write_output("-", text)
     if args.output is not None:

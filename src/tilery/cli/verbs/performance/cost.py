@@ -9,12 +9,15 @@ from ....checking import TYPE_CHECKING
 from ....diag import TileError
 from ...files import Stop, write_output
 from ...options import Verbs
-from ...output import as_json, printable
-from ...programs import RECORDED, add_program, open_program
+from ...output import as_json, kernel_output, printable
+from ...programs import add_program, open_program
 from ..run import SPEC, add_convention, parse_grid
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ....cost import KernelCost, Roofline
+    from ....engines.recorded import Recorded
     from ....ops import Module
 
 EXAMPLES = [
@@ -56,13 +59,14 @@ def run(args: argparse.Namespace) -> int:
     except TileError as error:
         raise Stop(f"--gpu: {error.message}") from None
     module = open_program(args, gpu.target if gpu else "sm_100")
-    costs = measured(module, args) if args.execute or args.arg else static(module, args)
+    printed: list[str] = []
+    costs = measured(module, args, printed) if args.execute or args.arg else static(module, args)
     roofs: list[Roofline] = []
     if gpu is not None:
         roofs = [Roofline(cost, gpu, once) for cost in costs for once in (False, True) if cost.exact or not once]
     if args.json:
-        facts = [cost.as_dict() for cost in costs]
-        write_output("-", as_json({"kernels": facts, "rooflines": [roof.as_dict() for roof in roofs]}))
+        facts = {"kernels": [cost.as_dict() for cost in costs], "rooflines": [roof.as_dict() for roof in roofs]}
+        write_output("-", as_json({**facts, "printed": "".join(printed)}))
     else:
         write_output("-", "\n".join(text(cost, [r for r in roofs if r.cost is cost]) for cost in costs))
     if args.picture:
@@ -94,42 +98,44 @@ def static(module: Module, args: argparse.Namespace) -> list[KernelCost]:
     from ....cost import static_cost
     from ....engines.kernel import MAX_GRID, find_entry
 
-    entries = [find_entry(module, args.entry)] if args.entry else module.entries
+    launch: Recorded | None = args.launch
+    name = args.entry or (launch and launch.entry)
+    entries = [find_entry(module, name)] if name else module.entries
     if not entries:
         raise TileError("the module has no kernel", file=args.file)
-    grid = parse_grid(args.grid or "1")
+    grid = list(launch.grid) if launch and not args.grid else parse_grid(args.grid or "1")
     if not all(1 <= extent <= MAX_GRID for extent in grid):
         raise Stop(f"--grid: expected numbers from 1 to {MAX_GRID}, got '{args.grid}'")
     return [static_cost(entry, prod(grid)) for entry in entries]
 
 
-def measured(module: Module, args: argparse.Namespace) -> list[KernelCost]:
-    """Run a kernel, and count; an error that names no operation is one of the command line."""
+def measured(module: Module, args: argparse.Namespace, printed: list[str]) -> list[KernelCost]:
+    """Run a kernel, and count; an error that names no operation is one of the command line.
+
+    With `--json`, what the kernel prints is added to `printed`.
+    """
     from ....ir import Refused
     from ....sanitize import Faults
 
     try:
-        return [launched(module, args)]
+        return [launched(module, args, kernel_output(printed if args.json else None))]
     except (Refused, Faults):
         raise
     except TileError as error:
         raise Stop(error.message) from None
 
 
-def launched(module: Module, args: argparse.Namespace) -> KernelCost:
+def launched(module: Module, args: argparse.Namespace, options: dict[str, Any]) -> KernelCost:
     """Launch a kernel with the arguments of the command line or of a recorded launch."""
     from ....cost import measure
     from ....engines.kernel import Limits
     from ...progress import progress
 
-    limits = Limits(seconds=args.max_seconds)
-    if args.file.endswith(RECORDED):
-        from ....engines.recorded import load
-
-        recorded = load(args.file)
+    options |= {"limits": Limits(seconds=args.max_seconds)}
+    if (recorded := args.launch) is not None:
         placed = recorded.place()
         with progress(prod(recorded.grid), "tile blocks") as step:
-            options = {"buffers": placed.buffers, "limits": limits, "progress": step}
+            options |= {"buffers": placed.buffers, "progress": step}
             return measure(module, recorded.grid, placed.arguments, recorded.entry, **options)
     from ....engines.kernel import find_entry
     from ...arguments import check_types, make_arguments
@@ -139,7 +145,7 @@ def launched(module: Module, args: argparse.Namespace) -> KernelCost:
     check_types(arguments, find_entry(module, args.entry).function_type.params, args.convention)
     values, names = [a.value for a in arguments], [a.name for a in arguments]
     with progress(prod(grid), "tile blocks") as step:
-        options = {"names": names, "convention": args.convention, "limits": limits, "progress": step}
+        options |= {"names": names, "convention": args.convention, "progress": step}
         return measure(module, grid, values, args.entry, **options)
 
 
@@ -169,7 +175,7 @@ def text(cost: KernelCost, roofs: list[Roofline]) -> str:
     if cost.distinct_read is not None:
         lines.append(f"  each byte once: {cost.distinct_read:,} bytes read, {cost.distinct_written:,} written")
     if cost.is_partial:
-        lines.append("  `?`: in a loop of unknown length, of which one iteration is counted; a launch counts exactly")
+        lines.append("  `?`: in a loop of unknown length, counted once in each tile block; a launch counts exactly")
     return "\n".join([*lines, *map(roof_line, roofs)]) + "\n"
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ....diag import TileError
 from ...files import Stop, write_output
-from ...output import as_json
+from ...output import as_json, write_error
 from ...progress import progress
 
 
@@ -74,7 +73,7 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
     else:
         lines = [f"{len(items):5}  {name}\n" for name, items in causes.items()]
         write_output("-", "".join(lines) or "no faults\n")
-        sys.stderr.write(f"{folder / 'summary.md'} has the details\n")
+        write_error(f"{folder / 'summary.md'} has the details\n")
     return int(bool(causes))
 
 

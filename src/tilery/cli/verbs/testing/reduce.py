@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....diag import TileError
 from ...files import Stop, in_file, open_input, read_input, write_output
 from ...options import Verbs, add_input, version_option
-from ...output import as_json
+from ...output import as_json, write_error
 from ..run import SPEC, at_least, parse_grid
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         write_output(args.output, write(found.case.module, found.case.module.version or args.version))
     elif not (args.json and args.output == "-"):
         write_output(args.output, text)
-    sys.stderr.write(summary(found) + "\n")
+    write_error(summary(found) + "\n")
     return 0
 
 
@@ -250,5 +249,5 @@ def reduce_bytes(args: argparse.Namespace) -> int:
         write_output("-", found.data.hex(" ") + "\n")
     if args.output != "-":
         write_output(args.output, found.data)
-    sys.stderr.write(f"{len(data)} bytes reduced to {len(found.data)}, {found.tests} tests\n")
+    write_error(f"{len(data)} bytes reduced to {len(found.data)}, {found.tests} tests\n")
     return 0

@@ -14,7 +14,8 @@ from ..reference.boxes import wrapped
 from ..reference.ops.views import PATTERNS
 from ..reference.view_access import FAR, layout
 from .abi import NotLowered
-from .memory import check_range, fault_if
+from .memory import check_box, fault_if
+from .segments import Box
 from .text import BYTES, Number, vector
 from .tiles import Access, Tensor, reg, register, stored
 from .writer import Writer, pointer
@@ -77,7 +78,12 @@ def locate(
     start = g.cast("trunc", low, long, "i64", 1)
     bounds = bounds_of(g, start, reach_low, reach_high, item, long)
     spans = (reach_low, reach_high) if long == "i128" else ()
-    check(g, o, tensor, spans, bounds, item, empty, writes)
+
+    def box() -> tuple[str, list[tuple[Number, Number]]]:
+        counts = [g.least(rest, size) for rest, size in zip(last, view.tile_shape)]
+        return start, [(n, times(g, 1, stride, item, "i64")) for n, stride in zip(counts, strides)]
+
+    check(g, o, tensor, spans, bounds, item, empty, writes, box)
     return Access(pointer(g, start), tuple(last), tuple(strides), whole, e, bounds[0], bounds[1], padding_of(view))
 
 
@@ -108,15 +114,16 @@ def check(
     item: int,
     empty: str,
     writes: bool,
+    box: Box,
 ) -> None:
-    """Fault if the bytes are not in a segment, the address is not aligned, or the part does not fit in memory."""
+    """Fault if an element is not in a segment, the address is not aligned, or the part does not fit in memory."""
     bad = "false"
     for reach in spans:
         bad = g.either(bad, g.let(f"icmp ugt i128 {g.let(f'add i128 {reach}, {LARGE}')}, {2 * LARGE}"))
     if item > 1:
         bad = g.either(bad, g.test("ne", g.let(f"and i64 {bounds[0]}, {item - 1}"), 0))
     fault_if(g, o, g.both(bad, g.let(f"xor i1 {empty}, true")))
-    check_range(g, o, tensor.home, *bounds, writes, empty)
+    check_box(g, o, tensor.home, bounds, item, writes, empty, box)
 
 
 def bounds_of(g: Writer, start: str, low: str, high: str, item: int, long: str = "i128") -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Checks of addresses, and access through tiles of pointers.
 
 An access is compared with the segment that its pointer comes from; only if it is not there, the table of all segments
-of the launch is searched. Whatever is in none of them ends the tile block with a fault.
+of the launch, and then that of the kernel's own memory, is searched. An element that is in none of them ends the tile
+block with a fault.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ...types import Ptr, Scalar
 from ..reference.program import alloca_bytes
 from .abi import NotLowered
 from .registry import emits
+from .segments import Box, find, find_each, inside
 from .text import BYTES, Number, vector
 from .tiles import Home, is_scalar, reg, register, shape, stored, tile
 from .writer import Writer, pointer
@@ -21,44 +23,6 @@ LINE = 64
 """What the arena is aligned to."""
 MAX_ALIGNMENT = 4096
 """The largest alignment of an `alloca`."""
-FIND = """
-define internal i1 @find(ptr %slots, i64 %low, i64 %high, i1 %writes) nounwind noinline {
-entry:
-  %table = getelementptr i64, ptr %slots, i64 TABLE
-  %count = load i64, ptr %table
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %more = icmp ult i64 %i, %count
-  br i1 %more, label %body, label %none
-body:
-  %next = add i64 %i, 1
-  %at = mul i64 %i, 3
-  %at1 = add i64 %at, 1
-  %at2 = add i64 %at, 2
-  %at3 = add i64 %at, 3
-  %plow = getelementptr i64, ptr %table, i64 %at1
-  %phigh = getelementptr i64, ptr %table, i64 %at2
-  %pwrite = getelementptr i64, ptr %table, i64 %at3
-  %l = load i64, ptr %plow
-  %h = load i64, ptr %phigh
-  %wr = load i64, ptr %pwrite
-  %c1 = icmp uge i64 %low, %l
-  %c2 = icmp ule i64 %high, %h
-  %c3 = icmp ult i64 %low, %high
-  %may = icmp ne i64 %wr, 0
-  %reads = xor i1 %writes, true
-  %c4 = or i1 %may, %reads
-  %a = and i1 %c1, %c2
-  %b = and i1 %c3, %c4
-  %found = and i1 %a, %b
-  br i1 %found, label %yes, label %head
-yes:
-  ret i1 true
-none:
-  ret i1 false
-}
-"""
 
 
 def fault_if(g: Writer, o: Any, bad: str) -> None:
@@ -70,27 +34,16 @@ def fault_if(g: Writer, o: Any, bad: str) -> None:
     g.mark(fine)
 
 
-def inside(g: Writer, home: Home | None, low: str, high: str, writes: bool) -> str:
-    """Whether [low, high) lies in the segment of a pointer. Both are i64."""
-    if home is None:
-        return "false"
-    ok = g.both(g.test("uge", low, home.low), g.test("ule", high, home.high))
-    ok = g.both(ok, g.test("ult", low, high))
-    return g.both(ok, g.test("ne", home.writable, 0)) if writes else ok
-
-
-def find(g: Writer, low: str, high: str, writes: bool) -> str:
-    g.functions["@find"] = FIND
-    return g.let(f"call i1 @find(ptr %slots, i64 {low}, i64 {high}, i1 {'true' if writes else 'false'})")
-
-
-def check_range(g: Writer, o: Any, home: Home | None, low: str, high: str, writes: bool, skip: str = "false") -> None:
-    """Fault unless [low, high) lies in a segment, or there is nothing to access."""
-    search, fine = g.fresh("search"), g.fresh("found")
-    ok = g.either(inside(g, home, low, high, writes), skip)
-    g.branch(ok, fine, search)
+def check_box(
+    g: Writer, o: Any, home: Home | None, bounds: tuple[str, str], item: int, writes: bool, empty: str, box: Box
+) -> None:
+    """Fault unless the elements of a box, which are in these bounds, lie in segments. Usually all bounds are in one."""
+    search, each, fine = g.fresh("search"), g.fresh("each"), g.fresh("found")
+    g.branch(g.either(inside(g, home, *bounds, writes), empty), fine, search)
     g.mark(search)
-    fault_if(g, o, g.let(f"xor i1 {find(g, low, high, writes)}, true"))
+    g.branch(find(g, *bounds, writes), fine, each)
+    g.mark(each)
+    fault_if(g, o, g.opposite(find_each(g, box, item, writes)))
     g.jump(fine)
     g.mark(fine)
 

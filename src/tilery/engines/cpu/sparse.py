@@ -61,7 +61,15 @@ def boxes(g: Writer, o: Any, writes: bool, body: Callable[[Number, Access, tuple
         strides.append(stride)
     start = g.cast("trunc", low, "i128", "i64", 1)
     bounds = bounds_of(g, start, below, above, item)
-    check(g, o, tensor, (below, above), bounds, item, empty, writes)
+
+    def box() -> tuple[str, list[tuple[Number, Number]]]:
+        at: Number = start
+        for n, stride in zip(first, strides):
+            at = g.add(at, times(g, n, stride, item, "i64"))
+        counts = [g.sub(end, n) for n, end in zip(first, last)]
+        return str(at), [(n, times(g, 1, stride, item, "i64")) for n, stride in zip(counts, strides)]
+
+    check(g, o, tensor, (below, above), bounds, item, empty, writes, box)
     if not sizes:
         sizes, strides, first, last = (1,), [1], [0], [1]
     last = [g.let(f"select i1 {empty}, i64 0, i64 {n}") for n in last]

@@ -68,20 +68,24 @@ def _number(v: Value, params: dict[Value, int]) -> Any:
 
 def keeps_gaps(written: list[Written] | None, words: Sequence[int], segments: Sequence[Segment]) -> bool:
     """Tell whether a launch with these words for arguments writes nothing but elements of arrays."""
-    partial = [s for s in segments if s.parts]
-    if not partial:
+    if not any(s.parts for s in segments):
         return True
-    if written is None:
-        return False
-    return all(_fits(each, words, s) for s in partial for each in written if s.address <= words[each[0]] < s.end)
+    return written is not None and all(_fits(each, words, segments) for each in written)
 
 
-def _fits(written: Written, words: Sequence[int], segment: Segment) -> bool:
-    """Tell whether a tensor is the only array of a segment."""
+def _fits(written: Written, words: Sequence[int], segments: Sequence[Segment]) -> bool:
+    """Tell whether a tensor lies in a segment without gaps, or is the only array of one with gaps."""
     param, item, *extents = written
+    start = words[param]
     shape, strides = ([words[n[0]] if isinstance(n, list) else n for n in part] for part in extents)
-    if len(segment.parts) != 1 or any(n >> 40 for n in (*shape, *strides)):
+    segment = next((s for s in segments if s.address <= start < s.end), None)
+    if segment is None or any(n >> 40 for n in (*shape, *strides)):
+        return False
+    if not segment.parts:
+        end = start + sum((n - 1) * stride for n, stride in zip(shape, strides) if n) * item + item
+        return end <= segment.end
+    if len(segment.parts) != 1:
         return False
     (part,) = segment.parts
     runs = runs_of(tuple(shape), tuple(n * item for n in strides), item)
-    return part.writable and part.address == words[param] and runs is not None and runs == part.runs
+    return part.writable and part.address == start and runs is not None and runs == part.runs

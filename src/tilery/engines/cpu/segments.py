@@ -1,0 +1,161 @@
+"""Search for bytes in the memory that a kernel may access: the segments of the launch, and its own `alloca`s."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..reference.program import alloca_bytes
+from .text import Number
+from .tiles import Home
+from .writer import Writer
+
+FIND = """
+define internal i1 @search(ptr %table, i64 %low, i64 %high, i1 %writes) nounwind {
+entry:
+  %count = load i64, ptr %table
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp ult i64 %i, %count
+  br i1 %more, label %body, label %none
+body:
+  %next = add i64 %i, 1
+  %at = mul i64 %i, 3
+  %at1 = add i64 %at, 1
+  %at2 = add i64 %at, 2
+  %at3 = add i64 %at, 3
+  %plow = getelementptr i64, ptr %table, i64 %at1
+  %phigh = getelementptr i64, ptr %table, i64 %at2
+  %pwrite = getelementptr i64, ptr %table, i64 %at3
+  %l = load i64, ptr %plow
+  %h = load i64, ptr %phigh
+  %wr = load i64, ptr %pwrite
+  %c1 = icmp uge i64 %low, %l
+  %c2 = icmp ule i64 %high, %h
+  %c3 = icmp ult i64 %low, %high
+  %may = icmp ne i64 %wr, 0
+  %reads = xor i1 %writes, true
+  %c4 = or i1 %may, %reads
+  %a = and i1 %c1, %c2
+  %b = and i1 %c3, %c4
+  %found = and i1 %a, %b
+  br i1 %found, label %yes, label %head
+yes:
+  ret i1 true
+none:
+  ret i1 false
+}
+
+define internal i1 @find(ptr %slots, i64 %own, i64 %low, i64 %high, i1 %writes) nounwind noinline {
+  %table = getelementptr i64, ptr %slots, i64 TABLE
+  %found = call i1 @search(ptr %table, i64 %low, i64 %high, i1 %writes)
+  br i1 %found, label %yes, label %allocas
+allocas:
+  %first = sub i64 %low, %own
+  %end = sub i64 %high, %own
+  %mine = call i1 @search(ptr @allocas, i64 %first, i64 %end, i1 %writes)
+  ret i1 %mine
+yes:
+  ret i1 true
+}
+"""
+"""Whether bytes are in a segment of the launch, or in an `alloca`. Tables are counts, then bounds and permissions."""
+FIND_EACH = """
+define internal i1 @find_each(ptr %slots, i64 %own, ptr %box, i64 %rank, i64 %start, i64 %item, i1 %writes)
+    nounwind noinline {
+entry:
+  br label %sizes
+sizes:
+  %s = phi i64 [ 0, %entry ], [ %s1, %size ]
+  %total = phi i64 [ 1, %entry ], [ %product, %size ]
+  %sizing = icmp ult i64 %s, %rank
+  br i1 %sizing, label %size, label %elements
+size:
+  %s1 = add i64 %s, 1
+  %sat = mul i64 %s, 2
+  %psize = getelementptr i64, ptr %box, i64 %sat
+  %count = load i64, ptr %psize
+  %product = mul i64 %total, %count
+  br label %sizes
+elements:
+  %i = phi i64 [ 0, %sizes ], [ %i1, %next ]
+  %more = icmp ult i64 %i, %total
+  br i1 %more, label %dims, label %yes
+dims:
+  %d = phi i64 [ 0, %elements ], [ %d1, %dim ]
+  %rest = phi i64 [ %i, %elements ], [ %quotient, %dim ]
+  %at = phi i64 [ %start, %elements ], [ %moved, %dim ]
+  %placing = icmp ult i64 %d, %rank
+  br i1 %placing, label %dim, label %element
+dim:
+  %d1 = add i64 %d, 1
+  %dat = mul i64 %d, 2
+  %dat1 = add i64 %dat, 1
+  %pcount = getelementptr i64, ptr %box, i64 %dat
+  %pstride = getelementptr i64, ptr %box, i64 %dat1
+  %n = load i64, ptr %pcount
+  %stride = load i64, ptr %pstride
+  %quotient = udiv i64 %rest, %n
+  %index = urem i64 %rest, %n
+  %offset = mul i64 %index, %stride
+  %moved = add i64 %at, %offset
+  br label %dims
+element:
+  %end = add i64 %at, %item
+  %found = call i1 @find(ptr %slots, i64 %own, i64 %at, i64 %end, i1 %writes)
+  br i1 %found, label %next, label %none
+next:
+  %i1 = add i64 %i, 1
+  br label %elements
+yes:
+  ret i1 true
+none:
+  ret i1 false
+}
+"""
+"""Whether every element of a box is found. The box has a count, at least 1, and a stride in bytes per dimension."""
+Box = Callable[[], tuple[str, list[tuple[Number, Number]]]]
+"""Writes code for the address of the first element of a box; returns it, and the count and stride of each dimension."""
+
+
+def inside(g: Writer, home: Home | None, low: str, high: str, writes: bool) -> str:
+    """Whether [low, high) lies in the segment of a pointer. Both are i64."""
+    if home is None:
+        return "false"
+    ok = g.both(g.test("uge", low, home.low), g.test("ule", high, home.high))
+    ok = g.both(ok, g.test("ult", low, high))
+    return g.both(ok, g.test("ne", home.writable, 0)) if writes else ok
+
+
+def find(g: Writer, low: str, high: str, writes: bool) -> str:
+    """Whether [low, high) lies in some segment, or in an `alloca`."""
+    g.functions["@find"] = FIND
+    g.functions["@allocas"] = _table(g)
+    return g.let(f"call i1 @find({_everywhere(g)}, i64 {low}, i64 {high}, i1 {_flag(writes)})")
+
+
+def _everywhere(g: Writer) -> str:
+    return f"ptr %slots, i64 {'%own' if g.allocas else 0}"
+
+
+def _flag(writes: bool) -> str:
+    return "true" if writes else "false"
+
+
+def _table(g: Writer) -> str:
+    """The memory of each `alloca`, as `FIND` reads it, counted from that of the first."""
+    words = [len(g.allocas)]
+    for o, at in g.allocas.items():
+        words += [at, at + alloca_bytes(o), 1]
+    return f"@allocas = internal constant [{len(words)} x i64] [{', '.join(f'i64 {n}' for n in words)}]"
+
+
+def find_each(g: Writer, box: Box, item: int, writes: bool) -> str:
+    """Whether every element of a box does."""
+    g.functions["@find_each"] = FIND_EACH
+    start, dims = box()
+    room = g.slot(f"[{max(1, 2 * len(dims))} x i64]")
+    for n, number in enumerate(number for dim in dims for number in dim):
+        g.store("i64", number, g.at("i64", room, n))
+    place = f"ptr {room}, i64 {len(dims)}, i64 {start}, i64 {item}"
+    return g.let(f"call i1 @find_each({_everywhere(g)}, {place}, i1 {_flag(writes)})")

@@ -271,3 +271,40 @@ def test_smaller_configurations_have_shorter_pipelines() -> None:
 def test_an_unknown_target_is_named() -> None:
     with pytest.raises(tilery.TileError, match="unknown target 'sm_1', expected one of sm_80"):
         compile_entry(tilery.parse(KERNEL), target="sm_1")
+
+
+def test_unit_dimensions_of_a_box_come_first() -> None:
+    """Only leading ones can be left out of what is loaded, so operands of products need no reshape."""
+    view = "partition_view<tile=(1x64x1x64), tensor_view<2x128x4x64xf16, strides=[32768,256,64,1]>>"
+    text = f"""
+    entry @k(%a: tile<ptr<f16>>, %i: tile<i32>) {{
+      %a0 = assume div_by<16>, %a : tile<ptr<f16>>
+      %t = make_tensor_view %a0, shape = [2, 128, 4, 64], strides = [32768, 256, 64, 1] : tensor_view<2x128x4x64xf16, strides=[32768,256,64,1]>
+      %v = make_partition_view %t : {view}
+      %zero = constant <i32: 0> : tile<i32>
+      %x, %t0 = load_view_tko weak %v[%zero, %i, %i, %zero] : {view}, tile<i32> -> tile<1x64x1x64xf16>, token
+      %y = addf %x, %x : tile<1x64x1x64xf16>
+      %t1 = store_view_tko weak %y, %v[%zero, %i, %i, %zero] : tile<1x64x1x64xf16>, {view}, tile<i32> -> token
+      return
+    }}"""  # noqa: E501
+    made = compile_entry(tilery.parse(text), config=Config(4, 2, HOST))
+    (described,) = made.contract.descriptors
+    assert [e.value for e in described.shape] == [2, 4, 128, 64]
+    assert [e.value for e in described.strides] == [32768, 64, 256, 1]
+    assert made.text.count("1x1x64x64xf16") == 3 and "-> tensor<64x64xf16>" in made.text
+
+
+@pytest.mark.parametrize("signed", ["signed", "unsigned"])
+def test_a_truth_value_becomes_a_float_without_a_conversion_of_i1(signed: str) -> None:
+    """LLVM makes +1 of a signed i1 that is not a comparison when it converts it to bf16."""
+    text = f"""
+    entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<bf16>>) {{
+      %x, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+      %b = trunci %x : tile<i32> -> tile<i1>
+      %f = itof %b {signed} : tile<i1> -> tile<bf16>
+      %u = store_ptr_tko weak %q, %f : tile<ptr<bf16>>, tile<bf16> -> token
+      return
+    }}"""
+    made = compile_entry(tilery.parse(text), config=Config(1, 1), emit=("llir",))
+    assert "sitofp i1" not in made.stages["llir"] and "uitofp i1" not in made.stages["llir"]
+    assert ("arith.constant 1.0" in made.text) == (signed == "unsigned")

@@ -90,6 +90,8 @@ def parameters(stages: dict[str, Any]) -> int:
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Compile one request."""
+    if request.get("ptxas"):
+        os.environ["TRITON_PTXAS_PATH"] = request["ptxas"]
     stages, metadata = compile_text(
         request["text"], request["backend"], request["target"], request["warp"], request["options"]
     )

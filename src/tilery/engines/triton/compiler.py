@@ -24,6 +24,7 @@ from ..cache import DiskCache
 from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
 from ..kernel import find_entry
 from ..programs import end_group
+from .assembler import Assembler, check_assembler, find_assembler
 from .config import POINTERS, Config, default_config
 from .lower import lower
 from .state import Lowered
@@ -32,7 +33,7 @@ from .versions import Dialect, installed
 
 TIMEOUT = 300.0
 """Seconds that one kernel may take to compile."""
-FORMAT = 1
+FORMAT = 2
 """Changes with what `child` answers, so that the cache holds nothing that an older version wrote."""
 STAGES = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
 """The forms that a compilation can show."""
@@ -162,9 +163,12 @@ def compile_entry(
             raise TileError(f"unknown form '{name}', expected one of {', '.join(STAGES)}")
     first = default_config(found, profile) if config is None else config
     attempts = [first] if config is not None else [first, *_smaller(first)]
+    assembler = find_assembler() if profile.nvidia and child is None else Assembler("", "unknown")
+    if child is None:
+        check_assembler(assembler, found, profile)
     for attempt in attempts:
         lowered = lower(module, found, profile, attempt, spelling)
-        answer = _answer(child or _CHILD, _request(lowered, profile, attempt, emit), spelling)
+        answer = _answer(child or _CHILD, _request(lowered, profile, attempt, emit), spelling, assembler)
         if "error" in answer:
             raise _error(found.sym_name, profile, answer)
         metadata = answer["metadata"]
@@ -180,14 +184,14 @@ def compile_entry(
 CACHE = DiskCache("triton")
 
 
-def _answer(child: Child, request: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
+def _answer(child: Child, request: dict[str, Any], dialect: Dialect, assembler: Assembler) -> dict[str, Any]:
     """What Triton makes of a request, from the cache if it is there."""
-    key = json.dumps([FORMAT, dialect.version, request], sort_keys=True)
+    key = json.dumps([FORMAT, dialect.version, assembler.release, request], sort_keys=True)
     kept = CACHE.get(key)
     if kept is not None:
         found: dict[str, Any] = json.loads(kept)
         return found
-    answer = child.ask(request)
+    answer = child.ask({**request, "ptxas": assembler.path})
     if "error" not in answer:
         CACHE.put(key, json.dumps(answer).encode())
     return answer

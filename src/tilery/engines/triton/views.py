@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +27,8 @@ class ViewRef:
     origin: tuple[Value, tuple[int | Value, ...], tuple[int | Value, ...]]
     slot: list[Any] = field(default_factory=list)
     """The lines after the view was made: where descriptors are made."""
-    descriptors: dict[str, str] = field(default_factory=dict)
+    descriptors: dict[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
+    """Tensor maps by their type and the order of their dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,35 +152,50 @@ class _Locator:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box of a tensor map: the descriptor, its type, the box in the order of the tensor, and its first element."""
+    """A box of a tensor map: the descriptor, its type, the box in the descriptor's order, and its first element."""
 
     descriptor: str
     type: str
     shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    """For each dimension of the descriptor the dimension of the tile."""
     origin: tuple[Val, ...]
 
     @property
     def at(self) -> str:
         return f"{self.descriptor}[{names(self.origin)}]"
 
+    def trimmed(self, least: int) -> int:
+        """Return how many leading unit dimensions can be left out if `least` dimensions must remain."""
+        lead = 0
+        while lead < len(self.shape) - least and self.shape[lead] == 1:
+            lead += 1
+        return lead
+
 
 def box(low: Lowering, view: TileView, ref: ViewRef, index: tuple[Val, ...]) -> Box | None:
-    """The box of a tile, or None if the view cannot be accessed through a tensor map."""
+    """The box of a tile, or None if the view cannot be accessed through a tensor map.
+
+    The descriptor has the unit dimensions of the box first, whatever their order in the tensor, because only leading
+    ones can be left out of what is loaded: an operand of a product then stays in shared memory as it was copied.
+    """
     if low.config.views == POINTERS or not low.target.tma or not _mappable(low, view, ref):
         return None
     dims, steps = layout(view)
-    shape = [0] * len(dims)
-    for k, dim in enumerate(dims):
-        shape[dim] = view.tile_shape[k]
-    kind = low.dialect.descriptor(tuple(shape), carrier(view.tensor_view.element, low.target, memory=True))
-    if kind not in ref.descriptors:
-        host = _host(low, view, ref, tuple(shape)) if low.config.views == HOST else None
-        ref.descriptors[kind] = _device(low, ref, kind) if host is None else low.host_descriptor(host, kind)
-    origin: list[Any] = [None] * len(dims)
-    for k, (dim, step) in enumerate(zip(dims, steps)):
+    innermost = len(dims) - 1
+    order = sorted(range(len(dims)), key=lambda d: d == innermost or view.tile_shape[dims.index(d)] != 1)
+    axes = tuple(dims.index(d) for d in order)
+    shape = tuple(view.tile_shape[k] for k in axes)
+    kind = low.dialect.descriptor(shape, carrier(view.tensor_view.element, low.target, memory=True))
+    key = (kind, tuple(order))
+    if key not in ref.descriptors:
+        host = _host(low, view, ref, order, shape) if low.config.views == HOST else None
+        ref.descriptors[key] = _device(low, ref, order, kind) if host is None else low.host_descriptor(host, kind)
+    origin = []
+    for k in axes:
         number = low.integer(index[k], "i32", signed=False)
-        origin[dim] = number if step == 1 else low.map("arith.muli", number, low.constant(step, (), "i32"))
-    return Box(ref.descriptors[kind], kind, tuple(shape), tuple(origin))
+        origin.append(number if steps[k] == 1 else low.map("arith.muli", number, low.constant(steps[k], (), "i32")))
+    return Box(ref.descriptors[key], kind, shape, axes, tuple(origin))
 
 
 def _mappable(low: Lowering, view: TileView, ref: ViewRef) -> bool:
@@ -214,9 +231,12 @@ def _source(value: int | Value) -> int | Value:
     return value
 
 
-def _host(low: Lowering, view: TileView, ref: ViewRef, shape: tuple[int, ...]) -> Descriptor | None:
+def _host(
+    low: Lowering, view: TileView, ref: ViewRef, order: Sequence[int], shape: tuple[int, ...]
+) -> Descriptor | None:
     """The tensor map, if its parts are parameters of the kernel and constants."""
-    base, *rest = (_source(ref.origin[0]), *map(_source, ref.origin[1]), *map(_source, ref.origin[2]))
+    address, sizes, strides = ref.origin
+    base, *rest = map(_source, (address, *(sizes[d] for d in order), *(strides[d] for d in order)))
     parts = []
     for part in rest:
         if isinstance(part, int):
@@ -234,13 +254,12 @@ def _host(low: Lowering, view: TileView, ref: ViewRef, shape: tuple[int, ...]) -
     )
 
 
-def _device(low: Lowering, ref: ViewRef, kind: str) -> str:
+def _device(low: Lowering, ref: ViewRef, order: Sequence[int], kind: str) -> str:
     """Make a tensor map in the kernel, right after the view."""
     keep, low.out = low.out, ref.slot
-    sizes = [
-        low.constant(n, (), "i32") if isinstance(n, int) else low.integer(n, "i32", signed=False) for n in ref.shape
-    ]
-    strides = [as_i64(low, n) for n in ref.strides]
+    shape = [ref.shape[d] for d in order]
+    sizes = [low.constant(n, (), "i32") if isinstance(n, int) else low.integer(n, "i32", signed=False) for n in shape]
+    strides = [as_i64(low, ref.strides[d]) for d in order]
     made = low.fresh("d")
     low.line(
         f"{made} = tt.make_tensor_descriptor {ref.base.name}, [{names(sizes)}], [{names(strides)}] : "

@@ -49,6 +49,10 @@ def ftof(low: Lowering, o: FToF, source: Val) -> Val:
 def itof(low: Lowering, o: IToF, source: Val) -> Val:
     """The nearest float. Integers that f32 and f64 do not hold are rounded to odd on the way to a narrow type."""
     target, signed = scalar(o.to), is_signed(o)
+    if source.element == "i1":
+        # LLVM's NVPTX backend makes +1 of a signed i1 that is not a comparison when it converts it to bf16.
+        zero, one = (low.constant(repr(x), source.shape, "f32") for x in (0.0, -1.0 if signed else 1.0))
+        return convert(low, low.select(source, one, zero), F32, target, NEAREST)
     if source.bits < 32:
         source = low.integer(source, "i32", signed)
     name = "arith.sitofp" if signed else "arith.uitofp"

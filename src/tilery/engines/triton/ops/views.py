@@ -22,7 +22,7 @@ from ..limits import PACKED_VIEW
 from ..nibbles import load_nibbles, store_nibbles
 from ..registry import lowers
 from ..state import Lowering, Tok
-from ..views import Place, ViewRef, as_i64, box, ends_on_chunk, layout, locate
+from ..views import Box, Place, ViewRef, as_i64, box, ends_on_chunk, layout, locate
 
 
 def patterns(element: Scalar) -> dict[PaddingValue, int]:
@@ -118,16 +118,14 @@ def load_view_tko(
     return low.reshape(value, tile.shape), made
 
 
-def _load_box(low: Lowering, type: TileView, found: Any) -> Val:
+def _load_box(low: Lowering, type: TileView, found: Box) -> Val:
     """A box of a tensor map, without leading unit dimensions, in the order of the tile."""
-    dims, _ = layout(type)
     element = carrier(type.tensor_view.element, low.target, memory=True)
-    lead = 0
-    while lead < len(dims) - 1 and found.shape[lead] == 1 and dims[lead] == lead:
-        lead += 1
+    lead = found.trimmed(least=1)
     inner = Val("", found.shape[lead:], element)
     value = low.make(f"tt.descriptor_load {found.at} : {found.type} -> {inner.type}", inner.shape, element)
-    return low.reshape(low.transpose(value, [d - lead for d in dims[lead:]]), type.tile_shape)
+    kept = found.axes[lead:]
+    return low.reshape(low.transpose(value, [kept.index(k) for k in sorted(kept)]), type.tile_shape)
 
 
 @lowers(StoreViewTko)
@@ -142,7 +140,7 @@ def store_view_tko(
     found = box(low, type, view, index) if weak and ends_on_chunk(low, type, view, o.inbounds) else None
     if found is not None:
         low.notes["descriptors"] += 1
-        value = _box_value(low, type, tile)
+        value = _box_value(low, tile, found)
         low.line(f"tt.descriptor_store {found.at}, {value.name} : {found.type}, {value.type}")
         return made
     place = locate(low, type, view, index, o.inbounds)
@@ -154,15 +152,13 @@ def store_view_tko(
     return made
 
 
-def _box_value(low: Lowering, type: TileView, tile: Val) -> Val:
-    """A tile in the order of the tensor; without leading unit dimensions, if it was made without them."""
-    dims, _ = layout(type)
-    order = [dims.index(d) for d in range(len(dims))]
-    root = low.roots.get(tile.name)
-    lead = len(tile.shape) - len(root.shape) if root is not None else 0
-    if root is not None and order == sorted(order) and tile.shape == (1,) * lead + root.shape and len(root.shape) > 1:
-        return root
-    return low.transpose(tile, order)
+def _box_value(low: Lowering, tile: Val, found: Box) -> Val:
+    """A tile in the order of the tensor map; without leading unit dimensions, if it was made without them."""
+    kept = found.axes[found.trimmed(least=2) :]
+    shape = tuple(tile.shape[k] for k in sorted(kept))
+    if low.roots.get(tile.name, tile).shape != shape and found.axes == tuple(range(len(tile.shape))):
+        return tile
+    return low.transpose(low.reshape(tile, shape), [sorted(kept).index(k) for k in kept])
 
 
 def _store_nibbles(low: Lowering, type: TileView, view: ViewRef, place: Place, tile: Val) -> None:

@@ -20,20 +20,20 @@ from tilery.engines.cpu.native import pool
 CANARY = 0xA5
 
 
-class ArenaBeforeCanaries:
+class ArenaBeforeCanaries(pool.Arena):
     """An arena of exactly the size that was asked for, at an address that is a multiple of 64 but not of 128."""
 
     made: list[ArenaBeforeCanaries] = []
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.raw = np.full(size + 4096 + 16384, CANARY, np.uint8)
-        self.address = self.raw.ctypes.data + (64 - self.raw.ctypes.data) % 4096
-        self.start = self.address - self.raw.ctypes.data
+    def __init__(self, size: int, count: int = 1) -> None:
+        super().__init__(size, count)
+        self._raw = np.full(self.bytes + 4096 + 16384, CANARY, np.uint8)
+        self.address = self._raw.ctypes.data + (64 - self._raw.ctypes.data) % 4096
         ArenaBeforeCanaries.made.append(self)
 
     def is_intact(self) -> bool:
-        before, after = self.raw[: self.start], self.raw[self.start + self.size :]
+        start = self.address - self._raw.ctypes.data
+        before, after = self._raw[:start], self._raw[start + self.bytes :]
         return bool((before == CANARY).all() and (after == CANARY).all())
 
 

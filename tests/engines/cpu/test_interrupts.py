@@ -174,3 +174,54 @@ def test_exit_while_launches_run() -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=env)
     assert (done.returncode, done.stdout, done.stderr) == (0, "leaves\n[6, 6]\n", "")
+
+
+# ---------------------------------------------------------------- tile blocks without loops
+
+
+def last_of(size: int, element: str, steps: str) -> str:
+    """A kernel that computes without loops and stores the last result, `%x`, at the end."""
+    view = f"partition_view<tile=({size}x{size}), tensor_view<{size}x{size}x{element}, strides=[{size},1]>>"
+    return f"""entry @k(%p: tile<ptr<{element}>>) {{
+      {steps}
+      %zero = constant <i32: 0> : tile<i32>
+      %tv = make_tensor_view %p, shape = [{size}, {size}], strides = [{size}, 1]
+        : tensor_view<{size}x{size}x{element}, strides=[{size},1]>
+      %v = make_partition_view %tv : {view}
+      %t = store_view_tko weak %x, %v[%zero, %zero] : tile<{size}x{size}x{element}>, {view}, tile<i32> -> token
+      return
+    }}"""
+
+
+def products(size: int, count: int) -> str:
+    t = f"tile<{size}x{size}xf64>"
+    steps = "".join(f"%x{n + 1} = mmaf %x{n}, %x{n}, %x{n} : {t}, {t}, {t}\n" for n in range(count - 1))
+    last = f"%x = mmaf %x{count - 1}, %x{count - 1}, %x{count - 1} : {t}, {t}, {t}"
+    return last_of(size, "f64", f"%x0 = constant <f64: 1.0> : {t}\n{steps}{last}")
+
+
+def one_call(size: int) -> str:
+    t = f"tile<{size}x{size}xf64>"
+    return last_of(size, "f64", f"%a = constant <f64: 1.0e300> : {t} %b = constant <f64: 1.5e-300> : {t} "
+                   f"%x = remf %a, %b : {t}")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [products(512, 16), one_call(512)], ids=["products", "a call"])
+def test_a_time_limit_holds_without_loops(text: str) -> None:
+    size = 512
+    out = np.zeros((size, size))
+    made = kernel(text)
+    assert made.lowered.long or made.lowered.callbacks
+    with pytest.raises(ExecutionError, match=r"stopped after 0\.02 seconds"):
+        made.launch(1, [out], limits=Limits(seconds=0.02))
+    assert not out.any(), "the tile block ended before its last operation"
+    interrupted(lambda: made.launch(1, [out]), 0.02, 0.01)
+    assert not out.any()
+
+
+def test_short_tile_blocks_do_not_look_whether_to_stop() -> None:
+    from tilery.engines.cpu import launch
+
+    text = str(launch.emit(tilery.parse(products(16, 4)), None, "llvm"))
+    block = text[text.index("@block") : text.index("@run")]
+    assert "load atomic" not in block

@@ -101,6 +101,8 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Make:
     """Return a function that makes a kernel whose tile blocks execute this LLVM IR."""
 
     def make(body: str, module: str = COUNT, head: str = HEAD, tail: str = TAIL, **facts: Any) -> launch.Kernel:
+        facts.setdefault("long", module == LOOP)
+
         def lower(module: Any, entry: Any, exact: bool, target: Any) -> Lowered:
             return Lowered(head + body + tail, ops=list(walk(entry.body)), arena=64, **facts)
 

@@ -110,5 +110,7 @@ class Lowered:
     """What the kernel writes, see `stores.written_tensors`."""
     waits: bool = False
     """Whether tile blocks may wait for each other: then the reference engine, which is fair to them, has to run it."""
+    long: bool = False
+    """Whether a tile block may take more than some milliseconds."""
     ordered: bool = False
     """Whether tile blocks must run one after the other, because the kernel prints."""

@@ -21,6 +21,7 @@ from ...ops import Atan2, FPowF, PrintTko, RemF
 from ...ops.misc import CONVERSION
 from ...types import Ptr, Tile
 from ..addresses import HoldsAddresses
+from ..reference.machine import Stopped
 from ..reference.memory import AssertFailed, Fault, Memory
 from ..reference.registry import RUNS
 from ..reference.tiles import Array, carrier
@@ -101,10 +102,12 @@ _numbers = itertools.count(1)
 class Calls(HoldsAddresses):
     """The calls of one launch. Close it when the launch has ended."""
 
-    def __init__(self, lowered: Lowered, output: Callable[[str], None], limit: int, deadline: int) -> None:
+    def __init__(
+        self, lowered: Lowered, output: Callable[[str], None], limit: int, deadline: int, stopped: Callable[[], bool]
+    ) -> None:
         """Calls of operations of `lowered`. `limit` is on bytes of text, `deadline` in nanoseconds, or 0."""
         self.lowered, self.output, self.limit = lowered, output, limit
-        self.deadline, self._left = deadline, limit
+        self._deadline, self._stopped, self._left = deadline, stopped, limit
         self.error: BaseException | None = None
         """The first error that the reference engine need not explain: for lack of time or memory, and bugs."""
         self.place = (0, 0)
@@ -135,12 +138,14 @@ class Calls(HoldsAddresses):
 
     def _ask(self) -> None:
         """Raise if the launch should stop."""
-        if self.error is not None or (self.deadline and time.monotonic_ns() > self.deadline):
+        if self._stopped():
+            raise Stopped
+        if self._deadline and time.monotonic_ns() > self._deadline:
             raise Late
 
     def fail(self, error: BaseException, number: int, block: int) -> None:
         """Keep an error for the launch, which ends with a fault. The reference engine explains those of the kernel."""
-        if not isinstance(error, (TileError, Fault, AssertFailed)) and self.error is None:
+        if not isinstance(error, (TileError, Fault, AssertFailed, Stopped)) and self.error is None:
             self.error, self.place = error, (number, block)
 
     def execute(self, o: Op, words: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ...ir import Block, Op, Value, walk
 from ...ops import Break, Continue, For, If, Loop, MmaF, MmaI, Return, Yield
 from ...types import Token
-from .abi import FAULT_CELL, STOP, NotLowered
+from .abi import NotLowered
 from .memory import fault_if
 from .products.integers import pack_integers_before
 from .products.pairs import pack_before
@@ -124,18 +124,6 @@ def region(g: Writer, block: Block) -> bool:
     return ended
 
 
-def poll(g: Writer, o: Op) -> None:
-    """End the tile block if the launch is to stop."""
-    fault = g.let(f"load atomic i64, ptr {g.at('i64', '%control', FAULT_CELL)} monotonic, align 8")
-    stop = g.let(f"load atomic i64, ptr {g.at('i64', '%control', STOP)} monotonic, align 8")
-    over = g.either(g.test("ne", fault, -1), g.test("ne", stop, 0))
-    out, on = g.fresh("stop"), g.fresh("on")
-    g.branch(over, out, on, rarely=True)
-    g.mark(out)
-    g.put("ret i64 -1")
-    g.mark(on)
-
-
 @emits(For)
 def lower_for(g: Writer, o: For) -> None:
     before_region(g, o)
@@ -154,7 +142,7 @@ def lower_for(g: Writer, o: For) -> None:
     g.branch(g.compare(less, t, 1, i, high), body, done)
     g.mark(body)
     g.memo.append({})
-    poll(g, o)
+    g.poll()
     g.held[index] = i
     for c in carried:
         if c is not None:
@@ -206,7 +194,7 @@ def lower_loop(g: Writer, o: Loop) -> None:
     g.jump(head)
     g.mark(head)
     g.memo.append({})
-    poll(g, o)
+    g.poll()
     for c in carried:
         if c is not None:
             g.held[c.value] = current(g, c)

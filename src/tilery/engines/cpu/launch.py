@@ -14,8 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ...diag import TileError, enough_memory
-from ...ir import walk
-from ...ops import Entry, For, Loop, Module
+from ...ops import Entry, Module
 from ...source.positions import add_position
 from ..arguments import BoundArguments, arguments, bind
 from ..kernel import (
@@ -113,8 +112,6 @@ class Kernel:
         built = build(loaded.module, entry, loaded.exact)
         self.lowered = None if built is None else built[0]
         """What is known about the code; None if the reference engine runs this kernel."""
-        self.may_take_long = any(isinstance(o, (For, Loop)) for o in walk(entry))
-        """Whether a tile block may take more than some milliseconds."""
         self._prepared: dict[Any, Prepared] = {}
         self.pace = [0.0]
         """Nanoseconds that a tile block took lately; 0 if unknown."""
@@ -254,7 +251,7 @@ class Kernel:
         if lowered.callbacks:
             return self._run_calling(prepared, job, shape, threads, limits, deadline, progress, output)
         # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
-        apart = deadline > 0 or (self.may_take_long and threading.get_ident() == threading.main_thread().ident)
+        apart = deadline > 0 or (lowered.long and threading.get_ident() == threading.main_thread().ident)
         if not job.run(lowered.arena, threads, apart, deadline, progress, self.pace):
             raise self._late(limits)
         fault = job.fault()
@@ -274,7 +271,7 @@ class Kernel:
     ) -> int | None:
         """Run the grid of a kernel that calls the reference engine."""
         assert self.lowered is not None
-        calls = Calls(self.lowered, reference.printer(output), (limits or Limits()).memory, deadline)
+        calls = Calls(self.lowered, reference.printer(output), (limits or Limits()).memory, deadline, job.is_stopped)
         job.calls(CALLS_ADDRESS, calls.number)
         # The main thread must not enter Python from native code: what a signal raises there is lost.
         apart = deadline > 0 or threading.get_ident() == threading.main_thread().ident

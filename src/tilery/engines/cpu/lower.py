@@ -62,6 +62,8 @@ TERMINATORS = (Yield, Continue, Break, Return)
 MAX_OPS = 20000
 MAX_LINES = 300000
 """More than this takes LLVM too long."""
+MAX_WORK = 3_000_000
+"""Lines of code that are executed in some milliseconds."""
 PAGE = 4096
 """Addresses that are equal but for multiples of this look equal to a processor when it begins to load."""
 MANY = 4
@@ -87,6 +89,7 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
     lowered = Lowered(text, list(g.numbers_of), g.peak + 64, list(g.globals), ALLOWED_SYMBOLS)
     lowered.callbacks, lowered.written = list(g.called), written_tensors(entry)
     lowered.waits, lowered.ordered = waits, ordered or any(isinstance(o, PrintTko) for o in ops)
+    lowered.long = any(isinstance(o, (Loop, For)) for o in ops) or g.work[0] + len(g.lines) > MAX_WORK
     return lowered
 
 

@@ -17,6 +17,11 @@ BYTES = {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "half": 2, "float": 4, 
 MANGLED = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
 INTEGER = {"float": "i32", "double": "i64", "half": "i16"}
 RARELY = "!prof !1"
+GUESS = 16
+"""Turns of a loop whose bounds are not known."""
+LONG_TURN, LONG_LOOP, LONG_TIME = 2_000, 100_000, 1_000_000
+"""Lines of code that are executed: in a turn of a loop, below which looking whether to stop would be felt; in a loop,
+above which it looks; one after the other, above which the code looks between loops."""
 FOOTER = """
 attributes #0 = { nounwind "no-trapping-math"="true" "prefer-vector-width"="512" }
 !0 = !{i32 1}
@@ -48,12 +53,20 @@ class LoopText:
     before: str
     low: Number
     step: Number
+    high: Number
     at: int
     carried: list[tuple[str, str, str]] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
         return [name for name, _, _ in self.carried]
+
+    @property
+    def turns(self) -> int:
+        """How often the body runs, or a guess."""
+        if isinstance(self.low, int) and isinstance(self.high, int) and isinstance(self.step, int):
+            return max(0, -(-(self.high - self.low) // self.step))
+        return GUESS
 
 
 class Text:
@@ -67,6 +80,10 @@ class Text:
         self.count = 0
         self.label = "entry"
         self.memo: list[dict[Any, str]] = [{}]
+        self.work: list[int] = [0]
+        """Lines that the loops inside each open loop execute; first, those of the function."""
+        self.unchecked: list[int] = [0]
+        """The same, since the code last looked whether to stop."""
 
     # ------------------------------------------------------------ lines
 
@@ -280,15 +297,33 @@ class Text:
         before = self.label
         self.jump(head)
         self.mark(head)
-        loop = LoopText(head, done, self.new("i"), before, low, step, len(self.lines))
+        loop = LoopText(head, done, self.new("i"), before, low, step, high, len(self.lines))
         loop.carried = [(self.new("c"), t, x) for t, x in carried]
         self.lines += [""] * (1 + len(carried))  # the phis, which are written at the end
         self.branch(self.let(f"icmp slt i64 {loop.index}, {high}"), body, done)
         self.mark(body)
         self.memo.append({})
+        self.work.append(0)
+        self.unchecked.append(0)
         return loop
 
+    def poll(self) -> None:
+        """Leave the function if it is to stop."""
+
     def end(self, loop: LoopText, values: Sequence[str] = ()) -> None:
+        own = len(self.lines) - loop.at
+        work, unchecked = self.work.pop() + own, self.unchecked.pop() + own
+        if unchecked >= LONG_TURN and unchecked * loop.turns >= LONG_LOOP:
+            self.poll()
+            unchecked = 0
+        self._end(loop, values)
+        self.work[-1] += work * loop.turns
+        self.unchecked[-1] += unchecked * loop.turns
+        if len(self.unchecked) == 1 and self.unchecked[0] >= LONG_TIME:
+            self.poll()
+            self.unchecked[0] = 0
+
+    def _end(self, loop: LoopText, values: Sequence[str]) -> None:
         after = self.let(f"add i64 {loop.index}, {loop.step}")
         here = self.label
         self.jump(loop.head)

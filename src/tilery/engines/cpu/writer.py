@@ -33,7 +33,7 @@ from ...ops import (
 from ...ops.floating import GROUP as FLOATING_POINT
 from ...types import F16, F32, F64, TF32, Tile
 from ..reference.tiles import dense_array
-from .abi import NotLowered, Specialisation, Target
+from .abi import FAULT_CELL, STOP, NotLowered, Specialisation, Target
 from .arithmetic.floats import canonical, float_of
 from .registry import ELEMENTWISE, HEAVY
 from .text import BYTES, Number, Text, vector
@@ -135,6 +135,19 @@ class Writer(Text):
             b = self.cast("bitcast", x, "float", "i32", w)
             return self.select(nan, "i32", w, self.const(0x7FFFFFFF, "i32", w), b), "i32"
         return x, t
+
+    # ------------------------------------------------------------ stopping
+
+    def poll(self) -> None:
+        """End the tile block if the launch is to stop."""
+        fault = self.let(f"load atomic i64, ptr {self.at('i64', '%control', FAULT_CELL)} monotonic, align 8")
+        stop = self.let(f"load atomic i64, ptr {self.at('i64', '%control', STOP)} monotonic, align 8")
+        over = self.either(self.test("ne", fault, -1), self.test("ne", stop, 0))
+        out, on = self.fresh("stop"), self.fresh("on")
+        self.branch(over, out, on, rarely=True)
+        self.mark(out)
+        self.put("ret i64 -1")
+        self.mark(on)
 
     # ------------------------------------------------------------ buffers
 

@@ -76,6 +76,7 @@ def _described(lowered: Lowered | None, entry: Entry) -> dict[str, Any]:
         "callbacks": [numbers[o] for o in lowered.callbacks],
         "arena": lowered.arena,
         "globals": lowered.globals,
+        "long": lowered.long,
         "ordered": lowered.ordered,
         "written": lowered.written,
     }
@@ -85,6 +86,7 @@ def _restored(facts: dict[str, Any], entry: Entry) -> Lowered:
     ops = list(walk(entry))
     lowered = Lowered("", [ops[n] for n in facts["ops"]], facts["arena"], facts["globals"], ordered=facts["ordered"])
     lowered.callbacks, lowered.written = [ops[n] for n in facts["callbacks"]], facts["written"]
+    lowered.long = facts["long"]
     return lowered
 
 

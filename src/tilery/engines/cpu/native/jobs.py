@@ -130,6 +130,10 @@ class Job(HoldsAddresses):
         """Make all threads leave the job soon."""
         self._control[STOP] = 1
 
+    def is_stopped(self) -> bool:
+        """Whether threads have been told to leave the job."""
+        return self._control[STOP] != 0
+
     def fault(self) -> int | None:
         """Return the code of the first fault."""
         code = self._control[FAULT_CELL]

@@ -55,3 +55,12 @@ def test_lowering_is_linear(name: str) -> None:
         entry = module.entries[0]
         costs.append(steps_of(lambda: lower(module, entry, named("avx2"), Specialisation())))  # noqa: B023
     assert costs[2] <= RATIO * costs[1], costs
+
+
+def test_a_constant_is_written_once() -> None:
+    numbers, tile = ", ".join(map(str, range(64))), "tile<64xi32>"
+    uses = "".join(f"%c{n} = constant <i32: [{numbers}]> : {tile} " for n in range(20))
+    other = f"%d = constant <f32: [{numbers.replace(',', '.0,')}.0]> : tile<64xf32>"
+    module = tilery.parse(f"entry @k() {{ {uses} {other} return }}")
+    text = lower(module, module.entries[0], named("avx2"), Specialisation()).text
+    assert text.count("internal constant") == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -123,12 +122,17 @@ def test_limits_hold_for_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiles("after") and staying(os.getpid()) == running
 
 
+def test_the_limit_on_memory_holds_while_a_request_is_parsed() -> None:
+    with process.Child() as child:
+        status, out, errors = child.run(process.Request(b"[" + b"[]," * 3_000_000 + b"[]]", 1 << 27, 60), 60)
+    assert status == 1 and not out and "MemoryError" in errors
+
+
 @pytest.mark.parametrize("stay", [True, False], ids=["stays", "a process per request"])
 def test_a_request_that_takes_too_long_is_given_up(stay: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "STAY", stay)
     monkeypatch.setattr(compiler, "SECONDS", 0.5)  # of the processor; no limit of the system is less than a second
-    dumps = json.dumps
-    monkeypatch.setattr(json, "dumps", lambda request: dumps({**request, "seconds": 100}))
+    monkeypatch.setattr(compiler, "ceil", lambda seconds: 100)
     with pytest.raises(compiler.CompilerError, match=r"LLVM's process was stopped after 2.0 seconds"):
         compiler.compile_texts([SLOW], compiler.host())
     assert eventually(lambda: not processes(os.getpid())), "it stopped compiling"
@@ -167,7 +171,7 @@ def test_what_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_answer_to_another_request_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = "receive = child._receive; child._receive = lambda: (10**9, receive()[1]); child.main()"
+    wrong = "receive = child._receive; child._receive = lambda: (10**9, *receive()[1:]); child.main()"
     real = process.PROGRAM
     monkeypatch.setattr(process, "PROGRAM", real.replace("child.main()", wrong))
     assert compiles("before")
@@ -208,7 +212,8 @@ def test_threads_get_their_own_answers() -> None:
 
 def test_processes_that_nobody_asks_for_long_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     with process.Child() as one, process.Child() as another:
-        assert one.run(b"", 10)[0] == another.run(b"", 10)[0] == 1
+        nothing = process.Request(b"", 1 << 30, 10)
+        assert one.run(nothing, 10)[0] == another.run(nothing, 10)[0] == 1
     monkeypatch.setattr(process, "IDLE", -1)
     assert compiles("later")
     assert not process._idle and eventually(lambda: not processes(os.getpid()))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...attrs import Dense
 from ...ir import Block, Op, Value
 from ...ops import (
     Alloca,
@@ -31,7 +32,7 @@ from ...ops import (
     Select,
 )
 from ...ops.floating import GROUP as FLOATING_POINT
-from ...types import F16, F32, F64, TF32, Tile
+from ...types import F16, F32, F64, TF32, Tile, Type
 from ..reference.tiles import dense_array
 from .abi import FAULT_CELL, STOP, NotLowered, Specialisation, Target
 from .arithmetic.floats import canonical, float_of
@@ -94,7 +95,8 @@ class Writer(Text):
         self.done_in_place: set[Value] = set()
         self.called: dict[Op, None] = {}
         """Operations that are computed by a call of the reference engine."""
-        self.constants_made = 0
+        self.tables: dict[tuple[bytes, Type, int], str | None] = {}
+        """The names of constants by their bytes, elements and sizes; None if all elements are the same."""
 
     # ------------------------------------------------------------ which NaNs
 
@@ -320,15 +322,22 @@ class Writer(Text):
 
     def constant(self, o: Constant) -> Buffer | None:
         """The table of a constant whose elements differ; None if they are the same."""
-        data = dense_array(o.value)
+        value = o.value
+        key = value.data, value.element, value.type.size
+        if key not in self.tables:
+            self.tables[key] = self._table(value)
+        name = self.tables[key]
+        return None if name is None else Buffer(name, shape(o.result), stored(reg(o.result)))
+
+    def _table(self, value: Dense) -> str | None:
+        data = dense_array(value)
         if data.size == 1 or not any(data.strides):
             return None
         raw = np.ascontiguousarray(data).tobytes()
-        self.constants_made += 1
-        name = f"@constant{self.constants_made}"
+        name = f"@constant{len(self.tables)}"
         text = "".join(f"\\{byte:02X}" for byte in raw)
         self.functions[name] = f'{name} = internal constant [{len(raw)} x i8] c"{text}", align 64'
-        return Buffer(name, shape(o.result), stored(reg(o.result)))
+        return name
 
     # ------------------------------------------------------------ loops over tiles
 

@@ -3,15 +3,13 @@
 LLVM may abort the process that it runs in, or take all its memory, so it runs here. `process.py` starts it in a Python
 without site-packages, with the directory that llvmlite is imported from.
 
-Standard input has requests, each a `REQUEST` and a JSON object:
+Standard input has requests, each a `REQUEST`, whose limits apply before the rest is looked at, and a JSON object:
 
     texts      LLVM IR, one text per result
     levels     how much to optimise each, from 0 to 3
     triple, cpu, features, passes
     native     whether the triple is that of this machine
     emit       "object" or "asm"
-    memory     bytes of address space, at most
-    seconds    CPU time, at most
 
 Standard output has answers, each an `ANSWER`, what the compiler returned, and if it died its last complaints. It
 returns a JSON line, then the results in order. The line has their `sizes`, or an `error` and the number of the `text`
@@ -33,8 +31,8 @@ import struct
 import sys
 from typing import Any
 
-REQUEST = struct.Struct("<qq")
-"""The number of a request, and its size."""
+REQUEST = struct.Struct("<qqqq")
+"""The number of a request, its size, and the most bytes of address space and seconds of CPU time that it may take."""
 ANSWER = struct.Struct("<qiqq")
 """The number of the request, the status of the process that compiled, the sizes of what it returned and complained."""
 IDLE = 60
@@ -69,13 +67,12 @@ def serve(first: int) -> None:
     os._exit(0)
 
 
-def compile_for(file: int, number: int, data: bytes) -> None:
+def compile_for(file: int, number: int, memory: int, seconds: int, data: bytes) -> None:
     """Write the answer to a request to a file, and end this process."""
     status = 1
     try:
-        request = json.loads(data)
-        limit(request["memory"], request["seconds"])
-        found = answer(request)
+        limit(memory, seconds)
+        found = answer(json.loads(data))
         _write(file, ANSWER.pack(number, 0, len(found), 0) + found)
         status = 0
     except BaseException:
@@ -84,7 +81,7 @@ def compile_for(file: int, number: int, data: bytes) -> None:
         os._exit(status)  # there is nothing to clean up, and LLVM would take its time
 
 
-def answer_by_fork(number: int, data: bytes) -> None:
+def answer_by_fork(number: int, memory: int, seconds: int, data: bytes) -> None:
     """Let a fork compile, and pass its answer on as soon as it is whole; if it dies, answer in its place."""
     (out, to_out), (errors, to_errors) = os.pipe(), os.pipe()
     fork = os.fork()
@@ -94,7 +91,7 @@ def answer_by_fork(number: int, data: bytes) -> None:
             os.dup2(os.open(os.devnull, os.O_RDWR), file)
         os.close(out)
         os.close(errors)
-        compile_for(to_out, number, data)
+        compile_for(to_out, number, memory, seconds, data)
     os.close(to_out)
     os.close(to_errors)
     found, said = b"", b""
@@ -124,9 +121,9 @@ def is_whole(found: bytes | bytearray) -> bool:
     return len(found) >= ANSWER.size and len(found) == ANSWER.size + sum(ANSWER.unpack(found[: ANSWER.size])[2:])
 
 
-def _receive() -> tuple[int, bytes]:
-    number, size = REQUEST.unpack(_read(REQUEST.size))
-    return number, _read(size)
+def _receive() -> tuple[int, int, int, bytes]:
+    number, size, memory, seconds = REQUEST.unpack(_read(REQUEST.size))
+    return number, memory, seconds, _read(size)
 
 
 def _read(size: int) -> bytes:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import llvmlite.binding as llvm
 from ....diag import TileError
 from ...cache import DiskCache
 from ..abi import QUICKLY, Target
-from .process import Child
+from .process import Child, Request
 
 PASSES = ("always_inliner", "sroa", "simplify_cfg", "loop_rotate", "aggressive_dce")
 """All that pays: with LLVM's whole pipeline kernels take twice as long to compile and run no faster."""
@@ -132,11 +133,9 @@ def _in_child(child: Child, texts: Sequence[str], target: Target, emit: str) -> 
         "levels": [0 if text.startswith(QUICKLY) else LEVEL for text in texts],
         "passes": PASSES,
         "emit": emit,
-        "memory": MEMORY,
-        "seconds": SECONDS,
     }
     try:
-        status, out, errors = child.run(json.dumps(request).encode(), 4 * SECONDS)
+        status, out, errors = child.run(Request(json.dumps(request).encode(), MEMORY, ceil(SECONDS)), 4 * SECONDS)
     except TimeoutError:
         raise CompilerError(f"LLVM's process was stopped after {4 * SECONDS} seconds") from None
     line, _, content = out.partition(b"\n")

@@ -16,6 +16,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
 import llvmlite
 
@@ -30,6 +31,17 @@ Answer = tuple[int, bytes, bytes]
 _numbers = count(1)
 _all: set[Staying] = set()
 _idle: list[Staying] = []
+
+
+class Request(NamedTuple):
+    """What to compile, as `child` describes it, and limits on the process: bytes of memory, seconds of CPU time."""
+
+    content: bytes
+    memory: int
+    seconds: int
+
+    def packed(self, number: int) -> bytes:
+        return REQUEST.pack(number, len(self.content), self.memory, self.seconds) + self.content
 
 
 class Child:
@@ -48,7 +60,7 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self._process.release()
 
-    def run(self, request: bytes, seconds: float) -> tuple[int, bytes, str]:
+    def run(self, request: Request, seconds: float) -> tuple[int, bytes, str]:
         """Send a request; return the status of the process that compiled, what it wrote, and its last complaints.
 
         Raises TimeoutError if that takes too long.
@@ -80,10 +92,10 @@ class Single:
         except OSError as error:
             raise TileError(f"cannot start the compiler: {error.strerror}") from None
 
-    def ask(self, request: bytes, seconds: float) -> Answer:
+    def ask(self, request: Request, seconds: float) -> Answer:
         self.asked = True
         try:
-            out, errors = self._process.communicate(REQUEST.pack(0, len(request)) + request, timeout=seconds)
+            out, errors = self._process.communicate(request.packed(0), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise TimeoutError from None
         return self._process.returncode, out[ANSWER.size :], errors[-ERRORS:]
@@ -125,7 +137,7 @@ class Staying:
         os.set_blocking(self._requests, False)
         _all.add(self)
 
-    def ask(self, request: bytes, seconds: float) -> Answer | None:
+    def ask(self, request: Request, seconds: float) -> Answer | None:
         """Return the answer to a request, or None if the process has ended."""
         if self not in _all:
             return None  # closed, or this is a fork of the process that started it
@@ -133,7 +145,7 @@ class Staying:
             if not self._first.asked:
                 return self._first.ask(request, seconds)
             number = next(_numbers)
-            answer = self._exchange(number, REQUEST.pack(number, len(request)) + request, seconds)
+            answer = self._exchange(number, request.packed(number), seconds)
         except BaseException:
             self.close()
             raise

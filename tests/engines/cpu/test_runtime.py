@@ -338,9 +338,11 @@ def test_that_a_kernel_cannot_be_compiled_is_kept_too(monkeypatch: pytest.Monkey
 
 
 def test_a_child_is_limited_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILERY_CACHE_DIR", "")
     monkeypatch.setattr(compiler, "MEMORY", 1 << 26)
+    many = "".join(f"  %x{n + 1} = add i64 %x{n}, %i\n" for n in range(20_000))  # more than the process has free
     with pytest.raises(compiler.CompilerError):
-        compiler.compile_texts([HEAD + ADD + "  ; limited\n" + TAIL], compiler.host())
+        compiler.compile_texts([HEAD + ADD + "  %x0 = add i64 %i, 1\n" + many + TAIL], compiler.host())
 
 
 # ---------------------------------------------------------------- copies, processes

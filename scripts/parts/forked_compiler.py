@@ -88,7 +88,8 @@ class ForkedChild:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def run(self, request: bytes, _seconds: float) -> tuple[int, bytes, str]:
+    def run(self, asked: process.Request, _seconds: float) -> tuple[int, bytes, str]:
+        request = asked.content
         kept = self.kept.get(request)
         if kept is not None:
             ForkedChild.found += 1
@@ -142,8 +143,8 @@ def _compile(requests: int, answers: int) -> None:
     status = 1
     try:
         for _ in range(KERNELS):
+            child.limit(compiler.MEMORY, KERNELS * compiler.SECONDS)
             request = json.loads(_read(requests, *struct.unpack("<q", _read(requests, 8))))
-            child.limit(request["memory"], KERNELS * request["seconds"])
             answer = child.answer(request)
             _write(answers, HEADER.pack(0, len(answer), 0) + answer)
         status = 0

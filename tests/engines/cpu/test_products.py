@@ -170,6 +170,21 @@ def test_short_vectors_of_four_bytes(signs: tuple[Signedness, Signedness]) -> No
     assert out.tobytes() == run(made, args).tobytes()
 
 
+@pytest.mark.parametrize("target", ["avx2", "neon"])
+@pytest.mark.parametrize("transposed", [False, True], ids=["plain", "transposed"])
+@pytest.mark.parametrize(("op", "t", "r"), [("mmaf", "f16", "f32"), ("mmaf", "f64", "f64"), ("mmai", "i8", "i32")])
+def test_short_vectors(op: str, t: str, r: str, transposed: bool, target: str) -> None:
+    """Lowered for another processor, without its own instructions, and compiled for this one."""
+    made, args = module(op, t, r, 16, 64, 64, "7" if op == "mmai" else "0.0", 1, transposed)
+    lowered = lower_kernel(made, made.entries[0], False, TARGETS[target]) or pytest.fail("not lowered")
+    kernel = launch.load(made).kernel()
+    kernel.lowered, kernel.code = lowered, Code((compile_texts([lowered.text], host())[0], ALLOWED_SYMBOLS))
+    kernel.address = kernel.code.address("run")
+    out = np.zeros_like(args[-1])
+    kernel.launch(1, [*args[:-1], out], threads=1)
+    assert out.tobytes() == run(made, args, exact=False).tobytes()
+
+
 REPEATED = """entry @k(%n: tile<i32>, %a: tile<ptr<i8>>, %b: tile<ptr<i8>>, %c: tile<ptr<i32>>) {
   %z = constant <i32: 0> : tile<32x32xi32>
   %zero = constant <i32: 0> : tile<i32>

@@ -14,13 +14,14 @@ from .memory import NONE, PAGE, protect
 
 
 class GuardedArena(HoldsAddresses):
-    """The buffers of a tile block, full of junk, made anew for each launch, and ending at a forbidden page."""
+    """The buffers of a launch, full of junk, made anew for each launch, and ending at a forbidden page."""
 
-    size = -1
+    bytes = -1
     """Too small for any launch, so that none uses the arena of another."""
 
-    def __init__(self, size: int) -> None:
-        whole = -(-size // pool.LINE) * pool.LINE
+    def __init__(self, size: int, count: int = 1) -> None:
+        self.stride = -(-size // pool.LINE) * pool.LINE
+        whole = self.stride * count
         pages = max(1, -(-whole // PAGE))
         memory = mmap.mmap(-1, (pages + 2) * PAGE)
         start = ctypes.addressof(ctypes.c_char.from_buffer(memory))

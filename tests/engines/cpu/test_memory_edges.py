@@ -27,7 +27,7 @@ class ArenaBeforeCanaries(pool.Arena):
 
     def __init__(self, size: int, count: int = 1) -> None:
         super().__init__(size, count)
-        self._raw = np.full(self.bytes + 4096 + 16384, CANARY, np.uint8)
+        self._raw = np.full(self.bytes + 4096 + (1 << 17), CANARY, np.uint8)
         self.address = self._raw.ctypes.data + (64 - self._raw.ctypes.data) % 4096
         ArenaBeforeCanaries.made.append(self)
 
@@ -37,7 +37,7 @@ class ArenaBeforeCanaries(pool.Arena):
         return bool((before == CANARY).all() and (after == CANARY).all())
 
 
-@pytest.mark.parametrize("alignment", [1, 64, 128, 512, 4096])
+@pytest.mark.parametrize("alignment", [1, 64, 128, 512, 4096, 1 << 16])
 def test_alloca_stays_in_the_arena(alignment: int, monkeypatch: pytest.MonkeyPatch) -> None:
     n = 1024
     allocas = "".join(

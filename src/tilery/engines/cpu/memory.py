@@ -21,7 +21,7 @@ from .writer import Writer, pointer
 
 LINE = 64
 """What the arena is aligned to."""
-MAX_ALIGNMENT = 4096
+MAX_ALIGNMENT = 1 << 20
 """The largest alignment of an `alloca`."""
 
 

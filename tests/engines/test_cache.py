@@ -198,6 +198,18 @@ def test_the_environment_says_where(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert root() == tmp_path / "tilery"
 
 
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("TILERY_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    nowhere = DiskCache("test")
+    nowhere.put("key", b"content")
+    assert nowhere.get("key") is None and nowhere.usage().problem
+
+
 def test_a_place_that_cannot_be_made_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = DiskCache("cpu", tmp_path / "file" / "tilery")

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ SWAP = STORE.replace(
     "%old, %t = atomic_rmw_tko relaxed device %at, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token",
 )
 EMPTY = "entry @k() { return }"
+ENGINES = [
+    "reference",
+    pytest.param("cpu", marks=pytest.mark.skipif(find_spec("llvmlite") is None, reason="needs llvmlite")),
+]
 
 
 def launch(text: str, *arguments: Any, **options: Any) -> None:
@@ -155,3 +160,25 @@ entry @k(%p: tile<ptr<i32>>, %a: tile<i64>, %n: tile<i64>) {{
         launch(text, array, index, (1 << 63) - 1)
     launch(text, array, index, 64)  # outside of the tensor: nothing is stored
     assert not array.any()
+
+
+class Raises:
+    """An object whose attributes raise what no caller expects."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(f"no {name}")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["f32", "ptr<f32>"])
+def test_an_argument_that_raises_is_an_error(kind: str, engine: str) -> None:
+    kernel = tilery.compile(tilery.parse(f"entry @k(%x: tile<{kind}>) {{ return }}"), engine=engine)
+    with pytest.raises(TileError, match="argument 0: .*this Raises: no"):
+        kernel.launch(1, [Raises()])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_tile_of_many_dimensions_is_refused(engine: str) -> None:
+    text = f"entry @k() {{ %t = constant <i32: 1> : tile<{'1x' * 65}i32> return }}"
+    with pytest.raises(TileError, match="has more than 31 dimensions"):
+        tilery.compile(tilery.parse(text), engine=engine).launch(1)

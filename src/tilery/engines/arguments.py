@@ -127,8 +127,11 @@ def scalar_bytes(label: str, element: Scalar, value: Any) -> bytes:
     >>> scalar_bytes("n", I1, True), scalar_bytes("n", Scalar("bf16"), 1.0)
     (b'\\x01', b'\\x80?')
     """
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):
-        value = value.item()  # a number of NumPy, ml_dtypes, torch or JAX
+    try:
+        if getattr(value, "shape", None) == () and hasattr(value, "item"):
+            value = value.item()  # a number of NumPy, ml_dtypes, torch or JAX
+    except Exception as error:  # code of another library, which may raise anything
+        raise TileError(f"{label}: cannot read this {type(value).__name__}: {error}") from None
     if element.is_int:
         if not isinstance(value, int):
             raise TileError(f"{label}: expected an integer for {element}, got {value!r}")

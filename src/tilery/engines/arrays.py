@@ -70,20 +70,28 @@ def is_array(value: Any) -> bool:
     """Tell whether a value is an array whose memory can be located."""
     if isinstance(value, np.generic):
         return False  # a scalar: its memory is a temporary copy
-    return any(hasattr(value, name) for name in ("__array_interface__", "__dlpack__", "__cuda_array_interface__"))
+    return any(_offers(value, name) for name in ("__array_interface__", "__dlpack__", "__cuda_array_interface__"))
+
+
+def _offers(value: Any, name: str) -> bool:
+    """Tell whether a value has an attribute, even if reading it raises: the error comes when its memory is located."""
+    try:
+        return hasattr(value, name)
+    except Exception:  # code of another library, which may raise anything
+        return True
 
 
 def locate(value: Any) -> ArrayMemory:
     """Locate the memory of an array, through DLPack unless it is NumPy's own."""
     if not is_array(value):
         raise TileError(f"expected an array, got {type(value).__name__}")
-    if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
+    if not isinstance(value, np.ndarray) and _offers(value, "__dlpack__"):
         return _from_dlpack(value)
-    if hasattr(value, "__cuda_array_interface__"):
+    if _offers(value, "__cuda_array_interface__"):
         return _from_cuda(value)
     try:
         array = np.asarray(value)
-    except Exception as error:  # code of another library, which may raise anything
+    except Exception as error:  # as above
         raise _no_memory(value, error) from None
     if array.dtype.hasobject:
         raise TileError(f"an array of {array.dtype.name} cannot be passed: it holds Python objects")
@@ -106,9 +114,9 @@ def _from_cuda(value: Any) -> ArrayMemory:
     """Read the CUDA array interface, which Numba and CuPy offer."""
     try:
         facts = value.__cuda_array_interface__
-        address, read_only = facts["data"]
+        address, read_only = int(facts["data"][0]), facts["data"][1]
         dtype, shape = np.dtype(facts["typestr"]), tuple(map(int, facts["shape"]))
-        strides = facts.get("strides") or tuple(s * dtype.itemsize for s in _row_major(shape))
+        strides = tuple(map(int, facts.get("strides") or (s * dtype.itemsize for s in _row_major(shape))))
     except Exception as error:  # code of another library, as above
         raise _no_memory(value, error) from None
     item = max(dtype.itemsize, 1)

@@ -50,12 +50,15 @@ class Usage:
 
 
 def root() -> Path | None:
-    """Return the directory of all caches, or None if caching is turned off."""
+    """Return the directory of all caches, or None if caching is turned off or the user has no home."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen).absolute() if chosen else None
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "tilery"
+    try:
+        return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "tilery"
+    except RuntimeError:  # HOME is not set, and the system does not know the user
+        return None
 
 
 class DiskCache:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from _thread import RLock  # `threading` takes long to import
 from _weakref import ref  # so does `weakref`
 from collections.abc import Iterable, Sequence
@@ -63,8 +64,14 @@ class Pool:
             if self.refs.get(gone.key) is gone:
                 del self.refs[gone.key]
 
+    def forget_threads(self) -> None:
+        """Forget in a forked process that a thread of its parent held the lock."""
+        self.lock = RLock()
+
 
 POOL = Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=POOL.forget_threads)
 
 
 class Type:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import ctypes
 import ctypes.util
+import gc
 import os
 import pickle
 import signal
@@ -447,3 +448,66 @@ def test_without_llvmlite_the_rest_works() -> None:
     found = run_python(SCRIPT.format(module=COUNT))
     assert "[2, 2, 2] reference" in found
     assert "engine 'cpu' needs the package 'llvmlite'" in found and "pip install 'tilery[cpu]'" in found
+
+
+# ---------------------------------------------------------------- memory
+
+
+def test_a_kernel_with_a_large_frame_is_not_compiled(kernel: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILERY_CACHE_DIR", "")
+    head = HEAD.replace("control) {\nentry:", "control) #0 {\nentry:\n  %big = alloca [BYTES x i8]")
+    touch = "  %part = getelementptr i8, ptr %big, i64 %i\n  store volatile i8 1, ptr %part\n"
+    limited = TAIL + '\nattributes #0 = { "warn-stack-size"="65536" }\n'
+    for size, compiled in ((60_000, True), (70_000, False)):
+        made = kernel(touch + ADD, head=head.replace("BYTES", str(size)), tail=limited)
+        assert (made.lowered is not None) == compiled
+        out = np.zeros(10, np.int64)
+        made.launch(10, [out])
+        assert (out == 1).all()
+
+
+def test_large_arenas_are_freed_with_the_kernel_that_needed_them() -> None:
+    size = pool.KEPT // 8
+    text = f"""entry @k(%p: tile<ptr<i64>>) {{
+  %i = iota : tile<{size}xi64>
+  %r = reshape %i : tile<{size}xi64> -> tile<2x{size // 2}xi64>
+  %t = permute %r [1, 0] : tile<2x{size // 2}xi64> -> tile<{size // 2}x2xi64>
+  %s = reshape %t : tile<{size // 2}x2xi64> -> tile<{size}xi64>
+  %q = reshape %p : tile<ptr<i64>> -> tile<1xptr<i64>>
+  %b = broadcast %q : tile<1xptr<i64>> -> tile<{size}xptr<i64>>
+  %u = offset %b, %i : tile<{size}xptr<i64>>, tile<{size}xi64> -> tile<{size}xptr<i64>>
+  %k = store_ptr_tko weak %u, %s : tile<{size}xptr<i64>>, tile<{size}xi64> -> token
+  return
+}}"""
+    made = launch.load(tilery.parse(text)).kernel()
+    assert made.lowered is not None and made.lowered.arena > pool.KEPT
+    made.launch(1, [np.zeros(size, np.int64)])
+    assert [arena.bytes > pool.KEPT for arena in pool.get()._large] == [True]
+    del made
+    gc.collect()
+    assert not pool.get()._large
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_fork_waits_until_no_other_thread_is_in_llvm(kernel: Make) -> None:
+    made = kernel(ADD)
+    out = np.zeros(10, np.int64)
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with objects._llvm_lock:
+            inside.set()
+            leave.wait(0.5)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    inside.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        made.launch(10, [out], threads=2)
+        os._exit(0 if (out == 1).all() else 1)
+    leave.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

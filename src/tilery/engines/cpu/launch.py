@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
+from weakref import finalize
 
 from ...diag import TileError, enough_memory
 from ...ops import Entry, Module
@@ -120,6 +121,8 @@ class Kernel:
         if built is not None:
             self.code = built[1]
             self.address = self.code.address("run")
+            if built[0].arena * pool.available_cores() > pool.KEPT:
+                finalize(self, pool.trim).atexit = False
 
     def __repr__(self) -> str:
         return describe_kernel(self.name, self.params, self.engine)

@@ -38,6 +38,7 @@ from ...ops import (
     Yield,
 )
 from ...types import GatherScatterView, Ptr
+from ..reference.program import MAX_RANK
 from . import atomics, control, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
 from .access import LINE, load_chunk
@@ -77,6 +78,8 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
     ops = list(walk(entry))
     if len(ops) > MAX_OPS:
         raise NotLowered("the kernel is very large")
+    if any(len(getattr(v.type, "shape", ())) > MAX_RANK for o in ops for v in o.results):
+        raise NotLowered("NumPy, and so the reference engine, has no arrays of so many dimensions")
     g = Lowering(module, entry, target, wanted)
     strong = dict.fromkeys(o for o in memory_accesses(entry) if memory_ordering(o) is not Ordering.WEAK)
     waits = any(isinstance(o, (Loop, For)) for o in enclosing(entry.body, strong.__contains__))

@@ -22,10 +22,12 @@ GUESS = 16
 LONG_TURN, LONG_LOOP, LONG_TIME = 2_000, 100_000, 1_000_000
 """Lines of code that are executed: in a turn of a loop, below which looking whether to stop would be felt; in a loop,
 above which it looks; one after the other, above which the code looks between loops."""
-FOOTER = """
-attributes #0 = { nounwind "no-trapping-math"="true" "prefer-vector-width"="512" }
-!0 = !{i32 1}
-!1 = !{!"branch_weights", i32 1, i32 100000}
+MAX_FRAME = 64 << 10
+"""Bytes of the stack that a kernel may use: threads may have been given little."""
+FOOTER = f"""
+attributes #0 = {{ nounwind "no-trapping-math"="true" "prefer-vector-width"="512" "warn-stack-size"="{MAX_FRAME}" }}
+!0 = !{{i32 1}}
+!1 = !{{!"branch_weights", i32 1, i32 100000}}
 """
 
 

@@ -7,6 +7,7 @@ little; and if other processes keep the cores busy, each product waits for a cor
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 from functools import cache
@@ -14,6 +15,16 @@ from typing import Any
 
 _LOCK = threading.Lock()
 _STATE: dict[str, Any] = {"launches": 0, "limit": None}
+
+
+def _forget() -> None:
+    """A forked process has no thread that could release the lock."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 @cache

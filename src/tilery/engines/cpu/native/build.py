@@ -15,7 +15,17 @@ from ....ops import Entry, Module
 from ..abi import ALLOWED_SYMBOLS, Lowered, NotLowered, Specialisation, Target
 from ..lower import lower
 from . import pool, pool_ir
-from .compiler import CACHE, CompilerError, compile_texts, digest, feature_string, find_object, host, versions
+from .compiler import (
+    CACHE,
+    CompilerError,
+    LargeFrame,
+    compile_texts,
+    digest,
+    feature_string,
+    find_object,
+    host,
+    versions,
+)
 from .objects import Code
 from .process import Child
 
@@ -38,10 +48,13 @@ def build(module: Module, entry: Entry, exact: bool) -> Built | None:
         return _restored(facts, entry), _loaded(key, facts, found)
     with Child() as child:  # the first one starts while this process lowers the kernel
         lowered = lower_kernel(module, entry, exact, host())
-        facts = _described(lowered, entry)
         if lowered is not None:
             texts = [lowered.text] if pool.exists() else [lowered.text, pool_ir.text(host())]
-            data, *shared = compiled(lowered, texts, host(), child=child)
+            try:
+                data, *shared = compiled(lowered, texts, host(), child=child)
+            except LargeFrame:
+                lowered = None
+        facts = _described(lowered, entry)
         CACHE.put(key, json.dumps(facts).encode())
     return None if lowered is None else (lowered, _loaded(key, facts, data, *shared))
 
@@ -112,6 +125,8 @@ def compiled(
     """Compile texts, of which the first is that of a kernel; an error names the operation that LLVM does not take."""
     try:
         return compile_texts(texts, target, emit, child)
+    except LargeFrame:
+        raise
     except CompilerError as error:
         o = _blamed(lowered, error)
         name = o.name if o is not None else "entry"

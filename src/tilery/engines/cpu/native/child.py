@@ -11,7 +11,7 @@ Standard input has requests, each a `REQUEST`, whose limits apply before the res
     native     whether the triple is that of this machine
     emit       "object" or "asm"
 
-Standard output has answers, each an `ANSWER`, what the compiler returned, and if it died its last complaints. It
+Standard output has answers, each an `ANSWER`, what the compiler returned, and its last complaints. It
 returns a JSON line, then the results in order. The line has their `sizes`, or an `error` and the number of the `text`
 that has it.
 
@@ -105,8 +105,10 @@ def answer_by_fork(number: int, memory: int, seconds: int, data: bytes) -> None:
             found, said = (found + part, said) if file == out else (found, (said + part)[-ERRORS:])
             if not part:
                 going.remove(file)
-    if is_whole(found):
-        _write(1, found)  # at once, because the end of a process takes milliseconds
+    if is_whole(found):  # at once, because the end of a process takes milliseconds
+        said += os.read(errors, ERRORS) if select.select([errors], [], [], 0)[0] else b""
+        same, status, size, _ = ANSWER.unpack(found[: ANSWER.size])
+        _write(1, ANSWER.pack(same, status, size, len(said)) + found[ANSWER.size :] + said)
     status = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
     if not is_whole(found):
         while part := os.read(errors, 1 << 20):

@@ -28,6 +28,8 @@ LEVEL = 2
 """Of code generation."""
 MEMORY = 4 << 30
 SECONDS = 120
+FRAME_WARNING = "stack frame size ("
+"""What LLVM says about a function whose frame is larger than its attribute `warn-stack-size`."""
 CACHE = DiskCache("cpu")
 ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA = 158, 0x1023, 18
 """A system call of Linux on x86, and what it is asked for."""
@@ -39,6 +41,10 @@ class CompilerError(TileError):
     def __init__(self, message: str, output: str = "", at: int = 0, text: int = 0) -> None:
         super().__init__(message)
         self.output, self.at, self.text = output, at, text
+
+
+class LargeFrame(CompilerError):
+    """A function needs more of the stack than its attribute `warn-stack-size` allows."""
 
 
 @cache
@@ -141,6 +147,8 @@ def _in_child(child: Child, texts: Sequence[str], target: Target, emit: str) -> 
     line, _, content = out.partition(b"\n")
     if status or not line:
         raise CompilerError(f"LLVM's process {_ending(status)}", errors)
+    if FRAME_WARNING in errors:
+        raise LargeFrame("the code needs much of the stack", errors)
     answer: dict[str, Any] = json.loads(line)
     if "error" in answer:
         message = answer["error"].strip()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+from contextlib import nullcontext
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -40,6 +42,21 @@ def _undefined(data: bytes) -> list[str]:
             if section == 0:
                 found.append(data[names + name : data.index(b"\0", names + name)].decode())
     return found
+
+
+def _hold_llvm() -> None:
+    """Keep other threads out of LLVM: a process that is forked meanwhile would wait for them for ever."""
+    _llvm_lock.__enter__()
+
+
+def _let_go_of_llvm() -> None:
+    _llvm_lock.__exit__(None, None, None)
+
+
+_llvm_lock: Any = getattr(llvm.ffi.lib, "_lock", nullcontext())
+"""Every call of llvmlite holds it."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold_llvm, after_in_parent=_let_go_of_llvm, after_in_child=_let_go_of_llvm)
 
 
 class Code(HoldsAddresses):

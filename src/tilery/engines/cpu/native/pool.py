@@ -86,8 +86,10 @@ class Pool(HoldsAddresses):
         self.work = ctypes.CFUNCTYPE(_I, _P, _P, _I)(self.code.address("work"))
         self.workers = 0
         self._crews: list[Crew] = []
-        self._arenas: list[Arena] = []
-        """Arenas that no launch uses now."""
+        self._small: list[Arena] = []
+        """Arenas of up to `KEPT` bytes that no launch uses now."""
+        self._large: list[Arena] = []
+        """One larger arena that no launch uses now."""
         # Signals are handled by functions of CPython, workers sleep by those of Linux.
         if "linux" in host().triple and platform.python_implementation() == "CPython":
             self._start_workers(available_cores())
@@ -153,20 +155,22 @@ class Pool(HoldsAddresses):
 
     def borrow(self, size: int, count: int) -> Arena:
         """Return an arena for a launch, to be given back with `give_back`; one that is not is freed."""
+        stride = _whole_lines(size)
         try:
-            arena = self._arenas.pop()
+            arena = (self._small if stride * count <= KEPT else self._large).pop()
         except IndexError:
             return Arena(size, count)
-        arena.stride = _whole_lines(size)
-        return arena if arena.bytes >= arena.stride * count else Arena(size, count)
+        arena.stride = stride
+        return arena if arena.bytes >= stride * count else Arena(size, count)
 
     def give_back(self, arena: Arena) -> None:
-        if len(self._arenas) < 8 and (arena.bytes <= KEPT or not self._arenas):
-            self._arenas.append(arena)
+        free, most = (self._small, 8) if arena.bytes <= KEPT else (self._large, 1)
+        if len(free) < most:
+            free.append(arena)
 
     def trim(self) -> None:
         """Free the large arenas that no launch uses."""
-        self._arenas = [arena for arena in self._arenas if arena.bytes <= KEPT]
+        self._large.clear()
 
 
 def available_cores() -> int:

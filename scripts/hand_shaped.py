@@ -31,7 +31,7 @@ from tilery.cli.progress import progress
 
 HELD_OUT = 1_000_000_000
 """The first of the seeds that only a report uses."""
-BATCH = 56
+BATCH = 2 * len(NAMES)
 """Cases per child process: each family twice."""
 PATIENCE = 180.0
 """Seconds after which a case counts as hanging."""

@@ -13,7 +13,7 @@ from tilery.types import Scalar
 Array = Any
 BYTES = {
     "i1": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8,
-    "f16": 2, "bf16": 2, "f32": 4, "tf32": 4, "f64": 8, "f8E4M3FN": 1, "f8E5M2": 1,
+    "f16": 2, "bf16": 2, "f32": 4, "tf32": 4, "f64": 8, "f8E4M3FN": 1, "f8E5M2": 1, "f8E8M0FNU": 1,
 }  # fmt: skip
 INTEGERS = ("i8", "i16", "i32", "i64")
 FLOATS = ("f16", "bf16", "f32", "f64")

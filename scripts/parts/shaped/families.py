@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from . import control, pointers, products, tiles, views
+from . import control, functions, late, pointers, products, tiles, views
 from .case import Case
 
 FAMILIES: dict[str, Callable[[random.Random], Case]] = {
@@ -29,6 +29,11 @@ FAMILIES: dict[str, Callable[[random.Random], Case]] = {
         tiles.scans,
         tiles.shape_chains,
         tiles.mixed_elements,
+        late.late_uses,
+        late.carried_pointers,
+        functions.functions,
+        functions.rounded,
+        functions.scaled_products,
         pointers.masks,
         pointers.ragged_blocks,
         pointers.wrapping_offsets,

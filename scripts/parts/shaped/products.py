@@ -219,7 +219,7 @@ def step(k: Sketch, acc: Value, x: Value, y: Value) -> Value:
     t = x.element
 
     def changed(v: Value, to: str) -> Value:
-        for _ in range(k.rng.choice((0, 1, 1, 2))):
+        for _ in range(k.rng.choice((0, 0, 1, 1, 2))):
             match k.rng.randrange(6):
                 case 0 | 1:
                     v = k.transpose(v)
@@ -237,6 +237,20 @@ def step(k: Sketch, acc: Value, x: Value, y: Value) -> Value:
                     v = k.select(k.compare("less_than", v, zero), k.negative(v), v)
         return v if v.element == to else k.convert(v, to)
 
+    if k.rng.random() < 0.4:  # the shapes that an engine may compute in place, and their neighbours
+        match k.rng.randrange(6):
+            case 0:
+                return k.product(k.convert(acc, t), y, acc)
+            case 1:
+                return k.product(x, k.convert(acc, t), acc)
+            case 2:
+                return k.product(x, y, k.transpose(acc))
+            case 3:
+                return k.product(x, y, k.negative(k.transpose(acc)))
+            case 4:
+                both = k.negative(acc)
+                return k.product(k.convert(both, t), y, both)
+        return k.product(x, y, acc)
     places = k.rng.choice(("a", "l", "r", "la", "ra", "la", "ra", "lr", "lra", "none"))
     left = changed(acc, t) if "l" in places else x
     right = changed(acc, t) if "r" in places and "l" not in places else y
@@ -259,13 +273,13 @@ def product_carried(rng: random.Random) -> Case:
     k = Sketch(rng)
     t, r = rng.choice((("f32", "f32"), ("f32", "f32"), ("f64", "f64"), ("f16", "f32"), ("bf16", "f32"), ("i8", "i32"),
                        ("f16", "f16")))  # fmt: skip
-    n = rng.choice((1, 2, 4, 8, 8, 16, 16, 32))
+    n = rng.choice((1, 2, 4, 8, 8, 16, 16, 32, 32, 64))
     x, y = sparse(k, t, n), sparse(k, t, n)
     acc = k.fetch(r, (n, n), -1, 1)
     carried = [acc] + ([k.fetch(r, (n, n), -1, 1)] if rng.random() < 0.35 else [])
     zero, one = k.const("i32", 0), k.const("i32", 1)
-    count = k.number("i32", rng.choice((0, 1, 2, 3)) if r != "f16" else rng.choice((0, 1, 2)))
-    kind = rng.choice(("for", "for", "for", "loop", "if", "branch in for", "continue", "stored in for"))
+    count = k.number("i32", rng.choice((0, 1, 2, 2, 3, 3)) if r != "f16" else rng.choice((0, 1, 2)))
+    kind = rng.choice(("for", "for", "for", "for", "for", "loop", "if", "branch in for", "continue", "stored in for"))
 
     def advance(values: list[Value]) -> list[Value]:
         made = [step(k, values[0], x, y)]

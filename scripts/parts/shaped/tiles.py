@@ -19,10 +19,14 @@ def computed(k: Sketch, v: Value, turns: int) -> list[Value]:
     for _ in range(turns):
         a, b = k.rng.choice(made), k.rng.choice(made)
         whole = not is_float(v.element)
-        match k.rng.randrange(6):
-            case 0 if whole:
+        match k.rng.randrange(8):
+            case 0 | 6 if whole:
                 by = k.const(v.element, k.rng.choice((3, 7, -2)), v.shape)
-                made.append(k.binary("divi", a, by, " signed"))
+                made.append(k.binary(k.rng.choice(("divi", "divi", "remi")), a, by, " signed"))
+            case 0 | 6:  # exact: the numbers are small
+                made.append(k.unary("sqrt", k.multiply(a, a)))
+            case 7 if not whole:
+                made.append(k.binary("divf", a, k.const(v.element, k.rng.choice((1, -2)), v.shape)))
             case 1 if whole:
                 made.append(k.binary("shri", a, k.const(v.element, 1, v.shape), " signed"))
             case 2:
@@ -43,14 +47,14 @@ def many_uses(rng: random.Random) -> Case:
     shape = tile_shape(rng, 256)
     rank = len(shape)
     source = operand(k, element, shape, -2, 2)
-    if rng.random() < 0.3 and rank == 1:
+    if rng.random() < 0.5 and rank == 1:
         p = k.pointer(element, k.numbers(element, shape[0], -2, 2))
         view = k.view(k.tensor(p, shape, (1,)), element, shape, sparse=0)
         source = k.load(view, [k.iota("i32", shape[0])])
     tiles = computed(k, source, rng.choice((1, 2, 2, 3)))
     target = k.pointer(element, k.numbers(element, prod(shape)))
     for _ in range(rng.randint(2, 6)):
-        v = rng.choice(tiles[-2:])
+        v = rng.choice(tiles[-3:])
         dim = rng.randrange(rank)
         match rng.randrange(11):
             case 0:

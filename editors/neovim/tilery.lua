@@ -2,7 +2,18 @@
 local command, client = { "tilery", "lsp" }, nil
 vim.api.nvim_create_autocmd({ "BufNewFile", "BufRead" }, {
   pattern = { "*.tileir", "*.cuda_tile.mlir" },
-  command = "setfiletype tileir",
+  command = "set filetype=tileir",
+})
+-- A file of another dialect of MLIR keeps its type.
+vim.api.nvim_create_autocmd({ "BufRead", "BufWritePost" }, {
+  pattern = "*.mlir",
+  callback = function(event)
+    local lines = vim.api.nvim_buf_get_lines(event.buf, 0, 100, false)
+    local found = vim.fn.match(lines, [[^\s*\%(cuda_tile\.\|entry @\|global @\)]]) >= 0
+    if found and vim.bo[event.buf].filetype ~= "tileir" then
+      vim.bo[event.buf].filetype = "tileir"
+    end
+  end,
 })
 vim.api.nvim_create_autocmd("FileType", {
   pattern = "tileir",

@@ -3,7 +3,25 @@ const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
 const SCHEME = "tilery-text";
+const TILE_IR = /^\s*(cuda_tile\.|entry @|global @)/;
 let client;
+
+// Files of all dialects of MLIR end in .mlir: returns the language of such a text, or undefined if it need not change.
+function languageOf(path, language, lines, known) {
+  if (!path.endsWith(".mlir") || path.endsWith(".cuda_tile.mlir")) return undefined;
+  const isTileIR = lines.some((line) => TILE_IR.test(line));
+  if (isTileIR) return language === "tileir" ? undefined : "tileir";
+  const isBlank = lines.every((line) => line.trim() === "" || line.trim().startsWith("//"));
+  if (language !== "tileir" || isBlank) return undefined;
+  return known.includes("mlir") ? "mlir" : "plaintext";
+}
+
+async function recognise(document) {
+  const lines = document.getText(new vscode.Range(0, 0, 100, 0)).split("\n");
+  const known = await vscode.languages.getLanguages();
+  const language = languageOf(document.uri.path, document.languageId, lines, known);
+  if (language) await vscode.languages.setTextDocumentLanguage(document, language);
+}
 
 async function activate(context) {
   const [command, ...args] = vscode.workspace.getConfiguration("tilery").get("command");
@@ -19,6 +37,8 @@ async function activate(context) {
 
   const texts = new Map();
   context.subscriptions.push(
+    vscode.workspace.onDidOpenTextDocument(recognise),
+    vscode.workspace.onDidSaveTextDocument(recognise),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
       provideTextDocumentContent: (uri) => texts.get(uri.toString()) ?? "",
     }),
@@ -50,6 +70,7 @@ async function activate(context) {
     return result;
   }
 
+  await Promise.all(vscode.workspace.textDocuments.map(recognise));
   try {
     await client.start();
   } catch (error) {
@@ -61,4 +82,4 @@ function deactivate() {
   return client?.stop();
 }
 
-module.exports = { activate, deactivate };
+module.exports = { activate, deactivate, languageOf };

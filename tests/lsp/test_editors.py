@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import zipfile
@@ -78,6 +79,60 @@ def test_the_code_of_the_extension_is_valid() -> None:
     if node is None:
         pytest.skip("node is not installed")
     subprocess.run([node, "--check", str(ROOT / "editors/vscode/extension.js")], check=True)
+
+
+TILE_IR = {"guide.mlir": "// x := 2 * x\nentry @k() {\n  return\n}\n", "m.mlir": "// one\n  cuda_tile.module @m {\n}\n"}
+OTHERS = {"other.mlir": "// entry @k\nmodule {\n  func.func @f() { return }\n}\n"}
+
+
+def test_vim_recognises_mlir_by_its_text(tmp_path: Path) -> None:
+    vim = shutil.which("vim")
+    if vim is None:
+        pytest.skip("Vim is not installed")
+    for name, text in (TILE_IR | OTHERS).items():
+        (tmp_path / name).write_text(text)
+    command = [vim, "--clean", "-es", "--cmd", f"set rtp+={ROOT / 'editors' / 'vim'}", "-c", "filetype on"]
+    for name in TILE_IR | OTHERS:
+        command += ["-c", f"edit {name}", "-c", "call writefile([&filetype], 'found', 'a')"]
+    subprocess.run([*command, "-c", "qa!"], cwd=tmp_path, check=False, timeout=60, stdin=subprocess.DEVNULL)
+    *known, other = (tmp_path / "found").read_text().splitlines()
+    assert known == ["tileir", "tileir"] and other != "tileir"
+
+
+def test_vs_code_recognises_mlir_by_its_text(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    facts = json.loads((ROOT / "editors/vscode/package.json").read_text("utf-8"))
+    assert ".mlir" in facts["contributes"]["languages"][0]["extensions"]
+    assert "onLanguage:mlir" in facts["activationEvents"]
+    program = """
+const load = require("module")._load;
+require("module")._load = (name, ...rest) => (name.startsWith("vscode") ? {} : load(name, ...rest));
+const { languageOf } = require(process.argv[1]);
+const [text, other] = JSON.parse(process.argv[2]).map((each) => each.split("\\n"));
+console.log(JSON.stringify([
+  languageOf("/k.mlir", "mlir", text, []), languageOf("/k.mlir", "tileir", text, []),
+  languageOf("/k.mlir", "tileir", other, ["mlir"]), languageOf("/k.mlir", "tileir", other, []),
+  languageOf("/k.mlir", "mlir", other, []), languageOf("/k.mlir", "tileir", ["// new", ""], []),
+  languageOf("/k.txt", "plaintext", text, []),
+].map((each) => each ?? "")));
+"""
+    texts = json.dumps([TILE_IR["guide.mlir"], OTHERS["other.mlir"]])
+    command = [node, "-e", program, str(ROOT / "editors/vscode/extension.js"), texts]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
+    assert found == ["tileir", "", "mlir", "plaintext", "", "", ""]
+
+
+def test_every_editor_recognises_the_same_texts() -> None:
+    """Neovim uses the expression of Vim, which the test above runs; that of Emacs becomes one of Python."""
+    vim = re.search(r"'(\^.*)'", (ROOT / "editors/vim/ftdetect/tileir.vim").read_text("utf-8"))
+    neovim = re.search(r"\[\[(\^.*)\]\]", (ROOT / "editors/neovim/tilery.lua").read_text("utf-8"))
+    emacs = re.search(r'forward "(.*?)"', (ROOT / "editors/emacs/tilery.el").read_text("utf-8"))
+    assert vim and neovim and emacs and vim[1] == neovim[1]
+    pattern = re.sub(r"\\([(|)])", r"\1", emacs[1].replace(r"\\", "\\"))
+    assert all(re.search(pattern, text, re.M) for text in TILE_IR.values())
+    assert not any(re.search(pattern, text, re.M) for text in OTHERS.values())
 
 
 def test_neovim_uses_the_server() -> None:

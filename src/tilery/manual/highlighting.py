@@ -48,7 +48,7 @@ class TileIRLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
 
     name = "CUDA Tile IR"
     aliases = ["tileir"]
-    filenames = ["*.tileir", "*.cuda_tile.mlir"]
+    filenames = ["*.tileir", "*.mlir"]
     mimetypes = ["text/x-tileir"]
     url = "https://docs.nvidia.com/cuda/tile-ir/"
     flags = re.MULTILINE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ from tilery.ops import Entry, JoinTokens, Module
 from tilery.sanitize import Access, Sanitizer
 from tilery.sanitize.races.cells import Shadow
 from tilery.sanitize.races.check import Doing, Race
-from tilery.sanitize.reports import Place
+from tilery.sanitize.reports import Place, Report
 from tilery.smith import Launch
 from tilery.types import Ptr, Tile, Token
 
@@ -51,13 +51,12 @@ class Spy(Race):
         other: Place,
         shadow: Shadow,
         granules: Any,
-        notes: Sequence[str] = (),
-    ) -> None:
+    ) -> Report | None:
         for granule in granules.tolist():
             for byte in range(shadow.granule):
                 pair = frozenset((doing.access.op, other.op))
                 self.found.setdefault(shadow.address(granule) + byte, set()).add(pair)
-        super()._report(doing, rule, elements, other, shadow, granules, notes)
+        return super()._report(doing, rule, elements, other, shadow, granules)
 
 
 class TooLarge(Exception):

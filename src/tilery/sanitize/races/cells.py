@@ -18,6 +18,7 @@ from ...engines.reference.memory import Segment
 from ...engines.reference.tiles import Array
 
 WRITES, READS = 0, 1
+COLUMNS = 7
 
 
 class Event(NamedTuple):
@@ -33,7 +34,7 @@ class Cells:
 
     def __init__(self) -> None:
         self.count = 1
-        self._columns = np.zeros((5, 1024), np.int64)
+        self._columns = np.zeros((COLUMNS, 1024), np.int64)
         self.groups: list[list[Event]] = []
         """The events of cells that stand for several; such a cell has the rank -1 - group."""
         self._group_numbers: dict[tuple[Event, ...], int] = {}
@@ -49,17 +50,30 @@ class Cells:
     rank = property(lambda self: self._columns[2])
     number = property(lambda self: self._columns[3])
     element = property(lambda self: self._columns[4])
+    kind = property(lambda self: self._columns[5])
+    """The number of the strength of an access, or 0 for a weak one."""
+    skip = property(lambda self: self._columns[6])
+    """The next older cell that the access might race with if it were repeated: see `alike`."""
 
-    def add(self, parents: Array, operation: int, ranks: Array, numbers: Array, elements: Array) -> Array:
-        """Make cells and return their numbers."""
+    def alike(self, cells: Array, kind: int, wide: bool, ranks: Array) -> Array:
+        """Tell of cells whether they are as strong as accesses of a kind by tile blocks, and cannot race with them."""
+        same: Array = (self.kind[cells] == kind) & (kind > 0) & (cells != 0)
+        return same if wide else same & (self.rank[cells] == ranks) & (ranks >= 0)
+
+    def add(
+        self, parents: Array, operation: int, ranks: Array, numbers: Array, elements: Array, kind: int, wide: bool
+    ) -> Array:
+        """Make cells of an operation, whose strength has the number `kind`, and return their numbers."""
         first = self.count
         self.count += len(parents)
         if self.count > self._columns.shape[1]:
-            grown = np.zeros((5, max(self.count, 2 * self._columns.shape[1])), np.int64)
+            grown = np.zeros((COLUMNS, max(self.count, 2 * self._columns.shape[1])), np.int64)
             grown[:, :first] = self._columns[:, :first]
             self._columns = grown
         columns = self._columns[:, first : self.count]
-        columns[0], columns[1], columns[2], columns[3], columns[4] = parents, operation, ranks, numbers, elements
+        skipped = np.where(self.alike(parents, kind, wide, ranks), self.skip[parents], parents)
+        columns[0], columns[1], columns[2], columns[3] = parents, operation, ranks, numbers
+        columns[4], columns[5], columns[6] = elements, kind, skipped
         return np.arange(first, self.count)
 
     def group(self, events: list[Event]) -> int:
@@ -86,7 +100,7 @@ class Cells:
         kept = np.flatnonzero(live)
         numbers = np.cumsum(live) - 1
         columns = self._columns[:, kept]
-        columns[0] = numbers[columns[0]]
+        columns[0], columns[6] = numbers[columns[0]], numbers[columns[6]]
         used, groups = np.unique(columns[2][columns[2] < 0], return_inverse=True)
         columns[2][columns[2] < 0] = -1 - groups
         self.groups = [self.groups[-1 - rank] for rank in used.tolist()]
@@ -98,7 +112,7 @@ class Cells:
 
     def events(self, cell: int) -> list[Event]:
         """Return the executions that a cell stands for."""
-        rank, number, element = self._columns[2:, cell].tolist()
+        rank, number, element = self._columns[2:5, cell].tolist()
         return self.groups[-1 - rank] if rank < 0 else [Event(rank, number, element)]
 
 

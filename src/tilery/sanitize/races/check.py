@@ -1,13 +1,13 @@
 """`race`: two accesses to a byte, at least one a write, that neither tokens nor release and acquire put in order.
 
 The rules are in docs/memory-model.md. The check is exact for one run: it reports a race at a byte if and only if two
-accesses of the run race there, for the synchronisation that happened in the run. It does not list every pair.
+accesses of the run race there, for the synchronisation that happened in the run. It does not list every pair: a byte
+at which one access races with many earlier ones has been reported, and the earlier ones are forgotten.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,12 +22,14 @@ from ...engines.reference.tiles import Array
 from ...ir import Op
 from ...ops import Alloca, Entry
 from ..checks import Check, Step
-from ..reports import Place
+from ..reports import Place, Report
 from .cells import READS, WRITES, Cells, Event, Shadow, distinct, gather
 from .happens_before import NOTHING, Node, Past, Tokens
 from .recent import Recent
 from .sync import ACQUIRES, RELEASES, Synchronization
 
+MOST_RACES = 16
+"""The most earlier accesses that one is compared with after it was found to race with them."""
 MOST_CELL_BYTES = 1 << 25
 """Above this size, cells that are not used any more are looked for."""
 
@@ -107,6 +109,9 @@ class Race(Check):
         self._total = gx * gy * gz
         self._counts: dict[int, Array] = {}
         self._strengths: dict[int, Strength] = {}
+        self._kinds: dict[Strength, int] = {}
+        self._forgot = False
+        """Whether accesses were forgotten because too many raced."""
         self._tokens = Tokens()
         self._cells = Cells()
         self._recent = Recent()
@@ -313,7 +318,8 @@ class Race(Check):
         elements = safe % size if doing.by_element else np.full(len(who), -1)
         if groups:
             ranks = np.where(grouped, [known.get(w, 0) for w in who.tolist()], ranks)
-        return self._cells.add(parents, doing.operation, ranks, doing.numbers[lanes], elements)
+        kind, wide = self._kind(doing), doing.strength.wide
+        return self._cells.add(parents, doing.operation, ranks, doing.numbers[lanes], elements, kind, wide)
 
     # ------------------------------------------------------------ comparing with earlier accesses
 
@@ -337,6 +343,8 @@ class Race(Check):
         cells = self._cells
         base, current = heads.copy(), heads.copy()
         popping = np.ones(len(heads), bool)
+        races = np.zeros(len(heads), np.int64)
+        kind, ranks = self._kind(doing), self._ranks(doing, who)
         alive = np.flatnonzero(current)
         while len(alive):
             at = current[alive]
@@ -348,13 +356,29 @@ class Race(Check):
                     hit, followed[i] = self._compare(doing, cell, groups.get(member, [member]))
                     if hit is not None:
                         hits.append((int(alive[i]), hit))
+                        races[alive[i]] += 1
             self._note_order(doing, at[followed])
             drop = popping[alive] & followed & self._droppable(doing, at)
             popping[alive] = drop
             base[alive[drop]] = cells.parent[at[drop]]
-            current[alive] = cells.parent[at]
+            jump = ~drop & cells.alike(at, kind, doing.strength.wide, ranks[alive])
+            current[alive] = np.where(jump, cells.skip[at], cells.parent[at])
+            if len(full := alive[races[alive] >= MOST_RACES]):
+                base[full] = current[full] = 0
+                self._forgot = True
             alive = alive[current[alive] != 0]
         return base
+
+    def _kind(self, doing: Doing) -> int:
+        """Return the number of the strength of an access, 0 for a weak one."""
+        return self._kinds.setdefault(doing.strength, len(self._kinds) + 1) if doing.strength.strong else 0
+
+    def _ranks(self, doing: Doing, who: Array) -> Array:
+        """Return the tile blocks of members, -1 for a group."""
+        lanes = who // doing.access.lane_size if doing.by_element else who
+        inside = lanes < len(doing.numbers)
+        ranks: Array = np.where(inside, np.asarray(doing.access.ranks)[np.where(inside, lanes, 0)], -1)
+        return ranks
 
     def _note_order(self, doing: Doing, cells: Array) -> None:
         """Take note of conflicting accesses that happen before an access, for a subclass."""
@@ -415,10 +439,11 @@ class Race(Check):
             rule = "no token orders two accesses of a tile block to the same bytes, at least one of which writes"
         else:
             rule = "nothing orders accesses of two tile blocks to the same bytes, at least one of which writes"
-        element = self._recent.element(operation, hit.earlier, shadow.address(int(granules[0])))
-        other = Place(self._ops[operation], self._block(hit.earlier.rank), element)
-        notes = self._reasons(doing, operation, rank == hit.earlier.rank)
-        self._report(doing, rule, elements, other, shadow, granules, notes)
+        other = Place(self._ops[operation], self._block(hit.earlier.rank))
+        report = self._report(doing, rule, elements, other, shadow, granules)
+        if report is not None:
+            other.element = self._recent.element(operation, hit.earlier, shadow.address(int(granules[0])))
+            report.notes = self._reasons(doing, operation, rank == hit.earlier.rank)
 
     def _reasons(self, doing: Doing, operation: int, same_block: bool) -> list[str]:
         """Say why accesses that are both strong race."""
@@ -437,22 +462,22 @@ class Race(Check):
         other: Place,
         shadow: Shadow,
         granules: Array,
-        notes: Sequence[str] = (),
-    ) -> None:
-        """Report that elements of an access race with another one at some granules."""
+    ) -> Report | None:
+        """Report that elements of an access race with another one at some granules; return the report if it is new."""
         access = doing.access
         report = self.reports.add(self.name, rule, [self._place(access, int(elements[0])), other])
         if report is None:
-            return
-        if not report.count:
+            return None
+        is_new = not report.count
+        if is_new:
             address = shadow.address(int(granules[0]))
             segment = self.machine.memory.at(address)
             assert segment is not None
             report.values = {"the address": f"{address:#x}, byte {address - segment.address} of {segment.label}"}
-            report.notes = list(notes)
         report.count += len(elements)
         lanes = np.unique(elements // access.lane_size)
         report.blocks.update(tuple(block) for block in access.blocks[lanes].tolist())
+        return report if is_new else None
 
     def _place(self, access: Access, flat: int) -> Place:
         where = tuple(int(i) for i in np.unravel_index(flat, access.addresses.shape))

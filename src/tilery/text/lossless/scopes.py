@@ -6,6 +6,19 @@ from ...ir import Value
 from .recover import ParsedChunk
 from .tree import name_after
 
+Waiting = dict[str, list[int]]
+"""Uses of names that are not defined yet."""
+
+
+def _merged(inner: Waiting, outer: Waiting) -> Waiting:
+    """Merge the smaller of two into the larger one, so that deep nesting does not move a use each time."""
+    small, large = sorted((inner, outer), key=len)
+    for name, uses in small.items():
+        few, many = sorted((uses, large.get(name, [])), key=len)
+        many += few
+        large[name] = many
+    return large
+
 
 class Names:
     """Which definition each use of a value refers to. Regions are scopes; a use may precede its definition."""
@@ -21,48 +34,35 @@ class Names:
     def _resolve(self) -> None:
         toks, defined = self.parsed.tokens.spelled, self.parsed.defined
         results = self._results()
-        closing = {end: start for start, end in self.parsed.regions.items() if end >= 0}
-        scopes: list[dict[str, int]] = [{}]
-        waiting: list[list[tuple[str, int]]] = [[]]
+        closing = {end for end in self.parsed.regions.values() if end >= 0}
+        visible: dict[str, list[int]] = {}  # the definitions of each name, the innermost last
+        scopes: list[list[str]] = [[]]  # the names that each open region defines
+        waiting: list[Waiting] = [{}]  # uses that precede their definitions, by region
         arguments: dict[str, int] = {}
         for index, token in enumerate(toks):
             if token[:1] == "%":
-                if index in defined or index in results:
+                if index in results:
                     self.definition[index] = index
-                    if index in results:
-                        scopes[-1][token] = index
-                        waiting[-1] = self._bind(token, index, waiting[-1])
-                    else:
-                        arguments[token] = index
+                    scopes[-1].append(token)
+                    visible.setdefault(token, []).append(index)
+                    self.definition.update(dict.fromkeys(waiting[-1].pop(token, ()), index))
+                elif index in defined:
+                    self.definition[index] = index
+                    arguments[token] = index
+                elif found := visible.get(token):
+                    self.definition[index] = found[-1]
                 else:
-                    waiting[-1].append((token, index))
-                    self._look_up(token, index, scopes)
+                    waiting[-1].setdefault(token, []).append(index)
             elif index in self.parsed.regions:
-                scopes.append(arguments)
-                waiting.append([])
+                scopes.append(list(arguments))
+                waiting.append({})
+                for name, place in arguments.items():
+                    visible.setdefault(name, []).append(place)
                 arguments = {}
             elif index in closing and len(scopes) > 1:
-                scopes.pop()
-                left = [use for use in waiting.pop() if use[1] not in self.definition]
-                waiting[-1] += left
-
-    def _look_up(self, token: str, index: int, scopes: list[dict[str, int]]) -> None:
-        for scope in reversed(scopes):
-            if token in scope:
-                self.definition[index] = scope[token]
-                return
-
-    def _bind(self, token: str, index: int, uses: list[tuple[str, int]]) -> list[tuple[str, int]]:
-        """Bind uses that came before; return the others."""
-        left = []
-        for name, use in uses:
-            if use in self.definition:
-                continue
-            if name == token:
-                self.definition[use] = index
-            else:
-                left.append((name, use))
-        return left
+                for name in scopes.pop():
+                    visible[name].pop()
+                waiting.append(_merged(waiting.pop(), waiting.pop()))
 
     def uses(self, definition: int) -> list[int]:
         """Return all tokens that mean the value which a token defines, itself included."""

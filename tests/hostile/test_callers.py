@@ -173,7 +173,7 @@ class Raises:
 @pytest.mark.parametrize("kind", ["f32", "ptr<f32>"])
 def test_an_argument_that_raises_is_an_error(kind: str, engine: str) -> None:
     kernel = tilery.compile(tilery.parse(f"entry @k(%x: tile<{kind}>) {{ return }}"), engine=engine)
-    with pytest.raises(TileError, match="argument 0: .*this Raises: no"):
+    with pytest.raises(TileError, match=r"argument 0: .*this Raises: no"):
         kernel.launch(1, [Raises()])
 
 

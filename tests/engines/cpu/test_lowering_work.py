@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -11,7 +12,8 @@ from support.hostile.recipes import RATIO, steps_of
 
 pytest.importorskip("llvmlite")
 
-from tilery.engines.cpu.abi import Specialisation
+from tilery.engines.cpu import writer
+from tilery.engines.cpu.abi import NotLowered, Specialisation
 from tilery.engines.cpu.lower import lower
 from tilery.engines.cpu.native.targets import named
 
@@ -40,9 +42,37 @@ def nested(opened: str, closed: str) -> Callable[[int], str]:
     return make
 
 
+def steps(step: str, before: str = "", after: str = "") -> Callable[[int], str]:
+    """A kernel with many steps on the views `%v` and `%w` of 16 tiles; K is a step, L the next one."""
+    view = "partition_view<tile=(64), tensor_view<1024xf32, strides=[1]>>"
+
+    def make(n: int) -> str:
+        body = "".join(step.replace("K", str(k)).replace("L", str(k + 1)) for k in range(n))
+        text = f"""entry @k(%p: tile<ptr<f32>>, %s: tile<ptr<i32>>, %c: tile<i1>) {{
+          %zero = constant <i32: 0> : tile<i32>
+          %tv = make_tensor_view %p, shape = [1024], strides = [1] : tensor_view<1024xf32, strides=[1]>
+          %v = make_partition_view %tv : VIEW
+          {before} {body} {after.replace("N", str(n))} return }}"""
+        return text.replace("VIEW", view)
+
+    return make
+
+
+LOAD = "%xK, %tK = load_view_tko weak %v[%zero] : VIEW, tile<i32> -> tile<64xf32>, token "
+STORE = "%uK = store_view_tko weak %yK, %v[%zero] : tile<64xf32>, VIEW, tile<i32> -> token "
+ATOMIC = "%oK, %tK = atomic_rmw_tko relaxed device %s, add, %zero : tile<ptr<i32>>, tile<i32> -> tile<i32>, token "
+LOOP = "for %iK in (%zero to %zero, step %zero) : tile<i32> { continue } "
 SHAPES: dict[str, tuple[Callable[[int], str], int]] = {
     "shared operands": (shared_operands, 6),
-    "nested ifs": (nested("if %c { ", "yield } "), 8),
+    "nested ifs": (nested("if %c { ", "yield } "), 10),
+    "very deep ifs": (nested("if %c { ", "yield } "), 120),
+    "very deep loops": (nested("for %iN in (%one to %n, step %one) : tile<i32> { ", "continue } "), 120),
+    "loads and stores": (steps(LOAD + "%yK = addf %xK, %xK : tile<64xf32> " + STORE), 40),
+    "loads before stores": (steps(LOAD + STORE.replace("%yK", "%x0")), 40),
+    "atomics": (steps(ATOMIC), 40),
+    "ifs in a row": (steps("if %c { yield } "), 40),
+    "loops in a row": (steps(LOOP), 40),
+    "loads, ifs with stores": (steps(LOAD + "if %c { " + STORE.replace("%yK", "%xK") + " yield } "), 40),
 }
 
 
@@ -53,8 +83,53 @@ def test_lowering_is_linear(name: str) -> None:
     for n in (2, size, 2 * size):  # the first is for imports and generated code
         module = tilery.parse(make(n))
         entry = module.entries[0]
-        costs.append(steps_of(lambda: lower(module, entry, named("avx2"), Specialisation())))  # noqa: B023
+
+        def run() -> None:
+            with suppress(NotLowered):
+                lower(module, entry, named("avx2"), Specialisation())  # noqa: B023
+
+        costs.append(steps_of(run))
     assert costs[2] <= RATIO * costs[1], costs
+
+
+@pytest.mark.parametrize("size", [100, 2000])
+def test_stores_that_share_a_chain_are_bounded(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "MAX_VISITS", 50_000)
+    make = steps("%yL = addf %yK, %yK : tile<64xf32> " + STORE, LOAD.replace("xK", "y0").replace("K", ""))
+    module = tilery.parse(make(size))
+    if size == 100:
+        assert "store" in lower(module, module.entries[0], named("avx2"), Specialisation()).text
+        return
+    with pytest.raises(NotLowered):
+        lower(module, module.entries[0], named("avx2"), Specialisation())
+
+
+def test_permutations_that_multiply_are_bounded() -> None:
+    """Each step doubles the orders in which the elements of the first tile are needed."""
+    rank, tile = 10, "tile<" + "2x" * 10 + "f32>"
+    orders = [[*range(k % 8 + 1, k % 8 - 1, -1)] for k in range(40)]
+    body = ""
+    for k, pair in enumerate(orders):
+        order = list(range(rank))
+        order[k % 8], order[k % 8 + 1] = pair
+        body += f"%pK = permute %xK {order} : {tile} -> {tile} %xL = addf %xK, %pK : {tile} ".replace(
+            "K", str(k)
+        ).replace("L", str(k + 1))
+    text = f"""entry @k(%p: tile<ptr<f32>>) {{
+      %i = iota : tile<1024xi32> %j = reshape %i : tile<1024xi32> -> {tile.replace("f32", "i32")}
+      %x0 = itof %j signed : {tile.replace("f32", "i32")} -> {tile} {body}
+      %y = reshape %x40 : {tile} -> tile<1024xf32>
+      %q = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %r = broadcast %q : tile<1xptr<f32>> -> tile<1024xptr<f32>>
+      %s = offset %r, %i : tile<1024xptr<f32>>, tile<1024xi32> -> tile<1024xptr<f32>>
+      %t = store_ptr_tko weak %s, %y : tile<1024xptr<f32>>, tile<1024xf32> -> token return }}"""
+    module = tilery.parse(text)
+
+    def run() -> None:
+        with suppress(NotLowered):
+            lower(module, module.entries[0], named("avx2"), Specialisation())
+
+    assert steps_of(run) < 20_000_000
 
 
 def test_a_constant_is_written_once() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...attrs import AtomicRMWMode as Mode
-from ...ir import Op, Value, walk
-from ...ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, Entry
+from ...ir import Op, Value
+from ...ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
 from ...types import F32, F64, Scalar
 from .access import locate, place
 from .arithmetic.floats import bits_of, float_of, flushed, from_f32, widened
@@ -31,13 +31,13 @@ INSTRUCTIONS = {
 IN_ANY_ORDER = {Mode.AND, Mode.OR, Mode.XOR, Mode.ADD, Mode.MAX, Mode.MIN, Mode.UMAX, Mode.UMIN}
 
 
-def commutes(o: Op, entry: Entry) -> bool:
-    """Tell whether it does not matter in which order tile blocks execute an operation."""
+def commutes(o: Op, used: set[Value]) -> bool:
+    """Tell whether it does not matter in which order tile blocks execute an operation; `used` are all operands."""
     if isinstance(o, AtomicRedViewTko):
         return o.mode in IN_ANY_ORDER
     if not isinstance(o, AtomicRMWTko) or o.mode not in IN_ANY_ORDER:
         return False
-    return not any(o.result in i.operands for i in walk(entry))
+    return o.result not in used
 
 
 def integer(t: str) -> str:

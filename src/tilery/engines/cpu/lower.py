@@ -30,6 +30,7 @@ from ...ops import (
     MakeToken,
     MemoryFenceAliasTko,
     Module,
+    Permute,
     PrintTko,
     Reduce,
     Reshape,
@@ -51,7 +52,7 @@ from .shapes import filled_by_squares, lies_across, turned_by
 from .stores import written_tensors
 from .text import FOOTER, Number
 from .tiles import Access, Buffer, Home, is_scalar, is_tile, reg, same_but_for_ones, shape
-from .writer import MOVES, Writer
+from .writer import MAX_LINES, MOVES, Writer
 
 __all__ = [
     "atomics", "circle", "control", "floating", "integer", "integers", "lower", "mathlib", "powers", "reduce",
@@ -61,8 +62,8 @@ __all__ = [
 NOTHING = (MakeToken, JoinTokens, MemoryFenceAliasTko, GdcLaunchDependentsTko, GdcWaitTko)
 TERMINATORS = (Yield, Continue, Break, Return)
 MAX_OPS = 20000
-MAX_LINES = 300000
-"""More than this takes LLVM too long."""
+MAX_DEPTH = 100
+"""Nested regions: a region looks at all that it holds, whatever is inside what."""
 MAX_WORK = 3_000_000
 """Lines of code that are executed in some milliseconds."""
 PAGE = 4096
@@ -78,6 +79,8 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
     ops = list(walk(entry))
     if len(ops) > MAX_OPS:
         raise NotLowered("the kernel is very large")
+    if _depth(entry.body) > MAX_DEPTH:
+        raise NotLowered("the kernel is nested very deep")
     if any(len(getattr(v.type, "shape", ())) > MAX_RANK for o in ops for v in o.results):
         raise NotLowered("NumPy, and so the reference engine, has no arrays of so many dimensions")
     g = Lowering(module, entry, target, wanted)
@@ -88,7 +91,8 @@ def lower(module: Module, entry: Entry, target: Target, wanted: Specialisation) 
         text = g.text(entry)
     except RecursionError:
         raise NotLowered("the kernel is nested very deep") from None
-    ordered = not all(atomics.commutes(o, entry) for o in strong)
+    used = {v for o in ops for v in o.operands}
+    ordered = not all(atomics.commutes(o, used) for o in strong)
     lowered = Lowered(text, list(g.numbers_of), g.peak + 64, list(g.globals), ALLOWED_SYMBOLS)
     lowered.callbacks, lowered.written = list(g.called), written_tensors(entry)
     lowered.waits, lowered.ordered = waits, ordered or any(isinstance(o, PrintTko) for o in ops)
@@ -125,29 +129,47 @@ class Lowering(Writer):
     def block(self, block: Block) -> bool:
         """Write the operations of a block; return whether it ends with a jump."""
         self.plan(block)
+        uses = self.uses(block)
+        waiting: list[Value] = []
         for position, o in enumerate(block.ops):
             self.numbers_of.setdefault(o, len(self.numbers_of))
             self.lines.append(f"; op {self.numbers_of[o]}")
             if len(self.lines) > MAX_LINES:
                 raise NotLowered("the kernel is very large")
             if o in self.writers:
-                self.settle_pending(block.ops[position + 1 :])
+                self.settle_pending(waiting, uses, position)
+                waiting = []
             self.operation(o)
+            waiting += [v for v in o.results if isinstance(self.held.get(v), Access)]
             for v in o.results:
                 if self.keep.get(v) == "own" and v in self.keep:
                     del self.keep[v]
                     self.materialise(v)
         return bool(block.ops) and isinstance(block.ops[-1], TERMINATORS)
 
-    def settle_pending(self, later: list[Op]) -> None:
-        """Read what later operations need before memory changes."""
-        if not any(isinstance(held, Access) for held in self.held.values()):
-            return
-        for o in later:
-            for i in [o, *(i for b in o.blocks for i in walk(b))]:
-                for v in i.operands:
-                    if is_tile(v) and not isinstance(self.held.get(v), (str, Buffer)) and self.accesses([v]):
-                        self.materialise(v)
+    def uses(self, block: Block) -> dict[Value, list[tuple[int, Op]]]:
+        """The operations that use a value, with their positions in the block, or those of what holds them."""
+        found: dict[Value, list[tuple[int, Op]]] = {}
+        if any(o in self.writers for o in block.ops):
+            for position, o in enumerate(block.ops):
+                for i in walk(o) if o.nested else (o,):
+                    for v in i.operands:
+                        found.setdefault(v, []).append((position, i))
+        return found
+
+    def settle_pending(self, loads: list[Value], uses: dict[Value, list[tuple[int, Op]]], position: int) -> None:
+        """Read loads that operations after a position need, or what is computed from them, before memory changes."""
+        stack, seen = list(loads), set[Value]()
+        while stack:
+            v = stack.pop()
+            if v in seen or not is_tile(v) or isinstance(self.held.get(v), (str, Buffer)):
+                continue
+            seen.add(v)
+            users = uses.get(v, [])
+            if users and users[-1][0] > position:
+                self.materialise(v)
+            else:
+                stack += [u for _, o in users if self.is_recipe(o) for u in o.results]
 
     def operation(self, o: Op) -> None:
         if isinstance(o, NOTHING):
@@ -203,6 +225,9 @@ class Lowering(Writer):
                 found: dict[Value, bool] = {}
                 for v in group:
                     self.behind(v, found, inside)
+                moved = [v for v in found if isinstance(v.owner, Permute) and not is_scalar(v)]
+                if len(moved) > MANY:  # each may double the orders in which its producers are needed
+                    self.keep.update(dict.fromkeys(moved, "own"))
                 side = _stores_sides(o)
                 if side and any(type(v.owner) in HEAVY and not is_scalar(v) for v in found):
                     again = [v for v in found if v in members and isinstance(v.owner, LoadViewTko)]
@@ -377,6 +402,14 @@ LEAVE
   ret i64 %result
 }}
 """
+
+
+def _depth(block: Block) -> int:
+    """How many regions are inside each other."""
+    depth, level = 0, [block]
+    while level:
+        depth, level = depth + 1, [inner for b in level for o in b.ops if o.nested for inner in o.blocks]
+    return depth
 
 
 def _writes(o: Op) -> bool:

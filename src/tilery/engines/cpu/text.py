@@ -81,7 +81,8 @@ class Text:
         self.functions: dict[str, str] = {}
         self.count = 0
         self.label = "entry"
-        self.memo: list[dict[Any, str]] = [{}]
+        self.memo: list[dict[Any, dict[Any, str]]] = [{}]
+        """Names of what was computed, for each open loop or branch: by the first item of a key, and by the key."""
         self.work: list[int] = [0]
         """Lines that the loops inside each open loop execute; first, those of the function."""
         self.unchecked: list[int] = [0]
@@ -357,5 +358,11 @@ class Text:
         self.mark(join)
 
     def known(self, key: Any) -> str | None:
-        found = (level[key] for level in reversed(self.memo) if key in level)
-        return next(found, None)
+        """Return the name of what has been computed for a key, whose first item is a value or a kind."""
+        levels = (level.get(key[0], {}) for level in reversed(self.memo))
+        return next((names[key] for names in levels if key in names), None)
+
+    def remember(self, key: Any, name: str) -> str:
+        """Keep a name for the rest of the innermost loop or branch."""
+        self.memo[-1].setdefault(key[0], {})[key] = name
+        return name

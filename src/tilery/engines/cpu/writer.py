@@ -55,6 +55,10 @@ from .tiles import (
 
 MOVES = (Broadcast, Reshape, Permute)
 MAX_ARENA = 1 << 30
+MAX_LINES = 300000
+"""More than this takes LLVM too long."""
+MAX_VISITS = 4_000_000
+"""Producers that are looked at, over all tiles: stores that share long chains ask for more than their number."""
 SKEW = 192
 """Bytes between buffers, so that they do not fall on the same places of the cache."""
 EDGE_LANES = 16
@@ -95,6 +99,7 @@ class Writer(Text):
         self.done_in_place: set[Value] = set()
         self.called: dict[Op, None] = {}
         """Operations that are computed by a call of the reference engine."""
+        self.visits = 0
         self.tables: dict[tuple[bytes, Type, int], str | None] = {}
         """The names of constants by their bytes, elements and sizes; None if all elements are the same."""
 
@@ -222,7 +227,9 @@ class Writer(Text):
         key = (v, place, vd if w > 1 else None, w)
         found = self.known(key)
         if found is None:
-            found = self.memo[-1][key] = self._chunk(v, sizes, place, vd, w)
+            if len(self.lines) > MAX_LINES:
+                raise NotLowered("the kernel is very large")
+            found = self.remember(key, self._chunk(v, sizes, place, vd, w))
         return found
 
     def _chunk(self, v: Value, sizes: tuple[int, ...], index: tuple[Number, ...], vd: int, w: int) -> str:
@@ -302,7 +309,7 @@ class Writer(Text):
         key = ("splat", x, t, w)
         found = self.known(key)
         if found is None:
-            found = self.memo[-1][key] = self.splat(x, t, w)
+            found = self.remember(key, self.splat(x, t, w))
         return found
 
     def _iota(self, t: str, at: Number, w: int) -> str:
@@ -430,8 +437,8 @@ class Writer(Text):
     def forget(self, values: Collection[Value]) -> None:
         """Forget the chunks of values."""
         for level in self.memo:
-            for key in [k for k in level if k[0] in values]:
-                del level[key]
+            for v in values:
+                level.pop(v, None)
 
     # ------------------------------------------------------------ what stands behind a value
 
@@ -447,6 +454,9 @@ class Writer(Text):
                 continue
             if v in out and out[v] <= direct:
                 continue
+            self.visits += 1
+            if self.visits > MAX_VISITS:
+                raise NotLowered("the kernel is very large")
             out[v] = out.get(v, True) and direct
             if isinstance(o, LoadViewTko):
                 continue

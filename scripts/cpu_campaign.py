@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import os
 import platform
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import checkout
+from parts import children
 from parts.cpu_cases import DIFFERS, FAMILY, OWN_CHILD, RACES, REFUSED, SAME, SECONDS, SLOW, WORDS, run_cases, totals_of
 from parts.forked_compiler import KERNELS
 from tilery.cli.progress import progress
@@ -42,34 +42,21 @@ TITLES = {
     "hostile": "hostile kernels",
 }
 FINE = (SAME, RACES, SLOW)
-PATIENCE = 1800.0
-"""Seconds after which a child that has not ended is stopped."""
+PATIENCE = 600.0
+"""Seconds after which a case counts as hanging."""
 Batch = dict[str, Any]
 
 
 def run_batch(kind: str, first: int, end: int, *options: str) -> Batch:
     """Run a batch in children; where one dies, note the case and go on after it."""
-    lines: list[dict[str, Any]] = []
-    at, seconds, kept = first, 0.0, 0
-    while at < end:
-        command = [sys.executable, __file__, "--child", kind, str(at), str(end), *options]
-        environment = {**os.environ, "TILERY_CACHE_DIR": ""}
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
-            try:
-                out, errors = process.communicate(timeout=PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                out, errors = process.communicate()
-        said = [json.loads(line) for line in out.decode().splitlines()]
-        lines += [line for line in said if "number" in line]
-        seconds += sum(line.get("seconds", 0) for line in said)
-        kept += sum(line.get("kept", 0) for line in said)
-        if process.returncode == 0:
-            break
-        dead = said[-1].get("next", at) if said else at
-        tail = errors.decode(errors="replace").strip().splitlines()[-1:]
-        lines.append({"number": dead, "outcome": "died", "detail": f"status {process.returncode}: {' '.join(tail)}"})
-        at = dead + 1
+
+    def command(start: int) -> list[str]:
+        return [sys.executable, __file__, "--child", kind, str(start), str(end), *options]
+
+    said = children.run_range(command, first, end, PATIENCE)
+    lines = [line for line in said if "number" in line]
+    seconds = sum(line.get("seconds", 0) for line in said if "number" not in line)
+    kept = sum(line.get("kept", 0) for line in said)
     findings = [
         {name: line[name] for name in ("number", "outcome", "detail") if name in line}
         for line in lines
@@ -151,7 +138,7 @@ def page(found: dict[str, Any]) -> str:
     lines.append("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     for row in rows:
         totals = Counter(row["totals"])
-        died = totals["died"] + totals["crashed"]
+        died = sum(totals[outcome] for outcome in (children.DIED, children.HANGS, "crashed"))
         counts = [totals[SAME], totals[DIFFERS], totals[WORDS], died, totals[RACES], totals[SLOW], totals[REFUSED]]
         numbers = ", ".join(f"{first:,} to {last:,}" for first, last in row["numbers"])
         lines.append(f"| {TITLES[row['kind']]} | {numbers} | " + " | ".join(f"{n:,}" for n in counts) + " |")

@@ -88,7 +88,8 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]], seconds: float) 
         "",
         checkout.fill(
             f"`python scripts/hand_shaped.py {options}` wrote this page (CPython {platform.python_version()}, "
-            f"{args.jobs} jobs, {seconds:.0f} seconds, {used:.0f} seconds of processor time)."
+            f"{args.jobs} jobs, {seconds:.0f} seconds, {used:.0f} seconds of processor time). {len(cases):,} of "
+            f"{args.count:,} kernels were run."
         ),
         "",
         checkout.fill(INTRODUCTION + f" The seeds of this page {held}."),

@@ -138,6 +138,7 @@ def bounds(rng: random.Random) -> Case:
     high = max(-top - 1, min(top, high))
     if unsigned and (high - low if (low < 0) == (high < 0) else 1 << bits) // step > 8:
         high = low
+    k.gpu &= max(abs(low), step) < 100  # overflow is undefined
     start = k.fetch("i64", (4,))
 
     def body(i: Value, values: list[Value]) -> list[Value]:

@@ -106,9 +106,11 @@ def use(k: Sketch, tiles: list[Value], target: Pointer) -> None:
         case 0:
             v = k.add(v, rng.choice(tiles))
         case 1:
+            k.gpu = False  # no identity is neutral
             dim = rng.randrange(len(shape))
             v = k.fold("scan", [v], dim, lambda a, b: [b[0]], [0], rng.random() < 0.5)[0]
         case 2:
+            k.gpu = False
             dim = rng.randrange(len(shape))
             small = k.fold("reduce", [v], dim, lambda a, b: [a[0]], [0])[0]
             kept = tuple(1 if d == dim else n for d, n in enumerate(shape))

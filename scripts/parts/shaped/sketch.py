@@ -198,7 +198,10 @@ class Sketch:
         identities: Sequence[Any],
         reverse: bool = False,
     ) -> list[Value]:
-        """A `reduce` or `scan`; the body combines what comes before with what comes next."""
+        """A `reduce` or `scan`; the body combines what comes before with what comes next.
+
+        A GPU may use identities, so one that is not neutral has no single right answer there: clear `gpu`.
+        """
         sizes = tiles[0].shape
         shape = sizes[:dim] + sizes[dim + 1 :] if kind == "reduce" else sizes
         made = [Value(self.fresh(), t.element, shape) for t in tiles]

@@ -154,11 +154,13 @@ def scans(rng: random.Random) -> Case:
         combine: Combine = {"affine": _affine, "best": _best, "last": _last}[what]
         other = rng.choice(("i32", "i64")) if what != "affine" else element
         tiles = [given(), given(other)]
-        identities = {"affine": [1, 0], "best": [-100, 0], "last": [0, 0]}[what]
+        k.gpu &= what != "last"
+        identities = {"affine": [1, 0], "best": [-101, 0], "last": [0, 0]}[what]
         made = k.fold(kind, tiles, dim, lambda a, b: combine(k, a, b), identities, reverse)
     for v in made if rng.random() < 0.8 else made[:1]:
         if kind == "scan" and rng.random() < 0.3 and len(shape) > 1:
             v = k.fold("scan", [v], rng.randrange(len(shape)), lambda a, b: [b[0]], [0])[0]
+            k.gpu = False
         k.save(v)
     return k.case()
 

@@ -51,6 +51,9 @@ class Observer:
     bodies = False
     """Whether to observe the bodies of `reduce` and `scan`, which the engine rarely executes operation by operation."""
 
+    keeps = False
+    """Whether values stay in their slots after their last use, until their region ends."""
+
     def begin(self, scene: Scene) -> None:
         """Start: the scene's machine has the memory and the grid of the launch."""
 
@@ -128,7 +131,7 @@ def observing(machine: Machine, kernel: Kernel, program: Program, observers: Seq
     for each in observers:
         each.begin(scene)
     try:
-        yield _instrument(program, observers, scene.ids)
+        yield instrument(program, observers, scene.ids)
     except Exception as error:
         for each in observers:
             each.finish(error)
@@ -137,11 +140,12 @@ def observing(machine: Machine, kernel: Kernel, program: Program, observers: Seq
         each.finish(None)
 
 
-def _instrument(program: Program, observers: Sequence[Observer], ids: TokenIds) -> Program:
+def instrument(program: Program, observers: Sequence[Observer], ids: TokenIds) -> Program:
     """Return a program that tells observers what it does. Positions and labels stay the same."""
-    code = [_observed(instruction, observers, ids) for instruction in program.code]
+    keeps = any(each.keeps for each in observers)
+    code = [_observed(_keeping(each) if keeps else each, observers, ids) for each in program.code]
     inner = [each for each in observers if each.bodies]
-    bodies = {block: _instrument(body, inner, ids) for block, body in program.bodies.items()}
+    bodies = {block: instrument(body, inner, ids) for block, body in program.bodies.items()}
     return replace(program, code=code, bodies=bodies)
 
 
@@ -158,6 +162,11 @@ def _observed(instruction: Instruction, observers: Sequence[Observer], ids: Toke
     if execute is plain:
         return replace(instruction, reusable=())
     return replace(instruction, reusable=(), run=Run(execute, batch=True))
+
+
+def _keeping(instruction: Instruction) -> Instruction:
+    """Return an instruction that does not free values; at the end of a region, those inside are freed."""
+    return replace(instruction, frees=()) if isinstance(instruction, (Compute, Jump, Advance, Leave)) else instruction
 
 
 def _without_batch(function: Callable[..., Any]) -> Execute:

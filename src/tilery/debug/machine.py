@@ -20,6 +20,7 @@ from ..engines.reference.memory import Segment
 from ..engines.reference.program import Compute, Instruction, Observed, Program
 from ..engines.reference.tiles import Array
 from ..ir import Op
+from .marks import MARK
 
 INTERVAL = 500
 """Instructions between checkpoints, at first; it doubles when there are too many of them."""
@@ -164,7 +165,7 @@ class SteppingMachine(Machine):
 
     def write(self, rank: int, text: bytes) -> None:
         """Print at once, but not again when execution has gone back."""
-        if self.say is not None and self.count >= self.furthest:
+        if self.say is not None and self.count >= self.furthest and text != MARK.encode():
             self.say(text.decode("utf-8", "surrogateescape"))
 
     # ------------------------------------------------------------ back

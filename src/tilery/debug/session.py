@@ -153,6 +153,23 @@ class Session(Stopping):
         """Go back to the last stop: a breakpoint, a write to a watched element, NaN, a report."""
         return self._back(lambda: False, alone=False)
 
+    def last_write(self, text: str) -> Stop | None:
+        """Go back to just after the last write of an element; stay, and return None, if there was none."""
+        here, rank, failure = self.position, self.rank, self.failure
+        point = self.watch(text)
+        known, marks = (self._at, self.marks)
+        self._at, self.marks = {}, set()
+        try:
+            stop = self._back(lambda: False, alone=False)
+        finally:
+            self._at, self.marks = known, marks
+            self.delete(point.number)
+        if stop.reason == "data":
+            return stop
+        self.run_to(here)
+        self.rank, self.failure = rank, failure
+        return None
+
     def _back(self, wanted: Wanted, *, alone: bool = True) -> Stop:
         machine, rank = self.machine, self.rank
         stops: dict[int, Stop] = {}

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..diag import TileError
 from ..engines.kernel import Buffers, Limits
+from ..engines.reference.batch import Batch
 from ..engines.reference.launch import Kernel
 from ..engines.reference.program import Program, tile_bytes
 from ..engines.reference.watch import watched
@@ -19,6 +20,7 @@ from ..observe.expressions import evaluate
 from ..observe.names import Source
 from ..source.lines import Place
 from .machine import SteppingMachine
+from .marks import marker_file
 from .variables import Scope, Slots, Variable
 
 LANES = 64
@@ -51,7 +53,7 @@ class State:
     ) -> None:
         if not isinstance(kernel, Kernel):
             raise TileError("only kernels of the reference engine can be debugged")
-        self.kernel, self.source = kernel, Source(kernel.loaded.module)
+        self.kernel, self.source = kernel, Source(kernel.loaded.module, marker_file())
         made: list[SteppingMachine] = []
 
         def machine(*given: Any, **options: Any) -> SteppingMachine:
@@ -141,6 +143,25 @@ class State:
         """Return the values of the tile block in focus, in the order of the text."""
         batch = self.machine.current
         return [] if batch is None else self.slots.variables(batch, self.lane)
+
+    def look_at(self, rank: int) -> None:
+        """Focus on a tile block that has started; do nothing for others."""
+        if self._batch_of(rank) is not None:
+            self.rank = rank
+
+    def op_of(self, rank: int) -> Op | None:
+        """Return the operation that a tile block executes next; None if it does not run."""
+        batch = self._batch_of(rank)
+        return None if batch is None else batch.program.code[batch.pc].op
+
+    def variables_of(self, rank: int) -> list[Variable]:
+        """Return the values of a tile block that runs."""
+        batch = self._batch_of(rank)
+        return [] if batch is None else self.slots.variables(batch, int(np.flatnonzero(batch.ranks == rank)[0]))
+
+    def _batch_of(self, rank: int) -> Batch | None:
+        running = [] if self.machine.current is None else [self.machine.current]
+        return next((batch for batch in (*running, *self.machine.active) if rank in batch.ranks), None)
 
     def value(self, name: str) -> Variable:
         """Return the value of a name; `%` may be left out."""

@@ -18,6 +18,7 @@ from ..observe.expressions import evaluate
 from ..observe.numbers import decode, element_text
 from ..sanitize import Reports, Sanitizer
 from .breakpoints import Breakpoint, Watchpoint, bind
+from .marks import is_mark
 from .state import State
 from .variables import Slots
 from .watching import Notice, NoticedReports, Writes, nan_checking
@@ -84,6 +85,8 @@ class Stopping(State):
         self._at: dict[int, list[Breakpoint]] = {}
         self.program = self._instrumented()
         self.slots = Slots(self.program, self.source)
+        self.marks = {pc for pc, each in enumerate(self.program.code) if is_mark(each.op)}
+        """The positions of calls of `breakpoint()` in a cuTile kernel."""
         if self.sanitizer is not None and not STATEFUL.isdisjoint(self.sanitizer.names):
             self.machine.on_restart = self._restart
 
@@ -186,7 +189,9 @@ class Stopping(State):
         """Return a stop if a breakpoint is here. The tile block in focus is the one that a condition holds for."""
         batch = self.machine.current
         assert batch is not None
-        hits = []
+        hits: list[Breakpoint] = []
+        if batch.pc in self.marks:
+            return Stop("breakpoint", "breakpoint()")
         for point in self._at.get(batch.pc, ()):
             ranks = [int(rank) for rank in batch.ranks]
             if point.block is not None:

@@ -78,6 +78,12 @@ class Slots:
         return [one for _, one in found.values()]
 
 
+def named(variables: Sequence[Variable]) -> list[Variable]:
+    """Leave out what the author did not name, if there are variables of a source: their names have no `%`."""
+    found = [variable for variable in variables if not variable.name.startswith("%")]
+    return found or list(variables)
+
+
 class Scope(Mapping[str, Any]):
     """What names mean in an expression: values, arrays of the launch, `block` and `grid`."""
 

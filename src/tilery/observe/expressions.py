@@ -169,7 +169,7 @@ class _Scope:
         return found if isinstance(found, np.ndarray) else int(found)
 
     def call(self, func: ast.AST, args: list[ast.expr], keywords: list[ast.keyword]) -> Any:
-        options = {k.arg: self.option(k) for k in keywords}
+        options = {k.arg or "": self.option(k) for k in keywords}
         given = [self.evaluate(arg) for arg in args]
         match func:
             case ast.Name(id=name) if name in FUNCTIONS:

@@ -10,8 +10,8 @@ from ..ir import Op, Value, difference, walk
 from ..ops import Entry, Module
 from ..source.lines import Place, shown_places
 from ..source.names import source_names
-from ..text.print.chosen import LIMIT
 from ..text.print.names import name_values
+from ..text.print.printer import LIMIT
 
 
 def value_names(module: Module) -> dict[Value, str]:
@@ -68,6 +68,8 @@ class Source:
     """Where the operations of a module are, in the file that its author wrote."""
 
     module: Module
+    hidden: str = ""
+    """A file whose lines are not shown: a call of it is shown instead."""
     names: dict[Value, str] = field(init=False)
     _text: dict[Op, Place] = field(init=False)
     _found: dict[Op, list[Place]] = field(init=False)
@@ -90,7 +92,7 @@ class Source:
             return [self._text[o]]
         found = self._found.get(o)
         if found is None:
-            found = self._found[o] = shown_places(o.loc)
+            found = self._found[o] = [place for place in shown_places(o.loc) if place.file != self.hidden]
         return found
 
     def place(self, o: Op) -> Place | None:

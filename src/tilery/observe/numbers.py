@@ -77,9 +77,11 @@ def statistics(tile: Array) -> Statistics:
     numbers = tile.astype(np.float64) if tile.dtype.kind != "f" or tile.dtype.itemsize < 8 else tile
     finite = numbers[np.isfinite(numbers)]
     with np.errstate(all="ignore"):
-        facts = (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (None, None, None)
+        low, high, mean = (
+            (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (None, None, None)
+        )
     nan, zeros = int(np.isnan(numbers).sum()), int((numbers == 0).sum())
-    return Statistics(tile.size, *facts, nan, int(np.isinf(numbers).sum()), zeros)
+    return Statistics(tile.size, low, high, mean, nan, int(np.isinf(numbers).sum()), zeros)
 
 
 def show(type: Type, value: Any) -> str:

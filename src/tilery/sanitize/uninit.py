@@ -16,7 +16,7 @@ import numpy as np
 from ..engines.addresses import HoldsAddresses
 from ..engines.reference.access import POINTERS, Access, Kind
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Branch, Jump, Leave, Slots, Test, alloca_bytes
+from ..engines.reference.program import Advance, Branch, Instruction, Jump, Leave, Slots, Test, alloca_bytes
 from ..engines.reference.tiles import Array
 from ..ir import Op
 from ..ops import Alloca, Assert, AtomicCASTko, Entry, LoadPtrTko, LoadViewTko, PrintTko
@@ -135,6 +135,11 @@ class Uninit(Check):
             self.memory.add(min(new), max(new) + size - min(new), private=True)
             self._allocated |= new
         self.memory.fill(addresses, size)
+
+    def decides(self, instruction: Instruction) -> bool:
+        return isinstance(instruction, (Branch, Test, Advance)) or (
+            isinstance(instruction, (Jump, Leave)) and bool(instruction.moves[0])
+        )
 
     def branch(self, instruction: Any, batch: Batch) -> None:
         """Move shadows with the values that control flow moves, and report decisions."""

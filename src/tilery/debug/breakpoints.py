@@ -32,7 +32,7 @@ class Breakpoint:
     """The positions in the program where it may stop."""
 
     def __str__(self) -> str:
-        what = f"{os.path.basename(self.file)}:{self.line}" if self.line else ""
+        what = f"{os.path.basename(self.file)}:{self.line}" if self.file else f"line {self.line}" if self.line else ""
         parts = [what, self.op, f"defines {self.value}" if self.value else ""]
         if self.block is not None:
             parts.append(f"block {','.join(map(str, self.block))}")

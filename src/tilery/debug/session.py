@@ -172,7 +172,7 @@ class Session(Stopping):
 
     def _back(self, wanted: Wanted, *, alone: bool = True) -> Stop:
         machine, rank = self.machine, self.rank
-        stops: dict[int, Stop] = {}
+        stops: dict[int, tuple[Stop, int]] = {}
         self.failure = None
 
         def here() -> bool:
@@ -180,14 +180,14 @@ class Session(Stopping):
                 return False
             self.rank = rank
             if not alone and (stop := self._hit(count=False)) is not None:
-                stops[machine.count] = stop
+                stops[machine.count] = stop, self.rank
                 return True
             return alone and rank in machine.current.ranks and wanted()
 
         def noticed() -> bool:
             stop = self._noticed()
             if stop is not None and not alone:
-                stops[machine.count] = stop
+                stops[machine.count] = stop, self.rank
             return stop is not None and not alone
 
         with self._running():
@@ -197,10 +197,8 @@ class Session(Stopping):
             if not found:
                 self._to_visible()
                 return self._stopped(Stop("entry", "the start of the launch"))
-            stop = stops.get(machine.count)
-            if stop is not None and stop.reason == "breakpoint":
-                self._hit(count=False)
-        return self._at_visible(stop or Stop("step"))
+            stop, self.rank = stops.get(machine.count, (Stop("step"), rank))
+        return self._at_visible(stop)
 
     # ------------------------------------------------------------ tile blocks
 

@@ -104,16 +104,17 @@ class Checking(Observer):
 
     def compute(self, instruction: Compute, execute: Execute) -> Execute:
         o = instruction.op
-        accesses = self._accesses and memory_ordering(o) is not None
-        token = token_field(o)
-        links = bool(self._link) and token is not None and memory_ordering(o) is None
+        ordered = memory_ordering(o) is not None
+        accesses = self._accesses and ordered
+        token = token_field(o) if self.tokens else None
+        links = bool(self._link) and token is not None and not ordered
         rules = self._rules(o)
         results = [check for check in self._results if check.watches(o)]
         body = isinstance(o, (Reduce, Scan)) and any(self._rules(inner) for inner in walk(o.body))
         if not (accesses or links or rules or results or body or o.nested):
             return execute
         names = tuple(f.attr for f in o.opdef.operands)
-        waits = tuple(name for name in names if is_token(getattr(o, name)))
+        waits = tuple(name for name in names if is_token(getattr(o, name))) if links else ()
         plan = _Plan(instruction, execute, names, rules, results, accesses, links, token, waits, body)
 
         def checked(o: Op, batch: Batch, *args: Any) -> Any:

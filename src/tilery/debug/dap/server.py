@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import queue
 import sys
 import threading
@@ -88,6 +89,7 @@ class Server:
         while not done():
             message = self.requests.get()
             if message is None:
+                self.leaving = True
                 raise Quit
             self.handle(message)
 
@@ -176,6 +178,7 @@ class Server:
             except queue.Empty:
                 return False
             if message is None:
+                self.leaving = True
                 raise Quit
             self.handle(message)
         return True
@@ -385,4 +388,6 @@ class _Output(io.TextIOBase):
 
 def serve(start: Start) -> None:
     """Serve an editor over standard input and output."""
-    Server(sys.stdin.buffer, sys.stdout.buffer, start).serve()
+    # A thread still reads when the process ends. To close its stream would wait for it, as Python does with `sys.stdin`.
+    input = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    Server(input, sys.stdout.buffer, start).serve()

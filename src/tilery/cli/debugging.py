@@ -75,7 +75,8 @@ def open_module(args: argparse.Namespace) -> Any:
 
         instances = [args.entry] if args.entry and "<" in args.entry else []
         try:
-            program = build(Path(args.file), instances, include=args.include, define=args.define)
+            options: dict[str, Any] = {name: getattr(args, name, []) for name in ("include", "define")}
+            program = build(Path(args.file), instances, **options)
         except OSError as error:
             raise Stop(f"cannot read '{args.file}': {reason(error)}") from None
         args.entry = program.symbol(args.entry)

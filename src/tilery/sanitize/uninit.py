@@ -95,6 +95,8 @@ class Uninit(Check):
         self.memory = MemoryShadow(self.machine.uninit)
         self._allocated: set[int] = set()
         """The memory of tile blocks that has a region."""
+        self._any = False
+        """Whether a value of this launch has ever been undefined; most launches have none."""
 
     # ------------------------------------------------------------ what the launch does
 
@@ -110,6 +112,8 @@ class Uninit(Check):
         """Compute the shadows of an operation's results, and report what must not be undefined."""
         o, batch, instruction, access = step.op, step.batch, step.instruction, step.access
         assert instruction is not None
+        if not self._any and access is None and not isinstance(o, Alloca):
+            return
         env = batch.env
         shadows = {name: _shadow(env, slot) for name, slot in zip(step.args, instruction.args)}
         found = present(shadows)
@@ -125,6 +129,9 @@ class Uninit(Check):
             self._report(o, "an assertion depends on a value that nobody defined", batch.blocks, found[0] != 0)
         elif found:
             made = spread(o, step, shadows)
+        if made is None and not self._any:
+            return
+        self._any = True
         _assign(env, instruction.outs, made if isinstance(made, tuple) else (made,))
         for slot in instruction.frees:
             env.pop(~slot, None)
@@ -143,6 +150,8 @@ class Uninit(Check):
 
     def branch(self, instruction: Any, batch: Batch) -> None:
         """Move shadows with the values that control flow moves, and report decisions."""
+        if not self._any:
+            return
         env = batch.env
         match instruction:
             case Branch():

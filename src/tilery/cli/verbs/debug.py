@@ -83,7 +83,7 @@ def converse(session: Session, scripted: list[str], alone: bool) -> None:
     """Execute commands from a list, then from the user; `alone`: only the list, and then the launch runs to its end."""
     from ...debug.terminal import Terminal
 
-    terminal = Terminal(session, sys.stdout.write)
+    terminal = Terminal(session, lambda text: write_output("-", text))
     terminal.write(f"@{session.kernel.name}, grid {'x'.join(map(str, session.machine.grid))}; `help` lists commands\n")
     terminal.where("")
     last = ""

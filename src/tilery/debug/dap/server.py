@@ -388,6 +388,6 @@ class _Output(io.TextIOBase):
 
 def serve(start: Start) -> None:
     """Serve an editor over standard input and output."""
-    # A thread still reads when the process ends. To close its stream would wait for it, as Python does with `sys.stdin`.
+    # A thread still reads when the process ends. To close its stream would wait for it, as Python does with its own.
     input = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     Server(input, sys.stdout.buffer, start).serve()

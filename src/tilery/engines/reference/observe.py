@@ -110,6 +110,9 @@ class TokenIds:
 
 def token_field(o: Op) -> int | None:
     """Return which result field of an operation is a token, if any."""
+    results = o.results
+    if not results or (results[-1].type is not TOKEN and results[0].type is not TOKEN):
+        return None
     for index, field in enumerate(o.opdef.outs):
         if is_token(getattr(o, field.attr)):
             return index

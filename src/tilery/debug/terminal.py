@@ -236,10 +236,10 @@ def _line_of(session: Session) -> str:
 
 
 def _condition(text: str) -> tuple[str, str]:
-    where, given, condition = re.sub(r"^if ", " if ", text).partition(" if ")
-    if given and not condition.strip():
+    where, *condition = re.split(r"(?:^|\s+)if(?:\s+|$)", text, maxsplit=1)
+    if condition and not condition[0].strip():
         raise TileError("expected a condition after `if`")
-    return where.strip(), condition.strip()
+    return where.strip(), condition[0].strip() if condition else ""
 
 
 def _place(text: str) -> dict[str, Any]:

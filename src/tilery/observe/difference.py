@@ -78,13 +78,15 @@ class Run:
     args: Sequence[Any]
     names: Sequence[str] = ()
     convention: str | None = None
+    source: Source | None = None
+    """The names of values and lines of operations, if the module has been changed since it was read."""
 
 
 class _Log:
     """What a launch computes, by name."""
 
     def __init__(self, run: Run) -> None:
-        self.run, self.source = run, Source(run.kernel.loaded.module)
+        self.run, self.source = run, run.source or Source(run.kernel.loaded.module)
         self.arrays = array_arguments(run.kernel.params, run.args, run.names, run.convention)
         self.times: dict[tuple[int, str], int] = {}
 
@@ -162,7 +164,7 @@ def _compare(
     if a.shape == b.shape and a.dtype == b.dtype:
         if a.tobytes() == b.tobytes():
             return None
-        bits = [np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}") for x in (a, b)]
+        bits = [np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}").reshape(x.shape) for x in (a, b)]
         different = bits[0] != bits[1]
     else:
         different = np.ones(b.shape, bool)

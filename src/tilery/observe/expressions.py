@@ -20,7 +20,7 @@ MOST = 1 << 24
 """Elements of a result, of all steps of an expression too."""
 LONGEST = 1000
 """Characters of an expression."""
-VALUE = re.compile(r"(?<![\w)\].])(\s*)%([A-Za-z_0-9][\w$.-]*(?:#\d+)?)")
+VALUE = re.compile(r"(?<![\w)\].])(\s*)%([A-Za-z_0-9][\w$]*(?:#\d+)?)")
 """`%name` where an operand is expected; elsewhere `%` is the remainder."""
 
 BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {

@@ -93,9 +93,7 @@ class Trace:
             "file": None if place is None else place.file,
             "line": None if place is None else place.line,
             "blocks": event.blocks.tolist(),
-            "results": {
-                self.source.name(v): self._values(v, event) for v, _ in results_of(event, 0) if v.type is not TOKEN
-            },
+            "results": {self.source.name(value): self._values(value, event) for value in values},
         }
         if event.access is not None:
             lanes = range(len(event.ranks))

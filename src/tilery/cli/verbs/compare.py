@@ -83,25 +83,25 @@ def first_difference(args: argparse.Namespace) -> int:
     from ...diag import TileError
     from ...observe.difference import Run
     from ...observe.difference import first_difference as walk
+    from ...observe.names import Source
     from ..arguments import check_types, make_arguments
     from ..debugging import open_module
 
     if (args.other is None) == (args.passes is None):
         raise Stop("--first-difference needs another kernel: --with FILE or --passes PIPELINE")
     grid, arguments = parse_grid(args.grid), make_arguments(args.arg, args.seed)
-    modules = [open_module(args)]
-    if args.other is not None:
-        modules.append(open_module(argparse.Namespace(**{**vars(args), "file": args.other})))
-    else:
-        modules.append(optimized(open_module(args), args.passes))
+    other = open_module(argparse.Namespace(**{**vars(args), "file": args.other or args.file}))
+    sources = [Source(open_module(args)), Source(other)]
+    if args.passes is not None:
+        optimize(other, args.passes)
     runs = []
-    for module in modules:
+    for module, source in ((each.module, each) for each in sources):
         try:
             kernel = compile(module, args.entry)
             check_types(arguments, kernel.params, args.convention)
         except TileError as error:
             raise Stop(error.message) from None
-        runs.append(Run(kernel, copies(arguments), [a.name for a in arguments], args.convention))
+        runs.append(Run(kernel, copies(arguments), [a.name for a in arguments], args.convention, source))
     found, complete = walk(grid, runs[0], runs[1])
     if args.json:
         facts = None if found is None else found.as_dict()
@@ -113,8 +113,8 @@ def first_difference(args: argparse.Namespace) -> int:
     return 0 if found is None else 1
 
 
-def optimized(module: Any, passes: str) -> Any:
-    """Return a module after some passes."""
+def optimize(module: Any, passes: str) -> None:
+    """Run passes on a module."""
     from ...diag import TileError
     from ...passes import parse_pipeline, run_pipeline
 
@@ -122,7 +122,6 @@ def optimized(module: Any, passes: str) -> Any:
         run_pipeline(module, parse_pipeline(passes))
     except TileError as error:
         raise Stop(f"--passes: {error.message}") from None
-    return module
 
 
 def compare(

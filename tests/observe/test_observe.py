@@ -183,7 +183,7 @@ def test_a_heat_map_marks_what_is_not_finite() -> None:
     big = np.zeros((300, 500))
     big[299, 499] = np.nan
     assert HeatMap("big", big).svg().count(">N<") == 1
-    assert HeatMap("a<b>", np.float32(1).reshape(())).svg().count("a&lt;b&gt;") == 1
+    assert HeatMap("a<b>", np.ones((), np.float32)).svg().count("a&lt;b&gt;") == 1
 
 
 def test_the_first_difference_is_named(kernel: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...diag import TileError
+from ...diag import NoteKind, TileError, has_kind
 from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_spelling
@@ -148,11 +148,11 @@ def located_in(source: Input | None) -> Iterator[None]:
             from ...source.lines import excerpt
 
             error.excerpt = excerpt(error.op.loc)
-            error.notes = [note for note in error.notes if not (error.excerpt and note.startswith("from "))]
+            error.notes = [note for note in error.notes if not (error.excerpt and has_kind(note, NoteKind.ORIGIN))]
             raise
-        shown = source.error(error.op, error.message, notes=error.notes[:1])
+        shown = source.error(error.op, error.message, notes=error.notes[:1], kind=error.kind)
         shown.facts = error.facts
-        shown.notes += [note for note in error.notes[1:] if note.startswith("before that")]
+        shown.notes += [note for note in error.notes[1:] if has_kind(note, NoteKind.EARLIER)]
         raise shown from None
 
 

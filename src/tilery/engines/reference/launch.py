@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import hooks
-from ...diag import TileError, enough_memory
+from ...diag import ErrorKind, TileError, enough_memory
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
 from ...source.positions import located
@@ -189,7 +189,10 @@ class Kernel:
         """Choose how many tile blocks to run at once."""
         peak = max(self.program.peak, 1)
         if peak > limits.memory:
-            raise TileError(f"a tile block of @{self.name} needs {peak} bytes at once, the limit is {limits.memory}")
+            raise TileError(
+                f"a tile block of @{self.name} needs {peak} bytes at once, the limit is {limits.memory}",
+                kind=ErrorKind.MEMORY,
+            )
         wanted = BATCH_BYTES // max(self.program.widest, 1) if batch is None else check_batch(batch)
         return max(1, min(wanted, limits.memory // peak, MAX_LANES))
 

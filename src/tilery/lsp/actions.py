@@ -14,8 +14,8 @@ from ..ir import Block, Op, Value, walk
 from ..ops import Module
 from ..text import DIALECT
 from ..text.lossless.format import edit_for, format_text
-from ..text.lossless.reading import OPEN_REGION, Part
-from ..text.lossless.recover import UNEXPECTED_BRACE
+from ..text.lossless.reading import Part
+from ..text.lossless.recover import OPEN_REGION, UNEXPECTED_BRACE
 from ..text.lossless.scopes import names_of
 from ..text.print.chosen import show_named
 from ..verifier.verify import NO_TERMINATOR

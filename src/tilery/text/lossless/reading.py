@@ -16,11 +16,8 @@ from ..parse.locations import as_loc, is_loc
 from ..parse.parser import check_unicode, wrap
 from ..parse.state import Options, Scope
 from .chunks import Chunk, split
-from .recover import MAX_ERRORS, Context, ParsedChunk, chunk_steps
+from .recover import MAX_ERRORS, OPEN_REGION, Context, ParsedChunk, chunk_steps
 from .tokens import Tokens
-
-OPEN_REGION = "open-region"
-"""The rule that a region without an end breaks."""
 
 
 @dataclass(slots=True, eq=False)

@@ -32,8 +32,8 @@ BROKEN, CLOSED = "<<broken>>", "<<closed>>"
 """The names of operations that stand for one whose head could not be read, and for the end of an enclosing module."""
 
 
-UNEXPECTED_BRACE = "unexpected-brace"
-"""The rule that a brace without a region breaks."""
+UNEXPECTED_BRACE, OPEN_REGION = "unexpected-brace", "open-region"
+"""The rules that a brace without a region, and a region without a brace, break."""
 
 
 @dataclass(slots=True)
@@ -284,7 +284,7 @@ class _Reader:
 
     def _unclosed(self, scope: Scope) -> None:
         """Report a region without an end, at the brace that opens it."""
-        self._error("expected '}' to end this region", scope.opened)
+        self._error("expected '}' to end this region", scope.opened, rule=OPEN_REGION)
         if scope.body is not None:
             scope.body.close()
 

@@ -22,8 +22,6 @@ EXECUTE = (
     "engines/",
     "exec/",
     "sanitize/",
-    "observe/",
-    "debug/",
     "tuner/",
     "cutile/",
     "cpp/",

@@ -7,7 +7,7 @@ from enum import Enum, IntEnum
 
 from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
-from ..diag import ErrorKind, TileError
+from ..diag import TileError
 from ..enums import TileEnum
 from ..types import (
     SCALARS,
@@ -164,8 +164,7 @@ def _check_version(
         raise TileError(f"unknown type tag: {tag}", offset=start)
     if since > version:
         shown = shown or str(version)
-        message = f"type '{cname}' requires bytecode version {since}+, file version is {shown}"
-        raise TileError(message, kind=ErrorKind.VERSION, offset=start)
+        raise TileError(f"type '{cname}' requires bytecode version {since}+, file version is {shown}", offset=start)
 
 
 def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: ReadRef) -> Type:

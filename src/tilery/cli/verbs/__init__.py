@@ -14,7 +14,6 @@ VERBS = {
     "dump": "dump",
     "fmt": "edit.fmt",
     "lsp": "edit.lsp",
-    "dap": "edit.dap",
     "diff": "diff",
     "ops": "ops",
     "smith": "smith",

@@ -22,6 +22,8 @@ EXECUTE = (
     "engines/",
     "exec/",
     "sanitize/",
+    "observe/",
+    "debug/",
     "tuner/",
     "cutile/",
     "cpp/",

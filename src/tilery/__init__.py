@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from . import hooks
 from .checking import TYPE_CHECKING
-from .diag import TileError
+from .diag import ErrorKind, TileError
 from .version import LATEST, SUPPORTED, Version
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ __all__ = [
     "Block",
     "Builder",
     "Dump",
+    "ErrorKind",
     "Module",
     "Op",
     "TileError",

@@ -4,33 +4,119 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ContextDecorator
+from enum import Enum
 
 RED, BOLD, CYAN, RESET = "\x1b[31;1m", "\x1b[1m", "\x1b[36m", "\x1b[0m"
 
 
+class ErrorKind(Enum):
+    """What went wrong, for programs: these values are stable, messages are not.
+
+    >>> ErrorKind("timeout")
+    <ErrorKind.TIMEOUT: 'timeout'>
+    """
+
+    SYNTAX = "syntax"
+    """Text or bytecode cannot be read."""
+    VERSION = "version"
+    """A bytecode version, or a release of a tool, lacks something."""
+    ILLEGAL = "illegal"
+    """The verifier refuses the module."""
+    ARGUMENT = "argument"
+    """A caller passed something unsuitable: an option, a grid, an array."""
+    FILE = "file"
+    """A file cannot be read or written."""
+    UNSUPPORTED = "unsupported"
+    """The module is legal, but this engine, pass or tool does not handle it."""
+    BOUNDS = "bounds"
+    """A kernel accessed memory that it may not access."""
+    ALIGNMENT = "alignment"
+    """A kernel accessed an element at an address that is not a multiple of its size."""
+    UNINITIALIZED = "uninitialized"
+    """A kernel used memory before anything was written to it."""
+    UNDEFINED = "undefined"
+    """A kernel did something that the specification leaves undefined."""
+    PROMISE = "promise"
+    """A promise of the kernel, such as `assume`, is false."""
+    RACE = "race"
+    """Two accesses to one location are not ordered."""
+    ASSERTION = "assertion"
+    """An assertion of the kernel failed."""
+    DEADLOCK = "deadlock"
+    """Tile blocks wait for something that cannot happen."""
+    TIMEOUT = "timeout"
+    """The limit on time was reached."""
+    STEPS = "steps"
+    """The limit on steps was reached."""
+    MEMORY = "memory"
+    """The limit on memory was reached, or there is no more."""
+    MISSING_TOOL = "missing-tool"
+    """A package, program or device is not there."""
+    COMPILER = "compiler"
+    """Another compiler refused the program."""
+    COMPILER_CRASH = "compiler-crash"
+    """Another compiler crashed."""
+    DEVICE = "device"
+    """The GPU or its driver reported an error."""
+    HINT = "hint"
+    """Something is suspicious, but allowed."""
+
+
+class NoteKind(Enum):
+    """What a note adds to an error."""
+
+    NOTE = "note"
+    ERROR = "error"
+    """NVIDIA's tools report this as a second error."""
+    ORIGIN = "origin"
+    """The place in the source that the operation comes from."""
+    OTHER = "other"
+    """Another operation that takes part in the fault."""
+    EARLIER = "earlier"
+    """A report from before the error."""
+
+
 class Note(str):
-    """A note with an offset `start` in the text; its `kind` is "error" if NVIDIA's tools report a second error."""
+    """A note with an offset `start` in the text, if it has a place of its own."""
 
     start: int | None
-    kind: str
+    kind: NoteKind
 
-    def __new__(cls, text: str, start: int | None = None, kind: str = "note") -> Note:
+    def __new__(cls, text: str, start: int | None = None, kind: NoteKind = NoteKind.NOTE) -> Note:
         note = super().__new__(cls, text)
         note.start, note.kind = start, kind
         return note
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Note, (str(self), self.start, self.kind))
+
+    @property
+    def heading(self) -> str:
+        """The word before the note: error, or note."""
+        return "error" if self.kind is NoteKind.ERROR else "note"
+
+
+def has_kind(note: str, kind: NoteKind) -> bool:
+    """Tell whether a note is of a kind; a plain string is just a note."""
+    return isinstance(note, Note) and note.kind is kind
 
 
 class TileError(Exception):
     """An error in an input, with its position.
 
     `message` is NVIDIA's wording if their tools have one; `notes` are the enclosing messages and our explanation.
-    The position is a byte `offset` in bytecode, or `start`..`end` in the text `source`.
+    The position is a byte `offset` in bytecode, or `start`..`end` in the text `source`. `kind` is for programs.
+
+    >>> TileError("a launch needs at least one thread").kind
+    <ErrorKind.ARGUMENT: 'argument'>
     """
 
     def __init__(
         self,
         message: str,
         *,
+        kind: ErrorKind | None = None,
+        rule: str = "",
         file: str = "",
         offset: int | None = None,
         field: str = "",
@@ -41,6 +127,9 @@ class TileError(Exception):
     ) -> None:
         super().__init__(message)
         self.message = message
+        self._kind = kind
+        self.rule = rule
+        """The name of the rule that was broken, if a program acts on it."""
         self.file = file
         self.offset = offset
         self.field = field
@@ -60,6 +149,15 @@ class TileError(Exception):
         return (_rebuild, (dict(self.__dict__),))
 
     @property
+    def kind(self) -> ErrorKind:
+        """What went wrong; whoever called with something unsuitable is the default."""
+        return self._kind or ErrorKind.ARGUMENT
+
+    def settle(self, kind: ErrorKind) -> None:
+        """Set the kind if the place that raised the error did not: a reader knows that its input cannot be read."""
+        self._kind = self._kind or kind
+
+    @property
     def line(self) -> int | None:
         """The one-based line in `source`, or None for bytecode."""
         return None if self.source is None else self.source.count("\n", 0, self.start) + 1
@@ -74,7 +172,14 @@ class TileError(Exception):
         place: dict[str, object] = {"offset": self.offset, "field": self.field or None}
         if self.source is not None:
             place = {"line": self.line, "column": self.column}
-        return {"message": self.message, "file": self.file or None, **place, "notes": list(self.notes), **self.facts}
+        return {
+            "kind": self.kind.value,
+            "message": self.message,
+            "file": self.file or None,
+            **place,
+            "notes": list(self.notes),
+            **self.facts,
+        }
 
     def render(self, color: bool = False) -> str:
         """Return lines for people: position, message, the source line with a caret, and the notes."""
@@ -96,8 +201,8 @@ class TileError(Exception):
             place = ""
             if isinstance(note, Note) and note.start is not None and self.source is not None:
                 place = ":".join([*([self.file] if self.file else []), *map(str, index.place(note.start))]) + ": "
-            kind = note.kind if isinstance(note, Note) else "note"
-            lines.append(paint(BOLD, place) + paint(CYAN, kind + ": ") + note)
+            heading = note.heading if isinstance(note, Note) else "note"
+            lines.append(paint(BOLD, place) + paint(CYAN, heading + ": ") + note)
         return "\n".join(lines)
 
     def _excerpt(self, paint: object) -> list[str]:
@@ -124,7 +229,8 @@ class enough_memory(ContextDecorator):
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is not None and issubclass(kind, MemoryError):
-            raise TileError(f"not enough memory to {self.what}", file=self.file, offset=self.offset) from None
+            message = f"not enough memory to {self.what}"
+            raise TileError(message, kind=ErrorKind.MEMORY, file=self.file, offset=self.offset) from None
 
 
 def _rebuild(state: dict[str, object]) -> TileError:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from . import hooks
 from .attrs import Attr, Loc
 from .checking import TYPE_CHECKING
-from .diag import TileError
+from .diag import ErrorKind, TileError
 from .types import Type
 
 if TYPE_CHECKING:
@@ -188,8 +188,8 @@ def _gathered(fields: Sequence[Field]) -> property:
 class Refused(TileError):
     """An operation makes something impossible; `related` lists other operations that contribute to it."""
 
-    def __init__(self, o: Op, message: str, *related: tuple[Op, str]) -> None:
-        super().__init__(message, notes=tuple(text for _, text in related))
+    def __init__(self, o: Op, message: str, *related: tuple[Op, str], kind: ErrorKind = ErrorKind.UNSUPPORTED) -> None:
+        super().__init__(message, kind=kind, notes=tuple(text for _, text in related))
         self.op, self.related = o, related
 
 

@@ -42,7 +42,7 @@ def diagnostics(error: TileError) -> list[Diagnostic]:
     notes = [n for n in error.notes if isinstance(n, Note) and n.start is not None and n not in OURS]
     return [
         (error.line, "error", in_13_3(error.message)),
-        *((lines.place(n.start or 0)[0], n.kind, in_13_3(n)) for n in notes),
+        *((lines.place(n.start or 0)[0], n.heading, in_13_3(n)) for n in notes),
     ]
 
 
@@ -78,7 +78,7 @@ def verified(parsed: Parsed, options: tuple[str, ...]) -> list[Diagnostic]:
             continue
         severity = "warning" if finding.warning else "error"
         out += [(line(finding.op), severity, text) for text in sentences(in_13_3(finding.message))]
-        out += [(line(finding.op), note.kind, note) for note in finding.notes if isinstance(note, Note)]
+        out += [(line(finding.op), note.heading, note) for note in finding.notes if isinstance(note, Note)]
         out += [(line(o), "note", text) for o, text in finding.related]
         if not finding.warning:
             break

@@ -88,7 +88,7 @@ def test_the_gaps_of_a_strided_array_are_not_writable(text: str) -> None:
         ({"names": [3]}, "names must be a list of strings"),
         ({"names": 3}, "names must be a list of strings"),
     ],
-    ids=str,
+    ids=lambda given: given if isinstance(given, str) else next(iter(given)),
 )
 def test_wrong_options_get_a_clear_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TileError, match=message.replace("(", r"\(")):

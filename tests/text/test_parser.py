@@ -13,7 +13,7 @@ from support.broken import mutate_text
 from tilery.attrs import CallSite, DictAttr, DILoc, FileLineCol, FusedLoc, IntAttr, NameLoc, OpaqueAttr, StrAttr
 from tilery.bytecode.writer import write
 from tilery.declare.operation import OpDef
-from tilery.diag import Note, TileError
+from tilery.diag import Note, NoteKind, TileError
 from tilery.ir import UnknownOp, difference, walk
 from tilery.ops import (
     AddF,
@@ -194,7 +194,7 @@ def test_a_prior_use_is_shown() -> None:
 def test_a_second_error_is_reported_as_nvidia_does() -> None:
     error = refused(body("%0 = maxi %n, %n : tile<i32>"))
     second = error.notes[0]
-    assert isinstance(second, Note) and second.kind == "error"
+    assert isinstance(second, Note) and second.kind is NoteKind.ERROR
     assert second == "custom op 'cuda_tile.maxi' expected valid keyword"
 
 

@@ -10,7 +10,7 @@ from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_OPCODE, OpDef
 from ..declare.relations import TERMINATOR, TOP_LEVEL
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..ir import Block, Op, Value
 from ..types import Type
 from .attrcodec import read_array, read_bool, read_hints, read_integer, read_string, read_tagged
@@ -182,7 +182,9 @@ class BodyReader:
             if not profile.explains_new_opcodes or opcode <= last_opcode(version):
                 raise TileError(f"unknown or unimplemented opcode: {opcode}", offset=start)
             shown = self.tables.version_text
-            raise TileError(f"unsupported opcode {opcode} for bytecode version {shown}", offset=start)
+            raise TileError(
+                f"unsupported opcode {opcode} for bytecode version {shown}", kind=ErrorKind.VERSION, offset=start
+            )
         if opdef.has(TOP_LEVEL):
             raise TileError(f"'cuda_tile.{opdef.mnemonic}' op cannot be inside a function", offset=start)
         return opdef

@@ -8,7 +8,7 @@ from ..attrs import Attr, OptimizationHints, StrAttr, SymbolVisibility
 from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
 from ..declare.gcpause import paused
-from ..diag import TileError, enough_memory
+from ..diag import ErrorKind, TileError, enough_memory
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
 from ..types import Function, quoted
@@ -94,6 +94,7 @@ def newer_note(version: Version) -> tuple[str, ...]:
 def settle(e: TileError, file: str) -> TileError:
     """Complete an error before it leaves the reader."""
     e.file = e.file or file
+    e.settle(ErrorKind.SYNTAX)
     if not e.message and e.notes:
         e.message = e.notes.pop(0)
     return e
@@ -186,7 +187,7 @@ class FileReader:
         if (major, minor) not in supported:
             window = f"[{supported[0]}{self.profile.window}{supported[-1]}]"
             message = f"unsupported Tile version {major}.{minor}.{self.tag}, this reader supports versions {window}"
-            raise TileError(message, offset=start, notes=newer_note(Version(major, minor)))
+            raise TileError(message, kind=ErrorKind.VERSION, offset=start, notes=newer_note(Version(major, minor)))
         self.version = Version(major, minor)
 
     def _find_sections(self, c: Cursor) -> None:

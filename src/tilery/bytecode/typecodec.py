@@ -7,7 +7,7 @@ from enum import Enum, IntEnum
 
 from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..enums import TileEnum
 from ..types import (
     SCALARS,
@@ -164,7 +164,8 @@ def _check_version(
         raise TileError(f"unknown type tag: {tag}", offset=start)
     if since > version:
         shown = shown or str(version)
-        raise TileError(f"type '{cname}' requires bytecode version {since}+, file version is {shown}", offset=start)
+        message = f"type '{cname}' requires bytecode version {since}+, file version is {shown}"
+        raise TileError(message, kind=ErrorKind.VERSION, offset=start)
 
 
 def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: ReadRef) -> Type:

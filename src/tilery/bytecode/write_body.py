@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from ..declare.fields import AttrKind, Field
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..ir import Block, Op, Value, walk
 from ..ops import Entry
 from ..version import Version
@@ -220,7 +220,7 @@ class BodyWriter:
         return self.used
 
     def _refuse(self, o: Op, message: str, *notes: str, field: str = "") -> NoReturn:
-        raise TileError(message, field=field, notes=(*notes, self._where(o)))
+        raise TileError(message, kind=ErrorKind.VERSION, field=field, notes=(*notes, self._where(o)))
 
     def _where(self, o: Op) -> str:
         return f"operation: {o.name} in entry @{self.entry.sym_name}"

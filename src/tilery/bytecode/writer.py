@@ -10,7 +10,7 @@ from typing import Any
 from ..attrs import Attr, CallSite, Dense, DILoc, FileLineCol, Loc, StrAttr
 from ..declare.fastclass import replace
 from ..declare.gcpause import paused
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..ir import Op, Refused, UnknownOp, full_name, walk
 from ..ops import Entry, Global, Module
 from ..types import Type
@@ -279,7 +279,11 @@ class _File:
             f = o.opdef.field(column.name)
             if getattr(o, f.attr) != f.default_of(o):
                 text = _REFUSED_COLUMNS[column.name]
-                raise TileError(text.format(name=o.sym_name, version=self.version, since=f.since), field=f.name)
+                raise TileError(
+                    text.format(name=o.sym_name, version=self.version, since=f.since),
+                    kind=ErrorKind.VERSION,
+                    field=f.name,
+                )
 
     def _functions(self, entries: list[Entry]) -> bytearray:
         out = bytearray()

@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..engines.kernel import Kernel
 from ..engines.registry import DEFAULT, compile_kernel
 from ..ops import Module
@@ -157,7 +157,7 @@ def _ask(request: dict[str, Any], timeout: float) -> dict[str, Any]:
             child.kill()  # it starts no processes
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            return {"error": f"NVRTC did not finish within {timeout:g} seconds"}
+            return {"error": f"NVRTC did not finish within {timeout:g} seconds", "kind": "timeout"}
     if child.returncode:
         code = child.returncode
         how = signal.Signals(-code).name if code < 0 else f"status {code}"
@@ -172,12 +172,18 @@ def _program(answer: dict[str, Any], text: str, file: str, name: str, toolkit: T
     if (error := errors(said, text, name, file)) is not None:
         raise error
     if "error" in answer:
-        raise TileError(answer["error"], file=file, notes=tuple(filter(None, [answer.get("log", "")])))
+        kind = ErrorKind(answer.get("kind", "compiler-crash"))
+        raise TileError(answer["error"], kind=kind, file=file, notes=tuple(filter(None, [answer.get("log", "")])))
     if "status" not in answer:
         found = ".".join(map(str, answer["version"]))
-        raise TileError(f"{toolkit.library} is NVRTC {found}, which has no CUDA Tile C++; 13.3 has", notes=(INSTALL,))
+        raise TileError(
+            f"{toolkit.library} is NVRTC {found}, which has no CUDA Tile C++; 13.3 has",
+            kind=ErrorKind.VERSION,
+            notes=(INSTALL,),
+        )
     if answer["status"]:
-        raise TileError(f"NVRTC failed with status {answer['status']}", file=file, notes=(answer["log"][:2000],))
+        message = f"NVRTC failed with status {answer['status']}"
+        raise TileError(message, kind=ErrorKind.COMPILER, file=file, notes=(answer["log"][:2000],))
     warnings = [located(each, text, name, file) for each in said if each.kind == "warning"]
     program = Program(base64.b64decode(answer["code"]), file, answer["symbols"], warnings)
     if list(program.kernels.values()) == [NO_KERNEL]:

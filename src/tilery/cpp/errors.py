@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from ..diag import Note, TileError
+from ..diag import ErrorKind, Note, NoteKind, TileError
 
 MAX_NOTES = 4
 """The most notes of the compiler of one kind that an error repeats; a failed constraint has dozens."""
@@ -84,7 +84,7 @@ def errors(said: list[Said], text: str, name: str, file: str) -> TileError | Non
     for other in others[:MAX_ERRORS]:
         start = offset(other, text) if other.file == name and error.source is text else None
         where = "" if start is not None else f"{shown(other, name, file)}: "
-        error.notes.append(Note(where + other.text, start, "error"))
+        error.notes.append(Note(where + other.text, start, NoteKind.ERROR))
     if len(others) > MAX_ERRORS:
         error.notes.append(f"{len(others) - MAX_ERRORS} more errors")
     return error
@@ -96,20 +96,31 @@ def located(said: Said, text: str, name: str, file: str) -> TileError:
     if len(said.notes) > MAX_NOTES:
         notes.append(f"{len(said.notes) - MAX_NOTES} more notes of the compiler")
     if said.file == NAME_MAP:
-        return TileError(said.text, file=file, notes=("an instance is named as in C++, such as scale<float, 64>",))
+        return TileError(
+            said.text,
+            kind=ErrorKind.SYNTAX,
+            file=file,
+            notes=("an instance is named as in C++, such as scale<float, 64>",),
+        )
     if said.file == name:
         start, end = span(said, text)
-        return TileError(said.text, file=file, source=text, start=start, end=end, notes=tuple(notes))
+        return TileError(
+            said.text, kind=ErrorKind.SYNTAX, file=file, source=text, start=start, end=end, notes=tuple(notes)
+        )
     if (header := read_header(said.file)) is not None:
         start, end = span(said, header)
-        return TileError(said.text, file=said.file, source=header, start=start, end=end, notes=tuple(notes))
+        return TileError(
+            said.text, kind=ErrorKind.SYNTAX, file=said.file, source=header, start=start, end=end, notes=tuple(notes)
+        )
     inside = f"in {said.file}, line {said.line}"
     for origin in said.origins:
         place = _FROM.search(origin)
         if place and place[2] == name:
             start = offset(Said("", name, int(place[1]), ""), text)
-            return TileError(said.text, file=file, source=text, start=start, notes=(inside, *notes))
-    return TileError(said.text, file=file, notes=(inside, *notes))
+            return TileError(
+                said.text, kind=ErrorKind.SYNTAX, file=file, source=text, start=start, notes=(inside, *notes)
+            )
+    return TileError(said.text, kind=ErrorKind.SYNTAX, file=file, notes=(inside, *notes))
 
 
 def offset(said: Said, text: str) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 
 VARIABLE = "TILERY_CUDA"
 """The environment variable that names a CUDA Toolkit, or the folder that NVIDIA's wheels share."""
@@ -32,7 +32,11 @@ def find_toolkit() -> Toolkit:
                     return Toolkit(library, (top, top / "cccl"))
     if given := os.environ.get(VARIABLE):
         raise TileError(f"{VARIABLE} names '{given}', which has no NVRTC 13.3 or newer with its headers")
-    raise TileError("NVIDIA's NVRTC 13.3 or newer, with the headers of CUDA Tile C++, is missing", notes=(INSTALL,))
+    raise TileError(
+        "NVIDIA's NVRTC 13.3 or newer, with the headers of CUDA Tile C++, is missing",
+        kind=ErrorKind.MISSING_TOOL,
+        notes=(INSTALL,),
+    )
 
 
 def _folders() -> Iterator[Path]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from ..engines.registry import DEFAULT
 from . import children
 from .session import Session, on
 
@@ -16,9 +17,12 @@ from .session import Session, on
 def for_children(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options for other processes, as JSON can hold them.
 
-    A sanitizer becomes the names of its checks, and raises what it finds; what tuning finds is told to nobody.
+    A sanitizer becomes the names of its checks, and raises what it finds; what tuning finds is told to nobody. An
+    engine that is a function works in this process only; others use the reference engine.
     """
     plain = dict(options)
+    if callable(plain.get("engine")):
+        plain["engine"] = DEFAULT
     if isinstance(tune := plain.get("tune"), dict):
         plain["tune"] = {name: value for name, value in tune.items() if name != "tell"}
     if plain.get("sanitize") is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from .. import hooks
-from ..diag import TileError
+from ..diag import ErrorKind, NoteKind, TileError, has_kind
 from ..engines import registry
 from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, protect, slot_names, slot_size, value_of
 from ..engines.gpu.store import shape_class
@@ -339,7 +339,7 @@ def make_timed(session: Session, launch: Callable[..., Any], timeout: type[Excep
                 if (kernel, grid) not in known:
                     launch(stream, grid, kernel, values)
         except TileError as error:
-            if seconds is None or "stopped after" not in error.message:
+            if seconds is None or error.kind is not ErrorKind.TIMEOUT:
                 raise
             raise timeout(f"CUDA kernel launch exceeded timeout {seconds}s") from None
         taken = known.setdefault((kernel, grid), time.perf_counter() - start)
@@ -390,7 +390,7 @@ def explain(error: Refused, note: str) -> None:
     """Add the line of Python and a note to an error, and print the message of an assertion, as a GPU does."""
     if lines := excerpt(error.op.loc):
         error.excerpt = lines
-        error.notes = [each for each in error.notes if not each.startswith("from ")]
+        error.notes = [each for each in error.notes if not has_kind(each, NoteKind.ORIGIN)]
     error.notes.append(note)
     if isinstance(error.op, Assert) and error.op.message:
         sys.stdout.write(f"{error.op.message}\n")

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..diag import TileError, did_you_mean
+from ..diag import ErrorKind, Note, NoteKind, TileError, did_you_mean
 from ..ir import Op, Refused
 from ..ops import Entry, Module
 from ..source.lines import innermost
@@ -30,18 +30,19 @@ class ExecutionError(Refused):
         o: Op,
         message: str,
         *,
+        kind: ErrorKind,
         block: tuple[int, ...] | None = None,
         element: tuple[int, ...] | None = None,
         address: int | None = None,
     ) -> None:
-        super().__init__(o, message)
+        super().__init__(o, message, kind=kind)
         self.block, self.element, self.address = block, element, address
         self.facts = {"operation": o.name, "block": block, "element": element, "address": address}
         if block is not None:
             at = "" if not element else f", element [{', '.join(map(str, element))}] of the tile"
             self.notes.append(f"in tile block ({', '.join(map(str, block))}){at}")
         if (place := innermost(o.loc)) is not None:
-            self.notes.append(f"from {place}")
+            self.notes.append(Note(f"from {place}", kind=NoteKind.ORIGIN))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
-from ..diag import TileError, enough_memory
+from ..diag import ErrorKind, TileError, enough_memory
 from ..ops import Module
 from ..types import Ptr, Tile
 from .addresses import HoldsAddresses
@@ -190,7 +190,9 @@ def load(path: str | PathLike[str], *, memory: int = LIMIT) -> Recorded:
         except (TileError, MemoryError):
             raise
         except Exception as error:  # zip, zlib, JSON and wrong contents all raise different exceptions
-            raise TileError(f"this is not a recorded launch: {error}", file=fspath(path)) from None
+            raise TileError(
+                f"this is not a recorded launch: {error}", kind=ErrorKind.SYNTAX, file=fspath(path)
+            ) from None
     return found
 
 

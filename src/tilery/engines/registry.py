@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 
 if TYPE_CHECKING:
     from ..ops import Module
@@ -43,7 +43,9 @@ class EngineRow(NamedTuple):
     def missing(self, package: str) -> TileError:
         """Return the error that says what to install."""
         note = f"install it with: pip install 'tilery[{self.extra}]'"
-        return TileError(f"engine '{self.name}' needs the package '{package}'", notes=(note,))
+        return TileError(
+            f"engine '{self.name}' needs the package '{package}'", kind=ErrorKind.MISSING_TOOL, notes=(note,)
+        )
 
 
 ENGINES = {

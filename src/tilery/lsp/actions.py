@@ -15,8 +15,10 @@ from ..ops import Module
 from ..text import DIALECT
 from ..text.lossless.format import edit_for, format_text
 from ..text.lossless.reading import Part
+from ..text.lossless.recover import OPEN_REGION, UNEXPECTED_BRACE
 from ..text.lossless.scopes import names_of
 from ..text.print.chosen import show_named
+from ..verifier.verify import NO_TERMINATOR
 from .document import Document, Place, part_nodes
 
 _SUGGESTION = re.compile(r"did you mean '([^']+)'\?")
@@ -84,11 +86,11 @@ def _corrections(document: Document, diagnostic: lsp.Diagnostic) -> Iterator[lsp
     for new in dict.fromkeys(suggestions):
         if word:
             yield _fix(document, f"Replace '{word}' by '{new}'", diagnostic, diagnostic.range, new)
-    if diagnostic.message.startswith("block with no terminator") and place is not None:
+    if diagnostic.code == NO_TERMINATOR and place is not None:
         yield from _terminator(document, place, diagnostic)
-    if diagnostic.message.startswith("expected '}' to end this region") and place is not None:
+    if diagnostic.code == OPEN_REGION and place is not None:
         yield from _brace(document, place, diagnostic)
-    if diagnostic.message.startswith("unexpected '}'"):
+    if diagnostic.code == UNEXPECTED_BRACE:
         yield _fix(document, "Remove this brace", diagnostic, diagnostic.range, "")
 
 

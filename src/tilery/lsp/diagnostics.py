@@ -32,8 +32,8 @@ def _diagnostic(document: Document, error: TileError, severity: lsp.DiagnosticSe
             notes.append(note)
     message = "\n".join([error.message, *notes])
     return lsp.Diagnostic(
-        document.lines.range(start, end), message, severity, source=SOURCE, related_information=related or None,
-        data={"notes": notes},
+        document.lines.range(start, end), message, severity, code=error.rule or error.kind.value, source=SOURCE,
+        related_information=related or None, data={"notes": notes},
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from ..attrs import AtomicRMWMode, RoundingMode, TileEnum
 from ..attrs import MemoryOrderingSemantics as Ordering
 from ..checking import TYPE_CHECKING
 from ..declare.relations import Problem
-from ..diag import Note
+from ..diag import Note, NoteKind
 from ..ir import Block, Op, Value
 from ..types import (
     BF16,
@@ -416,7 +416,7 @@ def inferred(o: Any, expected: Sequence[Type]) -> Answer:
     return Problem(
         f"inferred type(s) {quoted_list(expected)} are incompatible with return type(s) of operation "
         f"{quoted_list(found)}",
-        notes=(Note(f"'cuda_tile.{o.name}' op failed to infer returned types", kind="error"),),
+        notes=(Note(f"'cuda_tile.{o.name}' op failed to infer returned types", kind=NoteKind.ERROR),),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from .campaign import Map, Plan
 from .case import digest
 
@@ -30,7 +30,9 @@ def connect(scheduler: str) -> Any:
         from distributed import Client
     except ImportError:
         note = "install it with: pip install 'tilery[cluster]'"
-        raise TileError("--scheduler needs the package 'distributed'", notes=(note,)) from None
+        raise TileError(
+            "--scheduler needs the package 'distributed'", kind=ErrorKind.MISSING_TOOL, notes=(note,)
+        ) from None
     try:
         return Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:

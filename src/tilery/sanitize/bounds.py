@@ -8,7 +8,7 @@ import numpy as np
 
 from ..engines.reference.access import Access
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Jump
+from ..engines.reference.program import Advance, Instruction, Jump
 from ..engines.reference.tiles import Array
 from ..ir import Block, Op, walk
 from ..ops import Alloca, Break, Continue, Entry, For, Loop, Yield
@@ -68,12 +68,14 @@ class Bounds(Check):
         for address in result.tolist():
             self._dead.pop(address, None)
 
-    def branch(self, instruction: Any, batch: Batch) -> None:
+    def decides(self, instruction: Instruction) -> bool:
         entering = isinstance(instruction, Jump) and isinstance(instruction.op, For)
-        if self._ends and isinstance(instruction, (Jump, Advance)) and not entering:
-            for o in self._ends.get(instruction.op, ()):
-                known = self._addresses.get(o, {})
-                self._dead.update((known[rank], o) for rank in batch.ranks.tolist() if rank in known)
+        return isinstance(instruction, (Jump, Advance)) and not entering and instruction.op in self._ends
+
+    def branch(self, instruction: Any, batch: Batch) -> None:
+        for o in self._ends[instruction.op]:
+            known = self._addresses.get(o, {})
+            self._dead.update((known[rank], o) for rank in batch.ranks.tolist() if rank in known)
 
     def before(self, access: Access) -> None:
         memory = self.machine.memory

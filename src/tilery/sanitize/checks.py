@@ -29,7 +29,7 @@ from ..ops import Entry
 
 if TYPE_CHECKING:
     from ..engines.reference.access import Access, Link
-    from ..engines.reference.program import Compute
+    from ..engines.reference.program import Compute, Instruction
     from .checking import Checking
     from .reports import Reports
 
@@ -100,6 +100,10 @@ class Check:
 
     def result(self, step: Step, result: Any) -> None:
         """An operation has been executed; a tuple of results if it has several result fields."""
+
+    def decides(self, instruction: Instruction) -> bool:
+        """Tell, once per launch, whether to call `branch` for an instruction of control flow."""
+        return True
 
     def branch(self, instruction: Any, batch: Batch) -> None:
         """Control flow is about to be decided by the values in the slots of an instruction of `program`."""

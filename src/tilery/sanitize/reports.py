@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..diag import ErrorKind, Note, NoteKind
 from ..engines.reference.tiles import Array
 from ..ir import Op, Refused
 from ..source.lines import excerpt, innermost
@@ -71,8 +72,13 @@ class Report:
             line = f"the other access is {other}"
             if (place := innermost(other.op.loc)) is not None:
                 line += f", from {place}"
-            lines.append(line)
+            lines.append(Note(line, kind=NoteKind.OTHER))
         return lines + self.notes
+
+    @property
+    def kind(self) -> ErrorKind:
+        """The kind of error that the check finds."""
+        return KINDS.get(self.check, ErrorKind.HINT)
 
     def as_dict(self) -> dict[str, object]:
         """Return the report as plain data."""
@@ -170,12 +176,23 @@ def _block(block: Array) -> tuple[int, ...]:
     return tuple(int(i) for i in block)
 
 
+KINDS = {
+    "alignment": ErrorKind.ALIGNMENT,
+    "bounds": ErrorKind.BOUNDS,
+    "uninit": ErrorKind.UNINITIALIZED,
+    "undefined": ErrorKind.UNDEFINED,
+    "promise": ErrorKind.PROMISE,
+    "race": ErrorKind.RACE,
+}
+"""The kinds of errors that checks find; the others only give hints."""
+
+
 class Faults(Refused):
     """A launch had faults. The error shows the first one; `reports` has them all."""
 
     def __init__(self, reports: Reports) -> None:
         first, *others = reports.faults
-        super().__init__(first.op, f"{first.check}: {first.message}")
+        super().__init__(first.op, f"{first.check}: {first.message}", kind=first.kind)
         self.reports = reports
         self.notes = first.details
         self.excerpt = excerpt(first.op.loc)

@@ -7,7 +7,7 @@ from importlib import import_module
 from threading import RLock
 from typing import Any, NamedTuple
 
-from ..diag import TileError
+from ..diag import Note, NoteKind, TileError
 from ..engines.arrays import locate
 from ..engines.kernel import ExecutionError
 from ..engines.reference.machine import Machine
@@ -159,7 +159,9 @@ class _Watching(Checking):
         owner._finish(self._counts)
         if isinstance(error, ExecutionError):
             found = [each for each in reports.faults if each.count > self._counts.get(each, 0)]
-            error.notes += [f"before that, {report.check}: {report.message}" for report in found[:10]]
+            error.notes += [
+                Note(f"before that, {report.check}: {report.message}", kind=NoteKind.EARLIER) for report in found[:10]
+            ]
         if error is None and owner.raises and reports.faults:
             raise Faults(reports)
 

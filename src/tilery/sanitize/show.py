@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..diag import TileError
+from ..diag import NoteKind, TileError, has_kind
 from ..source.input import Input
 from ..source.lines import excerpt, innermost
 from .reports import Place, Report
@@ -19,10 +19,10 @@ def as_error(report: Report, source: Input | None = None) -> TileError:
     notes = report.details
     if source is not None:
         related = [(place.op, f"the other access is {place}") for place in report.places[1:]]
-        first = [note for note in notes if not note.startswith("the other access is ")]
-        error = source.error(report.op, message, notes=first, related=related)
+        first = [note for note in notes if not has_kind(note, NoteKind.OTHER)]
+        error = source.error(report.op, message, notes=first, related=related, kind=report.kind)
     else:
-        error = TileError(message, notes=tuple(notes))
+        error = TileError(message, kind=report.kind, notes=tuple(notes))
         error.excerpt = excerpt(report.op.loc)
     error.facts = report.as_dict()
     return error

@@ -10,7 +10,7 @@ from ..attrs import Signedness
 from ..engines.reference.batch import Batch
 from ..engines.reference.numerics.convert import to_f64
 from ..engines.reference.ops.integer import read
-from ..engines.reference.program import Advance
+from ..engines.reference.program import Advance, Instruction
 from ..engines.reference.tiles import element_of, pointee_bits, unsigned
 from ..engines.reference.view_access import layout
 from ..ir import Op
@@ -41,12 +41,14 @@ class Undefined(Check):
     def rules(self, cls: type[Op]) -> Rule | None:
         return RULES.get(cls)
 
+    def decides(self, instruction: Instruction) -> bool:
+        return isinstance(instruction, Advance)
+
     def branch(self, instruction: Any, batch: Batch) -> None:
         """The step of a `for` must be positive."""
-        if isinstance(instruction, Advance):
-            by = batch.env[instruction.step]
-            bad = by <= 0 if not instruction.op.unsignedCmp else by == 0
-            self.report(Step(instruction.op, batch, {}), "the step of the loop is not positive", bad, step=by)
+        by = batch.env[instruction.step]
+        bad = by <= 0 if not instruction.op.unsignedCmp else by == 0
+        self.report(Step(instruction.op, batch, {}), "the step of the loop is not positive", bad, step=by)
 
 
 # ---------------------------------------------------------------- integers

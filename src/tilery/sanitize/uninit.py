@@ -16,7 +16,7 @@ import numpy as np
 from ..engines.addresses import HoldsAddresses
 from ..engines.reference.access import POINTERS, Access, Kind
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Branch, Jump, Leave, Slots, Test, alloca_bytes
+from ..engines.reference.program import Advance, Branch, Instruction, Jump, Leave, Slots, Test, alloca_bytes
 from ..engines.reference.tiles import Array
 from ..ir import Op
 from ..ops import Alloca, Assert, AtomicCASTko, Entry, LoadPtrTko, LoadViewTko, PrintTko
@@ -95,6 +95,8 @@ class Uninit(Check):
         self.memory = MemoryShadow(self.machine.uninit)
         self._allocated: set[int] = set()
         """The memory of tile blocks that has a region."""
+        self._any = False
+        """Whether a value of this launch has ever been undefined; most launches have none."""
 
     # ------------------------------------------------------------ what the launch does
 
@@ -110,6 +112,8 @@ class Uninit(Check):
         """Compute the shadows of an operation's results, and report what must not be undefined."""
         o, batch, instruction, access = step.op, step.batch, step.instruction, step.access
         assert instruction is not None
+        if not self._any and access is None and not isinstance(o, Alloca):
+            return
         env = batch.env
         shadows = {name: _shadow(env, slot) for name, slot in zip(step.args, instruction.args)}
         found = present(shadows)
@@ -125,6 +129,9 @@ class Uninit(Check):
             self._report(o, "an assertion depends on a value that nobody defined", batch.blocks, found[0] != 0)
         elif found:
             made = spread(o, step, shadows)
+        if made is None and not self._any:
+            return
+        self._any = True
         _assign(env, instruction.outs, made if isinstance(made, tuple) else (made,))
         for slot in instruction.frees:
             env.pop(~slot, None)
@@ -136,8 +143,15 @@ class Uninit(Check):
             self._allocated |= new
         self.memory.fill(addresses, size)
 
+    def decides(self, instruction: Instruction) -> bool:
+        return isinstance(instruction, (Branch, Test, Advance)) or (
+            isinstance(instruction, (Jump, Leave)) and bool(instruction.moves[0])
+        )
+
     def branch(self, instruction: Any, batch: Batch) -> None:
         """Move shadows with the values that control flow moves, and report decisions."""
+        if not self._any:
+            return
         env = batch.env
         match instruction:
             case Branch():

@@ -10,7 +10,7 @@ from functools import cached_property
 from os import PathLike, fspath
 
 from ..checking import TYPE_CHECKING
-from ..diag import Note, TileError
+from ..diag import ErrorKind, Note, NoteKind, TileError
 
 if TYPE_CHECKING:
     from typing import BinaryIO, Protocol
@@ -106,6 +106,7 @@ class Input:
         try:
             return (self.parse or _parser())(self.text, file=self.file)
         except TileError as error:
+            error.settle(ErrorKind.SYNTAX)
             if self.looks_like:
                 error.notes.insert(0, f"this looks like {self.looks_like}")
             raise
@@ -134,6 +135,8 @@ class Input:
         field: str = "",
         notes: Iterable[str] = (),
         related: Iterable[tuple[Op, str]] = (),
+        kind: ErrorKind = ErrorKind.ILLEGAL,
+        rule: str = "",
     ) -> TileError:
         """Make an error about an operation of the module that was read, with its position and a line of IR.
 
@@ -141,20 +144,26 @@ class Input:
         with a note.
         """
         if self._parsed is None:
-            return self._bytecode_error(o, message, field, (*notes, *(text for _, text in related)))
+            error = self._bytecode_error(o, message, field, (*notes, *(text for _, text in related)), kind)
+            error.rule = rule
+            return error
         spans = self.spans
         start, end = spans.get(o, (0, 0))
         more = [Note(text, spans.get(other, (None, 0))[0]) for other, text in related]
         every = (*notes, *more, *_origin(o))
-        return TileError(message, file=self.file, source=self.text, start=start, end=end, field=field, notes=every)
+        error = TileError(
+            message, kind=kind, rule=rule, file=self.file, source=self.text, start=start, end=end, notes=every
+        )
+        error.field = field
+        return error
 
-    def _bytecode_error(self, o: Op, message: str, field: str, notes: tuple[str, ...]) -> TileError:
+    def _bytecode_error(self, o: Op, message: str, field: str, notes: tuple[str, ...], kind: ErrorKind) -> TileError:
         twins, printed = self._second_reading
         if o not in twins:
-            return TileError(message, file=self.file, field=field, notes=(*notes, *_origin(o)))
+            return TileError(message, kind=kind, file=self.file, field=field, notes=(*notes, *_origin(o)))
         twin, offset = twins[o]
         notes = (*notes, *_origin(twin))
-        error = TileError(message, file=self.file, offset=offset, field=field, notes=notes)
+        error = TileError(message, kind=kind, file=self.file, offset=offset, field=field, notes=notes)
         error.excerpt = printed.excerpt(twin, field)
         return error
 
@@ -180,7 +189,7 @@ def read_file(name: str) -> bytes:
     given = name == "/dev/stdin" or name.startswith(("/dev/fd/", "/proc/self/fd/"))
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or given):  # `open` explains what is wrong with a directory
         what = "a named pipe" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) else "not a regular file"
-        raise TileError(f"cannot read '{name}': it is {what}; `-` reads stdin", file=name)
+        raise TileError(f"cannot read '{name}': it is {what}; `-` reads stdin", kind=ErrorKind.FILE, file=name)
     with open(name, "rb") as opened:
         return read_bounded(opened, name)
 
@@ -189,7 +198,7 @@ def read_bounded(file: BinaryIO, name: str) -> bytes:
     """Read a file to its end, which must come within `MAX_INPUT` bytes."""
     data = file.read(MAX_INPUT + 1)
     if len(data) > MAX_INPUT:
-        raise TileError(f"cannot read '{name}': it has more than {MAX_INPUT} bytes", file=name)
+        raise TileError(f"cannot read '{name}': it has more than {MAX_INPUT} bytes", kind=ErrorKind.FILE, file=name)
     return data
 
 
@@ -221,4 +230,4 @@ def _origin(o: Op) -> tuple[str, ...]:
     from .lines import innermost
 
     place = innermost(o.loc)
-    return () if place is None else (f"from {place}",)
+    return () if place is None else (Note(f"from {place}", kind=NoteKind.ORIGIN),)

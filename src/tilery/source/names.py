@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ..attrs import CallSite, FusedLoc, Loc, NameLoc
 from ..ir import Op, Value, walk
 from ..ops import Module
+from ..types import TOKEN
 from .lines import MAX_SOURCE, innermost, readable
 
 Assigned = dict[tuple[int, int], list[str]]
@@ -18,13 +19,14 @@ Assigned = dict[tuple[int, int], list[str]]
 def source_names(module: Module) -> dict[Value, str]:
     """Return names for the values whose locations have one.
 
-    Of several operations at the same place the last one gets the name: the others are parts of the expression.
+    Of several operations at the same place the last one gets the name: the others are parts of the expression. Tokens
+    have no names: no variable holds one.
     """
     files: dict[str, Assigned] = {}
     found: dict[Value, str] = {}
     last: dict[tuple[str, int, int], Op] = {}
     for o in walk(module):
-        if not o.results or o.loc is None:
+        if not o.results or o.loc is None or o.results[0].type is TOKEN:
             continue
         if (name := _named(o.loc)) and len(o.results) == 1:
             found[o.results[0]] = name

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..analysis.roles import parameter_roles
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..engines.addresses import HoldsAddresses, MemoryRange
 from ..engines.arguments import bind
 from ..engines.cuda.driver import Driver
@@ -87,7 +87,7 @@ def expected(launch: Recorded, grid: tuple[int, int, int], seconds: float) -> li
         limits = Limits(seconds=seconds)
         kernel.launch(grid, placed.arguments, buffers=placed.buffers, limits=limits, output=lambda text: None)
     except TileError as error:
-        if "stopped after" in error.message:
+        if error.kind is ErrorKind.TIMEOUT:
             return None
         raise
     return [_sampled(placed.read(output.buffer)) for output in outputs]

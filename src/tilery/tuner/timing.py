@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import TypeVar
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..engines.cuda.driver import Driver, Handle
 
 Key = TypeVar("Key", bound=Hashable)
@@ -35,7 +35,7 @@ def elapsed(driver: Driver, launch: Launch, count: int, *, limit: float | None =
         deadline = None if limit is None else time.monotonic() + limit
         while not driver.is_done(end):
             if deadline is not None and time.monotonic() > deadline:
-                raise TileError(f"it did not finish within {limit:g} seconds")
+                raise TileError(f"it did not finish within {limit:g} seconds", kind=ErrorKind.TIMEOUT)
             time.sleep(POLL_SECONDS)
         return driver.elapsed(start, end) / count
     finally:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..engines.cuda.contract import LaunchContract
 from ..engines.cuda.driver import STICKY, Driver, DriverError, open_driver
 from ..engines.cuda.launch import Binary
@@ -54,7 +54,7 @@ class Server:
         except DriverError as error:
             return {"error": error.message, "lost": error.code in STICKY}
         except TileError as error:
-            return {"error": error.message, "lost": "did not finish within" in error.message}
+            return {"error": error.message, "lost": error.kind is ErrorKind.TIMEOUT}
 
     def _answer(self, request: dict[str, Any], beat: Callable[[], object]) -> dict[str, Any]:
         if request["do"] == "start":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..declare.fastclass import dataclass, field
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..ops import Module
 from ..source.input import Input
 from ..version import SUPPORTED, Version
@@ -83,12 +83,21 @@ def require_legal(module: Module, why: str = "", *, source: Input | None = None,
         if source is not None:
             raise explain(finding, source)
         where = f"after {after}: " if after else ""
-        raise TileError(f"{where}{finding.op.name}: {finding.message}", notes=(why,) if why else ())
+        raise TileError(
+            f"{where}{finding.op.name}: {finding.message}", kind=ErrorKind.ILLEGAL, notes=(why,) if why else ()
+        )
 
 
 def explain(finding: Finding, source: Input) -> TileError:
     """Turn a violation in a module into an error with its position in the input it was read from."""
-    return source.error(finding.op, finding.message, field=finding.field, notes=finding.notes, related=finding.related)
+    return source.error(
+        finding.op,
+        finding.message,
+        field=finding.field,
+        notes=finding.notes,
+        related=finding.related,
+        rule=finding.rule,
+    )
 
 
 def version_problem(module: Module, version: Version, file: str = "") -> list[TileError]:
@@ -108,4 +117,5 @@ def version_problem(module: Module, version: Version, file: str = "") -> list[Ti
         break
     assert first is not None
     first.file = first.file or file
+    first.settle(ErrorKind.VERSION)
     return [first]

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from weakref import WeakKeyDictionary
 
 from ..declare.fastclass import dataclass, field
-from ..diag import Note, TileError
+from ..diag import ErrorKind, Note, TileError
 from ..ir import Block, Op, UnknownOp
 from ..ops import Module
 from ..text.lossless.reading import Part, Reading
 from ..text.lossless.recover import ParsedChunk
-from .verify import MAX_ERRORS, Finding, Hints, Passed, problem_at_call, redefinitions, verify
+from .verify import MAX_ERRORS, REDEFINITION, Finding, Hints, Passed, problem_at_call, redefinitions, verify
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator
     mine = set(own)
     shown = Module(sym_name="part", body=Block(ops=[*(o for o in globals_ if o not in mine), *own]))
     for finding in verify(shown, hints=hints):
-        if finding.op in parsed.extents and not finding.message.startswith("redefinition of symbol"):
+        if finding.op in parsed.extents and finding.rule != REDEFINITION:
             yield finding
 
 
@@ -102,6 +102,7 @@ def _placed(finding: Finding, part: Part, reading: Reading) -> TileError:
     for other, text in finding.related:
         place = reading.span(other)
         notes.append(Note(text, place[0]) if place is not None else text)
-    error = TileError(finding.message, file=reading.options.file, source=reading.text, start=part.start + start,
+    error = TileError(finding.message, kind=ErrorKind.ILLEGAL, rule=finding.rule, file=reading.options.file,
+                      source=reading.text, start=part.start + start,
                       end=part.start + end, field=finding.field, notes=tuple(notes))  # fmt: skip
     return error

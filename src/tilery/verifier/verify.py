@@ -37,6 +37,12 @@ class Finding:
     """Other operations that the message is about, each with a note."""
     warning: bool = False
     """Whether the module is legal anyway."""
+    rule: str = ""
+    """The name of the rule, if a program acts on it."""
+
+
+REDEFINITION = "redefinition"
+NO_TERMINATOR = "no-terminator"
 
 
 class Hints(Enum):
@@ -373,7 +379,7 @@ def _terminators(o: Op) -> Finding | None:
             if last.opdef.mnemonic == opdef.implicit:
                 continue
             if not last.opdef.has(TERMINATOR):
-                return Finding(last, f"block with no terminator, has '{full_name(last)}'")
+                return Finding(last, f"block with no terminator, has '{full_name(last)}'", rule=NO_TERMINATOR)
         if not _ends(last, opdef):
             implied = f"cuda_tile.{opdef.implicit}"
             return op_error(
@@ -412,6 +418,7 @@ def redefinitions(ops: Iterable[Op]) -> Iterator[Finding]:
                 inner,
                 f"redefinition of symbol named '{name}'",
                 related=((seen[name], "see existing symbol definition here"),),
+                rule=REDEFINITION,
             )
         seen.setdefault(name, inner)
 

@@ -191,7 +191,7 @@ BIG_TILES = """%a1 = reshape %a : tile<i32> -> tile<1xi32>
 def test_large_tiles_in_a_body_are_not_made_for_all_elements_at_once() -> None:
     """Here that would be a gigabyte."""
     run = kernel(aggregate("reduce", 8192, BIG_TILES))
-    assert run._program.peak < 1 << 21
+    assert run.program.peak < 1 << 21
     run.launch(1)
 
 

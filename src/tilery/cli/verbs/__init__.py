@@ -14,6 +14,7 @@ VERBS = {
     "dump": "dump",
     "fmt": "edit.fmt",
     "lsp": "edit.lsp",
+    "dap": "edit.dap",
     "diff": "diff",
     "ops": "ops",
     "smith": "smith",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = [
     "compare k.mlir --engines reference,cpu --grid 4 --arg x=randn:f32:4096 --arg y=zeros:f32:4096",
     "compare k.tileirbc --grid 8 --arg x=@x.npy --arg y=zeros:f32:1024 --within 2",
+    "compare k.mlir --first-difference --with edited.mlir --arg x=randn:f32:64 --arg y=zeros:f32:64",
 ]
 
 
@@ -33,6 +34,10 @@ def add(verbs: Verbs) -> None:
     add_convention(sub)
     sub.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="for rand and randn; default: 0")
     sub.add_argument("--exact", action="store_true", help="pass exact=True to engines that have it")
+    what = "walk the launches to the first operation that differs; --with names another file, or --passes a pipeline"
+    sub.add_argument("--first-difference", action="store_true", help=what)
+    sub.add_argument("--with", dest="other", metavar="FILE", help="the kernel after an edit, for --first-difference")
+    sub.add_argument("--passes", metavar="PIPELINE", help="compare with the kernel after these passes")
     within = "differences of at most N representable numbers are no failure; default: 0"
     sub.add_argument("--within", type=at_least(int, 0), default=0, metavar="N", help=within)
 
@@ -44,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from ...verifier.explain import read_legal
     from ..arguments import make_arguments
 
+    if args.first_difference or args.other or args.passes:
+        return first_difference(args)
     engines = args.engines.split(",")
     if len(engines) != 2 or any(name not in (*ENGINES, AUTO) for name in engines):
         raise Stop(f"--engines: expected two of {', '.join([*ENGINES, AUTO])}, got '{args.engines}'")
@@ -68,6 +75,53 @@ def run(args: argparse.Namespace) -> int:
         text = "".join(describe(difference, engines) for difference in differences)
         write_output("-", text or "equal, bit for bit\n")
     return 1 if bad else 0
+
+
+def first_difference(args: argparse.Namespace) -> int:
+    """Walk two launches on the reference engine to the first operation in which they differ."""
+    from ... import compile
+    from ...diag import TileError
+    from ...observe.difference import Run
+    from ...observe.difference import first_difference as walk
+    from ...observe.names import Source
+    from ..arguments import check_types, make_arguments
+    from ..debugging import open_module
+
+    if (args.other is None) == (args.passes is None):
+        raise Stop("--first-difference needs another kernel: --with FILE or --passes PIPELINE")
+    grid, arguments = parse_grid(args.grid), make_arguments(args.arg, args.seed)
+    other = open_module(argparse.Namespace(**{**vars(args), "file": args.other or args.file}))
+    sources = [Source(open_module(args)), Source(other)]
+    if args.passes is not None:
+        optimize(other, args.passes)
+    runs = []
+    for module, source in ((each.module, each) for each in sources):
+        try:
+            kernel = compile(module, args.entry)
+            check_types(arguments, kernel.params, args.convention)
+        except TileError as error:
+            raise Stop(error.message) from None
+        runs.append(Run(kernel, copies(arguments), [a.name for a in arguments], args.convention, source))
+    found, complete = walk(grid, runs[0], runs[1])
+    if args.json:
+        facts = None if found is None else found.as_dict()
+        write_output("-", as_json({"equal": found is None, "complete": complete, "first": facts}))
+    else:
+        write_output("-", f"{found}\n" if found is not None else "no operation that both have differs\n")
+        if not complete:
+            write_output("-", "the launch is too large to keep all values: only the first ones were compared\n")
+    return 0 if found is None else 1
+
+
+def optimize(module: Any, passes: str) -> None:
+    """Run passes on a module."""
+    from ...diag import TileError
+    from ...passes import parse_pipeline, run_pipeline
+
+    try:
+        run_pipeline(module, parse_pipeline(passes))
+    except TileError as error:
+        raise Stop(f"--passes: {error.message}") from None
 
 
 def compare(

@@ -12,6 +12,7 @@ from ..files import Stop, write_output
 from ..options import Verbs
 from ..output import write_error
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
+from ..tracing import add_trace, wants_trace
 from .gpu.tune import add_search
 
 SHOW = ["cutile show add.py::add --sig 'f32[1024], f32[1024], f32[1024], 16'", "cutile show ... -o add.tileirbc"]
@@ -49,6 +50,7 @@ def add(verbs: Verbs) -> None:
         "--capability", type=capability, default=(10, 0), metavar="X.Y", help="the compute capability; default: 10.0"
     )
     add_sanitize(sub)
+    add_trace(sub)
     add_script(sub)
 
     sub = inner.add("tune", tune, TUNE)
@@ -96,12 +98,34 @@ def run(args: argparse.Namespace) -> int:
         options["record"] = args.record
     if (sanitizer := make_sanitizer(args)) is not None:
         options["sanitize"] = sanitizer
+    if wants_trace(args):
+        options["engine"], options["sanitize"] = traced(args, sanitizer), None
     try:
         status = run_to_end(args, options)
     except TileError:
         show_reports(sanitizer, None, args)
         raise
     return show_reports(sanitizer, None, args) or status
+
+
+def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
+    """Return an engine that observes each launch as the options ask for."""
+    from ...engines.kernel import Limits
+    from ...engines.registry import compile_kernel
+    from ...observe.arrays import extent_arguments
+    from ..tracing import Tracing
+
+    tracing = Tracing(args)
+
+    def execute(call: Any) -> None:
+        kernel = compile_kernel(call.module, call.entry, engine=DEFAULT)
+        arrays = extent_arguments(kernel.params, call.values, call.memory)
+        options = {"buffers": call.memory, "names": call.names, "limits": Limits(seconds=call.seconds)}
+        observers = tracing.observers(kernel, call.grid, arrays)
+        kernel.launch(call.grid, call.values, sanitize=sanitizer, observe=observers, **options)
+        tracing.finish(kernel, call.grid)
+
+    return execute
 
 
 def run_to_end(args: argparse.Namespace, options: dict[str, object]) -> int:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...diag import TileError
+from ...diag import NoteKind, TileError, has_kind
 from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_spelling
 from ..output import as_json, kernel_output, write_error
 from ..sanitizing import add_sanitize, make_sanitizer, show_reports
+from ..tracing import add_trace, wants_trace
 
 if TYPE_CHECKING:
     from ...ops import Module
@@ -25,6 +26,8 @@ EXAMPLES = [
     "run k.tileirbc --entry k --grid 4,2 --arg x=randn:bf16:64x64 --arg n=i32:64 --save x=x.npy --stats",
     "run --recorded launch.zip --stats",
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=uninit:f32:4096 --sanitize all",
+    "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=zeros:f32:4096 --watch 'out[17]' --watch %sum",
+    "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=zeros:f32:4096 --trace chrome --trace-to trace.json",
     "run sum.mlir --grid 64 --arg zeros:f32:64 --arg zeros:i32:1 --sanitize race --schedules 100",
 ]
 SPEC = """\
@@ -69,6 +72,7 @@ def add_launch(sub: argparse.ArgumentParser) -> None:
         "--seed", type=seed, default=0, metavar="N", help="for rand, randn and --schedule random; default: 0"
     )
     add_sanitize(sub)
+    add_trace(sub)
     sub.add_argument("--schedules", type=count, metavar="N", help="with --sanitize: also run N random schedules")
     sub.add_argument("--stats", action="store_true", help="print statistics of the launch to stderr")
     sub.add_argument("--threads", type=count, metavar="N", help="default: as many as the engine likes")
@@ -106,7 +110,12 @@ def run(args: argparse.Namespace) -> int:
     if args.recorded is not None:
         return replay(args)
     source = open_text(args.file, args)
-    return run_module(read_legal(source), args, source)
+    module = read_legal(source)
+    if source.is_text and wants_trace(args):
+        from ...source.positions import keep_source
+
+        keep_source(module, open_text(args.file, args))
+    return run_module(module, args, source)
 
 
 def run_module(module: Module, args: argparse.Namespace, source: Input | None) -> int:
@@ -139,11 +148,11 @@ def located_in(source: Input | None) -> Iterator[None]:
             from ...source.lines import excerpt
 
             error.excerpt = excerpt(error.op.loc)
-            error.notes = [note for note in error.notes if not (error.excerpt and note.startswith("from "))]
+            error.notes = [note for note in error.notes if not (error.excerpt and has_kind(note, NoteKind.ORIGIN))]
             raise
-        shown = source.error(error.op, error.message, notes=error.notes[:1])
+        shown = source.error(error.op, error.message, notes=error.notes[:1], kind=error.kind)
         shown.facts = error.facts
-        shown.notes += [note for note in error.notes[1:] if note.startswith("before that")]
+        shown.notes += [note for note in error.notes[1:] if has_kind(note, NoteKind.EARLIER)]
         raise shown from None
 
 
@@ -180,6 +189,7 @@ def execute(
     options |= kernel_output(printed if args.json else None)
     if sanitizer is not None:
         options["sanitize"] = sanitizer
+    tracing = observe(kernel, grid, values, args, options)
     runs = 1 + (args.schedules or 0)
     with progress(prod(grid) * runs, "tile blocks") as step:
 
@@ -193,6 +203,8 @@ def execute(
         except TileError as error:
             error.facts["printed"] = "".join(printed)
             raise
+    if tracing is not None:
+        tracing.finish(kernel, grid)
     facts = stats.known()
     variant, origin = getattr(kernel, "choice", None) or (None, "")
     if (args.engine == AUTO or variant is not None) and not args.json:
@@ -211,6 +223,19 @@ def execute(
     if variant is not None:
         found = {**found, "variant": {**variant.as_dict(), "origin": origin}}
     return {"engine": kernel.engine, "stats": facts, "printed": "".join(printed), **found}
+
+
+def observe(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, options: dict[str, Any]) -> Any:
+    """Add the observers that the options of the command line ask for to those of a launch."""
+    if not wants_trace(args):
+        return None
+    from ...observe.arrays import array_arguments
+    from ..tracing import Tracing
+
+    tracing = Tracing(args)
+    arrays = array_arguments(kernel.params, values, options.get("names", ()), options.get("convention"))
+    options["observe"] = tracing.observers(kernel, grid, arrays)
+    return tracing
 
 
 def explored(start: Callable[[], Any], values: list[Any], args: argparse.Namespace, sanitizer: Any) -> Any:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 from weakref import finalize
 
-from ...diag import TileError, enough_memory
+from ...diag import ErrorKind, TileError, enough_memory
 from ...ops import Entry, Module
 from ...source.positions import add_position
 from ..arguments import BoundArguments, arguments, bind
@@ -230,7 +230,10 @@ class Kernel:
         """Choose how many threads to use; each needs an arena."""
         most = (limits or Limits()).memory
         if lowered.arena > most:
-            raise TileError(f"a tile block of @{self.name} needs {lowered.arena} bytes at once, the limit is {most}")
+            raise TileError(
+                f"a tile block of @{self.name} needs {lowered.arena} bytes at once, the limit is {most}",
+                kind=ErrorKind.MEMORY,
+            )
         if lowered.ordered:
             return 1
         wanted = pool.available_cores() if threads is None else threads
@@ -289,7 +292,7 @@ class Kernel:
             number, block = calls.place
             o = self.lowered.ops[number]
             message = f"{o.name}: out of memory: the system has no more, or the limit is reached ({calls.limit} bytes)"
-            raise self._placed(ExecutionError(o, message, block=_index(shape, block)))
+            raise self._placed(ExecutionError(o, message, kind=ErrorKind.MEMORY, block=_index(shape, block)))
         if calls.error is not None:
             raise calls.error
         fault = job.fault()
@@ -297,7 +300,8 @@ class Kernel:
         return fault
 
     def _late(self, limits: Limits | None) -> ExecutionError:
-        return ExecutionError(self.entry, f"entry: stopped after {limits.seconds if limits else 0} seconds")
+        message = f"entry: stopped after {limits.seconds if limits else 0} seconds"
+        return ExecutionError(self.entry, message, kind=ErrorKind.TIMEOUT)
 
     def _explain(
         self, code: int, shape: tuple[int, int, int], bound: BoundArguments, limits: Limits | None
@@ -310,14 +314,14 @@ class Kernel:
         try:
             self.reference.run_block(shape, block, bound, Limits(seconds=seconds, memory=limits.memory))
         except ExecutionError as error:
-            if "stopped after" not in error.message:
+            if error.kind is not ErrorKind.TIMEOUT:
                 return self._placed(error)
         except MemoryError:
             pass
         ops = self.lowered.ops
         o = ops[number] if number < len(ops) else self.entry
         message = f"{o.name}: the kernel did something illegal here"
-        vague = ExecutionError(o, message, block=_index(shape, block))
+        vague = ExecutionError(o, message, kind=ErrorKind.BOUNDS, block=_index(shape, block))
         vague.notes.append("the memory has changed since: with engine 'reference' the error is more precise")
         return self._placed(vague)
 

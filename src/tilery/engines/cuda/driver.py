@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64
 from functools import cache
 from typing import Any
 
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ..addresses import HoldsAddresses
 
 Handle = int
@@ -75,7 +75,7 @@ class DriverError(TileError):
     """An error of NVIDIA's driver; `code` is its CUresult."""
 
     def __init__(self, message: str, code: int, *notes: str) -> None:
-        super().__init__(message, notes=notes)
+        super().__init__(message, kind=ErrorKind.DEVICE, notes=notes)
         self.code = code
 
 
@@ -94,7 +94,7 @@ class Driver(HoldsAddresses):
         count = c_int()
         self.call("cuDeviceGetCount", ctypes.byref(count))
         if not 0 <= device < count.value:
-            raise TileError(f"there is no GPU {device}, the driver lists {count.value}")
+            raise TileError(f"there is no GPU {device}, the driver lists {count.value}", kind=ErrorKind.MISSING_TOOL)
         ordinal, context = c_int(), c_void_p()
         self.call("cuDeviceGet", ctypes.byref(ordinal), device)
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), ordinal.value)
@@ -107,7 +107,7 @@ class Driver(HoldsAddresses):
         """Return a function of the driver, or raise TileError if this driver is too old to have it."""
         found = getattr(self._library, name, None)
         if found is None:
-            raise TileError(f"NVIDIA's driver has no {name}; it is too old")
+            raise TileError(f"NVIDIA's driver has no {name}; it is too old", kind=ErrorKind.VERSION)
         return found
 
     def has(self, name: str) -> bool:
@@ -260,5 +260,6 @@ def open_driver(device: int | None = None) -> Driver:
         return Driver(library, device or 0)
     raise TileError(
         "there is no NVIDIA driver on this machine, so nothing can run on a GPU",
+        kind=ErrorKind.MISSING_TOOL,
         notes=("`tilery compile` works without one, and engine 'reference' runs any kernel on the CPU",),
     )

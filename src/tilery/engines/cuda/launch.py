@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
-from ...diag import TileError, enough_memory
+from ...diag import ErrorKind, TileError, enough_memory
 from ...ir import walk
 from ...ops import Entry, Global, Module, PrintTko
 from ...source.positions import located
@@ -207,7 +207,7 @@ class Kernel:
         """
         if sanitize is not None or observe is not None:
             what = "sanitize" if sanitize is not None else "be observed"
-            raise TileError(f"a GPU cannot {what}; use engine 'reference'")
+            raise TileError(f"a GPU cannot {what}; use engine 'reference'", kind=ErrorKind.UNSUPPORTED)
         seconds = limits.seconds if limits else None
         with self.bind(grid, args, names=names, convention=convention, buffers=buffers) as bound:
             bound.copy_in()
@@ -384,6 +384,7 @@ class BoundLaunch(HoldsAddresses):
                 self._staged.copies, self._owned, self._before = [], [], []
                 raise TileError(
                     f"@{self.kernel.name} did not finish within {seconds} seconds",
+                    kind=ErrorKind.TIMEOUT,
                     notes=("the GPU is still running it; end the process to stop it",),
                 )
             time.sleep(POLL_SECONDS)

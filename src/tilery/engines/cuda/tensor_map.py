@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...types import SCALARS
 from ..arrays import element_bytes
 from .contract import Descriptor, Extent
@@ -33,7 +33,7 @@ def encode(driver: Driver, descriptor: Descriptor, address: int, parameter: Call
     box = (ctypes.c_uint32 * rank)(*reversed(descriptor.box))
     steps = (ctypes.c_uint32 * rank)(*[1] * rank)
     if 0 in shape:
-        raise TileError("a tensor map cannot describe an empty array")
+        raise TileError("a tensor map cannot describe an empty array", kind=ErrorKind.UNSUPPORTED)
     raw = ctypes.create_string_buffer(SIZE + ALIGNMENT)
     start = -(-ctypes.addressof(raw) // ALIGNMENT) * ALIGNMENT
     made = (ctypes.c_uint8 * SIZE).from_buffer(raw, start - ctypes.addressof(raw))

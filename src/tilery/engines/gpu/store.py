@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...bytecode.writer import write
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ops import Module
 from ...passes.strip_debug import strip_debug_info
 from ...rewrite import Report
@@ -183,7 +183,7 @@ class Store:
             with _locked(self.path):
                 write_records(self.path, merge([*read_records(self.path), *records]))
         except OSError as error:
-            raise TileError(f"cannot write '{self.path}': {error.strerror}") from None
+            raise TileError(f"cannot write '{self.path}': {error.strerror}", kind=ErrorKind.FILE) from None
 
 
 def stale(record: Record, machine: Machine) -> str:
@@ -215,9 +215,9 @@ def read_records(path: Path) -> list[Record]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise TileError(f"cannot read '{path}': {error.strerror}") from None
+        raise TileError(f"cannot read '{path}': {error.strerror}", kind=ErrorKind.FILE) from None
     if len(data) > LIMIT:
-        raise TileError(f"the store is larger than {LIMIT} bytes", file=str(path))
+        raise TileError(f"the store is larger than {LIMIT} bytes", kind=ErrorKind.FILE, file=str(path))
     try:
         plain = json.loads(data)
         if plain["format"] != FORMAT or not isinstance(plain["records"], list):

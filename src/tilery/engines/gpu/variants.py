@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ops import Entry, Global, Module
 from ..cuda.contract import Ahead
 from ..cuda.launch import Binary, global_bytes
@@ -105,14 +105,18 @@ class VariantCompiler:
         if options.pop(SPLIT, False):
             halves = split_rows(module, entry.sym_name)
             if halves is None:
-                raise TileError(f"@{entry.sym_name} has no rows that two tile blocks could share")
+                raise TileError(
+                    f"@{entry.sym_name} has no rows that two tile blocks could share", kind=ErrorKind.UNSUPPORTED
+                )
             image, contract = self._compile(halves, find_entry(halves, entry.sym_name), target, options)
             return Binary(image, replace(contract, spread=2))
         if not options.pop(TRANSPOSE, False):
             return self._compile(module, entry, target, options)
         found = transpose_ahead(module, entry.sym_name)
         if found is None:
-            raise TileError(f"@{entry.sym_name} has no operand that could be transposed ahead")
+            raise TileError(
+                f"@{entry.sym_name} has no operand that could be transposed ahead", kind=ErrorKind.UNSUPPORTED
+            )
         changed, matrix = found
         made = self._compile(changed, find_entry(changed, entry.sym_name), target, options)
         copying = transposing_kernel(matrix)
@@ -143,7 +147,9 @@ def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Varia
     if "tileiras" in available:
         return Variant.of("tileiras", level=3, **_hints(work))
     raise TileError(
-        "engine 'gpu' needs a compiler for GPUs", notes=("install one: pip install 'tilery[gpu]' or 'tilery[nvidia]'",)
+        "engine 'gpu' needs a compiler for GPUs",
+        kind=ErrorKind.MISSING_TOOL,
+        notes=("install one: pip install 'tilery[gpu]' or 'tilery[nvidia]'",),
     )
 
 

@@ -6,13 +6,14 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
 
 from ... import hooks
-from ...diag import TileError, enough_memory
+from ...diag import ErrorKind, TileError, enough_memory
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
 from ...source.positions import located
@@ -30,7 +31,6 @@ from ..kernel import (
     refuse_options,
 )
 from .cores import quiet
-from .crew import Crew
 from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
@@ -109,9 +109,9 @@ class Kernel:
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
         self.loaded, self.entry = loaded, entry
         self.name, self.params = entry.sym_name, check_parameters(entry)
-        self._program = build(entry, entry.body)
+        self.program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
-        self._parallel = self._program.steady and not prints
+        self._parallel = self.program.steady and not prints
         runs = (RUNS[type(o)].function for o in walk(entry) if type(o) in RUNS)
         self._cores = quiet if any(run.__module__ == mma.__name__ for run in runs) else nullcontext
 
@@ -170,27 +170,30 @@ class Kernel:
             machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
             if sanitizer is not None:
                 observers = (sanitizer.observer(), *observers)
-            watched = observing(machines[0], self, self._program, observers) if observers else None
-            with self._cores(), watched or nullcontext(self._program) as program:
+            watched = observing(machines[0], self, self.program, observers) if observers else None
+            with self._cores(), watched or nullcontext(self.program) as program:
                 self._run(machines, program, env, lanes)
         return total(machines)
 
     def _environment(self, bound: BoundArguments) -> dict[int, Any]:
         values = [scalar_lane(param, slot) for param, slot in zip(self.params, bound.slots)]
-        return dict(zip(self._program.params, values))
+        return dict(zip(self.program.params, values))
 
     def run_block(self, grid: tuple[int, int, int], number: int, bound: BoundArguments, limits: Limits) -> None:
         """Run one tile block on a copy of the memory, for the error that it raises."""
         memory = memory_of(self.loaded, bound).copy()
         machine = Machine(memory, grid, self.loaded.globals, limits=limits, output=lambda text: None)
-        machine.run(grid_batches(machine, self._program, self._environment(bound), 1, iter([number])))
+        machine.run(grid_batches(machine, self.program, self._environment(bound), 1, iter([number])))
 
     def _lanes(self, batch: int | None, limits: Limits) -> int:
         """Choose how many tile blocks to run at once."""
-        peak = max(self._program.peak, 1)
+        peak = max(self.program.peak, 1)
         if peak > limits.memory:
-            raise TileError(f"a tile block of @{self.name} needs {peak} bytes at once, the limit is {limits.memory}")
-        wanted = BATCH_BYTES // max(self._program.widest, 1) if batch is None else check_batch(batch)
+            raise TileError(
+                f"a tile block of @{self.name} needs {peak} bytes at once, the limit is {limits.memory}",
+                kind=ErrorKind.MEMORY,
+            )
+        wanted = BATCH_BYTES // max(self.program.widest, 1) if batch is None else check_batch(batch)
         return max(1, min(wanted, limits.memory // peak, MAX_LANES))
 
     def _run(self, machines: list[Machine], program: Program, env: dict[int, Any], lanes: int) -> None:
@@ -201,9 +204,17 @@ class Kernel:
 
         def work(machine: Machine) -> None:
             with suppress(Stopped):  # another thread failed, and reports it
-                machine.run(grid_batches(machine, self._program, env, lanes, chunks))
+                machine.run(grid_batches(machine, program, env, lanes, chunks))
 
-        Crew(machines, work).run()
+        with ThreadPoolExecutor(len(machines)) as pool:
+            try:
+                futures = [pool.submit(work, machine) for machine in machines]
+                wait(futures, return_when=FIRST_EXCEPTION)
+            finally:  # an error or an interrupt also stops the other threads
+                for machine in machines:
+                    machine.stop = True
+            for future in futures:
+                future.result()
 
 
 def memory_of(loaded: Loaded, bound: BoundArguments) -> Memory:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...diag import ErrorKind
 from ...ir import Op
 from ...ops import Loop, Return
 from ...types import TileView
@@ -146,7 +147,7 @@ class Machine:
             return False
         o = batch.program.code[batch.pc].op
         message = f"{o.name}: tile blocks wait for others that do not fit in memory beside them"
-        raise self.error(batch, o, f"{message}: the limit is {self.limits.memory} bytes")
+        raise self.error(batch, o, ErrorKind.MEMORY, f"{message}: the limit is {self.limits.memory} bytes")
 
     def _deadlock(self, active: list[Batch]) -> ExecutionError:
         batch = active[0]
@@ -155,7 +156,7 @@ class Machine:
         message = (
             f"{instruction.op.name}: {lanes} tile blocks are deadlocked: nothing that could end their loops will change"
         )
-        return self.error(batch, instruction.op, message)
+        return self.error(batch, instruction.op, ErrorKind.DEADLOCK, message)
 
     def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
         """Run a batch until it finishes, splits, waits, or reaches the position of another one."""
@@ -243,7 +244,7 @@ class Machine:
         fits = _below(instruction.op, counter, after)
         if not fits.all():
             if not _below(instruction.op, np.zeros_like(by), by).all():
-                raise self.error(batch, instruction.op, "for: the step must be positive")
+                raise self.error(batch, instruction.op, ErrorKind.UNDEFINED, "for: the step must be positive")
             return self._part(batch, fits, instruction.target.pc, instruction.exit.pc, active)
         batch.pc = instruction.target.pc
         self._count(instruction.op, batch)
@@ -268,14 +269,15 @@ class Machine:
             result = self._execute(instruction, batch, args)
         except Fault as fault:
             message = f"{instruction.op.name}: address {fault.address:#x} {fault.reason}"
-            raise self.error(batch, instruction.op, message, fault.where, fault.address) from None
+            raise self.error(batch, instruction.op, fault.kind, message, fault.where, fault.address) from None
         except AssertFailed as failed:
-            raise self.error(batch, instruction.op, failed.message, failed.where[0]) from None
+            raise self.error(batch, instruction.op, ErrorKind.ASSERTION, failed.message, failed.where[0]) from None
         except Late:
             raise self._late(batch, instruction.op) from None
         except MemoryError:
             message = f"{instruction.op.name}: out of memory: the system has no more, or the limit is reached"
-            raise self.error(batch, instruction.op, f"{message} ({self.limits.memory} bytes)") from None
+            text = f"{message} ({self.limits.memory} bytes)"
+            raise self.error(batch, instruction.op, ErrorKind.MEMORY, text) from None
         outs = instruction.outs
         for slots, value in zip(outs, (result,) if len(outs) == 1 else result or ()):
             if isinstance(slots, int):
@@ -311,7 +313,7 @@ class Machine:
         stats.steps += 1
         stats.operations += batch.lanes
         if self.limits.steps is not None and stats.steps > self.limits.steps:
-            raise self.error(batch, o, f"stopped after {self.limits.steps} steps")
+            raise self.error(batch, o, ErrorKind.STEPS, f"stopped after {self.limits.steps} steps")
         try:
             self._ask()
         except Late:
@@ -325,14 +327,20 @@ class Machine:
             raise Late
 
     def _late(self, batch: Batch, o: Op) -> ExecutionError:
-        return self.error(batch, o, f"stopped after {self.limits.seconds} seconds")
+        return self.error(batch, o, ErrorKind.TIMEOUT, f"stopped after {self.limits.seconds} seconds")
 
     def error(
-        self, batch: Batch, o: Op, message: str, where: tuple[int, ...] = (0,), address: int | None = None
+        self,
+        batch: Batch,
+        o: Op,
+        kind: ErrorKind,
+        message: str,
+        where: tuple[int, ...] = (0,),
+        address: int | None = None,
     ) -> ExecutionError:
         """Return an error at an element of an operation's tile; `where` is its index, lane first."""
         block = tuple(int(i) for i in batch.blocks[where[0]])
-        return ExecutionError(o, message, block=block, element=where[1:], address=address)
+        return ExecutionError(o, message, kind=kind, block=block, element=where[1:], address=address)
 
     def _is_waiting(self, batch: Batch, carried: Slots) -> bool:
         """Tell at a back edge whether the batch spins, or has iterated so often that others should have a turn."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...diag import ErrorKind
 from ..addresses import GUARD, HoldsAddresses, Runs, allocate
 from .protection import Part, forbidden, is_uniform
 from .tiles import Array
@@ -29,9 +30,9 @@ class AssertFailed(Exception):
 class Fault(Exception):
     """An illegal access. `where` is the index of the first bad element, lane first."""
 
-    def __init__(self, reason: str, where: tuple[int, ...], address: int) -> None:
+    def __init__(self, reason: str, where: tuple[int, ...], address: int, kind: ErrorKind = ErrorKind.BOUNDS) -> None:
         super().__init__(reason)
-        self.reason, self.where, self.address = reason, where, address
+        self.reason, self.where, self.address, self.kind = reason, where, address, kind
 
 
 class FirstFault:

@@ -51,6 +51,9 @@ class Observer:
     bodies = False
     """Whether to observe the bodies of `reduce` and `scan`, which the engine rarely executes operation by operation."""
 
+    keeps = False
+    """Whether values stay in their slots after their last use, until their region ends."""
+
     def begin(self, scene: Scene) -> None:
         """Start: the scene's machine has the memory and the grid of the launch."""
 
@@ -107,7 +110,13 @@ class TokenIds:
 
 def token_field(o: Op) -> int | None:
     """Return which result field of an operation is a token, if any."""
-    return next((i for i, f in enumerate(o.opdef.outs) if is_token(getattr(o, f.attr))), None)
+    results = o.results
+    if not results or (results[-1].type is not TOKEN and results[0].type is not TOKEN):
+        return None
+    for index, field in enumerate(o.opdef.outs):
+        if is_token(getattr(o, field.attr)):
+            return index
+    return None
 
 
 def is_token(value: Any) -> bool:
@@ -128,7 +137,7 @@ def observing(machine: Machine, kernel: Kernel, program: Program, observers: Seq
     for each in observers:
         each.begin(scene)
     try:
-        yield _instrument(program, observers, scene.ids)
+        yield instrument(program, observers, scene.ids)
     except Exception as error:
         for each in observers:
             each.finish(error)
@@ -137,27 +146,35 @@ def observing(machine: Machine, kernel: Kernel, program: Program, observers: Seq
         each.finish(None)
 
 
-def _instrument(program: Program, observers: Sequence[Observer], ids: TokenIds) -> Program:
+def instrument(program: Program, observers: Sequence[Observer], ids: TokenIds) -> Program:
     """Return a program that tells observers what it does. Positions and labels stay the same."""
-    code = [_observed(instruction, observers, ids) for instruction in program.code]
+    keeps, tokens = any(each.keeps for each in observers), any(each.tokens for each in observers)
+    code = [_observed(_keeping(each) if keeps else each, observers, ids, tokens) for each in program.code]
     inner = [each for each in observers if each.bodies]
-    bodies = {block: _instrument(body, inner, ids) for block, body in program.bodies.items()}
+    bodies = {block: instrument(body, inner, ids) for block, body in program.bodies.items()}
     return replace(program, code=code, bodies=bodies)
 
 
-def _observed(instruction: Instruction, observers: Sequence[Observer], ids: TokenIds) -> Instruction:
+def _observed(instruction: Instruction, observers: Sequence[Observer], ids: TokenIds, tokens: bool) -> Instruction:
     if not isinstance(instruction, Compute):
         looks = tuple(look for each in observers if (look := each.control(instruction)) is not None)
         return Observed(instruction.op, instruction, looks) if looks else instruction
     run = instruction.run
     execute = plain = run.function if run.batch else _without_batch(run.function)
-    if any(each.tokens for each in observers):
+    if tokens:
         execute = ids.number(instruction.op, execute)
     for each in observers:
         execute = each.compute(instruction, execute)
-    if execute is plain:
-        return replace(instruction, reusable=())
-    return replace(instruction, reusable=(), run=Run(execute, batch=True))
+    if execute is plain and not instruction.reusable:
+        return instruction
+    i = instruction
+    made = run if execute is plain else Run(execute, batch=True)
+    return Compute(i.op, made, i.args, i.outs, i.frees, (), i.flops)  # `replace` takes ten times as long
+
+
+def _keeping(instruction: Instruction) -> Instruction:
+    """Return an instruction that does not free values; at the end of a region, those inside are freed."""
+    return replace(instruction, frees=()) if isinstance(instruction, (Compute, Jump, Advance, Leave)) else instruction
 
 
 def _without_batch(function: Callable[..., Any]) -> Execute:

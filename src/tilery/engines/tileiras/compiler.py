@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ...attrs import FileLineCol
 from ...bytecode.writer import write
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ir import Op, Refused, clone, walk
 from ...ops import Module
 from ...passes.debug_scopes import synthesize_debug_info_scopes
@@ -35,6 +35,9 @@ _GENERAL = ("failed to compile Tile IR program", "verification failed", "input d
 class TimedOut(TileError):
     """A tool took too long."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message, kind=ErrorKind.TIMEOUT)
+
 
 @cache
 def find_tool(name: str = "tileiras") -> Path:
@@ -50,7 +53,7 @@ def find_tool(name: str = "tileiras") -> Path:
         if os.access(path, os.X_OK):
             return path
     how = "install it with: pip install 'tilery[nvidia]'" if name == "tileiras" else "the CUDA Toolkit has it"
-    raise TileError(f"NVIDIA's {name} is not installed", notes=(how,))
+    raise TileError(f"NVIDIA's {name} is not installed", kind=ErrorKind.MISSING_TOOL, notes=(how,))
 
 
 @cache
@@ -91,7 +94,9 @@ def disassemble(image: bytes) -> str:
         source.write_bytes(image)
         done = _run([str(find_tool("nvdisasm")), str(source)], TIMEOUT)
     if done.returncode:
-        raise TileError(f"nvdisasm: {done.stderr.strip() or f'it ended with status {done.returncode}'}")
+        raise TileError(
+            f"nvdisasm: {done.stderr.strip() or f'it ended with status {done.returncode}'}", kind=ErrorKind.COMPILER
+        )
     return done.stdout
 
 
@@ -105,7 +110,7 @@ def encode(module: Module, versions: tuple[Version, ...]) -> bytes:
             return write(module, version)
         except TileError as error:
             refusal = error
-    raise refusal or TileError("this tileiras reads no bytecode version that tilery writes")
+    raise refusal or TileError("this tileiras reads no bytecode version that tilery writes", kind=ErrorKind.VERSION)
 
 
 def assemble(
@@ -180,7 +185,7 @@ def _run(command: list[str], timeout: float) -> subprocess.CompletedProcess[str]
     except subprocess.TimeoutExpired:
         raise TimedOut(f"{Path(command[0]).name} did not finish within {timeout:g} seconds") from None
     except OSError as error:
-        raise TileError(f"cannot run {command[0]}: {error.strerror}") from None
+        raise TileError(f"cannot run {command[0]}: {error.strerror}", kind=ErrorKind.MISSING_TOOL) from None
     out, said = (data.decode("utf-8", "replace").replace("\r\n", "\n") for data in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(command, done.returncode, out, said)
 
@@ -193,5 +198,6 @@ def _explain(said: str, tagged: str, ops: list[Op], count: int) -> TileError:
     notes = tuple(special[1:])
     numbers = [int(text) for text in _PLACE.findall(tagged)]
     if numbers and 1 <= numbers[0] <= min(count, len(ops)):
-        return Refused(ops[numbers[0] - 1], message, *((ops[numbers[0] - 1], note) for note in notes))
-    return TileError(message, notes=notes)
+        o = ops[numbers[0] - 1]
+        return Refused(o, message, *((o, note) for note in notes), kind=ErrorKind.COMPILER)
+    return TileError(message, kind=ErrorKind.COMPILER, notes=notes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ir import Value, walk
 from ...ops import Entry, LoadPtrTko, LoadViewTko, MmaF, MmaFScaled, MmaI, Permute, Reshape
 from ..tileiras.compiler import find_tool, tool_version
@@ -65,6 +65,7 @@ def check_assembler(assembler: Assembler, entry: Entry, target: Target) -> None:
     if any(isinstance(o, (MmaF, MmaI, MmaFScaled)) and not _is_loaded(o.lhs) for o in walk(entry.body)):
         raise TileError(
             f"@{entry.sym_name} multiplies a matrix that it computed, and ptxas {assembler.release} miscompiles that",
+            kind=ErrorKind.UNSUPPORTED,
             notes=(f"{'.'.join(map(str, OLDEST))} and newer do not: pip install 'tilery[nvidia]', or set {VARIABLE}",),
         )
 

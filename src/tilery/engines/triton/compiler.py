@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any
 
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ops import Module
 from ..cache import DiskCache
 from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
@@ -108,12 +108,12 @@ class Child:
         said = self.log.read(1 << 16).decode(errors="replace")
         if line is None:
             self.stop()
-            return {"error": f"Triton took more than {timeout:.0f} seconds", "log": said}
+            return {"error": f"Triton took more than {timeout:.0f} seconds", "kind": "timeout", "log": said}
         if not line.endswith(b"\n"):
             code = process.wait()
             self.stop()
             name = signal.Signals(-code).name if code < 0 else f"status {code}"
-            return {"error": f"Triton crashed with {name}", "log": said}
+            return {"error": f"Triton crashed with {name}", "kind": "compiler-crash", "log": said}
         answer: dict[str, Any] = json.loads(line)
         answer["log"] = said
         return answer
@@ -252,4 +252,5 @@ def _error(name: str, target: Target, answer: dict[str, Any]) -> TileError:
     )
     words = [next(filter(None, groups)) for groups in asserted]
     notes = tuple(dict.fromkeys(text.strip()[:300] for text in (*said, *words)))[:3]
-    return TileError(f"Triton cannot compile @{name} for {target.name}: {answer['error'].strip()[:300]}", notes=notes)
+    message = f"Triton cannot compile @{name} for {target.name}: {answer['error'].strip()[:300]}"
+    return TileError(message, kind=ErrorKind(answer.get("kind", "compiler")), notes=notes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...attrs import DivBy
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ir import Value
 from ...ops import Assume, Entry, Module
 from ..cuda.contract import PARAMETER, Argument
@@ -25,7 +25,9 @@ def lower(module: Module, entry: Entry, target: Target, config: Config, dialect:
     try:
         return _lower(Lowering(module, entry, target, config, dialect))
     except RecursionError:
-        raise TileError(f"the control flow of @{entry.sym_name} nests too deep for the Triton engine") from None
+        raise TileError(
+            f"the control flow of @{entry.sym_name} nests too deep for the Triton engine", kind=ErrorKind.UNSUPPORTED
+        ) from None
 
 
 def _lower(low: Lowering) -> Lowered:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 
 TESTED = ("3.6", "3.9")
 
@@ -37,7 +37,7 @@ def dialect_of(version: str) -> Dialect:
     except (ValueError, IndexError):
         raise TileError(f"cannot read the version of Triton, '{version}'") from None
     if number < (3, 3):
-        raise TileError(f"Triton {version} is too old: the Triton engine needs 3.3 or newer")
+        raise TileError(f"Triton {version} is too old: the Triton engine needs 3.3 or newer", kind=ErrorKind.VERSION)
     return Dialect(version, number >= (3, 8))
 
 
@@ -48,4 +48,6 @@ def installed() -> Dialect:
         return dialect_of(metadata.version("triton"))
     except metadata.PackageNotFoundError:
         note = "install it with: pip install 'tilery[gpu]'"
-        raise TileError("the Triton engine needs the package 'triton'", notes=(note,)) from None
+        raise TileError(
+            "the Triton engine needs the package 'triton'", kind=ErrorKind.MISSING_TOOL, notes=(note,)
+        ) from None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...declare.fastclass import dataclass
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from .. import PRODUCER
 from ..lexer import pieces
 from ..lexer import tokens as tokens_of
@@ -70,7 +70,11 @@ def edit_for(reading: Reading, lines: tuple[int, int] | None = None, keep_commen
     if old == new_tokens:
         return edit
     if _pieces(old) != _pieces(new_tokens):
-        raise TileError("this text cannot be formatted: its tokens would change", file=reading.options.file)
+        raise TileError(
+            "this text cannot be formatted: its tokens would change",
+            kind=ErrorKind.UNSUPPORTED,
+            file=reading.options.file,
+        )
     # A type that was broken over lines is one token now, and types have a layout of their own.
     again = edit_for(read(result, file=reading.options.file, testing=True)) if lines is None else None
     return Edit(0, len(text), again.text) if again is not None else edit

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from ...declare.fastclass import dataclass
 from ...declare.gcpause import paused
-from ...diag import Note, TileError
+from ...diag import ErrorKind, Note, TileError
 from ...ir import Block, Op, UnknownOp
 from ...ops import Module
 from .. import DIALECT
@@ -16,7 +16,7 @@ from ..parse.locations import as_loc, is_loc
 from ..parse.parser import check_unicode, wrap
 from ..parse.state import Options, Scope
 from .chunks import Chunk, split
-from .recover import MAX_ERRORS, Context, ParsedChunk, chunk_steps
+from .recover import MAX_ERRORS, OPEN_REGION, Context, ParsedChunk, chunk_steps
 from .tokens import Tokens
 
 
@@ -86,10 +86,12 @@ class Reading:
                     continue
                 message = "operation location alias was never defined" if attr is None else "expected location"
                 start, end = parsed.tokens.span(index)
-                yield self.place(TileError(message, source="", start=start, end=end), part)
+                yield self.place(TileError(message, kind=ErrorKind.SYNTAX, source="", start=start, end=end), part)
         for part, scope in _left_open(self.parts):
             start, end = part.parsed.tokens.span(scope.opened)
-            yield self.place(TileError("expected '}' to end this region", source="", start=start, end=end), part)
+            message = "expected '}' to end this region"
+            error = TileError(message, kind=ErrorKind.SYNTAX, rule=OPEN_REGION, source="", start=start, end=end)
+            yield self.place(error, part)
 
 
 def read(text: str, *, previous: Reading | None = None, file: str = "", testing: bool = False) -> Reading:

@@ -13,7 +13,7 @@ from typing import Any
 from ...attrs import Attr
 from ...declare.fastclass import dataclass, field
 from ...declare.operation import BY_NAME, OpDef
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ir import Block, Op, UnknownOp, Value
 from ...ops import registered
 from ...types import Type
@@ -30,6 +30,10 @@ STEP = 500
 """How many statements are read in one step."""
 BROKEN, CLOSED = "<<broken>>", "<<closed>>"
 """The names of operations that stand for one whose head could not be read, and for the end of an enclosing module."""
+
+
+UNEXPECTED_BRACE, OPEN_REGION = "unexpected-brace", "open-region"
+"""The rules that a brace without a region, and a region without a brace, break."""
 
 
 @dataclass(slots=True)
@@ -262,14 +266,25 @@ class _Reader:
         self.errors.sort(key=lambda error: error.start)
         return opened
 
-    def _error(self, message: str, index: int, *notes: str) -> None:
+    def _error(self, message: str, index: int, *notes: str, rule: str = "") -> None:
         start, end = self.tokens.span(index)
         p = self.p
-        self._keep(TileError(message, file=p.options.file, source=p.text, start=start, end=end, notes=notes))
+        self._keep(
+            TileError(
+                message,
+                kind=ErrorKind.SYNTAX,
+                rule=rule,
+                file=p.options.file,
+                source=p.text,
+                start=start,
+                end=end,
+                notes=notes,
+            )
+        )
 
     def _unclosed(self, scope: Scope) -> None:
         """Report a region without an end, at the brace that opens it."""
-        self._error("expected '}' to end this region", scope.opened)
+        self._error("expected '}' to end this region", scope.opened, rule=OPEN_REGION)
         if scope.body is not None:
             scope.body.close()
 
@@ -282,7 +297,7 @@ class _Reader:
             return self._stray(at)
         column, own = tokens.column(at), self._opening_column(p.scopes[-1])
         if self.surplus > 0 and (len(p.scopes) <= self.base or column > own):
-            self._error("unexpected '}': no region starts here", at)
+            self._error("unexpected '}': no region starts here", at, rule=UNEXPECTED_BRACE)
             self.surplus -= 1
             p.i += 1
             return True
@@ -300,7 +315,7 @@ class _Reader:
         """Report a closing brace where nothing is open."""
         if len(self.p.scopes) > 1:
             return False
-        self._error("unexpected '}': no region starts here", at)
+        self._error("unexpected '}': no region starts here", at, rule=UNEXPECTED_BRACE)
         self.p.i += 1
         return True
 

@@ -6,7 +6,7 @@ import re
 from typing import NoReturn
 
 from ...declare.operation import BY_NAME
-from ...diag import Note, TileError, suggest
+from ...diag import Note, NoteKind, TileError, suggest
 from ...ir import Block, Op, UnknownOp, Value
 from ...ops.names import similar
 from .. import DIALECT
@@ -271,7 +271,7 @@ def finish(p: Parser) -> None:
     if p.forward:
         marks = sorted(index for _, index in p.forward.values())
         message = "use of undeclared SSA value name"
-        notes = [Note(message, p.span((index, -1))[0], "error") for index in marks[1:MAX_ERRORS]]
+        notes = [Note(message, p.span((index, -1))[0], NoteKind.ERROR) for index in marks[1:MAX_ERRORS]]
         p.plain(message, (marks[0], -1), *undeclared(p, marks[0]), *notes)
     for o, name, index in p.later:
         attr = p.aliases.get(name)

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from ...declare.fastclass import dataclass
 from ...declare.gcpause import paused
 from ...declare.operation import BY_NAME
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ir import Block, Op, UnknownOp, walk
 from ...ops import Module, registered
 from ...types import Type
@@ -61,7 +61,10 @@ class Parsed:
     def error(self, o: Op, message: str, *notes: str) -> TileError:
         """Make an error about an operation of the text."""
         start, end = self.spans.get(o, (0, 0))
-        return TileError(message, file=self.options.file, source=self.source, start=start, end=end, notes=notes)
+        kind = ErrorKind.SYNTAX
+        return TileError(
+            message, kind=kind, file=self.options.file, source=self.source, start=start, end=end, notes=notes
+        )
 
 
 def parse(
@@ -131,7 +134,9 @@ def check_unicode(text: str, file: str) -> None:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
         message = "the text is not valid Unicode"
-        raise TileError(message, file=file, source=text, start=error.start, end=error.end) from None
+        raise TileError(
+            message, kind=ErrorKind.SYNTAX, file=file, source=text, start=error.start, end=error.end
+        ) from None
 
 
 def wrap(block: Block, text: str) -> tuple[Module, bool]:

@@ -10,7 +10,7 @@ from ...declare.codegen import GiveUp
 from ...declare.fastclass import dataclass, field
 from ...declare.operation import BY_NAME, OpDef
 from ...declare.relations import TERMINATOR
-from ...diag import Note, TileError
+from ...diag import ErrorKind, Note, NoteKind, TileError
 from ...ir import Block, Op, UnknownOp, Value
 from ...types import SCALARS, TOKEN, Foreign, Type
 from ..format import Piece
@@ -299,7 +299,8 @@ class Parser:
             if (problem := lexical_problem(self.text, at)) is not None:
                 start, message = problem
                 end, notes = start + 1, ()
-        return TileError(message, file=self.options.file, source=self.text, start=start, end=end, notes=tuple(notes))
+        kind, file = ErrorKind.SYNTAX, self.options.file
+        return TileError(message, kind=kind, file=file, source=self.text, start=start, end=end, notes=tuple(notes))
 
     def wrong(self, message: str, *notes: str) -> NoReturn:
         """Raise an error about the next token; like MLIR's, it is at the end of the text before the token."""
@@ -328,7 +329,7 @@ class Parser:
         """Make a note for a second error that NVIDIA's tools report at the same time."""
         if self.op and not self.in_dialect:
             message = f"custom op '{self.op}' {message}"
-        return Note(message, self.span(mark)[0], "error")
+        return Note(message, self.span(mark)[0], NoteKind.ERROR)
 
 
 def _text_end_before(text: str, at: int) -> int | None:

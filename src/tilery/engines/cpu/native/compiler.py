@@ -17,7 +17,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from ....diag import TileError
+from ....diag import ErrorKind, TileError
 from ...cache import DiskCache
 from ..abi import QUICKLY, Target
 from .process import Child, Request
@@ -39,7 +39,7 @@ class CompilerError(TileError):
     """LLVM refused a text, or its process died. `output` is what it said; `at` is the line of the text, if known."""
 
     def __init__(self, message: str, output: str = "", at: int = 0, text: int = 0) -> None:
-        super().__init__(message)
+        super().__init__(message, kind=ErrorKind.COMPILER)
         self.output, self.at, self.text = output, at, text
 
 

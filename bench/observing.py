@@ -1,6 +1,6 @@
 """Measure what `launch(observe=...)` costs, and write docs/reports/observe.md.
 
-    python bench/observe.py --before SRC [--out docs/reports]
+    python bench/observing.py --before SRC [--out docs/reports]
 
 SRC is the `src` folder of a checkout from before the hook. Instructions are those of two more launches in a process,
 which valgrind counts, so that nothing else on the machine matters.
@@ -89,7 +89,7 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# What observing a launch costs",
         "",
-        f"`python bench/observe.py` wrote this page ({facts}). The numbers are ratios of instructions in user mode,",
+        f"`python bench/observing.py` wrote this page ({facts}). The numbers are ratios of instructions in user mode,",
         "which valgrind counts for two launches. Times were not measured.",
         "",
         f"The first column compares a launch that is not observed with one at commit {found['before']}, which had no",

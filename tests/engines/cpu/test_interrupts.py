@@ -69,19 +69,20 @@ def interrupted(run: Callable[[], object], first: float, every: float = 0.0) -> 
     assert raised
 
 
-def kernel(text: str) -> Any:
-    made = tilery.compile(tilery.parse(text), engine="cpu")
-    assert made.lowered is not None  # type: ignore[attr-defined]  # engine cpu's own
+def kernel(text: str, engine: str = "cpu") -> Any:
+    made = tilery.compile(tilery.parse(text), engine=engine)
+    assert engine != "cpu" or made.lowered is not None  # type: ignore[attr-defined]  # engine cpu's own
     return made
 
 
 @pytest.mark.parametrize("every", [0.01, 2e-4], ids=["again", "often"])
-def test_nothing_is_written_after_an_interrupt(every: float) -> None:
-    made, rng = kernel(COUNTS), random.Random(1)
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_nothing_is_written_after_an_interrupt(engine: str, every: float) -> None:
+    made, rng = kernel(COUNTS, engine), random.Random(1)
     made.launch(2, [np.zeros(64, np.int32), 9])
     for _ in range(100):
         out = np.zeros(64, np.int32)
-        interrupted(lambda: made.launch(64, [out, ENDLESS]), rng.uniform(1e-5, 2e-4), every)  # noqa: B023
+        interrupted(lambda: made.launch(64, [out, ENDLESS], threads=3, batch=8), rng.uniform(1e-5, 2e-4), every)  # noqa: B023
         seen = out.copy()
         time.sleep(0.001)
         assert (out == seen).all()

@@ -6,7 +6,6 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -31,6 +30,7 @@ from ..kernel import (
     refuse_options,
 )
 from .cores import quiet
+from .crew import Crew
 from .machine import Machine, Stopped, grid_batches, total
 from .memory import Memory
 from .nibbles import packed
@@ -204,17 +204,9 @@ class Kernel:
 
         def work(machine: Machine) -> None:
             with suppress(Stopped):  # another thread failed, and reports it
-                machine.run(grid_batches(machine, program, env, lanes, chunks))
+                machine.run(grid_batches(machine, self._program, env, lanes, chunks))
 
-        with ThreadPoolExecutor(len(machines)) as pool:
-            try:
-                futures = [pool.submit(work, machine) for machine in machines]
-                wait(futures, return_when=FIRST_EXCEPTION)
-            finally:  # an error or an interrupt also stops the other threads
-                for machine in machines:
-                    machine.stop = True
-            for future in futures:
-                future.result()
+        Crew(machines, work).run()
 
 
 def memory_of(loaded: Loaded, bound: BoundArguments) -> Memory:

@@ -12,6 +12,7 @@ import ctypes
 import os
 import platform
 import threading
+from _thread import start_new_thread
 from typing import Any
 
 import numpy as np
@@ -56,17 +57,21 @@ class Crew(HoldsAddresses):
     def __init__(self, worker: Any, count: int) -> None:
         self._shared = np.zeros(pool_ir.SHARED_WORDS, np.int64)
         self.shared: int = self._shared.ctypes.data
-        self._threads = []
+        self._worker = worker
+        self._locks = [threading.Lock() for _ in range(count)]
+        """Held by workers that have not ended."""
         before = threading.stack_size(STACK)
         try:
             for number in range(count):
                 # The last one helps where the caller only waits, and would otherwise take a core from it.
-                spins = SPINS if number < count - 1 else 0
-                thread = threading.Thread(target=worker, args=(self.shared, number, spins), daemon=True)
-                thread.start()
-                self._threads.append(thread)
+                # Not a `threading.Thread`: two signals while it starts leave its locks in disorder.
+                start_new_thread(self._run, (number, SPINS if number < count - 1 else 0))
         finally:
             threading.stack_size(before)
+
+    def _run(self, number: int, spins: int) -> None:
+        with self._locks[number]:
+            self._worker(self.shared, number, spins)
 
     def stop(self, post: Any, finish: Any) -> None:
         """End the workers, which have no job."""
@@ -74,8 +79,8 @@ class Crew(HoldsAddresses):
         idle = np.zeros(pool_ir.JOB_WORDS, np.int64)
         post(self.shared, idle.ctypes.data)
         finish(self.shared, idle.ctypes.data, SLICE)
-        for thread in self._threads:
-            thread.join(1)
+        for lock in self._locks:
+            lock.acquire(timeout=1)
 
 
 class Pool(HoldsAddresses):

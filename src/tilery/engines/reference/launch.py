@@ -204,7 +204,7 @@ class Kernel:
 
         def work(machine: Machine) -> None:
             with suppress(Stopped):  # another thread failed, and reports it
-                machine.run(grid_batches(machine, self.program, env, lanes, chunks))
+                machine.run(grid_batches(machine, program, env, lanes, chunks))
 
         Crew(machines, work).run()
 

@@ -29,8 +29,9 @@ from tilery.ir import Refused, walk
 pytest.importorskip("llvmlite")
 
 from tilery.engines.cpu import launch
-from tilery.engines.cpu.abi import Lowered
-from tilery.engines.cpu.native import build, compiler, objects, pool
+from tilery.engines.cpu.abi import Lowered, Target
+from tilery.engines.cpu.native import build, compiler, objects, pool, pool_ir
+from tilery.engines.cpu.native.targets import named
 
 COUNT = """entry @count(%out: tile<ptr<i64>>) {
   %x, %y, %z = get_tile_block_id : tile<i32>
@@ -511,3 +512,22 @@ def test_a_fork_waits_until_no_other_thread_is_in_llvm(kernel: Make) -> None:
     leave.set()
     thread.join()
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize(
+    "target", [named("avx2"), named("neon"), Target("arm64-apple-macosx-elf")], ids=lambda t: t.triple
+)
+def test_the_pool_compiles_for_other_machines(target: Target) -> None:
+    (made,) = compiler.compile_texts([pool_ir.text(target)], target, "asm")
+    assert (b"drive:" in made) == ("linux" in target.triple) and b"work:" in made
+
+
+def test_without_workers_a_launch_stops_and_reports_progress(kernel: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel(ADD).launch(1, [np.zeros(1, np.int64)])
+    monkeypatch.setattr(pool.get(), "workers", 0)
+    seen: list[int] = []
+    out = np.zeros(10_000, np.int64)
+    kernel(ADD).launch(out.size, [out], progress=seen.append)
+    assert (out == 1).all() and sum(seen) == out.size and len(seen) > 1
+    with pytest.raises(ExecutionError, match=r"stopped after 0\.05 seconds"):
+        kernel(FOREVER, LOOP).launch(3, [out], limits=Limits(seconds=0.05))

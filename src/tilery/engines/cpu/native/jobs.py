@@ -179,7 +179,8 @@ class Job(HoldsAddresses):
         job[pool_ir.ARENA], job[pool_ir.STRIDE] = room.address, room.stride
         job[pool_ir.WANTED] = threads - (not apart)
         while first < self.total:
-            size = min(self.total - first, MOST if progress is None else self._slice(pace[0], threads))
+            whole = progress is None and workers.workers  # else Python handles signals between parts
+            size = min(self.total - first, MOST if whole else self._slice(pace[0], threads))
             job[pool_ir.NEXT], job[pool_ir.LAST] = first, first + size
             job[pool_ir.CHUNK] = max(1, min(TURN, size // (16 * threads)))
             start = time.perf_counter_ns()

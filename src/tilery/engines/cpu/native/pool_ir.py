@@ -71,9 +71,9 @@ declare void @llvm.aarch64.set.fpcr(i64)""",
     "futex": "98",
     "clock": "113",
     "sleep": "101",
-    "ticks": """call i64 asm sideeffect "mrs $0, cntvct_el0", "=r"()""",
-    # A fiftieth of the counts of a second.
-    "brief": """call i64 asm sideeffect "mrs $0, cntfrq_el0; lsr $0, $0, #6", "=r"()""",
+    # There is no counter of cycles that every program may read.
+    "ticks": "call i64 @now()",
+    "brief": "add i64 0, 20000000",
 }
 
 _WORK = """
@@ -443,6 +443,8 @@ leave:
 def text(target: Target) -> str:
     """Return the code for a target, with workers if it is Linux."""
     parts = _X86 if target.x86 else _ARM
+    if "linux" not in target.triple:
+        parts = parts | {"ticks": "add i64 0, 0"}
     found = QUICKLY + "\n" + parts["declare"] + _WORK + (_WORKERS if "linux" in target.triple else "")
     for name, code in parts.items():
         found = found.replace(f"<{name}>", code)

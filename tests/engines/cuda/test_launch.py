@@ -85,6 +85,16 @@ def test_overlapping_arrays_stay_overlapping() -> None:
     assert library.calls.count("cuMemAlloc_v2") == 1
 
 
+def test_adjacent_arrays_have_copies_of_their_own() -> None:
+    """The first address of the second array is the end of the first one."""
+    _, kernel = load(ADD)
+    both = np.arange(8, dtype=np.float32)
+    kernel.launch(4, [both[:4], both[4:], 0.5])
+    assert both.tolist() == [0, 1, 2, 3, 0.5, 1.5, 2.5, 3.5]
+    kernel.launch(4, [both[4:], both[:4], 1])
+    assert both.tolist() == [1.5, 2.5, 3.5, 4.5, 0.5, 1.5, 2.5, 3.5]
+
+
 def test_copies_keep_the_alignment_of_arrays() -> None:
     library, kernel = load(ADD)
     x = np.zeros(200, np.float32)[7:90]

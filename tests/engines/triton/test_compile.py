@@ -210,6 +210,9 @@ def test_globals_and_allocations_are_arguments(child: Child) -> None:
     contract = compile_entry(tilery.parse(text), target="sm_90", child=child).contract
     kinds = {a.kind: a for a in contract.arguments}
     assert kinds[GLOBAL].name == "g" and FRAME in kinds and contract.frame_bytes == 256
+    aligned = tilery.parse(text.replace("alignment = 16", "alignment = 1024"))
+    contract = compile_entry(aligned, target="sm_90", child=child).contract
+    assert (contract.frame_bytes, contract.frame_alignment) == (1024, 1024), "every tile block's frame is aligned"
 
 
 # ---------------------------------------------------------------- what goes wrong

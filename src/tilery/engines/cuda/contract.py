@@ -98,6 +98,7 @@ class LaunchContract:
     descriptors: tuple[Descriptor, ...] = ()
     constants: tuple[bytes, ...] = ()
     frame_bytes: int = 0
+    frame_alignment: int = 256
     scratch_bytes: int = 0
     scratch_alignment: int = 1
     folded: bool = False

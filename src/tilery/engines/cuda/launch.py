@@ -308,7 +308,8 @@ class BoundLaunch(HoldsAddresses):
                 return ctypes.c_uint64(address)
             case kinds.FRAME:
                 size = contract.frame_bytes * self._blocks
-                address = self._own(size)
+                address = self._own(size + contract.frame_alignment)
+                address += -address % contract.frame_alignment
                 self._frames.append((address, size))
                 return ctypes.c_uint64(address)
             case kinds.WORD:

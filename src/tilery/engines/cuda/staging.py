@@ -13,7 +13,7 @@ from ..addresses import HoldsAddresses, MemoryRange
 from ..arguments import BoundArguments
 from .driver import Driver
 
-ALIGNMENT = 256
+ALIGNMENT = 4096
 """Copies keep the remainder of their address modulo this: what kernels are promised about alignment stays true."""
 
 
@@ -58,7 +58,10 @@ class Staged(HoldsAddresses):
     def address(self, host: int) -> int:
         """Return where a host address is on the device; any other address is one of the device already."""
         for copy in self.copies:
-            if copy.start <= host <= copy.end:
+            if copy.start <= host < copy.end:
+                return copy.device + host - copy.start
+        for copy in self.copies:
+            if host == copy.end:  # the end of an array, unless another one starts there
                 return copy.device + host - copy.start
         return host
 

@@ -238,6 +238,7 @@ def _contract(lowered: Lowered, target: Target, config: Config, metadata: dict[s
         descriptors=descriptors or lowered.descriptors,
         constants=lowered.constants,
         frame_bytes=lowered.frame_bytes,
+        frame_alignment=lowered.frame_alignment,
         scratch_bytes=metadata["scratch"],
         scratch_alignment=metadata["scratch_alignment"],
         folded=config.folded,

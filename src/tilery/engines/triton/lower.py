@@ -46,13 +46,13 @@ def _lower(low: Lowering) -> Lowered:
         signature.append(f"{name}: {kind}")
         arguments.append(argument)
     if low.frame_bytes:
-        low.frame_bytes = -(-low.frame_bytes // 256) * 256
+        low.frame_bytes += -low.frame_bytes % low.frame_alignment
         low.prologue.insert(0, f"%frame_size = arith.constant {low.frame_bytes} : i64")
     body = "\n".join(_flat([*low.prologue, *low.out])).replace("\n", "\n    ")
     name = symbol(entry.sym_name)
     text = f"module {{\n  tt.func public @{name}({', '.join(signature)}) {{\n    {body}\n    tt.return\n  }}\n}}\n"
     maps, constants = tuple(low.descriptors), tuple(low.constant_data)
-    return Lowered(name, text, tuple(arguments), maps, constants, low.frame_bytes, low.notes)
+    return Lowered(name, text, tuple(arguments), maps, constants, low.frame_bytes, low.frame_alignment, low.notes)
 
 
 def _promised(entry: Entry, param: Value) -> int:

@@ -44,6 +44,7 @@ class Lowered:
     descriptors: tuple[Descriptor, ...] = ()
     constants: tuple[bytes, ...] = ()
     frame_bytes: int = 0
+    frame_alignment: int = 256
     notes: dict[str, int] = field(default_factory=dict)
     """How many accesses go through descriptors and pointers, and how many barriers there are."""
 
@@ -75,7 +76,7 @@ class Lowering(Emitter):
         self.descriptors: list[Descriptor] = []
         self.descriptor_types: list[str] = []
         self.constant_data: list[bytes] = []
-        self.frame_bytes = 0
+        self.frame_bytes, self.frame_alignment = 0, 256
         self.parameters: dict[Value, int] = {}
         self.print_sites: dict[Op, int] = {o: n for n, o in enumerate(print_sites(entry))}
 
@@ -154,6 +155,7 @@ class Lowering(Emitter):
         """Reserve bytes that each tile block has for itself; return their offset."""
         at = -(-self.frame_bytes // alignment) * alignment
         self.frame_bytes = at + size
+        self.frame_alignment = max(self.frame_alignment, alignment)
         return at
 
     def frame_address(self) -> Val:

@@ -38,8 +38,8 @@ from parts.gpu_compare import NAN_SIGNS
 from parts.gpu_page import BUG, DIFFERENT, FAILED, NANS, PRINTS, REFUSED, SAME, Result
 from support.contract import arguments, canonical_nans, run_contract, store_all_values
 from tilery.declare.relations import TOP_LEVEL
+from tilery.engines.common.limits import Limits
 from tilery.engines.cuda.driver import open_driver
-from tilery.engines.kernel import Limits
 from tilery.engines.registry import load_engine
 from tilery.engines.semantics import same_bits
 from tilery.floats.formats import is_nan

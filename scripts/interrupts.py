@@ -35,7 +35,8 @@ import numpy as np
 import checkout
 import tilery
 from tilery.cli.progress import progress
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 
 ENGINES = ("reference", "cpu")
 DROPS_EXCEPTIONS = (weakref.__file__, _weakrefset.__file__)

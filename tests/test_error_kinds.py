@@ -15,7 +15,7 @@ import tilery
 from tilery import ErrorKind, TileError
 from tilery.cli.main import main
 from tilery.diag import Note, NoteKind
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 
 STORE = """
 entry @k(%p: tile<ptr<i32>>) {

@@ -25,7 +25,7 @@ from support.contract import arguments, random_case
 from support.hostile import guarded as hostile
 from support.mutation import mutate
 from tilery.analysis.fingerprint import fingerprint
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 from tilery.engines.registry import load_engine
 
 SECONDS = 5.0

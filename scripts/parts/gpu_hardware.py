@@ -24,7 +24,7 @@ import hardware_report
 import tilery
 from parts import gpu_reasons
 from parts.gpu_page import DIFFERENT, NANS, PRINTS, SAME, Result
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 from tilery.engines.semantics import same_bits
 from tilery.ir import walk
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .bytecode.dump import Dump
-    from .engines.kernel import Kernel
+    from .engines.common.kernel import Kernel
     from .ir import Op
     from .ops import Module
     from .rewrite import Report

@@ -35,11 +35,12 @@ class Other:
 
     @staticmethod
     def load(module: Any, **options: Any) -> Any:
-        class Kernel(reference.Kernel):
+        class Kernel(reference.ReferenceKernel):
             engine = "other"
 
-            def launch(self, grid: Any, args: Any = (), **more: Any) -> Any:
-                stats = super().launch(grid, args, **more)
+            def run(self, launch: Any) -> Any:
+                stats = super().run(launch)
+                args = launch.args
                 args[1][5] = np.nextafter(args[1][5], np.float32(np.inf))
                 args[1][6] = np.nan
                 return stats

@@ -11,7 +11,7 @@ import pytest
 
 import tilery
 from tilery.cli.main import main
-from tilery.engines.cutile_abi import Extent
+from tilery.engines.common.cutile_abi import Extent
 from tilery.engines.recorded import Recorded, capture, load, save
 
 TEXT = """entry @double(%p: tile<ptr<f32>>, %rows: tile<i32>, %columns: tile<i32>, %s0: tile<i32>, %s1: tile<i32>,

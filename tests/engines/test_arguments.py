@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines import dlpack
-from tilery.engines.addresses import HOST, Device
-from tilery.engines.arguments import bind, scalar_bytes
+from tilery.engines.common import dlpack
+from tilery.engines.common.addresses import HOST, Device
+from tilery.engines.common.arguments import bind, scalar_bytes
 from tilery.engines.reference.numerics.convert import float_to_float
 from tilery.engines.reference.tiles import scalar_lane
 from tilery.types import F64, SCALARS, Tile

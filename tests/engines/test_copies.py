@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.addresses import MemoryRange
-from tilery.engines.arguments import BoundArguments
-from tilery.engines.arrays import locate
-from tilery.engines.cutile_abi import Array, extent
+from tilery.engines.common.addresses import MemoryRange
+from tilery.engines.common.arguments import BoundArguments
+from tilery.engines.common.arrays import locate
+from tilery.engines.common.cutile_abi import Array, extent
 from tilery.engines.recorded import Recorded
 from tilery.engines.reference.launch import Loaded
 from tilery.engines.reference.memory import Memory

@@ -15,8 +15,8 @@ import pytest
 import tilery
 from tilery import TileError
 from tilery.engines import recorded as record
-from tilery.engines.addresses import MemoryRange
-from tilery.engines.cutile_abi import (
+from tilery.engines.common.addresses import MemoryRange
+from tilery.engines.common.cutile_abi import (
     Array,
     Extent,
     List,

@@ -14,7 +14,8 @@ import pytest
 import tilery
 from support.oracle import ROOT
 from text.test_printer import module as example_module
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import EXECUTED, Loaded
 from tilery.ir import Refused
 from tilery.ops import registered

@@ -10,7 +10,8 @@ import pytest
 
 import tilery
 from tilery.engines import registry
-from tilery.engines.kernel import Engine, Kernel, Loaded, Stats
+from tilery.engines.common.kernel import Engine, Kernel, Loaded
+from tilery.engines.common.limits import Stats
 from tilery.engines.reference import launch
 from tilery.engines.registry import ENGINES, EngineRow
 

@@ -17,7 +17,7 @@ import tilery
 from support.hostile.growth import peak_of
 from tilery import TileError
 from tilery.engines import recorded
-from tilery.engines.kernel import ExecutionError
+from tilery.engines.common.errors import ExecutionError
 
 STORE = """
 entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>, %i: tile<i32>) {

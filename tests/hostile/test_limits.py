@@ -9,7 +9,8 @@ import pytest
 
 import tilery
 from support.hostile.growth import is_linear, peak_of
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.memory import Memory
 from tilery.engines.reference.numerics import order
 from tilery.engines.reference.ops.atomics import compare_and_swap

@@ -109,9 +109,9 @@ def test_reading_is_linear_in_the_number_of_entries() -> None:
         ("tilery.passes.run_pipeline", lambda data, m: tilery.optimize(m)),
         ("tilery.engines.registry.compile_kernel", lambda data, m: tilery.compile(m)),
         ("tilery.text.print.printer.show", lambda data, m: tilery.show(m)),
-        ("tilery.engines.reference.launch.bind", lambda data, m: tilery.compile(m).launch(1)),
+        ("tilery.engines.common.launch.bind", lambda data, m: tilery.compile(m).launch(1)),
         pytest.param(
-            "tilery.engines.cpu.launch.check_grid",
+            "tilery.engines.common.launch.check_grid",
             lambda data, m: tilery.compile(m, engine="cpu").launch(1),
             marks=pytest.mark.skipif(find_spec("llvmlite") is None, reason="needs llvmlite"),
         ),

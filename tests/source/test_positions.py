@@ -12,7 +12,7 @@ import pytest
 import tilery
 from support.oracle import disassemble
 from tilery.cli.main import main
-from tilery.engines.kernel import ExecutionError
+from tilery.engines.common.errors import ExecutionError
 from tilery.engines.registry import ENGINES
 from tilery.ops import MakeToken
 from tilery.source import positions

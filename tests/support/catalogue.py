@@ -13,7 +13,8 @@ from support.oracle import ROOT
 from tilery.cli.arguments import make_arguments
 from tilery.cli.main import make_parser
 from tilery.cli.verbs.run import parse_grid
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import Loaded
 from tilery.ir import Op
 from tilery.sanitize import CHECKS, Report, Sanitizer

@@ -12,7 +12,7 @@ import numpy as np
 from tilery import ops
 from tilery.attrs import ComparisonPredicate, Dense, IntAttr, Signedness
 from tilery.attrs import MemoryOrderingSemantics as Ordering
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import Loaded
 from tilery.engines.reference.numerics.convert import to_f64
 from tilery.engines.reference.tiles import CARRIERS, Array, dense_array

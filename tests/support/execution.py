@@ -10,7 +10,8 @@ import numpy as np
 
 from tilery import Block, Op, Value, ops
 from tilery.attrs import ComparisonPredicate, Dense, MemoryOrderingSemantics, Signedness
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import Loaded
 from tilery.types import I1, I32, Function, Ptr, Tile
 

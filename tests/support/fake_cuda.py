@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from tilery.engines.common.cutile_abi import value_of
 from tilery.engines.cuda.contract import PARAMETER, LaunchContract
-from tilery.engines.cutile_abi import value_of
 from tilery.engines.reference.launch import Loaded
 from tilery.ops import Module
 

@@ -7,7 +7,7 @@ import mmap
 
 import numpy as np
 
-from tilery.engines.addresses import HoldsAddresses
+from tilery.engines.common.addresses import HoldsAddresses
 from tilery.engines.cpu.native import pool
 
 from .memory import NONE, PAGE, protect

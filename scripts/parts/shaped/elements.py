@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilery.engines.arguments import scalar_bytes
+from tilery.engines.common.arguments import scalar_bytes
 from tilery.types import Scalar
 
 Array = Any

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import tilery
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 from tilery.engines.registry import load_engine
 
 from .case import Case

@@ -93,14 +93,14 @@ def debug_recorded(args: argparse.Namespace, front: Front) -> None:
     from .. import compile, load
     from ..debug.programs import finish
     from ..debug.session import Session
-    from ..engines.cutile_abi import Extent
+    from ..engines.common.cutile_abi import Extent
     from ..observe.arrays import array_arguments
     from .recorded import arguments_of, open_recorded
 
     recorded = open_recorded(args.file, 8 << 30)
     placed = recorded.place()
     kernel = compile(load(recorded.bytecode), recorded.entry)
-    known = arguments_of(recorded, kernel.loaded.module.entry(recorded.entry), placed)  # type: ignore[attr-defined]  # the reference engine
+    known = arguments_of(recorded, kernel.loaded.module.entry(recorded.entry), placed)
     arrays = array_arguments(kernel.params, [each.value for each in known], recorded.names, None)
     memory = [Extent(", ".join(b.names), *place) for b, place in zip(recorded.buffers, placed.buffers)]
     session = Session(

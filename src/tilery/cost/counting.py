@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.flops import flops
-from ..engines.kernel import find_entry
+from ..engines.common.kernel import find_entry
 from ..engines.reference.tiles import Array
 from ..engines.registry import compile_kernel
 from ..ir import Op, walk

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diag import ErrorKind, TileError
-from ..engines.kernel import Kernel
+from ..engines.common.kernel import Kernel
 from ..engines.registry import DEFAULT, compile_kernel
 from ..ops import Module
 from ..source.input import Input, read_file

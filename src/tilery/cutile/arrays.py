@@ -9,9 +9,9 @@ from ctypes import c_int64, c_void_p
 from typing import Any
 
 from ..diag import TileError
-from ..engines.arrays import FOREIGN_ORDER, ArrayMemory, locate, require_aligned
-from ..engines.cutile_abi import layout
-from ..engines.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
+from ..engines.common.arrays import FOREIGN_ORDER, ArrayMemory, locate, require_aligned
+from ..engines.common.cutile_abi import layout
+from ..engines.common.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
 
 _KINDS = {"int": INT, "uint": UINT, "float": FLOAT, "bool": BOOL}
 """DLPack's type code for each of NumPy's kinds."""

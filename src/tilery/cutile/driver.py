@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from ..engines.addresses import HoldsAddresses
+from ..engines.common.addresses import HoldsAddresses
 
 LOADER = "cuda.tile._load_libcuda"
 MAGIC = b"tilery\0\0"

@@ -18,9 +18,18 @@ from unittest.mock import patch
 from .. import hooks
 from ..diag import ErrorKind, NoteKind, TileError, has_kind
 from ..engines import registry
-from ..engines.cutile_abi import Extent, Parameter, extents, guess_parameters, protect, slot_names, slot_size, value_of
+from ..engines.common.cutile_abi import (
+    Extent,
+    Parameter,
+    extents,
+    guess_parameters,
+    protect,
+    slot_names,
+    slot_size,
+    value_of,
+)
+from ..engines.common.limits import Limits
 from ..engines.gpu.store import shape_class
-from ..engines.kernel import Limits
 from ..ir import Refused
 from ..ops import Assert
 from ..source.input import Input

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..diag import TileError
-from ..engines.cutile_abi import Array, List, Number, Parameter
-from ..engines.dlpack import BOOL, FLOAT, INT, NARROW, UINT
+from ..engines.common.cutile_abi import Array, List, Number, Parameter
+from ..engines.common.dlpack import BOOL, FLOAT, INT, NARROW, UINT
 from ..types import SCALARS
 from .arrays import HostArray
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.kernel import ExecutionError, Stats
+from ..engines.common.errors import ExecutionError
+from ..engines.common.limits import Stats
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
 from ..engines.reference.memory import Segment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..engines.kernel import Limits
+from ..engines.common.limits import Limits
 from ..engines.registry import compile_kernel
 from ..observe.arrays import extent_arguments
 from .marks import marked_breakpoints

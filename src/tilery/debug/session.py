@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..engines.kernel import ExecutionError
-from ..engines.reference.launch import Kernel
+from ..engines.common.errors import ExecutionError
+from ..engines.reference.launch import ReferenceKernel
 from ..engines.reference.program import Jump, Test
 from ..ir import Op, walk
 from ..ops import For, Loop
@@ -292,6 +292,6 @@ class Session(Stopping):
         return self._stopped(Stop("exception", error.message))
 
 
-def _around(kernel: Kernel) -> dict[Op | None, Op]:
+def _around(kernel: ReferenceKernel) -> dict[Op | None, Op]:
     """Return, for each operation, the loop or branch around it."""
     return {inner: o for o in walk(kernel.entry) if o is not kernel.entry for b in o.blocks for inner in b.ops}

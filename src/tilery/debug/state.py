@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..diag import TileError
-from ..engines.kernel import Buffers, Limits
+from ..engines.common.arguments import Buffers
+from ..engines.common.limits import Limits
 from ..engines.reference.batch import Batch
-from ..engines.reference.launch import Kernel
+from ..engines.reference.launch import ReferenceKernel
 from ..engines.reference.program import Program, tile_bytes
 from ..engines.reference.watch import watched
 from ..ir import Op
@@ -51,7 +52,7 @@ class State:
         limits: Limits | None,
         output: Callable[[str], None] | None,
     ) -> None:
-        if not isinstance(kernel, Kernel):
+        if not isinstance(kernel, ReferenceKernel):
             raise TileError("only kernels of the reference engine can be debugged")
         self.kernel, self.source = kernel, Source(kernel.loaded.module, marker_file())
         made: list[SteppingMachine] = []
@@ -196,7 +197,7 @@ class State:
             yield
 
 
-def _lanes(kernel: Kernel) -> int:
+def _lanes(kernel: ReferenceKernel) -> int:
     """Choose how many tile blocks run together, so that their values fit when all of them are kept."""
     size = sum(tile_bytes(value.type) for value in kernel.program.slots)
     return max(1, min(LANES, HELD // max(1, size)))

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..diag import TileError
-from ..engines.kernel import Buffers, Limits
+from ..engines.common.arguments import Buffers
+from ..engines.common.limits import Limits
 from ..engines.reference.observe import Observer, Scene, TokenIds, instrument
 from ..engines.reference.program import Program
 from ..engines.reference.tiles import carrier

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from ..diag import ErrorKind, TileError, enough_memory
 from ..ops import Module
 from ..types import Ptr, Tile
-from .addresses import HoldsAddresses
-from .cutile_abi import Extent
+from .common.addresses import HoldsAddresses
+from .common.cutile_abi import Extent
 
 FORMAT = 1
 ALIGNMENT = 256

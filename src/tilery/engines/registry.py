@@ -1,7 +1,7 @@
 """The engines by name. `tilery.compile`, `tilery.cutile.on` and the command line all look here.
 
-To add an engine, write a module that implements `kernel.Engine` and add its row to `ENGINES`. It is imported when it is
-first used.
+To add an engine, write a module that implements `common.kernel.Engine` and add its row to `ENGINES`. It is imported
+when it is first used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..diag import ErrorKind, TileError
 
 if TYPE_CHECKING:
     from ..ops import Module
-    from .kernel import Engine, Kernel
+    from .common.kernel import Engine, Kernel
 
 DEFAULT = "reference"
 AUTO = "auto"

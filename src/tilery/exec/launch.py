@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from ..engines.reference.launch import Kernel, Loaded
+from ..engines.reference.launch import Loaded
+from ..engines.reference.launch import ReferenceKernel as Kernel
 
 __all__ = ["Kernel", "Loaded"]

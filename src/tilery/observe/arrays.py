@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..diag import TileError, did_you_mean
-from ..engines.arrays import is_array, locate
+from ..engines.common.arrays import is_array, locate
 from ..engines.reference.tiles import Array, carrier
 from ..types import Ptr, Scalar, Tile, Type
 from .numbers import decode
 
 if TYPE_CHECKING:
-    from ..engines.cutile_abi import Extent
+    from ..engines.common.cutile_abi import Extent
     from ..engines.reference.memory import Memory
 
 ELEMENT = re.compile(r"\s*([^\[\]]+?)\s*\[([-\d\s,]+)\]\s*")

@@ -148,7 +148,7 @@ FAILS = " fails: "
 
 def execute(module: Module, launch: Launch, engine: str, seconds: float, *, backwards: bool = False) -> list[bytes]:
     """Return what a launch leaves in arrays and globals, and what it prints; `backwards` places arrays differently."""
-    from ..engines.kernel import Limits
+    from ..engines.common.limits import Limits
     from ..engines.registry import load_engine
 
     args = launch.copies(backwards)
@@ -186,7 +186,7 @@ def faults(module: Module, launch: Launch, checks: str, seconds: float) -> list[
 
 def sanitized(module: Module, launch: Launch, checks: str, steps: int | None, seconds: float) -> tuple[list[str], int]:
     """Return the names of the checks that found a fault in a launch, and how many steps it took."""
-    from ..engines.kernel import Limits
+    from ..engines.common.limits import Limits
     from ..engines.registry import load_engine
     from ..sanitize import Sanitizer
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..analysis.effects import memory_ordering
-from ..engines.kernel import Limits
+from ..engines.common.limits import Limits
 from ..engines.reference.access import Access, Link, make_access
 from ..engines.reference.batch import Batch
 from ..engines.reference.memory import Memory

@@ -8,8 +8,8 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from ..diag import Note, NoteKind, TileError
-from ..engines.arrays import locate
-from ..engines.kernel import ExecutionError
+from ..engines.common.arrays import locate
+from ..engines.common.errors import ExecutionError
 from ..engines.reference.machine import Machine
 from .checking import Checking
 from .checks import Check

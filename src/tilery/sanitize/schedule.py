@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engines.kernel import Stats
+from ..engines.common.limits import Stats
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
 from ..engines.reference.program import Compute, Slots

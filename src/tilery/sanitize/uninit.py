@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.addresses import HoldsAddresses
+from ..engines.common.addresses import HoldsAddresses
 from ..engines.reference.access import POINTERS, Access, Kind
 from ..engines.reference.batch import Batch
 from ..engines.reference.program import Advance, Branch, Instruction, Jump, Leave, Slots, Test, alloca_bytes

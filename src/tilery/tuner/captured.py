@@ -9,11 +9,11 @@ import numpy as np
 
 from ..bytecode.writer import write
 from ..engines import recorded
-from ..engines.addresses import MemoryRange
-from ..engines.arguments import bind
-from ..engines.arrays import is_array, locate
+from ..engines.common.addresses import MemoryRange
+from ..engines.common.arrays import is_array, locate
+from ..engines.common.cutile_abi import Extent, value_of
+from ..engines.common.launch import Launch
 from ..engines.cuda.driver import open_driver
-from ..engines.cutile_abi import Extent, value_of
 from ..ops import Entry, Module
 
 
@@ -29,7 +29,7 @@ def capture_launch(
 ) -> recorded.Recorded:
     """Record a launch; arrays on a GPU are copied to the host first."""
     local = [_on_host(value) for value in args]
-    bound = bind(entry, local, names=names, convention=convention, buffers=buffers)
+    bound = Launch(entry, grid, local, names, convention, buffers=buffers).bound
     values = [value_of(kind, slot.ljust(8, b"\0")) for kind, slot in zip(entry.function_type.params, bound.slots)]
     given = {each.address: each for each in buffers if isinstance(each, Extent)}
     memory = [given.get(each.address) or _extent(each) for each in bound.ranges]

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ..diag import TileError
+from ..engines.common.kernel import find_entry
+from ..engines.common.launch import check_grid
 from ..engines.gpu.launch import this_machine
 from ..engines.gpu.store import Machine, Record, Store, kernel_digest, shape_class
 from ..engines.gpu.variants import COMPILERS, Variant, default_variant, installed
-from ..engines.kernel import check_grid, find_entry
 from ..engines.recorded import Recorded, save
 from ..engines.work import Work, work_of
 from ..ops import Entry, Module
@@ -291,11 +292,11 @@ class _Tuner:
         return made
 
     def _shapes(self) -> str:
-        from ..engines.arguments import bind
+        from ..engines.common.launch import Launch
 
         placed = self.launch.place()
-        slots = bind(self.entry, placed.arguments, buffers=placed.buffers).slots
-        return shape_class(self.launch.grid, self.entry.function_type.params, slots)
+        launch = Launch(self.entry, self.launch.grid, placed.arguments, buffers=placed.buffers)
+        return shape_class(launch.grid, self.entry.function_type.params, launch.bound.slots)
 
     def _record(self, made: Result) -> Record:
         return Record(

@@ -9,12 +9,13 @@ from typing import Any
 
 from ..analysis.roles import parameter_roles
 from ..diag import ErrorKind, TileError
-from ..engines.addresses import HoldsAddresses, MemoryRange
-from ..engines.arguments import bind
+from ..engines.common.addresses import HoldsAddresses, MemoryRange
+from ..engines.common.kernel import find_entry
+from ..engines.common.launch import Launch
+from ..engines.common.limits import Limits
 from ..engines.cuda.driver import Driver
-from ..engines.cuda.launch import Binary, BoundLaunch, Kernel, Loaded
+from ..engines.cuda.launch import Binary, BoundLaunch, CudaKernel, Loaded
 from ..engines.cuda.staging import Staged
-from ..engines.kernel import Limits, find_entry
 from ..engines.recorded import Placed, Pointer, Recorded
 from ..engines.reference.launch import Loaded as ReferenceLoaded
 from ..ops import Entry, Global, Module
@@ -139,7 +140,7 @@ class Session(HoldsAddresses):
             ]
         )
         self._staged.copy_in()
-        bound = bind(self.entry, self._placed.arguments, buffers=self._placed.buffers)
+        bound = Launch(self.entry, self.launch.grid, self._placed.arguments, buffers=self._placed.buffers).bound
         self._slots = [
             self._staged.address(int.from_bytes(slot, "little")).to_bytes(8, "little")
             if isinstance(argument, Pointer)
@@ -163,7 +164,7 @@ class Session(HoldsAddresses):
         return self._bound[number]
 
     def _bind(self, binary: Binary, grid: Sequence[int]) -> BoundLaunch:
-        kernel = Kernel(Loaded(self._module, Prebuilt(binary), self.driver), self.entry)
+        kernel = CudaKernel(Loaded(self._module, Prebuilt(binary), self.driver), self.entry)
         x, y, z = grid
         return BoundLaunch(kernel, (x, y, z), Staged(self.driver), self._slots, 0, self)
 

@@ -19,7 +19,8 @@ import pytest
 
 import tilery
 from support.oracle import ROOT
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 
 pytest.importorskip("llvmlite")
 

@@ -22,7 +22,8 @@ import pytest
 
 import tilery
 from support.oracle import ROOT
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import Loaded as ReferenceLoaded
 from tilery.ir import Refused, walk
 
@@ -95,14 +96,14 @@ again:
 never:
 """
 
-Make = Callable[..., launch.Kernel]
+Make = Callable[..., launch.CpuKernel]
 
 
 @pytest.fixture
 def kernel(monkeypatch: pytest.MonkeyPatch) -> Make:
     """Return a function that makes a kernel whose tile blocks execute this LLVM IR."""
 
-    def make(body: str, module: str = COUNT, head: str = HEAD, tail: str = TAIL, **facts: Any) -> launch.Kernel:
+    def make(body: str, module: str = COUNT, head: str = HEAD, tail: str = TAIL, **facts: Any) -> launch.CpuKernel:
         facts.setdefault("long", module == LOOP)
 
         def lower(module: Any, entry: Any, exact: bool, target: Any) -> Lowered:

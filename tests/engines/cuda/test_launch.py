@@ -12,12 +12,12 @@ import pytest
 
 import tilery
 from support.fake_cuda import ILLEGAL_ADDRESS, FakeCuda
+from tilery.engines.common.limits import Limits
 from tilery.engines.cuda import driver as driver_module
 from tilery.engines.cuda.contract import Descriptor, Extent
 from tilery.engines.cuda.driver import Driver, DriverError
-from tilery.engines.cuda.launch import Binary, Graph, Kernel, Loaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, Graph, Loaded
 from tilery.engines.cuda.tensor_map import encode
-from tilery.engines.kernel import Limits
 from tilery.engines.tileiras.launch import launch_contract
 from tilery.ops import Entry, Global, Module
 
@@ -53,7 +53,7 @@ class Compiled:
         return None
 
 
-def load(text: str) -> tuple[FakeCuda, Kernel]:
+def load(text: str) -> tuple[FakeCuda, CudaKernel]:
     module = tilery.parse(text)
     library = FakeCuda(module, launch_contract(module.entries[0]))
     return library, Loaded(module, Compiled(), Driver(library)).kernel()

@@ -13,7 +13,7 @@ import tilery
 from support.fake_cuda import FakeCuda
 from tilery.engines.cuda.contract import PRINTS, Argument, LaunchContract
 from tilery.engines.cuda.driver import Driver
-from tilery.engines.cuda.launch import Binary, Kernel, Loaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, Loaded
 from tilery.engines.cuda.printing import BUFFER_BYTES, HEAD, decode, device_string, record_layout
 from tilery.ops import Entry, Global, Module, PrintTko
 
@@ -96,7 +96,7 @@ class Compiled:
         return None
 
 
-def load() -> tuple[FakeCuda, Kernel]:
+def load() -> tuple[FakeCuda, CudaKernel]:
     module = tilery.parse(TWICE)
     library = FakeCuda(module, LaunchContract("k", (Argument(PRINTS),), 32))
     return library, Loaded(module, Compiled(), Driver(library)).kernel("k")

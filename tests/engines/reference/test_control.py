@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 
 BATCHES = (1, 3, 64, None)
 """How many tile blocks run at once; None leaves it to the engine."""

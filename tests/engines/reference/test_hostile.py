@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.kernel import ExecutionError, Limits
+from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.limits import Limits
 
 HEAD = """
   %x, %y, %z = get_tile_block_id : tile<i32>

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.kernel import ExecutionError
+from tilery.engines.common.errors import ExecutionError
 from tilery.engines.reference.memory import Fault, Memory
 from tilery.engines.reference.ops.memory import load_ptr_tko, store_ptr_tko
 from tilery.engines.reference.rows import contiguous_rows

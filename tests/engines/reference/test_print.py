@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.kernel import ExecutionError
+from tilery.engines.common.errors import ExecutionError
 from tilery.engines.reference.printf import parse_format
 
 

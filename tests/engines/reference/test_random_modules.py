@@ -18,7 +18,7 @@ from support.contract import (
     store_all_values,
 )
 from tilery.attrs import FloatAttr
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 from tilery.ir import walk
 from tilery.ops import AddI, Constant, Module, MulI, SubI
 from tilery.passes import HOMES

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.kernel import ExecutionError
+from tilery.engines.common.errors import ExecutionError
 from tilery.engines.reference.boxes import load_boxes, store_boxes
 from tilery.engines.reference.memory import Fault, Memory
 from tilery.engines.reference.ops.views import (

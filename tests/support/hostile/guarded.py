@@ -12,7 +12,7 @@ import numpy as np
 
 import tilery
 from tilery import TileError
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 
 PAGE = mmap.PAGESIZE
 NONE, READ, BOTH = 0, 1, 3

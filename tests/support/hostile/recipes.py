@@ -13,7 +13,7 @@ from support.assemble import RETURN, File, function, tile, vi
 from support.contract import run_contract
 from support.hostile.growth import peak_of
 from tilery import TileError
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import Loaded
 from tilery.passes import parse_pipeline, run_pipeline
 from tilery.smith import smith_with_contract

@@ -14,7 +14,7 @@ from support.race.brute_force import Recorder, races
 from support.race.programs import Program
 from tilery import parse
 from tilery.diag import TileError
-from tilery.engines.kernel import Limits
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import Loaded
 from tilery.engines.reference.tiles import CARRIERS
 from tilery.ir import Op, walk

@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
 
 def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
     """Return an engine that observes each launch as the options ask for."""
-    from ...engines.kernel import Limits
+    from ...engines.common.limits import Limits
     from ...engines.registry import compile_kernel
     from ...observe.arrays import extent_arguments
     from ..tracing import Tracing

@@ -181,7 +181,7 @@ def execute(
     """Launch with the limits of the command line and a progress bar."""
     from math import prod
 
-    from ...engines.kernel import Limits
+    from ...engines.common.limits import Limits
     from ..progress import progress
 
     limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
@@ -251,7 +251,7 @@ def explored(start: Callable[[], Any], values: list[Any], args: argparse.Namespa
 def replay(args: argparse.Namespace) -> int:
     """Run a recorded launch."""
     from ... import compile, load
-    from ...engines.cutile_abi import Extent
+    from ...engines.common.cutile_abi import Extent
     from ..arguments import find, split_save
     from ..recorded import arguments_of, open_recorded
 

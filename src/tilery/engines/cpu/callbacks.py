@@ -20,7 +20,7 @@ from ...ir import Op, Value
 from ...ops import Atan2, FPowF, PrintTko, RemF
 from ...ops.misc import CONVERSION
 from ...types import Ptr, Tile
-from ..addresses import HoldsAddresses
+from ..common.addresses import HoldsAddresses
 from ..reference.machine import Stopped
 from ..reference.memory import AssertFailed, Fault, Memory
 from ..reference.registry import RUNS

@@ -14,22 +14,15 @@ from functools import cached_property
 from typing import Any
 from weakref import finalize
 
-from ...diag import ErrorKind, TileError, enough_memory
+from ...diag import ErrorKind, TileError
+from ...ir import Refused
 from ...ops import Entry, Module
 from ...source.positions import add_position
-from ..arguments import BoundArguments, arguments, bind
-from ..kernel import (
-    Buffers,
-    ExecutionError,
-    Limits,
-    Stats,
-    check_grid,
-    check_parameters,
-    check_threads,
-    describe_kernel,
-    find_entry,
-    refuse_options,
-)
+from ..common.arguments import BoundArguments
+from ..common.errors import ExecutionError
+from ..common.kernel import Kernel, find_entry, refuse_options
+from ..common.launch import Launch
+from ..common.limits import Limits, Stats
 from ..reference import launch as reference
 from ..reference.watch import Late
 from .abi import Lowered, fault_place
@@ -80,7 +73,7 @@ class Loaded:
     def __init__(self, module: Module, *, exact: bool = False, memory: reference.Loaded | None = None) -> None:
         self.module, self.exact = module, exact
         self.reference = memory or reference.Loaded(module)
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[str, CpuKernel] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _load_with, (self.reference, self.exact)
@@ -89,12 +82,12 @@ class Loaded:
         """Return the bytes that a global holds now."""
         return self.reference.content(name)
 
-    def kernel(self, entry: str | None = None) -> Kernel:
+    def kernel(self, entry: str | None = None) -> CpuKernel:
         """Return the kernel of that name, or the only kernel."""
         found = find_entry(self.module, entry)
         kernel = self._kernels.get(found.sym_name)
         if kernel is None:
-            kernel = self._kernels[found.sym_name] = Kernel(self, found)
+            kernel = self._kernels[found.sym_name] = CpuKernel(self, found)
         return kernel
 
 
@@ -102,14 +95,17 @@ def _load_with(loaded: reference.Loaded, exact: bool) -> Loaded:
     return Loaded(loaded.module, exact=exact, memory=loaded)
 
 
-class Kernel:
-    """An entry of a loaded module, compiled. A deep or pickled copy has its own globals and is compiled again."""
+class CpuKernel(Kernel):
+    """An entry of a loaded module, compiled. A deep or pickled copy has its own globals and is compiled again.
+
+    A launch uses all cores by default, ignores `batch`, and counts tile blocks only.
+    """
 
     engine = "cpu"
+    loaded: Loaded
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
-        self.loaded, self.entry = loaded, entry
-        self.name, self.params = entry.sym_name, check_parameters(entry)
+        super().__init__(loaded, entry)
         built = build(loaded.module, entry, loaded.exact)
         self.lowered = None if built is None else built[0]
         """What is known about the code; None if the reference engine runs this kernel."""
@@ -124,76 +120,27 @@ class Kernel:
             if built[0].arena * pool.available_cores() > pool.KEPT:
                 finalize(self, pool.trim).atexit = False
 
-    def __repr__(self) -> str:
-        return describe_kernel(self.name, self.params, self.engine)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Loaded.kernel, (self.loaded, self.name)
-
     @cached_property
-    def reference(self) -> reference.Kernel:
+    def reference(self) -> reference.ReferenceKernel:
         """The same kernel on the reference engine."""
         return self.loaded.reference.kernel(self.name)
 
-    @enough_memory("launch the kernel")
-    def launch(
-        self,
-        grid: int | Sequence[int],
-        args: Sequence[Any] = (),
-        *,
-        names: Sequence[str] = (),
-        convention: str | None = None,
-        batch: int | None = None,
-        threads: int | None = None,
-        limits: Limits | None = None,
-        buffers: Buffers = (),
-        output: Callable[[str], None] | None = None,
-        progress: Callable[[int], None] | None = None,
-        sanitize: Any = None,
-        observe: Any = None,
-    ) -> Stats:
-        """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
-
-        See `tilery.engines.kernel.Kernel.launch` for the arguments. `threads` is all cores by default; `batch` is
-        ignored. Of the statistics, only tile blocks are counted.
-        """
-        shape = check_grid(grid)
-        if threads is not None:
-            check_threads(threads)
-        args = arguments(args)  # `progress` may change a list; what it holds is needed until the end
+    def run(self, launch: Launch) -> Stats:
+        """Run a launch on all cores, or let the reference engine do it."""
         lowered = self.lowered
-        key = fast_key(args, convention) if lowered is not None and not buffers else None
+        if lowered is None or launch.is_watched or launch.limits.steps is not None:
+            return self.reference.run(launch)
+        key = None if launch.buffers else fast_key(launch.args, launch.convention)
         prepared = None if key is None else self._prepared.get(key)
         if prepared is None:
-            buffers = list(buffers)
-            bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
-            prepared = self._prepare(bound)
+            prepared = self._prepare(launch.bound, lowered)
             if key is not None:
                 for old in list(self._prepared)[: 1 - PREPARED]:
                     self._prepared.pop(old, None)
                 self._prepared[key] = prepared
-        watched = sanitize is not None or observe is not None or (limits and limits.steps is not None)
-        if lowered is None or not prepared.checked or watched:
-            return self.reference.launch(
-                shape,
-                args,
-                names=names,
-                convention=convention,
-                batch=batch,
-                threads=threads,
-                limits=limits,
-                buffers=buffers,
-                output=output,
-                progress=progress,
-                sanitize=sanitize,
-                observe=observe,
-            )
-        count = self._threads(threads, lowered, limits)
-        code = self._run(prepared, shape, count, limits, progress, output)
-        if code is not None:
-            bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
-            raise self._explain(code, shape, bound, limits)
-        return Stats(blocks=shape[0] * shape[1] * shape[2])
+        if not prepared.checked:
+            return self.reference.run(launch)
+        return self._start(launch, lowered, prepared, self._threads(launch, lowered))
 
     def bind(
         self, grid: int | Sequence[int], args: Sequence[Any] = (), *, convention: str | None = None
@@ -202,33 +149,32 @@ class Kernel:
 
         The arrays are kept alive. Their memory must stay where it is: do not resize them.
         """
-        shape, args = check_grid(grid), arguments(args)
-        prepared = self._prepare(bind(self.entry, args, convention=convention))
-        lowered = self.lowered
-        if lowered is None or not prepared.checked:
-            return lambda: self.reference.launch(shape, args, convention=convention)
-        count = self._threads(None, lowered, None)
-        blocks = shape[0] * shape[1] * shape[2]
+        launch = Launch(self.entry, grid, args, convention=convention)
+        bound, lowered = launch.bound, self.lowered
+        prepared = None if lowered is None else self._prepare(bound, lowered)
+        if lowered is None or prepared is None or not prepared.checked:
+            return lambda: self.launch(grid, args, convention=convention)
+        count, module = self._threads(launch, lowered), self.loaded.module
 
-        def launch() -> Stats:
-            code = self._run(prepared, shape, count, None, None, None)
-            if code is not None:
-                raise self._explain(code, shape, bind(self.entry, args, convention=convention), None)
-            return Stats(blocks=blocks)
+        def launch_again() -> Stats:
+            try:
+                return self._start(launch, lowered, prepared, count)
+            except Refused as error:
+                add_position(error, module)
+                raise
 
-        return launch
+        return launch_again
 
     # ------------------------------------------------------------ one launch
 
-    def _prepare(self, bound: BoundArguments) -> Prepared:
+    def _prepare(self, bound: BoundArguments, lowered: Lowered) -> Prepared:
         memory = reference.memory_of(self.loaded.reference, bound)
-        names, written = (self.lowered.globals, self.lowered.written) if self.lowered is not None else ((), None)
-        addresses = [self.loaded.reference.globals[name] for name in names]
-        return prepare(bound, self.params, memory, addresses, written)
+        addresses = [self.loaded.reference.globals[name] for name in lowered.globals]
+        return prepare(bound, self.params, memory, addresses, lowered.written)
 
-    def _threads(self, threads: int | None, lowered: Lowered, limits: Limits | None) -> int:
+    def _threads(self, launch: Launch, lowered: Lowered) -> int:
         """Choose how many threads to use; each needs an arena."""
-        most = (limits or Limits()).memory
+        most = launch.limits.memory
         if lowered.arena > most:
             raise TileError(
                 f"a tile block of @{self.name} needs {lowered.arena} bytes at once, the limit is {most}",
@@ -236,98 +182,69 @@ class Kernel:
             )
         if lowered.ordered:
             return 1
-        wanted = pool.available_cores() if threads is None else threads
+        wanted = pool.available_cores() if launch.threads is None else launch.threads
         return max(1, min(wanted, most // max(lowered.arena, 1)))
 
-    def _run(
-        self,
-        prepared: Prepared,
-        shape: tuple[int, int, int],
-        threads: int,
-        limits: Limits | None,
-        progress: Callable[[int], None] | None,
-        output: Callable[[str], None] | None,
-    ) -> int | None:
-        """Run the grid; return the code of a fault, if there was one."""
-        lowered = self.lowered
-        assert lowered is not None
-        job = prepared.take(self.address, shape)
-        seconds = None if limits is None else limits.seconds
+    def _start(self, launch: Launch, lowered: Lowered, prepared: Prepared, threads: int) -> Stats:
+        """Run the grid in native code; raise the error of a fault, if there was one."""
+        job = prepared.take(self.address, launch.grid)
+        seconds = launch.limits.seconds
         deadline = 0 if seconds is None else int(min(time.monotonic() + max(seconds, 0), MAX_SECONDS) * 1e9) or 1
         if lowered.callbacks:
-            return self._run_calling(prepared, job, shape, threads, limits, deadline, progress, output)
-        # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
-        apart = deadline > 0 or (lowered.long and threading.get_ident() == threading.main_thread().ident)
-        if not job.run(lowered.arena, threads, apart, deadline, progress, self.pace):
-            raise self._late(limits)
+            self._run_calling(launch, lowered, job, threads, deadline)
+        else:
+            # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
+            apart = deadline > 0 or (lowered.long and threading.get_ident() == threading.main_thread().ident)
+            if not job.run(lowered.arena, threads, apart, deadline, launch.progress, self.pace):
+                raise self._late(launch)
         fault = job.fault()
         prepared.give_back(job)  # only here: a job that was interrupted is not used again
-        return fault
+        if fault is not None:
+            raise self._explain(fault, launch, lowered)
+        return Stats(job.total)
 
-    def _run_calling(
-        self,
-        prepared: Prepared,
-        job: Job,
-        shape: tuple[int, int, int],
-        threads: int,
-        limits: Limits | None,
-        deadline: int,
-        progress: Callable[[int], None] | None,
-        output: Callable[[str], None] | None,
-    ) -> int | None:
+    def _run_calling(self, launch: Launch, lowered: Lowered, job: Job, threads: int, deadline: int) -> None:
         """Run the grid of a kernel that calls the reference engine."""
-        assert self.lowered is not None
-        calls = Calls(self.lowered, reference.printer(output), (limits or Limits()).memory, deadline, job.is_stopped)
+        calls = Calls(lowered, reference.printer(launch.output), launch.limits.memory, deadline, job.is_stopped)
         job.calls(CALLS_ADDRESS, calls.number)
         # The main thread must not enter Python from native code: what a signal raises there is lost.
         apart = deadline > 0 or threading.get_ident() == threading.main_thread().ident
         try:
-            done = job.run(self.lowered.arena, threads, apart, deadline, progress, self.pace)
+            done = job.run(lowered.arena, threads, apart, deadline, launch.progress, self.pace)
         finally:
             self.calls = calls.count
             calls.close()
         if not done or isinstance(calls.error, Late):
-            raise self._late(limits)
+            raise self._late(launch)
         if isinstance(calls.error, MemoryError):
             number, block = calls.place
-            o = self.lowered.ops[number]
+            o = lowered.ops[number]
             message = f"{o.name}: out of memory: the system has no more, or the limit is reached ({calls.limit} bytes)"
-            raise self._placed(ExecutionError(o, message, kind=ErrorKind.MEMORY, block=_index(shape, block)))
+            raise ExecutionError(o, message, kind=ErrorKind.MEMORY, block=_index(launch.grid, block))
         if calls.error is not None:
             raise calls.error
-        fault = job.fault()
-        prepared.give_back(job)
-        return fault
 
-    def _late(self, limits: Limits | None) -> ExecutionError:
-        message = f"entry: stopped after {limits.seconds if limits else 0} seconds"
+    def _late(self, launch: Launch) -> ExecutionError:
+        message = f"entry: stopped after {launch.limits.seconds or 0} seconds"
         return ExecutionError(self.entry, message, kind=ErrorKind.TIMEOUT)
 
-    def _explain(
-        self, code: int, shape: tuple[int, int, int], bound: BoundArguments, limits: Limits | None
-    ) -> TileError:
+    def _explain(self, code: int, launch: Launch, lowered: Lowered) -> ExecutionError:
         """Let the reference engine run the tile block that gave up, on a copy of the memory, and return its error."""
         block, number = fault_place(code)
-        assert self.lowered is not None
-        limits = limits or Limits()
-        seconds = EXPLAIN_SECONDS if limits.seconds is None else limits.seconds
+        seconds = EXPLAIN_SECONDS if launch.limits.seconds is None else launch.limits.seconds
         try:
-            self.reference.run_block(shape, block, bound, Limits(seconds=seconds, memory=limits.memory))
+            limits = Limits(seconds=seconds, memory=launch.limits.memory)
+            self.reference.run_block(launch.grid, block, launch.bound, limits)
         except ExecutionError as error:
             if error.kind is not ErrorKind.TIMEOUT:
-                return self._placed(error)
+                return error
         except MemoryError:
             pass
-        ops = self.lowered.ops
-        o = ops[number] if number < len(ops) else self.entry
+        o = lowered.ops[number] if number < len(lowered.ops) else self.entry
         message = f"{o.name}: the kernel did something illegal here"
-        vague = ExecutionError(o, message, kind=ErrorKind.BOUNDS, block=_index(shape, block))
+        vague = ExecutionError(o, message, kind=ErrorKind.BOUNDS, block=_index(launch.grid, block))
         vague.notes.append("the memory has changed since: with engine 'reference' the error is more precise")
-        return self._placed(vague)
-
-    def _placed(self, error: ExecutionError) -> ExecutionError:
-        add_position(error, self.loaded.module)
-        return error
+        return vague
 
 
 def _index(shape: tuple[int, int, int], block: int) -> tuple[int, int, int]:

@@ -14,7 +14,7 @@ from ...analysis.effects import memory_ordering
 from ...ir import Op, Value, walk
 from ...ops import Assume, Constant, Entry, MakeTensorView
 from ...types import DYNAMIC, TensorView, Tile
-from ..addresses import runs_of
+from ..common.addresses import runs_of
 from ..reference.memory import Segment
 from ..reference.tiles import dense_array
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from ...diag import ErrorKind, TileError
-from ..addresses import HoldsAddresses
+from ..common.addresses import HoldsAddresses
 
 Handle = int
 """A stream, module, function, event, graph or context, as the driver numbers them."""

@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
-from ...diag import ErrorKind, TileError, enough_memory
+from ...diag import ErrorKind, TileError
 from ...ir import walk
 from ...ops import Entry, Global, Module, PrintTko
-from ...source.positions import located
 from ...types import Ptr, Tile
-from ..addresses import HoldsAddresses
-from ..arguments import bind
-from ..kernel import Buffers, Limits, Stats, check_grid, check_parameters, describe_kernel, find_entry
+from ..common.addresses import HoldsAddresses
+from ..common.arguments import Buffers
+from ..common.kernel import Kernel, find_entry
+from ..common.launch import Launch
+from ..common.limits import Limits, Stats
 from ..reference.launch import printer
 from ..reference.nibbles import packed
 from ..reference.tiles import dense_array
@@ -81,9 +82,9 @@ class Loaded:
             for address, _ in getattr(self, "_globals", {}).values():
                 self.driver.free(address)
 
-    def kernel(self, entry: str | None = None) -> Kernel:
+    def kernel(self, entry: str | None = None) -> CudaKernel:
         """Compile and load a kernel: the one of that name, or the only one."""
-        return Kernel(self, find_entry(self.module, entry))
+        return CudaKernel(self, find_entry(self.module, entry))
 
     def content(self, name: str) -> bytes:
         """Return the bytes that a global holds now. A compiler may leave out a global that no kernel can change."""
@@ -145,12 +146,18 @@ def _load_with(module: Module, compiler: Compiler, contents: dict[str, bytes]) -
     return loaded
 
 
-class Kernel:
-    """An entry of a module, compiled for a GPU. A deep or pickled copy has its own globals."""
+class CudaKernel(Kernel):
+    """An entry of a module, compiled for a GPU. A deep or pickled copy has its own globals.
+
+    `batch` and `threads` have no meaning here. Of `limits` only the seconds apply: a kernel that runs longer
+    raises an error, but goes on running, and the process should end. Text is printed when the kernel has ended.
+    """
+
+    loaded: Loaded
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
-        self.loaded, self.entry = loaded, entry
-        self.name, self.params, self.engine = entry.sym_name, check_parameters(entry), loaded.compiler.engine
+        super().__init__(loaded, entry)
+        self.engine = loaded.compiler.engine
         driver = loaded.driver
         self.binary = loaded.compiler.compile(loaded.module, entry, driver.target)
         contract = self.binary.contract
@@ -158,12 +165,6 @@ class Kernel:
         self.function = driver.find_function(image, contract.name, contract.shared_bytes)
         self._pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in self.params]
         self._prints = any(isinstance(o, PrintTko) for o in walk(entry))
-
-    def __repr__(self) -> str:
-        return describe_kernel(self.name, self.params, self.engine)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Loaded.kernel, (self.loaded, self.name)
 
     def bind(
         self,
@@ -176,49 +177,29 @@ class Kernel:
         stream: Handle = 0,
     ) -> BoundLaunch:
         """Prepare a launch that can be repeated. Arrays in host memory get copies on the device, see `BoundLaunch`."""
+        return self.prepare(Launch(self.entry, grid, args, names, convention, buffers=buffers), stream)
+
+    def prepare(self, launch: Launch, stream: Handle = 0) -> BoundLaunch:
+        """Prepare a launch: allocate the memory that it needs on the device."""
         self.loaded.driver.make_current()
-        shape = check_grid(grid)
-        bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
-        staged, slots = stage(self.loaded.driver, bound, self._pointers)
-        return BoundLaunch(self, shape, staged, slots, stream, bound)
+        staged, slots = stage(self.loaded.driver, launch.bound, self._pointers)
+        return BoundLaunch(self, launch.grid, staged, slots, stream, launch)
 
-    @located
-    @enough_memory("launch the kernel")
-    def launch(
-        self,
-        grid: int | Sequence[int],
-        args: Sequence[Any] = (),
-        *,
-        names: Sequence[str] = (),
-        convention: str | None = None,
-        batch: int | None = None,
-        threads: int | None = None,
-        limits: Limits | None = None,
-        buffers: Buffers = (),
-        output: Callable[[str], None] | None = None,
-        progress: Callable[[int], None] | None = None,
-        sanitize: Any = None,
-        observe: Any = None,
-    ) -> Stats:
-        """Run the kernel and wait for it; see `tilery.engines.kernel.Kernel.launch` for the arguments.
-
-        `batch` and `threads` have no meaning here. Of `limits` only the seconds apply: a kernel that runs longer raises
-        an error, but goes on running, and the process should end. Text is printed when the kernel has ended.
-        """
-        if sanitize is not None or observe is not None:
-            what = "sanitize" if sanitize is not None else "be observed"
+    def run(self, launch: Launch) -> Stats:
+        """Run a launch: copy arrays in host memory to the device, and back after the kernel has ended."""
+        if launch.is_watched:
+            name = next(name for name in ("sanitize", "observe", "machine") if getattr(launch, name) is not None)
+            what = {"sanitize": "sanitize", "observe": "be observed", "machine": "run a machine of Python"}[name]
             raise TileError(f"a GPU cannot {what}; use engine 'reference'", kind=ErrorKind.UNSUPPORTED)
-        seconds = limits.seconds if limits else None
-        with self.bind(grid, args, names=names, convention=convention, buffers=buffers) as bound:
+        with self.prepare(launch) as bound:
             bound.copy_in()
-            with captured(output if self._prints else None):
-                elapsed = bound.run(seconds)
+            with captured(launch.output if self._prints else None):
+                elapsed = bound.run(launch.limits.seconds)
             bound.copy_out()
-            bound.print_records(output, limits)
-        x, y, z = bound.grid
-        if progress is not None:
-            progress(x * y * z)
-        return Stats(blocks=x * y * z, device_nanoseconds=round(elapsed * 1e9))
+            bound.print_records(launch.output, launch.limits)
+        if launch.progress is not None:
+            launch.progress(launch.blocks)
+        return Stats(blocks=launch.blocks, device_nanoseconds=round(elapsed * 1e9))
 
 
 class _AheadKernel:
@@ -241,7 +222,7 @@ class BoundLaunch(HoldsAddresses):
 
     def __init__(
         self,
-        kernel: Kernel | _AheadKernel,
+        kernel: CudaKernel | _AheadKernel,
         grid: tuple[int, int, int],
         staged: Staged,
         slots: Sequence[bytes],
@@ -400,7 +381,7 @@ class BoundLaunch(HoldsAddresses):
 
     def print_records(self, output: Callable[[str], None] | None = None, limits: Limits | None = None) -> None:
         """Print what the last launch left in the buffer for printed values, once it has ended."""
-        if not self._prints or not isinstance(self.kernel, Kernel):
+        if not self._prints or not isinstance(self.kernel, CudaKernel):
             return
         most = (limits or Limits()).memory
         head = ctypes.create_string_buffer(8)

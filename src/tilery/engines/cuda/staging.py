@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...diag import TileError
-from .. import dlpack
-from ..addresses import HoldsAddresses, MemoryRange
-from ..arguments import BoundArguments
+from ..common import dlpack
+from ..common.addresses import HoldsAddresses, MemoryRange
+from ..common.arguments import BoundArguments
 from .driver import Driver
 
 ALIGNMENT = 4096

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diag import ErrorKind, TileError
 from ...types import SCALARS
-from ..arrays import element_bytes
+from ..common.arrays import element_bytes
 from .contract import Descriptor, Extent
 from .driver import Driver
 

@@ -18,8 +18,8 @@ from ...ir import Op, Value, clone, walk
 from ...ops import Assume, Entry, LoadViewTko, MakePartitionView, MakeTensorView, MakeToken, MmaF, Module
 from ...text.parse.parser import parse
 from ...types import DYNAMIC, Function, PartitionView, Ptr, Scalar, TensorView, Tile
+from ..common.kernel import find_entry
 from ..cuda.contract import Extent
-from ..kernel import find_entry
 from ..work import needs_transpose
 
 ALIGNMENT = 16

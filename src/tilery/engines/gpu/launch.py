@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from ...diag import TileError
 from ...ops import Entry, Module
-from ..arguments import bind
+from ..common.arguments import Buffers
+from ..common.kernel import Kernel, find_entry, refuse_options
+from ..common.launch import Launch
+from ..common.limits import Stats
 from ..cuda.driver import Driver, Handle, open_driver
-from ..cuda.launch import BoundLaunch
-from ..cuda.launch import Kernel as CudaKernel
+from ..cuda.launch import BoundLaunch, CudaKernel
 from ..cuda.launch import Loaded as CudaLoaded
-from ..kernel import Buffers, Limits, Stats, check_grid, check_parameters, describe_kernel, find_entry, refuse_options
 from ..work import work_of
 from .store import Machine, Store, kernel_digest, shape_class
 from .variants import Variant, VariantCompiler, default_variant, installed
@@ -64,9 +65,9 @@ class Loaded:
         self._loaded: dict[Variant, CudaLoaded] = {}
         self._shared: Variant | None = None
 
-    def kernel(self, entry: str | None = None) -> Kernel:
+    def kernel(self, entry: str | None = None) -> GpuKernel:
         """Return the kernel of that name, or the only one."""
-        return Kernel(self, find_entry(self.module, entry))
+        return GpuKernel(self, find_entry(self.module, entry))
 
     def content(self, name: str) -> bytes:
         """Return the bytes that a global holds now."""
@@ -112,29 +113,22 @@ def _load_with(module: Module, variant: Variant | None, contents: dict[str, byte
     return loaded
 
 
-class Kernel:
+class GpuKernel(Kernel):
     """An entry of a module on a GPU, compiled when it is launched, once for each variant that its launches need."""
 
     engine = "gpu"
+    loaded: Loaded
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
-        self.loaded, self.entry = loaded, entry
-        self.name, self.params = entry.sym_name, check_parameters(entry)
+        super().__init__(loaded, entry)
         self._digest = kernel_digest(loaded.module, entry.sym_name)
         self._chosen: dict[str, tuple[CudaKernel, Variant, str]] = {}
         self.choice: tuple[Variant, str] | None = None
         """The variant of the last launch, and where it is from."""
 
-    def __repr__(self) -> str:
-        return describe_kernel(self.name, self.params, "gpu")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Loaded.kernel, (self.loaded, self.name)
-
-    def _kernel(self, grid: int | Sequence[int], args: Sequence[Any], **options: Any) -> CudaKernel:
+    def _choose(self, launch: Launch) -> CudaKernel:
         """Return the compiled kernel for a launch."""
-        slots = bind(self.entry, args, **options).slots
-        shapes = shape_class(check_grid(grid), self.params, slots)
+        shapes = shape_class(launch.grid, self.params, launch.bound.slots)
         if shapes not in self._chosen:
             variant, origin = self.loaded.choose(self.entry, self._digest, shapes)
             self._chosen[shapes] = self._compiled(variant, origin)
@@ -164,28 +158,9 @@ class Kernel:
         stream: Handle = 0,
     ) -> BoundLaunch:
         """Prepare a launch that can be repeated."""
-        given: dict[str, Any] = {"names": names, "convention": convention, "buffers": list(buffers)}
-        return self._kernel(grid, args, **given).bind(grid, args, stream=stream, **given)
+        launch = Launch(self.entry, grid, args, names, convention, buffers=buffers)
+        return self._choose(launch).prepare(launch, stream)
 
-    def launch(
-        self,
-        grid: int | Sequence[int],
-        args: Sequence[Any] = (),
-        *,
-        names: Sequence[str] = (),
-        convention: str | None = None,
-        batch: int | None = None,
-        threads: int | None = None,
-        limits: Limits | None = None,
-        buffers: Buffers = (),
-        output: Callable[[str], None] | None = None,
-        progress: Callable[[int], None] | None = None,
-        sanitize: Any = None,
-        observe: Any = None,
-    ) -> Stats:
-        """Run the kernel and wait for it; see `tilery.engines.kernel.Kernel.launch` for the arguments."""
-        given: dict[str, Any] = {"names": names, "convention": convention, "buffers": list(buffers)}
-        kernel = self._kernel(grid, args, **given)
-        return kernel.launch(
-            grid, args, limits=limits, output=output, progress=progress, sanitize=sanitize, observe=observe, **given
-        )
+    def run(self, launch: Launch) -> Stats:
+        """Run a launch on the variant that is best for it."""
+        return self._choose(launch).run(launch)

@@ -41,7 +41,7 @@ from ...ops import (
 )
 from ...rewrite.editing import map_operands
 from ...types import I32, PartitionView, Tile
-from ..kernel import find_entry
+from ..common.kernel import find_entry
 
 LEAVES = (Constant, Iota, Broadcast)
 Access = LoadViewTko | StoreViewTko

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...diag import ErrorKind, TileError
 from ...ops import Entry, Global, Module
+from ..common.kernel import find_entry, refuse_options
 from ..cuda.contract import Ahead
 from ..cuda.launch import Binary, global_bytes
-from ..kernel import find_entry, refuse_options
 from ..tileiras import launch as tileiras
 from ..triton import launch as triton
 from ..triton.compiler import Child, compile_entry

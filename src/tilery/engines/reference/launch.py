@@ -5,30 +5,20 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
 
 from ... import hooks
-from ...diag import ErrorKind, TileError, enough_memory
+from ...diag import ErrorKind, TileError
 from ...ir import Refused, walk
 from ...ops import Entry, Global, Module, PrintTko
-from ...source.positions import located
-from ..arguments import BoundArguments, bind
-from ..kernel import (
-    Buffers,
-    Limits,
-    Stats,
-    check_batch,
-    check_grid,
-    check_parameters,
-    check_threads,
-    describe_kernel,
-    find_entry,
-    refuse_options,
-)
+from ..common.arguments import BoundArguments
+from ..common.kernel import Kernel, find_entry, refuse_options
+from ..common.launch import Launch
+from ..common.limits import Limits, Stats
 from .cores import quiet
 from .crew import Crew
 from .machine import Machine, Stopped, grid_batches, total
@@ -88,9 +78,9 @@ class Loaded:
         assert segment is not None
         return segment.typed(np.dtype(np.uint8))[1]
 
-    def kernel(self, entry: str | None = None) -> Kernel:
+    def kernel(self, entry: str | None = None) -> ReferenceKernel:
         """Return the kernel of that name, or the only kernel."""
-        return Kernel(self, find_entry(self.module, entry))
+        return ReferenceKernel(self, find_entry(self.module, entry))
 
 
 def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
@@ -101,73 +91,42 @@ def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
     return loaded
 
 
-class Kernel:
-    """An entry of a loaded module, ready to run. A deep or pickled copy has its own globals."""
+class ReferenceKernel(Kernel):
+    """An entry of a loaded module, ready to run. A deep or pickled copy has its own globals.
+
+    More than one thread is used only if tile blocks cannot observe each other and do not print. There is one with
+    `sanitize`, `observe` or `machine`.
+    """
 
     engine = "reference"
+    loaded: Loaded
 
     def __init__(self, loaded: Loaded, entry: Entry) -> None:
-        self.loaded, self.entry = loaded, entry
-        self.name, self.params = entry.sym_name, check_parameters(entry)
+        super().__init__(loaded, entry)
         self.program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
         self._parallel = self.program.steady and not prints
         runs = (RUNS[type(o)].function for o in walk(entry) if type(o) in RUNS)
         self._cores = quiet if any(run.__module__ == mma.__name__ for run in runs) else nullcontext
 
-    def __repr__(self) -> str:
-        return describe_kernel(self.name, self.params, self.engine)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Loaded.kernel, (self.loaded, self.name)
-
-    @located
-    @enough_memory("launch the kernel")
-    def launch(
-        self,
-        grid: int | Sequence[int],
-        args: Sequence[Any] = (),
-        *,
-        names: Sequence[str] = (),
-        convention: str | None = None,
-        batch: int | None = None,
-        threads: int | None = None,
-        limits: Limits | None = None,
-        buffers: Buffers = (),
-        output: Callable[[str], None] | None = None,
-        progress: Callable[[int], None] | None = None,
-        sanitize: Any = None,
-        machine: Callable[..., Machine] | None = None,
-        observe: Any = None,
-    ) -> Stats:
-        """Run the kernel on a grid of tile blocks; it writes into the arrays among the arguments.
-
-        See `tilery.engines.kernel.Kernel.launch` for the arguments. More than one of `threads` is used only if tile
-        blocks cannot observe each other and do not print. With `sanitize` or `observe`, there is one thread; so there
-        is with `machine`, a subclass of `Machine` or a function that makes one, which executes the kernel in its own
-        way.
-        """
-        shape = check_grid(grid)
-        bound = bind(self.entry, args, names=names, convention=convention, buffers=buffers)
-        memory = memory_of(self.loaded, bound)
-        env = self._environment(bound)
-        limits = limits or Limits()
-        lanes = self._lanes(batch, limits)
-        chunks = -(-shape[0] * shape[1] * shape[2] // lanes)
-        threads = 1 if threads is None else check_threads(threads)
-        sanitizer = None if sanitize is None else hooks.sanitizer(sanitize)
-        if sanitizer is not None and machine is not None:
+    def run(self, launch: Launch) -> Stats:
+        """Run a launch: batches of tile blocks, one after the other on each machine."""
+        memory = memory_of(self.loaded, launch.bound)
+        env = self._environment(launch.bound)
+        lanes = self._lanes(launch.batch, launch.limits)
+        sanitizer = None if launch.sanitize is None else hooks.sanitizer(launch.sanitize)
+        if sanitizer is not None and launch.machine is not None:
             raise TileError(
                 "launch: 'sanitize' and 'machine' exclude each other: each executes the kernel in its own way"
             )
-        observers = observers_of(observe)
-        alone = sanitizer is not None or machine is not None or bool(observers)
-        workers = min(threads, chunks) if self._parallel and not alone else 1
-        say = printer(output)
-        facts: dict[str, Any] = {"limits": limits, "output": say, "progress": progress}
-        make = machine or (Machine if sanitizer is None else sanitizer.machine)
+        observers = observers_of(launch.observe)
+        alone = sanitizer is not None or launch.machine is not None or bool(observers)
+        chunks = -(-launch.blocks // lanes)
+        workers = min(launch.threads or 1, chunks) if self._parallel and not alone else 1
+        facts: dict[str, Any] = {"limits": launch.limits, "output": printer(launch.output), "progress": launch.progress}
+        make = launch.machine or (Machine if sanitizer is None else sanitizer.machine)
         with nullcontext() if sanitizer is None else sanitizer.lock:
-            machines = [make(Memory(memory), shape, self.loaded.globals, **facts) for _ in range(workers)]
+            machines = [make(Memory(memory), launch.grid, self.loaded.globals, **facts) for _ in range(workers)]
             if sanitizer is not None:
                 observers = (sanitizer.observer(), *observers)
             watched = observing(machines[0], self, self.program, observers) if observers else None
@@ -193,7 +152,7 @@ class Kernel:
                 f"a tile block of @{self.name} needs {peak} bytes at once, the limit is {limits.memory}",
                 kind=ErrorKind.MEMORY,
             )
-        wanted = BATCH_BYTES // max(self.program.widest, 1) if batch is None else check_batch(batch)
+        wanted = BATCH_BYTES // max(self.program.widest, 1) if batch is None else batch
         return max(1, min(wanted, limits.memory // peak, MAX_LANES))
 
     def _run(self, machines: list[Machine], program: Program, env: dict[int, Any], lanes: int) -> None:

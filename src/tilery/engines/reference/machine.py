@@ -19,7 +19,8 @@ from ...diag import ErrorKind
 from ...ir import Op
 from ...ops import Loop, Return
 from ...types import TileView
-from ..kernel import ExecutionError, Limits, Stats
+from ..common.errors import ExecutionError
+from ..common.limits import Limits, Stats
 from .batch import Batch, join, merge
 from .memory import AssertFailed, Fault, Memory
 from .ops.views import padding

@@ -25,7 +25,7 @@ from .registry import RUNS, Run
 from .tiles import Array
 
 if TYPE_CHECKING:
-    from .launch import Kernel
+    from .launch import ReferenceKernel
     from .machine import Machine
 
 TOKEN_DTYPE = np.dtype(np.uint64)
@@ -78,7 +78,7 @@ class Scene(NamedTuple):
     """The launch that is observed."""
 
     machine: Machine
-    kernel: Kernel
+    kernel: ReferenceKernel
     ids: TokenIds
 
 
@@ -130,7 +130,9 @@ def is_token(value: Any) -> bool:
 
 
 @contextmanager
-def observing(machine: Machine, kernel: Kernel, program: Program, observers: Sequence[Observer]) -> Iterator[Program]:
+def observing(
+    machine: Machine, kernel: ReferenceKernel, program: Program, observers: Sequence[Observer]
+) -> Iterator[Program]:
     """Observe a launch, for the time of the context; it must run the program that this returns."""
     scene = Scene(machine, kernel, TokenIds())
     machine.observers = tuple(observers)

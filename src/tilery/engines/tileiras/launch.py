@@ -10,11 +10,11 @@ from ...diag import TileError
 from ...ops import Entry, Global, Module
 from ...rewrite.hints import with_hints
 from ...types import Ptr, Tile
-from ..arrays import element_bytes
+from ..common.arrays import element_bytes
+from ..common.kernel import check_parameters, find_entry, refuse_options
 from ..cuda.contract import PARAMETER, Argument, LaunchContract
 from ..cuda.driver import open_driver
 from ..cuda.launch import Binary, Loaded
-from ..kernel import check_parameters, find_entry, refuse_options
 from .compiler import architectures, assemble, disassemble, find_tool
 
 HINTS = ("num_cta_in_cga", "occupancy", "allow_tma")

@@ -21,8 +21,8 @@ from typing import IO, Any
 from ...diag import ErrorKind, TileError
 from ...ops import Module
 from ..cache import DiskCache
+from ..common.kernel import find_entry
 from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
-from ..kernel import find_entry
 from ..programs import end_group
 from .assembler import Assembler, check_assembler, find_assembler
 from .config import POINTERS, Config, default_config

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...diag import TileError
 from ...ops import Entry, Global, Module
+from ..common.kernel import find_entry, refuse_options
 from ..cuda.driver import open_driver
 from ..cuda.launch import Binary, Loaded, global_bytes
-from ..kernel import find_entry, refuse_options
 from .compiler import STAGES, compile_entry
 from .config import DEVICE, HOST, POINTERS, Config, default_config
 from .targets import TARGETS, find_target

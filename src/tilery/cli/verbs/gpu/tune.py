@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 def tune_file(args: argparse.Namespace) -> Result:
     from ....diag import TileError
-    from ....engines.kernel import find_entry
+    from ....engines.common.kernel import find_entry
     from ....ir import Refused
     from ....verifier.explain import read_legal
     from ...arguments import check_types, make_arguments
@@ -104,7 +104,7 @@ def tune_file(args: argparse.Namespace) -> Result:
 
 def tune_recorded(args: argparse.Namespace) -> Result:
     from .... import load as load_module
-    from ....engines.cutile_abi import Extent
+    from ....engines.common.cutile_abi import Extent
     from ....engines.recorded import load
 
     if args.arg or args.entry or args.grid or args.convention:

@@ -96,7 +96,8 @@ def list_gpus(args: argparse.Namespace) -> int:
 def static(module: Module, args: argparse.Namespace) -> list[KernelCost]:
     """Count kernels by their text."""
     from ....cost import static_cost
-    from ....engines.kernel import MAX_GRID, find_entry
+    from ....engines.common.kernel import find_entry
+    from ....engines.common.launch import MAX_GRID
 
     launch: Recorded | None = args.launch
     name = args.entry or (launch and launch.entry)
@@ -128,7 +129,7 @@ def measured(module: Module, args: argparse.Namespace, printed: list[str]) -> li
 def launched(module: Module, args: argparse.Namespace, options: dict[str, Any]) -> KernelCost:
     """Launch a kernel with the arguments of the command line or of a recorded launch."""
     from ....cost import measure
-    from ....engines.kernel import Limits
+    from ....engines.common.limits import Limits
     from ...progress import progress
 
     options |= {"limits": Limits(seconds=args.max_seconds)}
@@ -137,7 +138,7 @@ def launched(module: Module, args: argparse.Namespace, options: dict[str, Any]) 
         with progress(prod(recorded.grid), "tile blocks") as step:
             options |= {"buffers": placed.buffers, "progress": step}
             return measure(module, recorded.grid, placed.arguments, recorded.entry, **options)
-    from ....engines.kernel import find_entry
+    from ....engines.common.kernel import find_entry
     from ...arguments import check_types, make_arguments
 
     arguments = make_arguments(args.arg, args.seed)

@@ -179,7 +179,8 @@ def make_case(module: Module, args: argparse.Namespace) -> Case:
 
 
 def make_launch(module: Module, args: argparse.Namespace) -> Launch:
-    from ....engines.kernel import check_grid, check_parameters, find_entry
+    from ....engines.common.kernel import check_parameters, find_entry
+    from ....engines.common.launch import check_grid
     from ....reducer.case import Launch
     from ...arguments import check_types, make_arguments
 

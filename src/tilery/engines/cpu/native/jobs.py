@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ....types import Ptr, Tile, Type
-from ...addresses import HoldsAddresses
-from ...arguments import BoundArguments
+from ...common.addresses import HoldsAddresses
+from ...common.arguments import BoundArguments
 from ...reference.memory import Memory, Segment
 from ..abi import CALLBACK, CONTEXT, CONTROL_WORDS, FAULT_CELL, STOP, STREAM
 from ..stores import keeps_gaps

@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from ....diag import TileError
-from ...addresses import HoldsAddresses
+from ...common.addresses import HoldsAddresses
 from .compiler import feature_string, host
 
 _SYMBOLS = 2

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...addresses import HoldsAddresses
+from ...common.addresses import HoldsAddresses
 from . import pool_ir
 from .compiler import compile_texts, host
 from .objects import Code

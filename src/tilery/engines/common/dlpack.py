@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from ..types import SCALARS
+from ...types import SCALARS
 
 CPU, CUDA, CUDA_HOST = 1, 2, 3
 """Kinds of device: host memory, GPU memory, and host memory that a GPU can access."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..diag import TileError
-from ..types import I1, SCALARS, Scalar
+from ...diag import TileError
+from ...types import I1, SCALARS, Scalar
 from . import dlpack
 from .addresses import HOST, Device, HoldsAddresses, MemoryRange, runs_of
 

@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..diag import TileError
-from ..floats.formats import nearest
-from ..ops import Entry
-from ..types import Ptr, Scalar, Tile, Type
+from ...diag import TileError
+from ...floats.formats import nearest
+from ...ops import Entry
+from ...types import Ptr, Scalar, Tile, Type
 from .addresses import HoldsAddresses, MemoryRange
 from .arrays import element_bytes, fits, is_array, locate, require_aligned
 from .cutile_abi import Extent, expand
-from .kernel import Buffers
 
 LAST_ADDRESS = (1 << 63) - 1
+Buffers = Iterable[Any]
+"""Memory besides the arguments: arrays, pairs of address and size, or extents, which have names."""
 
 
 @dataclass(slots=True)
@@ -35,11 +36,25 @@ class BoundArguments(HoldsAddresses):
     ranges: list[MemoryRange] = field(default_factory=list)
 
 
-def arguments(args: Sequence[Any]) -> tuple[Any, ...]:
+def as_tuple(args: Sequence[Any]) -> tuple[Any, ...]:
     """Return the arguments of a launch as a tuple, which keeps them alive whatever becomes of the caller's list."""
-    if not isinstance(args, Sequence) or isinstance(args, str):
+    if type(args) is not list and (not isinstance(args, Sequence) or isinstance(args, str)):
         raise TileError(f"arguments must be a list with one item per parameter, got a {type(args).__name__}")
     return tuple(args)
+
+
+def check_names(names: Sequence[str]) -> Sequence[str]:
+    """Return the names of arguments."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise TileError(f"names must be a list of strings, got {names!r}")
+    return names
+
+
+def check_buffers(buffers: Buffers) -> list[Any]:
+    """Return the buffers of a launch as a list, since it is read more than once."""
+    if is_array(buffers) or isinstance(buffers, (str, bytes)) or not isinstance(buffers, Iterable):
+        raise TileError(f"buffers must be a list, got a {type(buffers).__name__}")
+    return list(buffers)
 
 
 def bind(
@@ -50,12 +65,10 @@ def bind(
     convention: str | None = None,
     buffers: Buffers = (),
 ) -> BoundArguments:
-    """Match arguments with the parameters of an entry; `names` label the arguments in errors."""
-    args = arguments(args)
-    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise TileError(f"names must be a list of strings, got {names!r}")
-    if is_array(buffers) or isinstance(buffers, (str, bytes)) or not isinstance(buffers, Iterable):
-        raise TileError(f"buffers must be a list, got a {type(buffers).__name__}")
+    """Match arguments with the parameters of an entry; `names` label the arguments in errors.
+
+    The arguments, names and buffers have been checked by `Launch`, which callers normally make.
+    """
     labels = [f"argument '{names[n]}'" if n < len(names) else f"argument {n}" for n in range(len(args))]
     given = f"{len(args)} {'argument was' if len(args) == 1 else 'arguments were'} given"
     bound = BoundArguments(ranges=[_buffer(extra, f"buffer {number}") for number, extra in enumerate(buffers)])

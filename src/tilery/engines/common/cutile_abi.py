@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, NoReturn, SupportsIndex
 
 import numpy as np
 
-from ..diag import TileError
-from ..types import I1, I32, I64, Ptr, Scalar, Tile, Type
+from ...diag import TileError
+from ...types import I1, I32, I64, Ptr, Scalar, Tile, Type
 from .addresses import MemoryRange, Runs, allocate, refuse_copy
 from .arrays import ArrayMemory, is_array, locate
 

@@ -1,0 +1,1 @@
+"""What engines share: launches and their checks, arguments and memory, limits and statistics, and errors."""

@@ -159,6 +159,6 @@ def _filled(piece: ast.AST, by: ast.AST, old: ast.AST) -> ast.AST:
         return ast.Call(old.func, old.args, [*kept, *new.values()])
     if isinstance(by, ast.Dict) and isinstance(old, ast.Dict) and _is_open(by):
         return ast.Dict([*old.keys, *by.keys[1:]], [*old.values, *by.values[1:]])
-    if isinstance(old, ast.Constant) and _fragment(piece):
+    if isinstance(old, ast.Constant) and isinstance(old.value, str) and _fragment(piece):
         return ast.Constant(old.value.replace(_fragment(piece), _fragment(by)))
     return by

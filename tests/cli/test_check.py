@@ -31,21 +31,3 @@ def test_check_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["check", "--json", str(illegal(tmp_path))]) == 1
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["legal"], len(found["errors"])) == (False, 2)
-
-
-def test_check_against_a_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "k.mlir"
-    path.write_text("entry @k(%x: tile<f32>) {\n  %0 = atan2 %x, %x : tile<f32>\n}\n", encoding="utf-8")
-    assert main(["check", str(path)]) == 0
-    assert main(["check", "--version", "13.1", str(path)]) == 1
-    assert "legal in 13.2, not in 13.1: operation 'cuda_tile.atan2'" in capsys.readouterr().err
-
-
-def test_check_warns_of_hints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "k.mlir"
-    path.write_text("entry @k() optimization_hints=<sm_75 = {latency = 3}> {}\n", encoding="utf-8")
-    assert main(["check", str(path)]) == 0
-    assert main(["check", "--hints", "warn", str(path)]) == 0
-    assert "unknown hint key sm_75" in capsys.readouterr().err
-    assert main(["check", "--hints", "error", str(path)]) == 1
-    assert "Optimization hints verification failed" in capsys.readouterr().err

@@ -63,8 +63,8 @@ def test_a_claim_without_a_status_is_found() -> None:
 def test_a_test_that_is_gone_is_found() -> None:
     assert missing("test_nowhere.py::test_x") == "test_nowhere.py"
     assert missing("documented/test_documents.py::test_nothing") == "test_nothing"
-    assert missing("test_corpus_files.py::test_corpus_file[nothing]") == "nothing]"
-    assert missing("test_corpus_files.py::test_corpus_file[if_inverted]") == ""
+    assert missing("test_cases.py::test_case[opt/nothing]") == "opt/nothing]"
+    assert missing("test_cases.py::test_case[opt/if_inverted]") == ""
 
 
 def test_the_module_rewrites_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

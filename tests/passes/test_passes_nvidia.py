@@ -1,4 +1,4 @@
-"""NVIDIA's transform passes: fuse-fma, loop-split, synthesize-debug-info-scopes, and strip-debug-info beside them."""
+"""NVIDIA's transform passes: loop-split, synthesize-debug-info-scopes, and strip-debug-info beside them."""
 
 from __future__ import annotations
 
@@ -43,54 +43,6 @@ def run(module: Module, pipeline: str) -> Report:
 
 def names(module: Module) -> list[str]:
     return [o.name for o in walk(module)]
-
-
-# ---------------------------------------------------------------- fuse-fma
-
-
-def floats(body: str) -> Module:
-    args = ", ".join(f"%{n}: tile<f32>" for n in "abc")
-    text = f"entry @k(%p: tile<ptr<f32>>, {args}) {{\n{body}\n"
-    text += "%t = store_ptr_tko weak %p, %r : tile<ptr<f32>>, tile<f32> -> token\nreturn\n}"
-    return tilery.parse(f"cuda_tile.module @m {{\n{text}\n}}")
-
-
-@pytest.mark.parametrize(
-    ("body", "left"),
-    [
-        ("%m = mulf %a, %b : tile<f32>\n%r = addf %m, %c : tile<f32>", ["fma"]),
-        ("%m = mulf %a, %b : tile<f32>\n%r = addf %c, %m : tile<f32>", ["fma"]),
-        ("%m = mulf %a, %b : tile<f32>\n%r = subf %m, %c : tile<f32>", ["negf", "fma"]),
-        ("%m = mulf %a, %b : tile<f32>\n%r = subf %c, %m : tile<f32>", ["mulf", "subf"]),
-        ("%m = mulf %a, %b : tile<f32>\n%r = addf %m, %m : tile<f32>", ["mulf", "addf"]),
-        ("%m = mulf %a, %b rounding<zero> : tile<f32>\n%r = addf %m, %c : tile<f32>", ["mulf", "addf"]),
-        ("%m = mulf %a, %b flush_to_zero : tile<f32>\n%r = addf %m, %c : tile<f32>", ["mulf", "addf"]),
-        (
-            "%m = mulf %a, %b rounding<zero> flush_to_zero : tile<f32>\n"
-            "%r = addf %m, %c rounding<zero> flush_to_zero : tile<f32>",
-            ["fma"],
-        ),
-        (
-            "%m = mulf %a, %b : tile<f32>\n%n = mulf %b, %c : tile<f32>\n%s = addf %m, %c : tile<f32>\n"
-            "%r = addf %s, %n : tile<f32>",
-            ["fma", "fma"],
-        ),
-    ],
-)
-def test_fuse_fma(body: str, left: list[str]) -> None:
-    module = floats(body)
-    run(module, "fuse-fma")
-    assert [n for n in names(module) if n in ("mulf", "addf", "subf", "negf", "fma")] == left
-    assert not run(module, "fuse-fma").changed
-
-
-def test_fused_keeps_rounding_and_flushing() -> None:
-    module = floats(
-        "%m = mulf %a, %b rounding<zero> flush_to_zero : tile<f32>\n"
-        "%r = addf %m, %c rounding<zero> flush_to_zero : tile<f32>"
-    )
-    run(module, "fuse-fma")
-    assert "fma %arg1, %arg2, %arg3 rounding<zero> flush_to_zero" in tilery.show(module)
 
 
 # ---------------------------------------------------------------- loop-split

@@ -21,8 +21,8 @@ import numpy as np
 
 import checkout
 from tilery.cli.progress import progress
-from tilery.engines.reference.numerics import precise, transcendental
-from tilery.engines.reference.numerics.rounding import BF16, F16, F32, F64, doubled
+from tilery.engines.common.numerics import precise, transcendental
+from tilery.engines.common.numerics.rounding import BF16, F16, F32, F64, doubled
 from tilery.engines.reference.ops.floating import FUNCTIONS
 
 FORMATS = {"f16": (F16, 11, -14), "bf16": (BF16, 8, -126), "f32": (F32, 24, -126), "f64": (F64, 53, -1022)}

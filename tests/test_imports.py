@@ -45,6 +45,16 @@ ROWS = (
 LEAVES = {"checking", "hooks", "declare.fastclass", "declare.codegen", "declare.gcpause"}
 """Helpers that import nothing of tilery but each other, so that every row may use them."""
 
+ENGINES = {
+    "cpu": {"reference"},  # which runs what this engine does not compile
+    "cuda": set[str](),
+    "gpu": {"cuda", "tileiras", "triton"},
+    "reference": set[str](),
+    "tileiras": {"cuda"},
+    "triton": {"cuda", "tileiras"},
+}
+"""The engines, and other engines that each uses. Everything else that they share is in `engines/common`."""
+
 FREE = {"", "api"}
 """The public API itself: it imports everything inside functions, so that `import tilery` stays fast."""
 
@@ -139,6 +149,16 @@ def test_imports_point_one_way() -> None:
 
 def test_leaves_import_nothing_of_tilery() -> None:
     assert [(a, b) for a, b in edges() if a in LEAVES and b not in LEAVES] == []
+
+
+def test_engines_share_only_what_is_common() -> None:
+    used: dict[str, set[str]] = {name: set() for name in (*ENGINES, "common")}
+    for a, b in edges():
+        (top, user), (other_top, other) = ((*name.split("."), "")[:2] for name in (a, b))
+        if top == other_top == "engines" and user in used and other in used and user != other:
+            used[user].add(other)
+    assert used.pop("common") == set()
+    assert {name: others - {"common"} for name, others in used.items()} == ENGINES
 
 
 def test_modules_form_no_cycles() -> None:

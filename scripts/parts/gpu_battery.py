@@ -21,7 +21,7 @@ from parts import gpu_bounds
 from parts.gpu_compare import NAN_SIGNS
 from parts.gpu_page import DIFFERENT, NANS, SAME, UNEXPLAINED
 from support.contract import arguments, constants_as_arguments, observed, run_contract, with_given_results
-from tilery.engines.reference.tiles import CARRIERS
+from tilery.engines.common.tiles import CARRIERS
 from tilery.engines.semantics import same_bits
 from tilery.ir import Op, Value
 from tilery.ops import MmaF, Module, Reduce, Scan

@@ -14,8 +14,8 @@ import numpy as np
 
 import hardware_report
 from tilery.attrs import RoundingMode
-from tilery.engines.reference.numerics.convert import to_f64
-from tilery.engines.reference.tiles import carrier
+from tilery.engines.common.numerics.convert import to_f64
+from tilery.engines.common.tiles import carrier
 from tilery.engines.semantics import SEMANTICS
 from tilery.engines.triton.limits import LIBRARY_ULPS
 from tilery.floats.formats import is_nan

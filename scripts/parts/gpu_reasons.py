@@ -19,7 +19,7 @@ import hardware_report
 import tilery
 from parts import gpu_bounds
 from parts.gpu_page import UNEXPLAINED
-from tilery.engines.reference.tiles import carrier
+from tilery.engines.common.tiles import carrier
 from tilery.engines.semantics import body_rounds, pads_tf32, same_bits
 from tilery.enums import Signedness
 from tilery.ir import Op, walk

@@ -11,7 +11,7 @@ from support.observe import observe
 from tilery import parse
 from tilery.analysis.alignment import axis_info
 from tilery.analysis.axes import LARGEST, Axis, AxisInfo, dimensions, measured, power_of_two, step_of
-from tilery.engines.reference.tiles import Array
+from tilery.engines.common.tiles import Array
 from tilery.ir import Op, Value
 from tilery.ops import Module
 from tilery.smith import Contract

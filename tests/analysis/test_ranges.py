@@ -11,7 +11,7 @@ from tilery import parse
 from tilery.analysis.intervals import Range, element, is_integer, read, whole, wrap
 from tilery.analysis.ranges import ranges
 from tilery.attrs import Signedness
-from tilery.engines.reference.tiles import Array
+from tilery.engines.common.tiles import Array
 from tilery.ir import Op, Value
 from tilery.ops import Module
 from tilery.smith import Contract

@@ -16,7 +16,7 @@ import pytest
 
 from support.oracle import ROOT
 from tilery.cli.main import main
-from tilery.engines.reference.numerics.convert import to_f64
+from tilery.engines.common.numerics.convert import to_f64
 from tilery.types import BF16
 
 ADD = str(ROOT / "bench" / "kernels" / "vadd.mlir")

@@ -15,8 +15,8 @@ import tilery
 from tilery.engines.common import dlpack
 from tilery.engines.common.addresses import HOST, Device
 from tilery.engines.common.arguments import bind, scalar_bytes
-from tilery.engines.reference.numerics.convert import float_to_float
-from tilery.engines.reference.tiles import scalar_lane
+from tilery.engines.common.numerics.convert import float_to_float
+from tilery.engines.common.tiles import scalar_lane
 from tilery.types import F64, SCALARS, Tile
 
 ENTRY = "entry @k(%x: tile<ptr<f32>>, %n: tile<i16>, %b: tile<i1>, %f: tile<bf16>) {\n  return\n}"

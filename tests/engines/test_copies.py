@@ -17,9 +17,9 @@ from tilery.engines.common.addresses import MemoryRange
 from tilery.engines.common.arguments import BoundArguments
 from tilery.engines.common.arrays import locate
 from tilery.engines.common.cutile_abi import Array, extent
+from tilery.engines.common.memory import Memory
 from tilery.engines.recorded import Recorded
 from tilery.engines.reference.launch import Loaded
-from tilery.engines.reference.memory import Memory
 
 COUNTER = """global @state alignment = 16 <i64: 7> : tile<1xi64>
 entry @count(%out: tile<ptr<i32>>) {

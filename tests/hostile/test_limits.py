@@ -11,11 +11,11 @@ import tilery
 from support.hostile.growth import is_linear, peak_of
 from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
-from tilery.engines.reference.memory import Memory
-from tilery.engines.reference.numerics import order
+from tilery.engines.common.memory import Memory
+from tilery.engines.common.numerics import order
+from tilery.engines.common.tiles import Array
+from tilery.engines.common.watch import Late, watched
 from tilery.engines.reference.ops.atomics import compare_and_swap
-from tilery.engines.reference.tiles import Array
-from tilery.engines.reference.watch import Late, watched
 from tilery.types import I32
 
 MEGABYTE = 1 << 20

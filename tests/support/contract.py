@@ -13,9 +13,9 @@ from tilery import ops
 from tilery.attrs import ComparisonPredicate, Dense, IntAttr, Signedness
 from tilery.attrs import MemoryOrderingSemantics as Ordering
 from tilery.engines.common.limits import Limits
+from tilery.engines.common.numerics.convert import to_f64
+from tilery.engines.common.tiles import CARRIERS, Array, dense_array
 from tilery.engines.reference.launch import Loaded
-from tilery.engines.reference.numerics.convert import to_f64
-from tilery.engines.reference.tiles import CARRIERS, Array, dense_array
 from tilery.ir import Block, Op, Value, clone, walk
 from tilery.ops import Entry, Module
 from tilery.rewrite.editing import map_operands, replace_uses

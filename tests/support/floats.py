@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from tilery.attrs import RoundingMode
-from tilery.engines.reference.tiles import Array, carrier, unsigned
+from tilery.engines.common.tiles import Array, carrier, unsigned
 from tilery.floats import arithmetic as softfloat
 from tilery.floats.formats import is_nan
 from tilery.types import Scalar

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from support.contract import run_contract
+from tilery.engines.common.tiles import Array
 from tilery.engines.reference.ops import RUNS
-from tilery.engines.reference.tiles import Array
 from tilery.ir import Op, Value
 from tilery.ops import Module
 from tilery.smith import Contract

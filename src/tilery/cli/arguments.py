@@ -12,9 +12,8 @@ import numpy as np
 
 from ..attrs import RoundingMode
 from ..diag import TileError, did_you_mean
-from ..engines.reference.nibbles import packed, unpacked
-from ..engines.reference.numerics.convert import float_to_float, to_f64
-from ..engines.reference.tiles import Array, carrier
+from ..engines.common.numerics.convert import float_to_float, to_f64
+from ..engines.common.tiles import Array, carrier, packed, unpacked
 from ..types import F64, SCALARS, Ptr, Scalar
 from .files import Stop, reason, write_output
 

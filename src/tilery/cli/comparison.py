@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engines.common.numerics.convert import to_f64
+from ..engines.common.tiles import Array, carrier, unpacked
 from ..engines.reference.access import Access
-from ..engines.reference.nibbles import unpacked
-from ..engines.reference.numerics.convert import to_f64
-from ..engines.reference.tiles import Array, carrier
 from ..ir import Op, Value
 from ..sanitize.checks import Check
 from ..sanitize.sanitizer import Sanitizer

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engines.common.tiles import carrier
 from ..engines.recorded import Pointer, Recorded, load
-from ..engines.reference.tiles import carrier
 from ..types import Ptr, Tile
 from .arguments import Argument
 from .files import Stop, reason

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..analysis.flops import flops
 from ..engines.common.kernel import find_entry
-from ..engines.reference.tiles import Array
+from ..engines.common.tiles import Array
 from ..engines.registry import compile_kernel
 from ..ir import Op, walk
 from ..ops import Module

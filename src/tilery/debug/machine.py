@@ -15,11 +15,11 @@ import numpy as np
 
 from ..engines.common.errors import ExecutionError
 from ..engines.common.limits import Stats
+from ..engines.common.memory import Segment
+from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
-from ..engines.reference.memory import Segment
 from ..engines.reference.program import Compute, Instruction, Observed, Program
-from ..engines.reference.tiles import Array
 from ..ir import Op
 from .marks import MARK
 

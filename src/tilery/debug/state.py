@@ -11,10 +11,10 @@ import numpy as np
 from ..diag import TileError
 from ..engines.common.arguments import Buffers
 from ..engines.common.limits import Limits
+from ..engines.common.watch import watched
 from ..engines.reference.batch import Batch
 from ..engines.reference.launch import ReferenceKernel
 from ..engines.reference.program import Program, tile_bytes
-from ..engines.reference.watch import watched
 from ..ir import Op
 from ..observe.arrays import ArrayArgument, array_arguments
 from ..observe.expressions import evaluate

@@ -11,9 +11,9 @@ import numpy as np
 from ..diag import TileError
 from ..engines.common.arguments import Buffers
 from ..engines.common.limits import Limits
+from ..engines.common.tiles import carrier
 from ..engines.reference.observe import Observer, Scene, TokenIds, instrument
 from ..engines.reference.program import Program
-from ..engines.reference.tiles import carrier
 from ..observe.arrays import ArrayArgument, find_element
 from ..observe.expressions import evaluate
 from ..observe.numbers import decode, element_text

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.memory import Memory
+from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
-from ..engines.reference.memory import Memory
 from ..engines.reference.program import Compute, Observed, Program, Test
-from ..engines.reference.tiles import Array
 from ..ir import Value
 from ..observe.arrays import ArrayArgument
 from ..observe.names import Source

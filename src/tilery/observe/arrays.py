@@ -11,13 +11,13 @@ import numpy as np
 
 from ..diag import TileError, did_you_mean
 from ..engines.common.arrays import is_array, locate
-from ..engines.reference.tiles import Array, carrier
+from ..engines.common.tiles import Array, carrier
 from ..types import Ptr, Scalar, Tile, Type
 from .numbers import decode
 
 if TYPE_CHECKING:
     from ..engines.common.cutile_abi import Extent
-    from ..engines.reference.memory import Memory
+    from ..engines.common.memory import Memory
 
 ELEMENT = re.compile(r"\s*([^\[\]]+?)\s*\[([-\d\s,]+)\]\s*")
 """`a[17, 3]`."""

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.tiles import Array
 from ..engines.reference.observe import Event, Observe
-from ..engines.reference.tiles import Array
 from ..ir import Op, Value
 from ..types import TOKEN, Ptr, Scalar, Tile
 from .arrays import array_arguments

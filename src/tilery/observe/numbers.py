@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.reference.numerics.convert import to_f64
-from ..engines.reference.tiles import Array
+from ..engines.common.numerics.convert import to_f64
+from ..engines.common.tiles import Array
 from ..engines.reference.view_access import TensorRef
 from ..types import Ptr, Scalar, Tile, Type
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.tiles import Array
 from ..engines.reference.observe import Event, Observe
-from ..engines.reference.tiles import Array
 from .arrays import ArrayArgument
 from .numbers import element_text, statistics
 

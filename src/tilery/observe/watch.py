@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.tiles import Array
 from ..engines.reference.access import Access, Kind
 from ..engines.reference.observe import Event, Observe
 from ..engines.reference.ops.memory import stored
-from ..engines.reference.tiles import Array
 from ..ir import Op, Value
 from ..ops import AtomicCASTko
 from .arrays import ArrayArgument

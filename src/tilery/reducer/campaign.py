@@ -91,8 +91,8 @@ def launched(launch: Contracted, seed: int) -> Launch:
     import numpy as np
 
     from ..attrs import IntAttr
-    from ..engines.reference.numerics.convert import to_f64
-    from ..engines.reference.tiles import carrier
+    from ..engines.common.numerics.convert import to_f64
+    from ..engines.common.tiles import carrier
     from ..types import TF32
 
     rng = np.random.default_rng(seed)

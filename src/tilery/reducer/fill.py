@@ -226,7 +226,7 @@ def default_argument(type: Type, count: int = 16) -> Any:
     """Return a simple argument for a parameter: zero, or an array of zeros."""
     import numpy as np
 
-    from ..engines.reference.tiles import carrier
+    from ..engines.common.tiles import carrier
 
     assert isinstance(type, Tile)
     if isinstance(type.element, Ptr):

@@ -217,8 +217,8 @@ def equal_but_for_nan(module: Module, launch: Launch, left: list[bytes], right: 
     """Compare two results bit by bit; a NaN may have other bits, as the specification leaves them open."""
     import numpy as np
 
-    from ..engines.reference.numerics.convert import to_f64
-    from ..engines.reference.tiles import carrier
+    from ..engines.common.numerics.convert import to_f64
+    from ..engines.common.tiles import carrier
     from ..types import Ptr, Tile
 
     params = module.entry(launch.entry).function_type.params

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
 from ..engines.reference.ops.reduce import Combine
-from ..engines.reference.tiles import Array
 
 
 def fold(o: Any, batch: Batch, operands: tuple[Array, ...], direct: bool = False) -> list[Array]:

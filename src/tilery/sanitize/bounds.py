@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.tiles import Array
 from ..engines.reference.access import Access
 from ..engines.reference.batch import Batch
 from ..engines.reference.program import Advance, Instruction, Jump
-from ..engines.reference.tiles import Array
 from ..ir import Block, Op, walk
 from ..ops import Alloca, Break, Continue, Entry, For, Loop, Yield
 from .checks import Check, Step

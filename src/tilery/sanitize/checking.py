@@ -12,12 +12,12 @@ from typing import Any
 
 from ..analysis.effects import memory_ordering
 from ..engines.common.limits import Limits
+from ..engines.common.memory import Memory
+from ..engines.common.tiles import Array, unsigned
 from ..engines.reference.access import Access, Link, make_access
 from ..engines.reference.batch import Batch
-from ..engines.reference.memory import Memory
 from ..engines.reference.observe import Execute, Look, Observer, Scene, is_token, token_field
 from ..engines.reference.program import Compute, Instruction
-from ..engines.reference.tiles import Array, unsigned
 from ..ir import Op, walk
 from ..ops import AtomicCASTko, Reduce, Scan
 from .body import fold

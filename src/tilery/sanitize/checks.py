@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
-from ..engines.reference.tiles import Array
 from ..ir import Op
 from ..ops import Entry
 

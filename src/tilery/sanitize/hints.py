@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..analysis.effects import memory_ordering
-from ..engines.reference.numerics.convert import to_f64
-from ..engines.reference.tiles import Array
+from ..engines.common.numerics.convert import to_f64
+from ..engines.common.tiles import Array
 from ..ir import Op
 from ..ops import Reduce, Scan, Select
 from ..types import TF32, Scalar, Tile, Type

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engines.common.tiles import Array
 from ..engines.reference.access import Access
 from ..engines.reference.batch import Batch
 from ..engines.reference.nibbles import UINT8
 from ..engines.reference.ops.atomics import compare_and_swap, read_modify_write
 from ..engines.reference.ops.memory import loaded, stored
 from ..engines.reference.ops.views import padding
-from ..engines.reference.tiles import Array
 from ..ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, LoadPtrTko, LoadViewTko
 from ..types import TileView
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..attrs import Bounded, DivBy, IntegerOverflow, SameElements, Signedness
+from ..engines.common.tiles import Array, element_of, pointee_bytes, unsigned
 from ..engines.reference.access import view_elements
 from ..engines.reference.ops.integer import _upper_half, read
-from ..engines.reference.tiles import Array, element_of, pointee_bytes, unsigned
 from ..engines.reference.view_access import TensorRef
 from ..ir import Op, Value, walk
 from ..ops import AddI, Assume, Entry, LoadViewTko, MakeTensorView, MulI, NegI, ShLI, StoreViewTko, SubI, TruncI

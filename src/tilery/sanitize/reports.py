@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..diag import ErrorKind, Note, NoteKind
-from ..engines.reference.tiles import Array
+from ..engines.common.tiles import Array
 from ..ir import Op, Refused
 from ..source.lines import excerpt, innermost
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..attrs import Signedness
 from ..declare.relations import ELEMENTWISE
+from ..engines.common.tiles import Array, carrier, element_of
 from ..engines.reference.registry import RUNS
-from ..engines.reference.tiles import Array, carrier, element_of
 from ..ir import Op
 from ..ops import (
     AndI,

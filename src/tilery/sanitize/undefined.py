@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..attrs import Signedness
+from ..engines.common.layout import layout
+from ..engines.common.numerics.convert import to_f64
+from ..engines.common.tiles import element_of, pointee_bits, unsigned
 from ..engines.reference.batch import Batch
-from ..engines.reference.numerics.convert import to_f64
 from ..engines.reference.ops.integer import read
 from ..engines.reference.program import Advance, Instruction
-from ..engines.reference.tiles import element_of, pointee_bits, unsigned
-from ..engines.reference.view_access import layout
 from ..ir import Op
 from ..ops import (
     DivI,

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..engines.common.addresses import HoldsAddresses
+from ..engines.common.layout import alloca_bytes
+from ..engines.common.tiles import Array
 from ..engines.reference.access import POINTERS, Access, Kind
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Branch, Instruction, Jump, Leave, Slots, Test, alloca_bytes
-from ..engines.reference.tiles import Array
+from ..engines.reference.program import Advance, Branch, Instruction, Jump, Leave, Slots, Test
 from ..ir import Op
 from ..ops import Alloca, Assert, AtomicCASTko, Entry, LoadPtrTko, LoadViewTko, PrintTko
 from ..types import TileView

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.reference.numerics.convert import to_f64
-from ..engines.reference.tiles import carrier
+from ..engines.common.numerics.convert import to_f64
+from ..engines.common.tiles import carrier
 from ..engines.semantics import same_bits
 from ..floats.formats import is_nan
 from ..ir import walk

@@ -16,7 +16,7 @@ from tilery import Block, Op, Value, ops
 from tilery.attrs import MemoryOrderingSemantics, TileEnum
 from tilery.declare.fields import AttrKind
 from tilery.diag import TileError
-from tilery.engines.reference.tiles import carrier
+from tilery.engines.common.tiles import carrier
 from tilery.ops import Broadcast, Entry, Iota, LoadPtrTko, Module, Offset, Pack, Reshape, Return, StorePtrTko, Unpack
 from tilery.types import I8, I32, SCALARS, Function, Ptr, Scalar, Tile
 from tilery.verifier.explain import require_legal

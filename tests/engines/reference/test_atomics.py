@@ -12,11 +12,11 @@ import pytest
 
 import tilery
 from tilery.attrs import AtomicRMWMode as Mode
-from tilery.engines.reference.memory import Fault, Memory
-from tilery.engines.reference.numerics.arithmetic import add
-from tilery.engines.reference.numerics.sums import add_floats, running_sums
+from tilery.engines.common.memory import Fault, Memory
+from tilery.engines.common.numerics.arithmetic import add
+from tilery.engines.common.numerics.sums import add_floats, running_sums
+from tilery.engines.common.tiles import Array, carrier
 from tilery.engines.reference.ops.atomics import atomic_cas_tko, atomic_red_view_tko, atomic_rmw_tko
-from tilery.engines.reference.tiles import Array, carrier
 from tilery.engines.reference.view_access import TensorRef
 from tilery.ir import walk
 from tilery.ops import AtomicRedViewTko

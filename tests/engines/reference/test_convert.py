@@ -14,10 +14,10 @@ import pytest
 from support.oracle import FULL
 from tilery import Op, Value, ops
 from tilery.attrs import RoundingMode, Signedness
-from tilery.engines.reference.numerics.convert import NANS
+from tilery.engines.common.numerics.convert import NANS
+from tilery.engines.common.tiles import Array, carrier, unsigned
 from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops import conversion as run_convert
-from tilery.engines.reference.tiles import Array, carrier, unsigned
 from tilery.floats import arithmetic as softfloat
 from tilery.floats.formats import is_nan
 from tilery.types import BF16, F16, F32, F64, I1, I4, I8, I16, I32, I64, SCALARS, TF32, Ptr, Scalar, Tile

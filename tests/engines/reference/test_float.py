@@ -14,9 +14,9 @@ import pytest
 from support.floats import NEAREST, found, held, number, special
 from support.oracle import FULL
 from tilery.attrs import ComparisonOrdering, ComparisonPredicate, RoundingMode
-from tilery.engines.reference.numerics import arithmetic, order
-from tilery.engines.reference.numerics import transcendental as functions
-from tilery.engines.reference.tiles import Array, carrier, unsigned
+from tilery.engines.common.numerics import arithmetic, order
+from tilery.engines.common.numerics import transcendental as functions
+from tilery.engines.common.tiles import Array, carrier, unsigned
 from tilery.floats import arithmetic as softfloat
 from tilery.floats.formats import is_nan
 from tilery.types import BF16, F16, F32, F64, Scalar

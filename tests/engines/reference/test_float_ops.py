@@ -14,9 +14,9 @@ import pytest
 import tilery
 from support.oracle import FULL, ROOT, SEED
 from tilery import Op
+from tilery.engines.common.tiles import Array, carrier, unsigned
 from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops import floating as run_float
-from tilery.engines.reference.tiles import Array, carrier, unsigned
 from tilery.ops import floating
 from tilery.types import SCALARS
 

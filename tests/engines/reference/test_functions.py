@@ -15,8 +15,8 @@ import pytest
 
 from support.floats import NEAREST, as_float, found, held, holding, number, same, special
 from support.oracle import FULL
-from tilery.engines.reference.numerics import precise
-from tilery.engines.reference.numerics import transcendental as functions
+from tilery.engines.common.numerics import precise
+from tilery.engines.common.numerics import transcendental as functions
 from tilery.floats import arithmetic as softfloat
 from tilery.types import BF16, F16, F32, F64, Scalar
 

@@ -15,9 +15,9 @@ import tilery
 from support.oracle import FULL
 from tilery import Op, Value, ops
 from tilery.attrs import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
+from tilery.engines.common.tiles import Array, carrier, unsigned
 from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops import integer as run_integer
-from tilery.engines.reference.tiles import Array, carrier, unsigned
 from tilery.types import I1, I8, I16, I32, I64, Scalar, Tile
 
 SIGNED, UNSIGNED = Signedness.SIGNED, Signedness.UNSIGNED

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tilery import Op
+from tilery.engines.common.tiles import Array, carrier
 from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.program import _alike
-from tilery.engines.reference.tiles import Array, carrier
 from tilery.ir import walk
 from tilery.smith import smith
 from tilery.types import Ptr, Tile

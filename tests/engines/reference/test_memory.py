@@ -10,10 +10,10 @@ import pytest
 
 import tilery
 from tilery.engines.common.errors import ExecutionError
-from tilery.engines.reference.memory import Fault, Memory
+from tilery.engines.common.memory import Fault, Memory
+from tilery.engines.common.tiles import Array, carrier
 from tilery.engines.reference.ops.memory import load_ptr_tko, store_ptr_tko
 from tilery.engines.reference.rows import contiguous_rows
-from tilery.engines.reference.tiles import Array, carrier
 from tilery.ir import Refused
 from tilery.types import SCALARS, Ptr, Scalar, Tile
 

@@ -11,9 +11,9 @@ import pytest
 
 from tilery.attrs import RoundingMode, Signedness
 from tilery.engines import semantics
-from tilery.engines.reference.numerics.convert import to_f64
+from tilery.engines.common.numerics.convert import to_f64
+from tilery.engines.common.tiles import Array, carrier
 from tilery.engines.reference.ops.mma import CHUNK, mmaf, mmaf_scaled, mmai
-from tilery.engines.reference.tiles import Array, carrier
 from tilery.engines.semantics import SMALL_PRODUCT, uses_tensor_cores
 from tilery.floats.arithmetic import rounded, value
 from tilery.ir import Value

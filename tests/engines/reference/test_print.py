@@ -12,7 +12,7 @@ import pytest
 
 import tilery
 from tilery.engines.common.errors import ExecutionError
-from tilery.engines.reference.printf import parse_format
+from tilery.engines.common.printf import parse_format
 
 
 def printed(body: str, grid: int = 1, batch: int | None = None) -> str:

@@ -11,9 +11,9 @@ import pytest
 
 import tilery
 from tilery.declare.relations import ELEMENTWISE
+from tilery.engines.common.tiles import Array
 from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops.reduce import reduce, scan
-from tilery.engines.reference.tiles import Array
 from tilery.ir import Block, Refused, walk
 from tilery.ops import Reduce, Scan, registered
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tilery.attrs import Dense, DivBy
+from tilery.engines.common.tiles import Array, carrier, dense_array, pointee_bits, pointee_bytes
 from tilery.engines.reference.ops import RUNS
 from tilery.engines.reference.ops.shape import (
     assume,
@@ -26,7 +27,6 @@ from tilery.engines.reference.ops.shape import (
     reshape,
     select,
 )
-from tilery.engines.reference.tiles import Array, carrier, dense_array, pointee_bits, pointee_bytes
 from tilery.ir import Value
 from tilery.ops import (
     Assume,

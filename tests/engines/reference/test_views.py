@@ -12,8 +12,9 @@ import pytest
 
 import tilery
 from tilery.engines.common.errors import ExecutionError
+from tilery.engines.common.memory import Fault, Memory
+from tilery.engines.common.tiles import Array, carrier
 from tilery.engines.reference.boxes import load_boxes, store_boxes
-from tilery.engines.reference.memory import Fault, Memory
 from tilery.engines.reference.ops.views import (
     get_index_space_shape,
     load_view_tko,
@@ -21,7 +22,6 @@ from tilery.engines.reference.ops.views import (
     padding,
     store_view_tko,
 )
-from tilery.engines.reference.tiles import Array, carrier
 from tilery.engines.reference.view_access import TensorRef
 from tilery.ir import Op, walk
 from tilery.ops import GetIndexSpaceShape, LoadViewTko, MakeTensorView, StoreViewTko

@@ -12,7 +12,7 @@ from typing import Any
 
 from tilery.attrs import MemoryOrderingSemantics as Ordering
 from tilery.attrs import MemoryScope
-from tilery.engines.reference.program import alloca_bytes
+from tilery.engines.common.layout import alloca_bytes
 from tilery.ir import Op
 from tilery.ops import Alloca
 from tilery.sanitize import Access, Check, Link, Step

@@ -15,8 +15,8 @@ from support.race.programs import Program
 from tilery import parse
 from tilery.diag import TileError
 from tilery.engines.common.limits import Limits
+from tilery.engines.common.tiles import CARRIERS
 from tilery.engines.reference.launch import Loaded
-from tilery.engines.reference.tiles import CARRIERS
 from tilery.ir import Op, walk
 from tilery.ops import Entry, JoinTokens, Module
 from tilery.sanitize import Access, Sanitizer

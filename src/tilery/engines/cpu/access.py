@@ -10,9 +10,7 @@ from typing import Any
 
 from ...ir import Op, Value
 from ...types import GatherScatterView, PaddingValue, TileView
-from ..reference.boxes import wrapped
-from ..reference.ops.views import PATTERNS
-from ..reference.view_access import FAR, layout
+from ..common.layout import FAR, PATTERNS, layout, wrapped
 from .abi import NotLowered
 from .memory import check_box, fault_if
 from .segments import Box

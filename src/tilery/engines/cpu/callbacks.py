@@ -21,11 +21,11 @@ from ...ops import Atan2, FPowF, PrintTko, RemF
 from ...ops.misc import CONVERSION
 from ...types import Ptr, Tile
 from ..common.addresses import HoldsAddresses
+from ..common.memory import AssertFailed, Fault, Memory
+from ..common.tiles import Array, carrier
+from ..common.watch import Late, watched
 from ..reference.machine import Stopped
-from ..reference.memory import AssertFailed, Fault, Memory
 from ..reference.registry import RUNS
-from ..reference.tiles import Array, carrier
-from ..reference.watch import Late, watched
 from .abi import CALLBACK, CONTEXT, Lowered, NotLowered
 from .memory import fault_if
 from .registry import ELEMENTWISE, emits

@@ -23,8 +23,9 @@ from ..common.errors import ExecutionError
 from ..common.kernel import Kernel, find_entry, refuse_options
 from ..common.launch import Launch
 from ..common.limits import Limits, Stats
+from ..common.output import printer
+from ..common.watch import Late
 from ..reference import launch as reference
-from ..reference.watch import Late
 from .abi import Lowered, fault_place
 from .callbacks import ADDRESS as CALLS_ADDRESS
 from .callbacks import Calls
@@ -205,7 +206,7 @@ class CpuKernel(Kernel):
 
     def _run_calling(self, launch: Launch, lowered: Lowered, job: Job, threads: int, deadline: int) -> None:
         """Run the grid of a kernel that calls the reference engine."""
-        calls = Calls(lowered, reference.printer(launch.output), launch.limits.memory, deadline, job.is_stopped)
+        calls = Calls(lowered, printer(launch.output), launch.limits.memory, deadline, job.is_stopped)
         job.calls(CALLS_ADDRESS, calls.number)
         # The main thread must not enter Python from native code: what a signal raises there is lost.
         apart = deadline > 0 or threading.get_ident() == threading.main_thread().ident

@@ -39,7 +39,7 @@ from ...ops import (
     Yield,
 )
 from ...types import GatherScatterView, Ptr
-from ..reference.program import MAX_RANK
+from ..common.layout import MAX_RANK
 from . import atomics, control, reduce, shapes, views
 from .abi import ALLOWED_SYMBOLS, FAULT_CELL, STOP, STREAM, Lowered, NotLowered, Specialisation, Target
 from .access import LINE, load_chunk

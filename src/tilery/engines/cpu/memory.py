@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ops import Alloca, GetGlobal, LoadPtrTko, StorePtrTko
 from ...types import Ptr, Scalar
-from ..reference.program import alloca_bytes
+from ..common.layout import alloca_bytes
 from .abi import NotLowered
 from .registry import emits
 from .segments import Box, find, find_each, inside

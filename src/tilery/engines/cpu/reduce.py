@@ -13,7 +13,7 @@ from typing import Any
 from ...ir import Value
 from ...ops import Constant, MaxF, MinF, Reduce, Scan, Yield
 from ...types import F32
-from ..reference.ops.reduce import group_size, spread_over_threads
+from ..common.threads import group_size, spread_over_threads
 from .abi import NotLowered
 from .access import fetch
 from .registry import ELEMENTWISE, emits

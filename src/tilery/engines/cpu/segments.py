@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..reference.program import alloca_bytes
+from ..common.layout import alloca_bytes
 from .text import Number
 from .tiles import Home
 from .writer import Writer

@@ -12,7 +12,7 @@ from typing import Any
 from ...ir import Op, Value
 from ...ops import Assert, Cat, Extract, Insert, LoadViewTko, MmaF, MmaI, Pack, Permute, Unpack
 from ...types import I1, GatherScatterView, TileView
-from ..reference.view_access import layout
+from ..common.layout import layout
 from .memory import any_of, fault_if
 from .registry import emits
 from .text import BYTES, Number, vector

@@ -15,8 +15,8 @@ from ...ir import Op, Value, walk
 from ...ops import Assume, Constant, Entry, MakeTensorView
 from ...types import DYNAMIC, TensorView, Tile
 from ..common.addresses import runs_of
-from ..reference.memory import Segment
-from ..reference.tiles import dense_array
+from ..common.memory import Segment
+from ..common.tiles import dense_array
 
 Written = tuple[int, int, list[Any], list[Any]]
 """A tensor that is written: the parameter that it starts at, the bytes of an element, its shape and strides. Numbers

@@ -23,7 +23,7 @@ from ...ops import (
     StoreViewTko,
 )
 from ...types import DYNAMIC, GatherScatterView, TensorView, TileView
-from ..reference.view_access import layout
+from ..common.layout import layout
 from .access import LARGE, LINE, PAST_CACHES, fetch, load_chunk, locate, padding, place, store_chunk, unsigned
 from .registry import emits
 from .sparse import gather, scatter

@@ -33,7 +33,7 @@ from ...ops import (
 )
 from ...ops.floating import GROUP as FLOATING_POINT
 from ...types import F16, F32, F64, TF32, Tile, Type
-from ..reference.tiles import dense_array
+from ..common.tiles import dense_array
 from .abi import FAULT_CELL, STOP, NotLowered, Specialisation, Target
 from .arithmetic.floats import canonical, float_of
 from .registry import ELEMENTWISE, HEAVY

@@ -18,9 +18,8 @@ from ..common.arguments import Buffers
 from ..common.kernel import Kernel, find_entry
 from ..common.launch import Launch
 from ..common.limits import Limits, Stats
-from ..reference.launch import printer
-from ..reference.nibbles import packed
-from ..reference.tiles import dense_array
+from ..common.output import printer
+from ..common.tiles import dense_array, packed
 from . import contract as kinds
 from .contract import LaunchContract
 from .driver import CAPTURE_RELAXED, NOT_FOUND, Driver, DriverError, Handle, open_driver

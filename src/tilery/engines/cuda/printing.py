@@ -22,8 +22,8 @@ from ...diag import TileError
 from ...ir import walk
 from ...ops import Entry, PrintTko
 from ...types import Tile
-from ..reference.ops.misc import printed_text
-from ..reference.tiles import carrier
+from ..common.print_text import printed_text
+from ..common.tiles import carrier
 from .driver import Driver, DriverError
 
 BUFFER_BYTES = 1 << 25

@@ -18,10 +18,10 @@ from ...attrs import MemoryOrderingSemantics, MemoryScope
 from ...ir import Op
 from ...ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko, LoadPtrTko, LoadViewTko, StorePtrTko, StoreViewTko
 from ...types import Scalar, TileView
+from ..common.tiles import Array
 from .boxes import box_addresses
 from .nibbles import paired_axis
 from .ops.memory import pointee, stored
-from .tiles import Array
 from .view_access import TensorRef, ViewAccess, locate_tiles, split_by_strides
 
 Made = tuple[Array, Array, Array | None]

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...ir import Block, Op
 from ...types import TileView
-from .memory import Memory
+from ..common.memory import Memory
+from ..common.tiles import Array
 from .program import Program
-from .tiles import Array
 
 Seen = tuple[int, tuple[Any, ...]]
 """A state of memory, and the values that a loop carried."""

@@ -11,18 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .memory import Fault, Memory, Segment
-from .tiles import Array
+from ..common.layout import wrapped
+from ..common.memory import Fault, Memory, Segment
+from ..common.tiles import Array
 
-WORD = 1 << 64
 SMALL = 128
 """Smaller boxes in several segments are accessed element by element. Up to ten times as fast."""
-
-
-def wrapped(number: int) -> int:
-    """Wrap a number to a signed 64-bit integer."""
-    number %= WORD
-    return number - WORD if number >> 63 else number
 
 
 def as_slice(numbers: Array) -> Array | slice:

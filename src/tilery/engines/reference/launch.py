@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext, suppress
 from typing import Any
 
@@ -19,15 +18,15 @@ from ..common.arguments import BoundArguments
 from ..common.kernel import Kernel, find_entry, refuse_options
 from ..common.launch import Launch
 from ..common.limits import Limits, Stats
+from ..common.memory import Memory
+from ..common.output import printer
+from ..common.tiles import dense_array, packed, scalar_lane
 from .cores import quiet
 from .crew import Crew
 from .machine import Machine, Stopped, grid_batches, total
-from .memory import Memory
-from .nibbles import packed
 from .observe import observers_of, observing
 from .ops import RUNS, mma
 from .program import CONTROL, Program, build
-from .tiles import dense_array, scalar_lane
 
 BATCH_BYTES = 1 << 20
 """The target size of a kernel's largest tile, over all tile blocks of a batch: a core's cache holds a few of these."""
@@ -188,26 +187,3 @@ class _Counter(Iterator[int]):
     def __next__(self) -> int:
         with self._lock:
             return next(self._count)
-
-
-def printer(output: Callable[[str], None] | None) -> Callable[[str], None]:
-    """Return what prints text: to stdout, or to a function, which gets it without bytes that are not UTF-8."""
-    return _print if output is None else lambda text: output(_readable(text))
-
-
-def _print(text: str) -> None:
-    """Print to stdout, in order with Python's own output, as raw bytes if stdout takes bytes."""
-    stream = sys.stdout
-    if stream is None:
-        return
-    stream.flush()
-    if (raw := getattr(stream, "buffer", None)) is not None:
-        raw.write(text.encode("utf-8", "surrogateescape"))
-        raw.flush()
-    else:
-        stream.write(_readable(text))
-
-
-def _readable(text: str) -> str:
-    """Replace bytes that are not UTF-8."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

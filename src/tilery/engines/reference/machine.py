@@ -21,12 +21,12 @@ from ...ops import Loop, Return
 from ...types import TileView
 from ..common.errors import ExecutionError
 from ..common.limits import Limits, Stats
+from ..common.memory import AssertFailed, Fault, Memory
+from ..common.tiles import Array
+from ..common.watch import Late, watched
 from .batch import Batch, join, merge
-from .memory import AssertFailed, Fault, Memory
 from .ops.views import padding
 from .program import Advance, Branch, Compute, Finish, Jump, Leave, Observed, Program, Slots, Test
-from .tiles import Array
-from .watch import Late, watched
 
 if TYPE_CHECKING:
     from .observe import Observer

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..common.memory import Fault, Memory
+from ..common.tiles import Array
 from .boxes import box_addresses
-from .memory import Fault, Memory
 from .rows import fault_unmasked
-from .tiles import Array
 
 UINT8 = np.dtype(np.uint8)
-
-
-def packed(elements: Array) -> Array:
-    """Pack elements, one per byte, two to a byte.
-
-    >>> packed(np.array([1, 2, 3], np.uint8)).tolist()
-    [33, 3]
-    """
-    pairs = np.zeros(len(elements) + len(elements) % 2, np.uint8)
-    pairs[: len(elements)] = elements
-    return pairs[::2] | pairs[1::2] << 4
-
-
-def unpacked(memory: Array) -> Array:
-    """Unpack the bits of elements, two to a byte, along the last dimension.
-
-    >>> unpacked(np.array([33, 3], np.uint8)).tolist()
-    [1, 2, 3, 0]
-    """
-    return np.stack([memory & 15, memory >> 4], axis=-1).reshape(*memory.shape[:-1], -1)
 
 
 def load_boxes_of_nibbles(memory: Memory, starts: Array, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:

@@ -18,11 +18,11 @@ from ...diag import TileError
 from ...ir import Op, Value
 from ...source.positions import op_places
 from ...types import TOKEN
+from ..common.tiles import Array
 from .access import Access, make_access
 from .batch import Batch, take
 from .program import CONTROL, Advance, Branch, Compute, Finish, Instruction, Jump, Leave, Observed, Program, Test
 from .registry import RUNS, Run
-from .tiles import Array
 
 if TYPE_CHECKING:
     from .launch import ReferenceKernel

@@ -16,9 +16,10 @@ from ...analysis.liveness import Liveness
 from ...attrs import MemoryOrderingSemantics
 from ...ir import Block, Op, Refused, Value, walk
 from ...ops import Alloca, Break, Continue, For, If, Loop, Return, Yield
-from ...types import TOKEN, Ptr, TensorView, Tile, Type
+from ...types import TOKEN, TensorView, Tile, Type
+from ..common.layout import MAX_RANK, alloca_bytes
+from ..common.tiles import carrier
 from .registry import RUNS, Run
-from .tiles import carrier, pointee_bytes
 
 Slots = tuple[int, ...]
 Arg = int | None | Slots
@@ -30,9 +31,6 @@ CONTROL = (If, For, Loop, Yield, Continue, Break, Return)
 """The operations that are lowered to control-flow instructions."""
 MAX_NESTED_BODIES = 32
 """How deep bodies of `reduce` and `scan` may nest."""
-
-MAX_RANK = 31
-"""NumPy allows 64 dimensions: `extract` splits each dimension of a tile in two, and lanes take one."""
 
 
 class Label:
@@ -387,13 +385,6 @@ def _may_share(o: Op) -> bool:
     """Whether the results of an operation may share memory with its operands."""
     run = RUNS.get(type(o))
     return memory_ordering(o) is None and not (run and run.reuses)
-
-
-def alloca_bytes(o: Alloca) -> int:
-    """Return the bytes that `alloca` gives each tile block."""
-    tile = o.result.type
-    assert isinstance(tile, Tile) and isinstance(tile.element, Ptr)
-    return max(1, o.num_elem * pointee_bytes(tile.element.pointee))
 
 
 def tile_bytes(type: Type) -> int:

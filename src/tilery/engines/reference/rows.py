@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..common.memory import Fault, FirstFault, Memory
+from ..common.tiles import Array
 from .boxes import as_slice, load_boxes, store_boxes
-from .memory import Fault, FirstFault, Memory
-from .tiles import Array
 
 SHORT = 8
 """Shorter rows are not worth checking."""

@@ -11,16 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...types import GatherScatterView, PartitionView, StridedView, TileView
-from .boxes import as_slice, wrapped
-from .memory import Fault
-from .tiles import Array, pointee_bits, pointee_bytes, unsigned
+from ...types import GatherScatterView, TileView
+from ..common.layout import FAR, layout, wrapped
+from ..common.memory import Fault
+from ..common.tiles import Array, pointee_bits, pointee_bytes, unsigned
+from .boxes import as_slice
 
 Number = int | Array
 """An integer that is the same for all tile blocks, or one for each."""
 LARGE = 1 << 62
-FAR = 1 << 61
-"""No memory has this many elements. Offsets beyond it could wrap around, so such an access is a fault."""
 
 
 class TensorRef(NamedTuple):
@@ -38,20 +37,6 @@ def limited(numbers: Array) -> Array:
     if numbers.dtype.itemsize < 8:
         return unsigned(numbers).astype(np.int64)
     return np.minimum(unsigned(numbers), np.uint64(LARGE)).astype(np.int64)
-
-
-def layout(view: TileView) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return for each dimension of a tile the dimension of the tensor, and the elements that one index step moves."""
-    match view:
-        case StridedView():
-            return view.dim_map, view.traversal_strides
-        case PartitionView():
-            return view.dim_map, view.tile_shape
-        case GatherScatterView():
-            # As on an H200, indices along the other dimensions are positions in the tensor too.
-            dims = tuple(range(len(view.tile_shape)))
-            return dims, (1,) * len(dims)
-    raise AssertionError(view)
 
 
 # ---------------------------------------------------------------- which elements

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...engines.reference.memory import Segment
-from ...engines.reference.tiles import Array
+from ...engines.common.memory import Segment
+from ...engines.common.tiles import Array
 
 WRITES, READS = 0, 1
 COLUMNS = 7

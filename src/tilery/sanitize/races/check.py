@@ -15,10 +15,10 @@ import numpy as np
 
 from ...analysis.effects import accesses
 from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.common.layout import alloca_bytes
+from ...engines.common.memory import Segment
+from ...engines.common.tiles import Array
 from ...engines.reference.access import Access, Kind, Link
-from ...engines.reference.memory import Segment
-from ...engines.reference.program import alloca_bytes
-from ...engines.reference.tiles import Array
 from ...ir import Op
 from ...ops import Alloca, Entry
 from ..checks import Check, Step

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...engines.common.tiles import Array
 from ...engines.reference.access import Access
-from ...engines.reference.tiles import Array
 from .cells import Event
 
 MOST_BYTES = 1 << 25

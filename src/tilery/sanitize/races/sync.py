@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.common.tiles import Array
 from ...engines.reference.access import Access, Kind
-from ...engines.reference.tiles import Array
 from .happens_before import Node, Past
 
 ACQUIRES = (MemoryOrderingSemantics.ACQUIRE, MemoryOrderingSemantics.ACQ_REL)

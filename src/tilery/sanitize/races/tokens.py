@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...analysis.flow import flow
-from ...engines.reference.tiles import Array
+from ...engines.common.tiles import Array
 from ...ir import Value
 from ...ops import Entry
 from ...types import TOKEN

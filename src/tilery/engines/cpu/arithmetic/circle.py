@@ -13,7 +13,7 @@ from typing import Any
 
 from ....ops import Cos, Sin, Tan
 from ....types import F64
-from ...reference.numerics import precise
+from ...common.numerics import precise
 from ..abi import NotLowered
 from ..registry import applies
 from ..text import Text, vector

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ....attrs import RoundingMode
 from ....types import BF16, F16, F32, F64, TF32, Scalar
-from ...reference.numerics.convert import E8M0, NANS, WIDE, to_f32
+from ...common.numerics.convert import E8M0, NANS, WIDE, to_f32
 from ..text import BYTES, MANGLED, Text
 
 NEAREST, AWAY, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.NEAREST_AWAY, RoundingMode.ZERO

@@ -36,7 +36,7 @@ from ....ops import (
     XOrI,
 )
 from ....types import BF16, F16, F32, F64, I1, I4, TF32, Ptr, Scalar
-from ...reference.tiles import pointee_bits
+from ...common.tiles import pointee_bits
 from ..abi import NotLowered
 from ..registry import applies
 from ..text import MANGLED, Text, vector

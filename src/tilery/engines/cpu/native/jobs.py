@@ -13,7 +13,7 @@ import numpy as np
 from ....types import Ptr, Tile, Type
 from ...common.addresses import HoldsAddresses
 from ...common.arguments import BoundArguments
-from ...reference.memory import Memory, Segment
+from ...common.memory import Memory, Segment
 from ..abi import CALLBACK, CONTEXT, CONTROL_WORDS, FAULT_CELL, STOP, STREAM
 from ..stores import keeps_gaps
 from . import pool, pool_ir

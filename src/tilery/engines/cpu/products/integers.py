@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ....attrs import Signedness
 from ....ir import Op, Value
 from ....ops import Constant, For, MmaI
-from ...reference.tiles import dense_array
+from ...common.tiles import dense_array
 from ...semantics import uses_tensor_cores
 from ..memory import any_of
 from ..registry import emits

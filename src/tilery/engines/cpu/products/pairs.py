@@ -12,7 +12,7 @@ from typing import Any
 from ....ir import Block, Op, Value
 from ....ops import Broadcast, Constant, Continue, For, Loop, MmaF, MmaI, Reshape
 from ....types import BF16, F32, F64
-from ...reference.tiles import dense_array
+from ...common.tiles import dense_array
 from ...semantics import rounds_once
 from ..memory import any_of
 from ..registry import emits

@@ -13,15 +13,15 @@ import numpy as np
 from ....attrs import AtomicRMWMode
 from ....ops import AtomicCASTko, AtomicRedViewTko, AtomicRMWTko
 from ....types import Scalar, TileView
+from ...common.memory import Fault, Memory
+from ...common.numerics.sums import add_floats, running_sums
+from ...common.tiles import Array, element_of, unsigned
+from ...common.watch import check
 from ..batch import Batch
 from ..boxes import element_offsets
-from ..memory import Fault, Memory
-from ..numerics.sums import add_floats, running_sums
 from ..registry import executes
 from ..rows import fault_unmasked
-from ..tiles import Array, element_of, unsigned
 from ..view_access import TensorRef, fault_among, locate_tiles, split_by_strides
-from ..watch import check
 from .memory import pointee, stored
 
 Combine = Callable[[Array, Array], Array]

@@ -7,9 +7,9 @@ import numpy as np
 from ....attrs import Signedness
 from ....ops import Bitcast, ExtI, FToF, FToI, IntToPtr, IToF, Pack, PtrToInt, PtrToPtr, TruncI, Unpack
 from ....types import I1, I4, Scalar
-from ..numerics.convert import float_to_float, float_to_int, int_to_float, to_f64
+from ...common.numerics.convert import float_to_float, float_to_int, int_to_float, to_f64
+from ...common.tiles import Array, carrier, element_of
 from ..registry import executes
-from ..tiles import Array, carrier, element_of
 from .integer import read
 
 SIGNED = Signedness.SIGNED

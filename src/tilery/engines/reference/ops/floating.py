@@ -40,12 +40,12 @@ from ....ops import (
     Tan,
     TanH,
 )
+from ...common.numerics import arithmetic, order
+from ...common.numerics import transcendental as functions
+from ...common.numerics.rounding import NEAREST, flushed
+from ...common.tiles import Array
 from ...semantics import APPROXIMATE
-from ..numerics import arithmetic, order
-from ..numerics import transcendental as functions
-from ..numerics.rounding import NEAREST, flushed
 from ..registry import executes
-from ..tiles import Array
 
 
 def ieee(mode: RoundingMode) -> RoundingMode:

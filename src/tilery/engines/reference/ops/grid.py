@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ....ops import GetNumTileBlocks, GetTileBlockId
+from ...common.tiles import Array
 from ..batch import Batch
 from ..registry import executes
-from ..tiles import Array
 
 
 @executes(GetTileBlockId, batch=True)

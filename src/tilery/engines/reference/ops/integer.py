@@ -10,9 +10,9 @@ import numpy as np
 from ....attrs import RoundingMode, Signedness
 from ....floats.comparison import HOLDS
 from ....ops import AbsI, AddI, AndI, CmpI, DivI, MaxI, MinI, MulhiI, MulI, NegI, OrI, RemI, ShLI, ShRI, SubI, XOrI
-from ..numerics.rounding import in_chunks
+from ...common.numerics.rounding import in_chunks
+from ...common.tiles import Array, unsigned
 from ..registry import executes
-from ..tiles import Array, unsigned
 
 SIGNED = Signedness.SIGNED
 LOW = np.uint64(0xFFFFFFFF)

@@ -13,12 +13,12 @@ import numpy as np
 from ....ir import Refused
 from ....ops import Alloca, GdcLaunchDependentsTko, GdcWaitTko, GetGlobal, LoadPtrTko, MemoryFenceAliasTko, StorePtrTko
 from ....types import I1, Ptr, Scalar, Tile, Type
+from ...common.layout import alloca_bytes
+from ...common.tiles import Array, carrier, pointee_bits, spread
 from ..batch import Batch
 from ..nibbles import UINT8, load_nibbles, paired_axis, store_nibbles
-from ..program import alloca_bytes
 from ..registry import executes
 from ..rows import load, load_masked, store, store_masked
-from ..tiles import Array, carrier, pointee_bits, spread
 
 
 def stored(element: Type) -> np.dtype[Any]:

@@ -1,109 +1,26 @@
-"""Printing and assertions.
-
-`print_tko` prints like C's printf. The elements of a tile are laid out one after the other, integers widened to 32 bits
-(i1 and i4 unsigned) and floats to f64. A conversion consumes as many bytes as its letter says, whatever the type of the
-values, but none past the row (or past 32 elements of a long row). It is repeated for every element, in brackets. Text
-ends at its first zero byte.
-"""
+"""Printing and assertions."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Callable, Iterator, Sequence
-from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
 from ....ops import Assert, PrintTko
-from ....ops.misc import CONVERSION
-from ....types import F32, F64, I1, I4, Ptr, Tile, Type
+from ...common.memory import AssertFailed, Fault
+from ...common.print_text import join_text, lay_out, split_format
+from ...common.tiles import Array
 from ..batch import Batch
-from ..memory import AssertFailed, Fault
-from ..numerics.convert import to_f32, to_f64
-from ..printf import Format, parse_format
 from ..registry import executes
-from ..tiles import Array
-from ..watch import check
-
-MOST_AT_ONCE = 32
-"""How many elements of a row one call of printf gets."""
 
 SHOWN = 4
 """How many elements the error of a failed assertion lists."""
-
-
-def _laid_out(values: Array, type: Type) -> list[bytes]:
-    """Return for each lane the elements as C passes them to a variadic function."""
-    assert isinstance(type, Tile)
-    element = type.element
-    if isinstance(element, Ptr) or element is F64:
-        wide = values
-    elif element.is_float:
-        # Through f32, as on a GPU: NaNs of f16 lose their sign.
-        wide = to_f64(to_f32(values, element), F32)
-    elif element in (I1, I4):
-        wide = values.astype(np.int32)
-    else:
-        wide = values.astype(np.int32) if element.bits < 32 else values
-    return [lane.tobytes() for lane in wide]
-
-
-class Repeated(NamedTuple):
-    """A conversion that is repeated for the elements of a tile."""
-
-    format: Format
-    shape: tuple[int, ...]
-
-    def show(self, value: bytes, string: Callable[[int], bytes]) -> Iterator[bytes]:
-        """Yield the text of a tile, such as `[[x, x], [x, x]]` for 2x2; `string` returns the text at an address."""
-        # How many elements a pair of brackets encloses, from the outer dimension to the inner one.
-        spans = [prod(self.shape[dim:]) for dim in range(len(self.shape))]
-        at, part, count = 0, value, prod(self.shape)
-        # printf gets a whole row, unless it is too long.
-        row = self.shape[-1] if self.shape else 1
-        once, size = min(row, MOST_AT_ONCE), len(value) // count
-        for number in range(count):
-            if number % once == 0:
-                at, part = 0, value[number * size : (number + once) * size]
-            text, at = self.format.show(part, at, string)
-            if number % row == 0:
-                text = b"[" * sum(number % span == 0 for span in spans) + text
-            if (number + 1) % row == 0:
-                text += b"]" * sum((number + 1) % span == 0 for span in spans)
-            yield text + b", " if number + 1 < count else text
-
-
-def _pieces(text: str, types: list[Type]) -> list[bytes | Repeated]:
-    """Split the format into the texts between values and the conversion of each value."""
-    out: list[bytes | Repeated] = []
-    position, waiting = 0, iter(types)
-    while (found := text.find("%", position)) >= 0:
-        out.append(_raw(text[position:found]))
-        match = re.compile(CONVERSION).match(text, found)
-        if match is None:
-            # As in `%z%%3`: part of what the verifier takes for `%%` belongs to an earlier conversion.
-            return [*out, _raw(text[found:])]
-        position = match.end()
-        type = None if match[0] == "%%" else next(waiting, None)
-        if type is None:
-            out.append(b"%")
-        else:
-            assert isinstance(type, Tile)
-            out.append(Repeated(parse_format(_raw(match[0])), type.shape))
-    return [*out, _raw(text[position:])]
-
-
-def _raw(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape").partition(b"\0")[0]
 
 
 @executes(PrintTko, batch=True)
 def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = None) -> None:
     """Print the text with the values, once per tile block."""
     types = [value.type for value in o.args]
-    pieces = _pieces(o.str_, types)
-    values = list(map(_laid_out, args, types))
+    pieces = split_format(o.str_, types)
+    values = list(map(lay_out, args, types))
     same = all(len(value) == 1 for value in values)
     text = b""
 
@@ -114,34 +31,10 @@ def print_tko(o: PrintTko, batch: Batch, args: tuple[Array, ...], token: None = 
         if lane == 0 or not same:
             own = [value[lane if len(value) > 1 else 0] for value in values]
             try:
-                text = _joined(pieces, own, string, batch.require_room)
+                text = join_text(pieces, own, string, batch.require_room)
             except Fault as fault:
                 raise Fault(fault.reason, (lane,), fault.address) from None
         batch.write(lane, text)
-
-
-def printed_text(
-    o: PrintTko, args: Sequence[Array], string: Callable[[int], bytes], require_room: Callable[[int], None]
-) -> bytes:
-    """Return the text of one tile block. `string` returns the text at an address; `require_room` may refuse a size."""
-    types = [value.type for value in o.args]
-    values = [_laid_out(value, type)[0] for value, type in zip(args, types)]
-    return _joined(_pieces(o.str_, types), values, string, require_room)
-
-
-def _joined(
-    pieces: list[bytes | Repeated],
-    values: list[bytes],
-    string: Callable[[int], bytes],
-    require_room: Callable[[int], None],
-) -> bytes:
-    out, waiting = bytearray(), iter(values)
-    for piece in pieces:
-        for part in (piece,) if isinstance(piece, bytes) else piece.show(next(waiting), string):
-            out += part
-            check()
-            require_room(len(out))
-    return bytes(out)
 
 
 @executes(Assert, batch=True)

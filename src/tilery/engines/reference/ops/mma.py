@@ -9,12 +9,12 @@ import numpy as np
 from ....attrs import Signedness
 from ....ops import MmaF, MmaFScaled, MmaI
 from ....types import F64, TF32, Scalar
+from ...common.numerics.convert import TF32_BITS, to_f32, to_f64
+from ...common.numerics.rounding import fix_nans, has_nan
+from ...common.tiles import Array, element_of
+from ...common.watch import check
 from ...semantics import SMALL_PRODUCT, rounds_once, uses_tensor_cores
-from ..numerics.convert import TF32_BITS, to_f32, to_f64
-from ..numerics.rounding import fix_nans, has_nan
 from ..registry import executes
-from ..tiles import Array, element_of
-from ..watch import check
 
 CHUNK = 1 << 17
 """Elements of an f64 product to compute at a time, so that they stay in the cache. A third faster."""

@@ -18,12 +18,11 @@ from ....declare.relations import ELEMENTWISE
 from ....ir import Block, Op, Refused, walk
 from ....ops import AddF, AddI, AndI, Constant, MaxF, MaxI, MinF, MinI, MulF, MulI, OrI, Reduce, Scan, XOrI
 from ....types import F32, Tile
-from ..numerics.rounding import fix_nans
+from ...common.numerics.rounding import fix_nans
+from ...common.threads import group_size, spread_over_threads
+from ...common.tiles import Array, element_of, spread, unsigned
+from ...common.watch import check
 from ..registry import RUNS, executes
-from ..tiles import Array, element_of, spread, unsigned
-from ..watch import check
-
-LANES, THREADS = 32, 128
 
 
 class Caller(Protocol):
@@ -169,20 +168,6 @@ def _dims(o: Reduce | Scan) -> tuple[tuple[int, ...], int]:
 # ---------------------------------------------------------------- reduce
 
 
-def spread_over_threads(shape: tuple[int, ...], dim: int) -> tuple[int, int, int]:
-    """Return over how many elements per thread, warps and lanes a reduced dimension is distributed.
-
-    >>> spread_over_threads((1024,), 0), spread_over_threads((32, 64), 0), spread_over_threads((4, 8, 16), 1)
-    ((8, 4, 32), (16, 2, 1), (4, 2, 1))
-    """
-    size = shape[dim]
-    # The other dimensions come first in the order of threads, unless this one varies fastest.
-    others = 1 if dim == len(shape) - 1 else prod(shape) // size
-    lanes = min(size, max(1, LANES // others))
-    warps = min(size // lanes, max(1, THREADS // max(others, LANES)))
-    return size // lanes // warps, warps, lanes
-
-
 @executes(Reduce, batch=True)
 def reduce(o: Reduce, batch: Caller, operands: tuple[Array, ...]) -> tuple[Array, ...]:
     """Combine all elements along a dimension."""
@@ -228,15 +213,6 @@ def _halves(combine: Combine, values: list[Array], axis: int, half: int) -> list
 
 
 # ---------------------------------------------------------------- scan
-
-
-def group_size(shape: tuple[int, ...], dim: int) -> int:
-    """Return how many neighbours along the scanned dimension the lanes of a warp combine.
-
-    >>> group_size((1024,), 0), group_size((16, 32), 1), group_size((32, 64), 1)
-    (32, 2, 1)
-    """
-    return min(shape[dim], max(1, LANES // prod(shape[:dim])))
 
 
 @executes(Scan, batch=True)

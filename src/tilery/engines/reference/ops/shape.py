@@ -23,8 +23,8 @@ from ....ops import (
     Select,
 )
 from ....types import I1, Ptr, Scalar, Tile
+from ...common.tiles import CACHED, Array, carrier, dense_array, pointee_bits, spread
 from ..registry import executes
-from ..tiles import CACHED, Array, carrier, dense_array, pointee_bits, spread
 
 
 def _shape(o: Any) -> tuple[int, ...]:

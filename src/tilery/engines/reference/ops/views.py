@@ -20,47 +20,16 @@ from ....ops import (
     MakeTensorView,
     StoreViewTko,
 )
-from ....types import DYNAMIC, FLOATS, PaddingValue, PartitionView, Scalar, TensorView, Tile, TileView
+from ....types import DYNAMIC, PaddingValue, PartitionView, TensorView, Tile, TileView
+from ...common.layout import PATTERNS, layout
+from ...common.memory import Fault, FirstFault, Memory
+from ...common.tiles import Array, carrier, unsigned
 from ..batch import Batch
 from ..boxes import apart, load_boxes, store_boxes
-from ..memory import Fault, FirstFault, Memory
 from ..nibbles import load_boxes_of_nibbles, store_boxes_of_nibbles
 from ..registry import executes
-from ..tiles import Array, carrier, unsigned
-from ..view_access import (
-    Number,
-    TensorRef,
-    ViewAccess,
-    fault_among,
-    layout,
-    limited,
-    locate_tiles,
-    simple,
-    split_by_strides,
-)
+from ..view_access import Number, TensorRef, ViewAccess, fault_among, limited, locate_tiles, simple, split_by_strides
 from .memory import loaded, stored
-
-
-def _patterns(element: Scalar) -> dict[PaddingValue, int]:
-    """Return the bits of each padding value in the type's carrier, as on an H200 where it supports the type.
-
-    Types without an infinity have a NaN instead, types without NaN their largest number, and types without a sign no
-    negative zero.
-    """
-    form, shift = element.format, element.row.memory_bits - element.bits
-    infinity = form.top + 1 if form.infinity else form.nan
-    bits = {
-        PaddingValue.ZERO: 0,
-        PaddingValue.NEG_ZERO: form.sign,
-        PaddingValue.NAN: form.nan,
-        PaddingValue.POS_INF: infinity,
-        PaddingValue.NEG_INF: form.sign | infinity,
-    }
-    return {value: pattern << shift for value, pattern in bits.items()}
-
-
-PATTERNS = {s.name: _patterns(s) for s in FLOATS}
-
 
 # ---------------------------------------------------------------- making views
 

@@ -13,7 +13,7 @@ from math import prod
 from ....declare.relations import COMMUTATIVE, ELEMENTWISE
 from ....ir import Block
 from ....ops import Constant, Reduce, Scan
-from ...reference.ops.reduce import spread_over_threads
+from ...common.threads import spread_over_threads
 from ..emit import FLOAT_BITS, Val, names, types
 from ..registry import lowers
 from ..state import Lowering

@@ -112,3 +112,23 @@ def _dense_array(value: Dense) -> Array:
         return np.broadcast_to(flat.reshape(()), value.type.shape)
     flat.flags.writeable = False
     return flat.reshape(value.type.shape)
+
+
+def packed(elements: Array) -> Array:
+    """Pack elements, one per byte, two to a byte.
+
+    >>> packed(np.array([1, 2, 3], np.uint8)).tolist()
+    [33, 3]
+    """
+    pairs = np.zeros(len(elements) + len(elements) % 2, np.uint8)
+    pairs[: len(elements)] = elements
+    return pairs[::2] | pairs[1::2] << 4
+
+
+def unpacked(memory: Array) -> Array:
+    """Unpack the bits of elements, two to a byte, along the last dimension.
+
+    >>> unpacked(np.array([33, 3], np.uint8)).tolist()
+    [1, 2, 3, 0]
+    """
+    return np.stack([memory & 15, memory >> 4], axis=-1).reshape(*memory.shape[:-1], -1)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..common.addresses import Runs
+from .addresses import Runs
 from .tiles import Array
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...diag import ErrorKind
-from ..common.addresses import GUARD, HoldsAddresses, Runs, allocate
+from .addresses import GUARD, HoldsAddresses, Runs, allocate
 from .protection import Part, forbidden, is_uniform
 from .tiles import Array
 from .watch import check

@@ -10,6 +10,9 @@ HEAVY ?=
 TORCH ?= torch==2.13.0+cpu
 TRITON ?= triton==3.9.0
 
+# The tests run in this many processes.
+JOBS ?= 2
+
 .PHONY: help demo test lint types unit package fuzz docs format clean
 
 help:
@@ -34,7 +37,7 @@ types: $(VENV)/.tested
 	$(BIN)/mypy
 
 unit: $(VENV)/.tested $(if $(HEAVY),$(VENV)/.heavy)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 package: $(VENV)/.tested
 	sh scripts/check_package.sh $(BIN)/python

@@ -76,11 +76,9 @@ def test_the_constructor_is_generated_after_some_calls(monkeypatch: pytest.Monke
     assert seen == [True] * operation.PATIENCE + [False, False]
 
 
-@pytest.mark.parametrize("opdef", OPS, ids=lambda d: d.mnemonic)
-def test_signatures(opdef: OpDef) -> None:
-    for o in walk(parse(whole(opdef), testing=True)):
-        small, large = (signature(o.__class__, small)(o) for small in (True, False))
-        assert small == large
+def test_signatures() -> None:
+    examples = [o for opdef in OPS for o in walk(parse(whole(opdef), testing=True))]
+    assert [o.name for o in examples if signature(o.__class__, True)(o) != signature(o.__class__, False)(o)] == []
 
 
 def test_dataclasses() -> None:

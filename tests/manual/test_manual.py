@@ -54,13 +54,12 @@ def test_every_enum_is_there() -> None:
     assert set(attrs.TileEnum.__subclasses__()) <= set(enums())
 
 
-@pytest.mark.parametrize("opdef", registered(), ids=lambda d: d.mnemonic)
-def test_a_description_leaves_out_what_is_newer(opdef: object) -> None:
-    opdef = next(d for d in registered() if d is opdef)
-    data = describe(opdef, opdef.since)
-    fields = [f for title in ("operands", "attributes", "results", "regions") for f in data[title]]
-    assert all(f["since"] == str(opdef.since) for f in fields)
-    assert list(data["layout"]) == [str(opdef.since)]
+def test_a_description_leaves_out_what_is_newer() -> None:
+    for opdef in registered():
+        data = describe(opdef, opdef.since)
+        fields = [f for title in ("operands", "attributes", "results", "regions") for f in data[title]]
+        assert all(f["since"] == str(opdef.since) for f in fields), opdef.mnemonic
+        assert list(data["layout"]) == [str(opdef.since)], opdef.mnemonic
 
 
 def test_the_module_rewrites_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,16 +73,19 @@ def test_the_module_rewrites_and_checks(tmp_path: Path, capsys: pytest.CaptureFi
     assert not (tmp_path / "old.md").exists()
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, *REFERENCE], ids=lambda p: p.name)
-def test_links_lead_somewhere(path: Path) -> None:
-    for target, anchor in LINK.findall(path.read_text("utf-8")):
-        if "://" in target:
-            continue
-        found = (path.parent / target).resolve()
-        assert found.exists(), target
-        if anchor and found.suffix == ".md":
-            heads = re.findall(r"^#+ (.*)$", found.read_text("utf-8"), re.M)
-            assert anchor[1:] in {h.lower().replace(" ", "-") for h in heads}, anchor
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for path in (*DOCUMENTS, *REFERENCE):
+        for target, anchor in LINK.findall(path.read_text("utf-8")):
+            if "://" in target:
+                continue
+            found = (path.parent / target).resolve()
+            heads = re.findall(r"^#+ (.*)$", found.read_text("utf-8"), re.M) if found.suffix == ".md" else []
+            if not found.exists() or (
+                anchor and heads and anchor[1:] not in {h.lower().replace(" ", "-") for h in heads}
+            ):
+                broken.append(f"{path.name}: {target}{anchor}")
+    assert broken == []
 
 
 # ---------------------------------------------------------------- examples in the documents

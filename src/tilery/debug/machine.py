@@ -28,6 +28,10 @@ INTERVAL = 500
 MOST = 64
 MOST_BYTES = 1 << 28
 """Checkpoints that are kept, and the bytes of memory that they may copy."""
+NEAR = 64
+"""Instructions between the checkpoints that going back leaves behind, as the next command often goes back too."""
+NEAR_BYTES = 1 << 22
+"""The most memory of a launch for which going back leaves checkpoints behind."""
 BYTES = np.dtype(np.uint8)
 
 Content = list[tuple[Segment, Array]]
@@ -96,6 +100,8 @@ class SteppingMachine(Machine):
         """The batch that executes next; None at the end."""
         self.limit = 0
         self.checkpoints: list[Checkpoint] = []
+        self.near: list[Checkpoint] = []
+        """Checkpoints of the stretch that was last gone back over."""
         self.interval = INTERVAL
         self.on_restart: Callable[[], Program] | None = None
         """Starts observers again, and returns the program that tells them what it does."""
@@ -174,7 +180,7 @@ class SteppingMachine(Machine):
     def goto(self, count: int) -> None:
         """Go to a position, forward or back."""
         if count < self.count:
-            self._restore(next(c for c in reversed(self.checkpoints) if c.count <= count))
+            self._restore(next(c for c in self.known() if c.count <= count))
         while self.count < count and not self.done:
             self.advance()
 
@@ -183,14 +189,19 @@ class SteppingMachine(Machine):
 
         `wanted` is asked before each instruction, `noticed` after it.
         """
-        for checkpoint in list(reversed(self.checkpoints)):
+        for checkpoint in self.known():
             if checkpoint.count >= end:
                 continue
             self._restore(checkpoint)
             found = None
+            dense = end - self.count > NEAR and self.on_restart is None
+            if dense:
+                self.near = []
             while self.count < end:
                 if wanted():
                     found = self.count
+                if dense and (self.count - checkpoint.count) % NEAR == 0 and self._written() <= NEAR_BYTES:
+                    self.near.append(self._checkpoint())
                 self.advance()
                 if noticed() and self.count < end:
                     found = self.count
@@ -201,9 +212,17 @@ class SteppingMachine(Machine):
         self.goto(0)
         return False
 
+    def known(self) -> list[Checkpoint]:
+        """Return all checkpoints, the latest first."""
+        return sorted((*self.checkpoints, *self.near), key=lambda each: -each.count)
+
+    def _written(self) -> int:
+        return sum(each.size for each in self.memory.segments if each.writable or each.parts)
+
     def _checkpoint(self) -> Checkpoint:
         memory = self.memory
-        last = self.checkpoints[-1] if self.checkpoints else None
+        before = (*self.checkpoints[-1:], *self.near[-1:])
+        last = max(before, key=lambda each: each.changes, default=None)
         if last is not None and last.changes == memory.changes and last.segments == memory.segments:
             content, size = last.content, 0
         else:

@@ -169,8 +169,9 @@ class Stopping(State):
                 self.machine.goto(here)
             self._notices.clear()
             return
-        every = [self.machine.active, *(c.active for c in self.machine.checkpoints)]
-        every += [[b] for b in (self.machine.current, *(c.current for c in self.machine.checkpoints)) if b is not None]
+        saved = self.machine.known()
+        every = [self.machine.active, *(c.active for c in saved)]
+        every += [[b] for b in (self.machine.current, *(c.current for c in saved)) if b is not None]
         for batches in every:
             for batch in batches:
                 batch.program = program

@@ -209,6 +209,10 @@ class Terminal:
 
 def shown(value: Any) -> str:
     """Return the result of an expression as text."""
+    if isinstance(value, tuple):
+        return "(" + ", ".join(shown(each) for each in value) + ")"
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
     if isinstance(value, np.ndarray):
         return np.array2string(value, threshold=200, max_line_width=WIDTH)
     return f"{value:g}" if isinstance(value, (float, np.floating)) else str(value)

@@ -31,6 +31,22 @@ vim.api.nvim_create_autocmd("FileType", {
   end,
 })
 
+-- Debugging with nvim-dap, if it is installed: `:lua require("dap").continue()` in a kernel or a cuTile script.
+local found, dap = pcall(require, "dap")
+if found then
+  dap.adapters.tilery = { type = "executable", command = "tilery", args = { "dap" } }
+  local function words(prompt)
+    return function()
+      return vim.split(vim.fn.input(prompt), " ", { trimempty = true })
+    end
+  end
+  local kernel = { type = "tilery", request = "launch", name = "Debug this kernel", program = "${file}", stopOnEntry = true }
+  kernel.arg = words("arguments, such as a=rand:f32:64 n=64: ")
+  dap.configurations.tileir = { kernel }
+  local script = { type = "tilery", request = "launch", name = "Debug cuTile kernels", program = "${file}", stopOnEntry = true }
+  dap.configurations.python = vim.list_extend(dap.configurations.python or {}, { script })
+end
+
 -- Bytecode as text that cannot be edited.
 vim.api.nvim_create_autocmd("BufReadCmd", {
   pattern = "*.tileirbc",

@@ -1,4 +1,4 @@
-// Starts `tilery lsp`, opens bytecode as text, and shows the Tile IR of cuTile kernels.
+// Starts `tilery lsp` and `tilery dap`, opens bytecode as text, and shows the Tile IR of cuTile kernels.
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 
@@ -23,6 +23,18 @@ async function recognise(document) {
   if (language) await vscode.languages.setTextDocumentLanguage(document, language);
 }
 
+function adapter() {
+  const [command, ...args] = vscode.workspace.getConfiguration("tilery").get("debugCommand");
+  return new vscode.DebugAdapterExecutable(command, args);
+}
+
+// Without a launch.json, the file in the editor is debugged from its first operation.
+function configuration(folder, given) {
+  if (given.program) return given;
+  const program = vscode.window.activeTextEditor?.document.uri.fsPath;
+  return { type: "tilery", request: "launch", name: "Debug a kernel", stopOnEntry: true, ...given, program };
+}
+
 async function activate(context) {
   const [command, ...args] = vscode.workspace.getConfiguration("tilery").get("command");
   client = new LanguageClient(
@@ -39,6 +51,8 @@ async function activate(context) {
   context.subscriptions.push(
     vscode.workspace.onDidOpenTextDocument(recognise),
     vscode.workspace.onDidSaveTextDocument(recognise),
+    vscode.debug.registerDebugAdapterDescriptorFactory("tilery", { createDebugAdapterDescriptor: adapter }),
+    vscode.debug.registerDebugConfigurationProvider("tilery", { resolveDebugConfiguration: configuration }),
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
       provideTextDocumentContent: (uri) => texts.get(uri.toString()) ?? "",
     }),

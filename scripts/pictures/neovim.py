@@ -48,8 +48,8 @@ entry @swell(%x: tile<ptr<f32>>, %y: tile<ptr<f32>>, %n: tile<i32>) {
 """
 
 
-def screen(nvim: str) -> Any:
-    """Return what the terminal shows."""
+def screen(start: list[str], kernel: str, script: Path) -> Any:
+    """Return what a terminal shows after Neovim, started by a command, has run a script on a kernel."""
     import pyte  # only for this picture
 
     shown = pyte.Screen(COLUMNS, ROWS)
@@ -57,11 +57,11 @@ def screen(nvim: str) -> Any:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ready = folder / "ready"
-        (folder / "kernel.tileir").write_text(KERNEL)
+        (folder / "kernel.tileir").write_text(kernel)
         env = {**environment(folder), "TERM": "xterm-256color", "COLORTERM": "truecolor", "READY": str(ready)}
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-        command = [*arguments(nvim), "-c", f"luafile {ROOT / 'scripts' / 'pictures' / 'neovim.lua'}"]
+        command = [*start, "-c", f"luafile {script}"]
         process = subprocess.Popen(
             command, cwd=folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
         )
@@ -128,7 +128,9 @@ def main() -> int:
     nvim = shutil.which("nvim")
     if nvim is None:
         raise SystemExit("Neovim is not installed")
-    (TARGET / "neovim.svg").write_text(draw(screen(nvim)), "utf-8")
+    (TARGET / "neovim.svg").write_text(
+        draw(screen(arguments(nvim), KERNEL, ROOT / "scripts" / "pictures" / "neovim.lua")), "utf-8"
+    )
     return 0
 
 

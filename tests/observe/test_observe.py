@@ -63,7 +63,7 @@ def test_a_trace_is_text(kernel: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert status == 0
     assert out.splitlines() == [
         "[0] block 0,0,0 and 2 more  k.mlir:16  %d = addf  [0. 2. 4. 6.]",
-        "[1] block 0,0,0 and 2 more  k.mlir:17  store_ptr_tko    writes out[0] ... out[3], 4 elements",
+        "[1] block 0,0,0 and 2 more  k.mlir:17  store_ptr_tko  writes out[0] ... out[3], 4 elements",
     ]
     _, out, _ = run(capsys, "run", kernel, *LAUNCH, "--trace", "text", "--trace-lines", "16", "--trace-block", "2")
     assert out == "[0] block 2,0,0  k.mlir:16  %d = addf  [16. 18. 20. 22.]\n"

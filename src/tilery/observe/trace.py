@@ -76,10 +76,10 @@ class Trace:
         shown = ", ".join(show(value.type, tile) for value, tile in made)
         if not made:
             shown = ", ".join(f"{name} {_word(tile)}" for name, tile in event.before.items() if _is_small(tile))
-        if event.access is not None:
-            shown += f"  {describe_access(event.access, 0, self.arrays)}"
         what = f"{names} = {o.name}" if names else o.name
-        return f"[{self.count}] {block}  {self.source.line(o)}  {what}  {shown}".rstrip()
+        access = "" if event.access is None else describe_access(event.access, 0, self.arrays)
+        parts = (f"[{self.count}] {block}", self.source.line(o), what, shown, access)
+        return "  ".join(part for part in parts if part)
 
     # ------------------------------------------------------------ data
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilery
+from support.oracle import ROOT
 from tilery.cli.main import main
 from tilery.debug import Session
 from tilery.debug.programs import Quit
@@ -84,3 +85,12 @@ def test_mistakes_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     ):
         assert main(["debug", "run", *args, "-x", "c"]) == 2, args
         assert message in capsys.readouterr().err, args
+
+
+@pytest.mark.nvrtc
+def test_cpp_stops_at_its_own_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    file = ROOT / "tests" / "cpp" / "sources" / "views.cu"
+    launch = ["--entry", "scale<float,64>", "--grid", "16", "--arg", "x=ones:f32:1024", "--arg", "3"]
+    assert main(["debug", "run", str(file), *launch, "-x", "c", "-x", "who x[70]"]) == 0
+    out = capsys.readouterr().out
+    assert "x[70]: 1 -> 3, written by store_view_tko at views.cu:14 in tile block (1, 0, 0)" in out

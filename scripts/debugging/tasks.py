@@ -25,6 +25,7 @@ import tilery  # noqa: E402  # found only now
 from debugging.cases import CASES, Case, expand  # noqa: E402
 from tilery.debug import Session  # noqa: E402
 from tilery.debug.terminal import Terminal  # noqa: E402
+from tilery.ir import Block  # noqa: E402
 from tilery.observe import Source  # noqa: E402
 from tilery.types import Scalar, Tile  # noqa: E402
 
@@ -70,8 +71,13 @@ def printed(case: Case) -> int:
             value = source.find(f"%{name}", entry)[-1]
             element = value.type.element if isinstance(value.type, Tile) else None
             float_ = isinstance(element, Scalar) and element.is_float
+            owner = value.owner
             with module.edit() as edit:
-                where = edit.after(value.owner) if hasattr(value.owner, "operands") else edit.before(value.owner.ops[0])
+                if isinstance(owner, Block):
+                    where = edit.before(owner.ops[0])
+                else:
+                    assert owner is not None
+                    where = edit.after(owner)
                 with where as b:
                     b.print(f"{name} = {'%f' if float_ else '%d'}\n", value)
         said: list[str] = []

@@ -1,6 +1,6 @@
 """Measure what `launch(observe=...)` costs, and write docs/reports/observe.md.
 
-    python bench/observing.py --before SRC [--out docs/reports]
+    python bench/observing.py --before SRC [--resume] [--only KERNELS] [--out docs/reports]
 
 SRC is the `src` folder of a checkout from before the hook. Instructions are those of two more launches in a process,
 which valgrind counts, so that nothing else on the machine matters.
@@ -14,6 +14,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +72,24 @@ def count(source: Path, what: str) -> int:
     return taken[0] - taken[1]
 
 
-def measure(before: Path) -> dict[str, Any]:
+def measure(before: Path, found: dict[str, Any], save: Callable[[dict[str, Any]], None], only: list[str]) -> None:
+    """Measure what `found` lacks, of some kernels, and save after each number: a run may be stopped and resumed."""
     here = Path(tilery.__file__).parents[1]
-    names = [case.name for case in cases(TINY)]
-    absent = {name: count(here, name) / count(before, name) for name in [*names, "hot"]}
-    checks = {name: count(here, f"{name}:all") / count(before, f"{name}:all") for name in names}
-    plain = count(here, "hot")
-    hot = {name: count(here, f"hot:{name}") / plain for name in ("addf", "mulf", "for")}
     commit = subprocess.run(["git", "-C", str(before), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    versions = {"Python": platform.python_version(), "NumPy": np.__version__}
-    return {"before": commit.stdout.strip(), "versions": versions, "absent": absent, "checks": checks, "hot": hot}
+    found["before"] = found.get("before") or commit.stdout.strip()
+    found["versions"] = {"Python": platform.python_version(), "NumPy": np.__version__}
+    names = [case.name for case in cases(TINY) if not only or case.name in only]
+    for part, kernels, suffix in (("absent", [*names, "hot"], ""), ("checks", names, ":all")):
+        for name in kernels:
+            if name not in found.setdefault(part, {}):
+                found[part][name] = count(here, name + suffix) / count(before, name + suffix)
+                save(found)
+    hot = found.setdefault("hot", {})
+    if missing := [name for name in ("addf", "mulf", "for") if name not in hot]:
+        plain = count(here, "hot")
+        for name in missing:
+            hot[name] = count(here, f"hot:{name}") / plain
+            save(found)
 
 
 def page(found: dict[str, Any]) -> str:
@@ -100,7 +109,7 @@ def page(found: dict[str, Any]) -> str:
         "|---|--:|--:|",
     ]
     for name, ratio in found["absent"].items():
-        checked = f"{found['checks'][name]:.3f}" if name in found["checks"] else ""
+        checked = f"{found['checks'][name]:.3f}" if name in found["checks"] else "not measured"
         lines.append(f"| {name} | {ratio:.4f} | {checked} |")
     lines += [
         "",
@@ -115,11 +124,17 @@ def page(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def write(file: Path, found: dict[str, Any]) -> None:
+    file.write_text(json.dumps(found, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--before", type=Path, metavar="SRC")
     parser.add_argument("--out", type=Path, default=Path("docs/reports"))
     parser.add_argument("--redraw", action="store_true", help="write the page from observe.json")
+    parser.add_argument("--resume", action="store_true", help="keep the numbers of observe.json; measure the others")
+    parser.add_argument("--only", metavar="KERNELS", help="measure these kernels only, such as vadd,gemm")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
@@ -129,7 +144,9 @@ def main() -> None:
     if not args.redraw:
         if args.before is None:
             parser.error("--before is needed, unless with --redraw")
-        data.write_text(json.dumps(measure(args.before), indent=1) + "\n")
+        found = json.loads(data.read_text()) if args.resume and data.exists() else {}
+        only = args.only.split(",") if args.only else []
+        measure(args.before, found, lambda facts: write(data, facts), only)
     (args.out / "observe.md").write_text(page(json.loads(data.read_text())))
 
 

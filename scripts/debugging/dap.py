@@ -46,9 +46,8 @@ def page(rows: list[dict[str, object]], version: str) -> str:
         "",
         f"`python scripts/debugging/dap.py` wrote this page. `{CLIENT}` {version} started `tilery dap`",
         f"and sent {len(rows)} requests for a loop on 4 tile blocks; {good} were answered as expected. The tests in",
-        "`tests/debug` send the same requests over pipes, without Node.js. The extension for VS Code was not run in VS",
-        "Code itself. In Neovim 0.7 with nvim-dap 0.4, `scripts/pictures/neovim_debug.py` drives a session and draws",
-        "it:",
+        "`tests/debug` send the same requests over pipes, without Node.js. In Neovim 0.7 with nvim-dap 0.4,",
+        "`scripts/pictures/neovim_debug.py` drives a session and draws it:",
         "",
         "![Neovim, stopped one line before a number becomes NaN](../pictures/neovim_debug.svg)",
         "",
@@ -58,6 +57,7 @@ def page(rows: list[dict[str, object]], version: str) -> str:
     for row in rows:
         row["ok"] = "ok" if row["ok"] else "FAILED"
     lines += [f"| `{row['request']}` | {row['what']} | {row['seen']} | {row['ok']} |" for row in rows]
+    lines += ["", "## Not measured", "", "The extension inside VS Code itself; other editors; how long requests take."]
     return "\n".join([*lines, ""])
 
 

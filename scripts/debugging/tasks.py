@@ -122,8 +122,7 @@ def page(rows: list[tuple[Case, list[tuple[str, str]], int]], times: dict[str, f
         "`python scripts/debugging/tasks.py` wrote this page. Each row is a kernel with a planted fault. A command is",
         "one line at the debugger, in one run; the last answer shows the fault. A round of prints is an edit of the",
         "kernel and another run; the prints are inserted and run, and their lines counted. Both are chosen by hand:",
-        "which commands, and which values to print. The rounds assume that each choice is right the first time. How",
-        "long a person takes was not measured.",
+        "which commands, and which values to print. The rounds assume that each choice is right the first time.",
         "",
         "| task | what is seen | what is wrong | commands | rounds of prints | printed lines |",
         "|---|---|---|--:|--:|--:|",
@@ -149,7 +148,11 @@ def page(rows: list[tuple[Case, list[tuple[str, str]], int]], times: dict[str, f
         *(f"| {name} | {seconds:.3f} |" for name, seconds in times.items()),
         "",
         "With checks of the sanitizer that remember (`bounds`, `uninit`, `race`, `order`) there are no checkpoints,",
-        "and going back executes the launch again from its start. That was not measured here.",
+        "and going back executes the launch again from its start.",
+        "",
+        "## Not measured",
+        "",
+        "How long a person takes; going back with such checks.",
         "",
     ]
     return "\n".join(lines)

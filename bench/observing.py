@@ -122,7 +122,7 @@ def page(found: dict[str, Any]) -> str:
         "",
         "## Not measured",
         "",
-        "Times, and functions that do something with an event. The kernels are small, so that planning what to observe,",
+        "Times, and functions that do something with an event. The kernels are small, so planning what to observe,",
         "which happens once per launch, weighs more than in a long one.",
         "",
     ]

@@ -122,18 +122,14 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
     globals, use `tilery.exec.launch.Loaded`.
     """
     from .engines.registry import compile_kernel, find
-    from .ir import Refused
-    from .source.positions import add_position
+    from .source.positions import places_from
     from .verifier.explain import require_legal
 
     find(engine)
     with enough_memory("compile the module"):
         require_legal(module, "only a legal module can be executed")
-        try:
+        with places_from(module):
             return compile_kernel(module, entry, engine=engine, **options)
-        except Refused as error:
-            add_position(error, module)
-            raise
 
 
 def tune(module: Module, grid: int | Sequence[int], args: Sequence[Any] = (), **options: Any) -> Result:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from .. import hooks
-from ..diag import ErrorKind, NoteKind, TileError, has_kind
+from ..diag import ErrorKind, TileError
 from ..engines import registry
 from ..engines.common.cutile_abi import (
     Extent,
@@ -33,7 +33,7 @@ from ..engines.gpu.store import shape_class
 from ..ir import Refused
 from ..ops import Assert
 from ..source.input import Input
-from ..source.lines import excerpt
+from ..source.positions import attach_place
 from ..text.print.printer import show
 from ..verifier.explain import read_legal
 from . import driver, versions
@@ -397,9 +397,7 @@ def launched_at(frame: FrameType) -> str:
 
 def explain(error: Refused, note: str) -> None:
     """Add the line of Python and a note to an error, and print the message of an assertion, as a GPU does."""
-    if lines := excerpt(error.op.loc):
-        error.excerpt = lines
-        error.notes = [each for each in error.notes if not has_kind(each, NoteKind.ORIGIN)]
+    attach_place(error, None)
     error.notes.append(note)
     if isinstance(error.op, Assert) and error.op.message:
         sys.stdout.write(f"{error.op.message}\n")

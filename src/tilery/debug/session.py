@@ -10,7 +10,7 @@ from ..engines.reference.launch import ReferenceKernel
 from ..engines.reference.program import Jump, Test
 from ..ir import Op, walk
 from ..ops import For, Loop
-from ..source.positions import add_position
+from ..source.positions import attach_place
 from .breakpoints import is_visible
 from .stops import Stop, Stopping
 
@@ -286,7 +286,7 @@ class Session(Stopping):
 
     def _failed(self, error: ExecutionError) -> Stop:
         self.failure = error
-        add_position(error, self.kernel.loaded.module)
+        attach_place(error, self.kernel.loaded.module)
         if error.block:
             self.rank = self.rank_of(error.block)
         return self._stopped(Stop("exception", error.message))

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..attrs import DICompileUnit, DIFile, DISubprogram, place_in_scope
 from ..checking import TYPE_CHECKING
-from ..diag import LineIndex, Note
+from ..diag import LineIndex, Note, NoteKind, TileError, has_kind
 from ..ir import Op, Refused, difference, walk
+from .input import Input
 
 if TYPE_CHECKING:
-    from typing import Any, Concatenate, ParamSpec, TypeVar
-
     from ..ops import Module
-    from .input import Input
-
-    P = ParamSpec("P")
-    R = TypeVar("R")
 
 MAX_KEPT = 4 << 20
 """The most characters of text that a module keeps for the positions of its errors."""
@@ -31,11 +26,30 @@ def keep_source(module: Module, source: Input) -> None:
     source.forget()
 
 
-def add_position(error: Refused, module: Module) -> None:
-    """Give an error about an operation of a module its file, line and caret, if the module is as it was parsed."""
-    source = module.source
-    if source is None or error.source is not None or error.excerpt:
-        return
+def attach_place(error: Refused, where: Module | Input | None) -> TileError:
+    """Return an error about an operation with its place, as precisely as `where` allows.
+
+    A module that is as it was parsed knows file, line and column of its operations. So does the input that a module was
+    read from; for bytecode, that is an offset. Without either, it is the line that debug information names.
+    """
+    if where is None:
+        from .lines import excerpt
+
+        if lines := excerpt(error.op.loc):
+            error.excerpt = lines
+            error.notes = [note for note in error.notes if not has_kind(note, NoteKind.ORIGIN)]
+        return error
+    if isinstance(where, Input):
+        shown = where.error(error.op, error.message, notes=error.notes[:1], kind=error.kind)
+        shown.facts = error.facts
+        shown.notes += [note for note in error.notes[1:] if has_kind(note, NoteKind.EARLIER)]
+        return shown
+    if where.source is not None and error.source is None and not error.excerpt:
+        _attach_span(error, where, where.source)
+    return error
+
+
+def _attach_span(error: Refused, module: Module, source: Input) -> None:
     spans = _spans(module, source)
     if error.op not in spans:
         return
@@ -43,6 +57,17 @@ def add_position(error: Refused, module: Module) -> None:
     error.start, error.end = spans[error.op]
     starts = {text: spans[o][0] for o, text in error.related if o in spans}
     error.notes = [Note(note, starts[note]) if note in starts else note for note in error.notes]
+
+
+@contextmanager
+def places_from(where: Module | Input | None) -> Iterator[None]:
+    """Attach places to the errors that leave the block."""
+    try:
+        yield
+    except Refused as error:
+        if (shown := attach_place(error, where)) is error:
+            raise
+        raise shown from None
 
 
 def _spans(module: Module, source: Input) -> dict[Op, tuple[int, int]]:
@@ -64,20 +89,6 @@ def op_places(module: Module) -> dict[Op, list[tuple[str, int]]]:
         for o, (start, _) in _spans(module, source).items():
             found[o].append((source.file, index.place(start)[0]))
     return found
-
-
-def located(launch: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """Add positions to the errors of a method `launch`."""
-
-    @wraps(launch)
-    def launch_located(self: Any, /, *args: P.args, **options: P.kwargs) -> R:
-        try:
-            return launch(self, *args, **options)
-        except Refused as error:
-            add_position(error, self.loaded.module)
-            raise
-
-    return launch_located
 
 
 def locate_in_text(module: Module, source: Input) -> None:

@@ -9,7 +9,7 @@ from ...engines.registry import AUTO, ENGINES
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_input, add_spelling
 from ..output import as_json, kernel_output
-from .run import SPEC, add_convention, at_least, located_in, parse_grid
+from .run import SPEC, add_convention, at_least, parse_grid
 
 if TYPE_CHECKING:
     from ..arguments import Argument
@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Run a kernel on two engines and show where their results differ."""
     from ...diag import TileError
     from ...ir import Refused
+    from ...source.positions import places_from
     from ...verifier.explain import read_legal
     from ..arguments import make_arguments
 
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     module = read_legal(source)
     grid = parse_grid(args.grid)
     arguments = make_arguments(args.arg, args.seed)
-    with in_file(args.file), located_in(source):
+    with in_file(args.file), places_from(source):
         try:
             found = compare(module, grid, arguments, engines, args)
         except Refused:

@@ -34,8 +34,8 @@ def add(verbs: Verbs) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compile a kernel and write the code that an engine makes of it."""
     from ...engines.registry import find, load_engine
+    from ...source.positions import places_from
     from ...verifier.explain import read_legal
-    from .run import located_in
 
     engine: Any = load_engine(args.engine)
     name = find(args.engine).name
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         options["exact"] = True
     source = open_text(args.file, args)
     module = read_legal(source)
-    with in_file(args.file), located_in(source):
+    with in_file(args.file), places_from(source):
         made = engine.emit(module, args.entry, kind, **options)
     write_output(args.output, made)
     return 0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...diag import NoteKind, TileError, has_kind
+from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_spelling
@@ -120,6 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 def run_module(module: Module, args: argparse.Namespace, source: Input | None) -> int:
     """Run a kernel of a module; `source` is the input it was read from, whose lines errors show."""
+    from ...source.positions import places_from
     from ..arguments import find, make_arguments, split_save
 
     grid = parse_grid(args.grid or "1")
@@ -128,32 +128,12 @@ def run_module(module: Module, args: argparse.Namespace, source: Input | None) -
     shown = [find(arguments, name, "--print") for name in args.print]
     sanitizer = make_sanitizer(args, arguments)
     try:
-        with in_file(args.file), located_in(source):
+        with in_file(args.file), places_from(source):
             facts = launch(module, grid, arguments, args, sanitizer)
     finally:
         status = show_reports(sanitizer, source, args)
     show_arguments(facts, shown, saved, args)
     return status
-
-
-@contextmanager
-def located_in(source: Input | None) -> Iterator[None]:
-    """Show the operation at fault in the file it comes from; without one, the line that debug information names."""
-    from ...ir import Refused
-
-    try:
-        yield
-    except Refused as error:
-        if source is None:
-            from ...source.lines import excerpt
-
-            error.excerpt = excerpt(error.op.loc)
-            error.notes = [note for note in error.notes if not (error.excerpt and has_kind(note, NoteKind.ORIGIN))]
-            raise
-        shown = source.error(error.op, error.message, notes=error.notes[:1], kind=error.kind)
-        shown.facts = error.facts
-        shown.notes += [note for note in error.notes[1:] if has_kind(note, NoteKind.EARLIER)]
-        raise shown from None
 
 
 def launch(

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ...diag import ErrorKind, TileError, did_you_mean
 from ...ir import Refused
 from ...ops import Entry, Module
-from ...source.positions import add_position
+from ...source.positions import attach_place
 from ...types import Tile, Type
 from .arguments import Buffers
 from .launch import Launch
@@ -96,7 +96,7 @@ class Kernel(ABC):
             )
             return self.run(launch)
         except Refused as error:
-            add_position(error, self.loaded.module)
+            attach_place(error, self.loaded.module)
             raise
         except MemoryError:
             raise TileError("not enough memory to launch the kernel", kind=ErrorKind.MEMORY) from None

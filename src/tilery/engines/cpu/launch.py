@@ -17,7 +17,7 @@ from weakref import finalize
 from ...diag import ErrorKind, TileError
 from ...ir import Refused
 from ...ops import Entry, Module
-from ...source.positions import add_position
+from ...source.positions import attach_place
 from ..common.arguments import BoundArguments
 from ..common.errors import ExecutionError
 from ..common.kernel import Kernel, find_entry, refuse_options
@@ -161,7 +161,7 @@ class CpuKernel(Kernel):
             try:
                 return self._start(launch, lowered, prepared, count)
             except Refused as error:
-                add_position(error, module)
+                attach_place(error, module)
                 raise
 
         return launch_again

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...files import Stop, in_file, open_input, reason, write_output
 from ...options import Verbs
 from ...output import as_json, write_error
-from ..run import SPEC, add_convention, located_in, parse_grid
+from ..run import SPEC, add_convention, parse_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +77,7 @@ def tune_file(args: argparse.Namespace) -> Result:
     from ....diag import TileError
     from ....engines.common.kernel import find_entry
     from ....ir import Refused
+    from ....source.positions import places_from
     from ....verifier.explain import read_legal
     from ...arguments import check_types, make_arguments
 
@@ -84,7 +85,7 @@ def tune_file(args: argparse.Namespace) -> Result:
     module = read_legal(source)
     arguments = make_arguments(args.arg, args.seed)
     try:
-        with in_file(args.file), located_in(source):
+        with in_file(args.file), places_from(source):
             check_types(arguments, find_entry(module, args.entry).function_type.params, args.convention)
             return search(
                 module,

@@ -87,12 +87,45 @@ def test_the_gaps_of_a_strided_array_are_not_writable(text: str) -> None:
         ({"names": "x"}, "names must be a list of strings, got 'x'"),
         ({"names": [3]}, "names must be a list of strings"),
         ({"names": 3}, "names must be a list of strings"),
+        ({"limits": 3}, "limits must be a Limits, got 3"),
+        ({"output": "stdout"}, "output must be a function, got 'stdout'"),
+        ({"progress": True}, "progress must be a function, got True"),
+        ({"machine": 1}, "machine must be a function, got 1"),
     ],
     ids=lambda given: given if isinstance(given, str) else next(iter(given)),
 )
-def test_wrong_options_get_a_clear_error(options: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_wrong_options_get_a_clear_error(options: dict[str, Any], message: str, engine: str) -> None:
+    kernel = tilery.compile(tilery.parse(EMPTY), engine=engine)
     with pytest.raises(TileError, match=message.replace("(", r"\(")):
-        launch(EMPTY, **options)
+        kernel.launch(1, **options)
+
+
+def test_arrays_in_a_list_are_checked_like_others() -> None:
+    data = np.zeros(33, np.uint8)
+    odd = data[1:33] if data.ctypes.data % 4 == 0 else data[:32]
+    kernel = tilery.compile(tilery.parse("entry @k(%p: tile<ptr<i64>>, %n: tile<i32>) { return }"))
+    fine = np.zeros(8, np.int32)
+    kernel.launch(1, [[fine, fine]], convention="cutile")
+    with pytest.raises(TileError, match=r"argument 0, item 1: the array at 0x\w+ is not aligned to its elements of 4"):
+        kernel.launch(1, [[fine, odd.view(np.int32)]], convention="cutile")
+    with pytest.raises(TileError, match="argument 'xs', item 0: an array of int32 in non-native byte order"):
+        kernel.launch(1, [[fine.astype(">i4")]], names=["xs"], convention="cutile")
+
+
+@pytest.mark.parametrize("engine", ENGINES[1:])
+def test_a_bound_launch_keeps_the_words_of_a_list(engine: str) -> None:
+    text = """entry @k(%p: tile<ptr<i64>>, %n: tile<i32>, %out: tile<ptr<i64>>, %s: tile<i64>, %t: tile<i64>) {
+      %word, %t0 = load_ptr_tko weak %p : tile<ptr<i64>> -> tile<i64>, token
+      %t1 = store_ptr_tko weak %out, %word : tile<ptr<i64>>, tile<i64> -> token
+      return
+    }"""
+    kernel: Any = tilery.compile(tilery.parse(text), engine=engine)
+    x, out = np.zeros(4, np.int64), np.zeros(1, np.int64)
+    again = kernel.bind(1, [[x], out], convention="cutile")
+    taken = [np.full(8 * 3 + 16 + 1024, 255, np.uint8) for _ in range(50)]  # the memory that would be free
+    again()
+    assert out[0] == x.ctypes.data and len(taken) == 50
 
 
 def archive(path: Path, size: int, facts: str = "") -> str:

@@ -9,7 +9,7 @@ from ctypes import c_int64, c_void_p
 from typing import Any
 
 from ..diag import TileError
-from ..engines.common.arrays import FOREIGN_ORDER, ArrayMemory, locate, require_aligned
+from ..engines.common.arrays import ArrayMemory, locate_argument
 from ..engines.common.cutile_abi import layout
 from ..engines.common.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
 
@@ -53,14 +53,11 @@ def host_array(array: Any, label: str = "argument", fixed: list[ArrayMemory] | N
 
     What a launch of a kernel refuses is refused here too: cuTile would not notice.
     """
+    memory = locate_argument(label, array)
     try:
-        memory = locate(array)
         layout(memory)
-        require_aligned(memory)
     except TileError as error:
         raise TileError(f"{label}: {error.message}") from None
-    if memory.dtype.endswith(FOREIGN_ORDER):
-        raise TileError(f"{label}: an array of {memory.dtype} cannot be passed to a kernel")
     code, bits = NARROW.get(memory.dtype) or (_KINDS.get(memory.dtype.rstrip("0123456789"), -1), 8 * memory.item)
     if code < 0:
         raise TypeError(f"cuTile has no arrays of {memory.dtype}")

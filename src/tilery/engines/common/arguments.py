@@ -16,7 +16,7 @@ from ...floats.formats import nearest
 from ...ops import Entry
 from ...types import Ptr, Scalar, Tile, Type
 from .addresses import HoldsAddresses, MemoryRange
-from .arrays import element_bytes, fits, is_array, locate, require_aligned
+from .arrays import element_bytes, is_array, locate, locate_argument
 from .cutile_abi import Extent, expand
 
 LAST_ADDRESS = (1 << 63) - 1
@@ -73,7 +73,7 @@ def bind(
     given = f"{len(args)} {'argument was' if len(args) == 1 else 'arguments were'} given"
     bound = BoundArguments(ranges=[_buffer(extra, f"buffer {number}") for number, extra in enumerate(buffers)])
     if convention == "cutile":
-        parts = [expand([value], bound.ranges) for value in args]
+        parts = [expand([value], bound.ranges, label) for label, value in zip(labels, args)]
         labels = [label for label, part in zip(labels, parts) for _ in part]
         args = [value for part in parts for value in part]
         given += f", which make {len(args)} with shapes and strides"
@@ -119,13 +119,7 @@ def _address(label: str, pointee: Scalar, value: Any, ranges: list[MemoryRange])
         return address % (1 << 64)
     if not is_array(value):
         raise TileError(f"{label}: expected an array (or an address) for ptr<{pointee}>, got {type(value).__name__}")
-    try:
-        array = locate(value)
-        if not fits(pointee, array):
-            raise TileError(f"an array of {array.dtype} cannot be passed as ptr<{pointee}>")
-        require_aligned(array)
-    except TileError as error:
-        raise TileError(f"{label}: {error.message}") from None
+    array = locate_argument(label, value, pointee)
     ranges.append(array.range(label))
     return array.address
 

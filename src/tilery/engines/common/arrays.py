@@ -38,10 +38,22 @@ class ArrayMemory(HoldsAddresses):
         return MemoryRange(self.low, self.high - self.low, label, self.writable, self.device, self.owner, runs=runs)
 
 
-def require_aligned(array: ArrayMemory) -> None:
-    """Raise TileError unless the address of an array is a multiple of the size of its elements."""
-    if array.address % array.item:
-        raise TileError(f"the array at {array.address:#x} is not aligned to its elements of {array.item} bytes")
+def locate_argument(label: str, value: Any, pointee: Scalar | None = None) -> ArrayMemory:
+    """Locate an array that is an argument of a launch; raise TileError if no kernel can access its elements.
+
+    `pointee` is what the kernel takes them for, where that is known.
+    """
+    try:
+        array = locate(value)
+        if pointee is not None and not fits(pointee, array):
+            raise TileError(f"an array of {array.dtype} cannot be passed as ptr<{pointee}>")
+        if array.dtype.endswith(FOREIGN_ORDER):
+            raise TileError(f"an array of {array.dtype} cannot be passed to a kernel")
+        if array.address % array.item:
+            raise TileError(f"the array at {array.address:#x} is not aligned to its elements of {array.item} bytes")
+    except TileError as error:
+        raise TileError(f"{label}: {error.message}") from None
+    return array
 
 
 def element_bytes(element: Scalar) -> int:

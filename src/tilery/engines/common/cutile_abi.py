@@ -18,13 +18,15 @@ import numpy as np
 from ...diag import TileError
 from ...types import I1, I32, I64, Ptr, Scalar, Tile, Type
 from .addresses import MemoryRange, Runs, allocate, refuse_copy
-from .arrays import ArrayMemory, is_array, locate
+from .arrays import ArrayMemory, is_array, locate, locate_argument
 
 # ---------------------------------------------------------------- from Python arguments
 
 
-def expand(args: Iterable[Any], ranges: list[MemoryRange]) -> list[Any]:
+def expand(args: Iterable[Any], ranges: list[MemoryRange], label: str = "argument") -> list[Any]:
     """Return one value per parameter of the entry, without constants; memory that lists need is added to `ranges`.
+
+    `label` names the arguments in errors.
 
     >>> import numpy as np
     >>> expand([np.zeros((2, 3)), 7, (1.5, True)], [])[1:]
@@ -37,7 +39,7 @@ def expand(args: Iterable[Any], ranges: list[MemoryRange]) -> list[Any]:
             case tuple() as items:
                 work += items[::-1]
             case list() as arrays:
-                values += stage(arrays, ranges)
+                values += stage(arrays, ranges, label)
             case bool() | int() | float() | np.generic() as number:
                 values.append(number)
             case array if is_array(array):
@@ -62,11 +64,11 @@ def layout(array: ArrayMemory) -> list[int]:
     return [*array.shape, *array.strides]
 
 
-def stage(arrays: Sequence[Any], ranges: list[MemoryRange]) -> list[Any]:
+def stage(arrays: Sequence[Any], ranges: list[MemoryRange], label: str) -> list[Any]:
     """Return the two parameters of a list of arrays: the address of its words, which are allocated, and its length."""
     if not arrays or not all(is_array(array) for array in arrays):
         raise TileError("a list passed to a kernel must contain at least one array, and only arrays")
-    located = [locate(array) for array in arrays]
+    located = [locate_argument(f"{label}, item {number}", array) for number, array in enumerate(arrays)]
     if len({(array.dtype, len(array.shape)) for array in located}) > 1:
         raise TileError("the arrays of a list passed to a kernel must have the same element type and rank")
     words = [word for array in located for word in (array.address, *layout(array))]

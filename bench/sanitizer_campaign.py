@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from support.contract import arguments, random_case  # noqa: E402  # found only now
-from tilery.engines.reference.launch import Loaded  # noqa: E402  # found only now
+from tilery.engines.reference.launch import ReferenceLoaded  # noqa: E402  # found only now
 from tilery.sanitize import Sanitizer  # noqa: E402  # found only now
 from tilery.smith.contract import ALIGN  # noqa: E402  # found only now
 
@@ -35,7 +35,7 @@ def run(seeds: int, checks: str) -> tuple[Counter[str], list[str]]:
         seen["modules"] += 1
         for number, launch in enumerate(contract.launches):
             watched = Sanitizer(checks)
-            kernel = Loaded(module).kernel(launch.entry)
+            kernel = ReferenceLoaded(module).kernel(launch.entry)
             given = [aligned(value) for value in arguments(launch, seed + number)]
             stats = kernel.launch(launch.grid, given, output=lambda text: None, sanitize=watched)
             seen["launches"] += 1

@@ -14,7 +14,7 @@ import torch
 import tilery
 from tilery.engines.cuda.contract import LaunchContract
 from tilery.engines.cuda.driver import open_driver
-from tilery.engines.cuda.launch import Binary, CudaKernel, Loaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded
 from tilery.tuner.session import Prebuilt
 from tilery.tuner.timing import elapsed, interleaved, median, screened
 
@@ -72,7 +72,7 @@ class Row:
                     sys.exit(3)
 
     def _attempt(self, v: dict[str, Any], binary: Binary) -> None:
-        kernel = CudaKernel(Loaded(self.module, Prebuilt(binary), self.driver), self.entry)
+        kernel = CudaKernel(CudaLoaded(self.module, Prebuilt(binary), self.driver), self.entry)
         bound = kernel.bind(self.case.grid, self.case.passed(), convention="cutile")
         self.kept += [kernel, bound]
         for out in self.case.outs:

@@ -45,7 +45,7 @@ class Other:
                 args[1][6] = np.nan
                 return stats
 
-        loaded = reference.Loaded(module)
+        loaded = reference.ReferenceLoaded(module)
         loaded.kernel = lambda entry=None: Kernel(loaded, module.entries[0])  # type: ignore[method-assign]  # a fake
         return loaded
 

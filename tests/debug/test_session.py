@@ -12,7 +12,7 @@ from support.contract import arguments, random_case
 from tilery.debug import Session
 from tilery.debug.machine import SteppingMachine
 from tilery.diag import TileError
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 
 LOOP = """\
 entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
@@ -95,9 +95,9 @@ def test_every_position_is_the_same_on_the_way_back(seed: int) -> None:
     for number, launch in enumerate(contract.launches):
         args = arguments(launch, seed + number)
         plain = arguments(launch, seed + number)
-        kernel = Loaded(module).kernel(launch.entry)
+        kernel = ReferenceLoaded(module).kernel(launch.entry)
         try:
-            Loaded(module).kernel(launch.entry).launch(launch.grid, plain, output=lambda text: None)
+            ReferenceLoaded(module).kernel(launch.entry).launch(launch.grid, plain, output=lambda text: None)
         except TileError:
             continue
         s = Session(kernel, launch.grid, args, batch=3)

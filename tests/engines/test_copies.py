@@ -19,7 +19,7 @@ from tilery.engines.common.arrays import locate
 from tilery.engines.common.cutile_abi import Array, extent
 from tilery.engines.common.memory import Memory
 from tilery.engines.recorded import Recorded
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 
 COUNTER = """global @state alignment = 16 <i64: 7> : tile<1xi64>
 entry @count(%out: tile<ptr<i32>>) {
@@ -45,7 +45,7 @@ def count(kernel: Any) -> int:
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_a_copied_kernel_has_globals_of_its_own(copied: Copy) -> None:
-    kernel = Loaded(tilery.parse(COUNTER)).kernel()
+    kernel = ReferenceLoaded(tilery.parse(COUNTER)).kernel()
     assert count(kernel) == 8
     other = copied(kernel)
     addresses = [set(each.loaded.globals.values()) for each in (kernel, other)]
@@ -60,7 +60,7 @@ def test_a_copied_kernel_has_globals_of_its_own(copied: Copy) -> None:
 
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 def test_kernels_that_share_globals_share_them_in_the_copy(copied: Copy) -> None:
-    loaded = Loaded(tilery.parse(COUNTER + COUNTER[COUNTER.index("entry") :].replace("@count", "@more")))
+    loaded = ReferenceLoaded(tilery.parse(COUNTER + COUNTER[COUNTER.index("entry") :].replace("@count", "@more")))
     one, two = copied([loaded.kernel("count"), loaded.kernel("more")])
     assert (count(one), count(two), count(one)) == (8, 9, 10)
     assert loaded.content("state")[0] == 7

@@ -16,7 +16,7 @@ from support.oracle import ROOT
 from text.test_printer import module as example_module
 from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
-from tilery.engines.reference.launch import EXECUTED, Loaded
+from tilery.engines.reference.launch import EXECUTED, ReferenceLoaded
 from tilery.ir import Refused
 from tilery.ops import registered
 
@@ -325,7 +325,7 @@ entry @read(%out: tile<ptr<i32>>) {
 
 
 def test_globals_live_as_long_as_the_loaded_module() -> None:
-    loaded = Loaded(tilery.parse(COUNTER))
+    loaded = ReferenceLoaded(tilery.parse(COUNTER))
     bump, read, out = loaded.kernel("bump"), loaded.kernel("read"), np.zeros(1, np.int32)
     bump.launch(10)
     bump.launch((2, 3))
@@ -465,7 +465,7 @@ def test_progress_counts_tile_blocks() -> None:
 
 @pytest.mark.parametrize("opdef", registered(), ids=lambda d: d.mnemonic)
 def test_the_example_of_every_operation_runs(opdef: Any) -> None:
-    loaded = Loaded(example_module(opdef.example))
+    loaded = ReferenceLoaded(example_module(opdef.example))
     if not loaded.module.entries:
         return
     launched = loaded.kernel()
@@ -492,4 +492,4 @@ def test_an_f4_array_has_two_elements_a_byte() -> None:
 
 def test_an_f4_global_has_two_elements_a_byte() -> None:
     text = "global @g <f4E2M1FN: [1.0, 2.0, -0.5, 6.0]> : tile<4xf4E2M1FN>\nentry @k() { return }"
-    assert Loaded(tilery.parse(text)).content("g") == bytes([0x42, 0x79])
+    assert ReferenceLoaded(tilery.parse(text)).content("g") == bytes([0x42, 0x79])

@@ -16,7 +16,7 @@ from tilery.analysis.alignment import axis_info
 from tilery.analysis.fingerprint import fingerprint
 from tilery.analysis.flow import flow
 from tilery.cost.static import static_cost
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.engines.triton.config import Config
 from tilery.engines.triton.lower import lower as lower_to_triton
 from tilery.engines.triton.targets import find_target
@@ -104,7 +104,7 @@ def paths(text: str, module: Module, data: bytes) -> dict[str, Callable[[], obje
         "fingerprint": lambda: fingerprint(entry),
         "flow": lambda: flow(entry),
         "cost": lambda: static_cost(entry),
-        "reference engine": lambda: Loaded(module).kernel(),
+        "reference engine": lambda: ReferenceLoaded(module).kernel(),
         "engine triton": lambda: lower_to_triton(module, entry, find_target("sm_90"), Config(), dialect_of("3.6.0")),
     }
     for name in PASSES:

@@ -9,7 +9,7 @@ import pytest
 
 import tilery
 from support.contract import arguments, random_case
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.sanitize import Access, Check, Kind, Link, Sanitizer
 
 
@@ -41,9 +41,9 @@ def test_events_have_every_byte_and_change_nothing(seed: int) -> None:
     module, contract = random_case(seed)
     for number, launch in enumerate(contract.launches):
         plain, watched = arguments(launch, seed + number), arguments(launch, seed + number)
-        wanted = Loaded(module).kernel(launch.entry).launch(launch.grid, plain, output=lambda text: None)
+        wanted = ReferenceLoaded(module).kernel(launch.entry).launch(launch.grid, plain, output=lambda text: None)
         check = Sanitizer("bounds,alignment", more=[Recorder])
-        kernel = Loaded(module).kernel(launch.entry)
+        kernel = ReferenceLoaded(module).kernel(launch.entry)
         got = kernel.launch(launch.grid, watched, output=lambda text: None, sanitize=check)
         assert list(check.reports) == []
         assert got == wanted

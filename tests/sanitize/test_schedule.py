@@ -12,7 +12,7 @@ import tilery
 from support.catalogue import FOLDER, read_cases
 from support.contract import arguments, random_case
 from tilery.cli.main import main
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.sanitize import Sanitizer
 
 HIDDEN = """
@@ -57,7 +57,7 @@ def test_results_do_not_depend_on_the_schedule_without_a_race(seed: int) -> None
         for schedule in (None, 1, 2):
             args = arguments(each, seed + number)
             watched = Sanitizer("race", schedule=schedule)
-            kernel = Loaded(module).kernel(each.entry)
+            kernel = ReferenceLoaded(module).kernel(each.entry)
             kernel.launch(each.grid, args, sanitize=watched, output=lambda text: None)
             assert list(watched.reports) == []
             left.append([a.tobytes() for a in args if isinstance(a, np.ndarray)])

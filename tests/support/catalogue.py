@@ -15,7 +15,7 @@ from tilery.cli.main import make_parser
 from tilery.cli.verbs.run import parse_grid
 from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.ir import Op
 from tilery.sanitize import CHECKS, Report, Sanitizer
 from tilery.source.input import Input
@@ -76,7 +76,7 @@ def reports_of(case: Case, checks: str) -> list[tuple[int, Report, list[int]]]:
     found = Sanitizer(checks, uninit=[a.value for a in arguments if a.is_uninit])
     options = {"names": [a.name for a in arguments], "convention": args.convention, "batch": args.batch}
     try:
-        Loaded(module).kernel(args.entry).launch(
+        ReferenceLoaded(module).kernel(args.entry).launch(
             parse_grid(args.grid or "1"),
             [a.value for a in arguments],
             output=lambda text: None,

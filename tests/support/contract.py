@@ -15,7 +15,7 @@ from tilery.attrs import MemoryOrderingSemantics as Ordering
 from tilery.engines.common.limits import Limits
 from tilery.engines.common.numerics.convert import to_f64
 from tilery.engines.common.tiles import CARRIERS, Array, dense_array
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.ir import Block, Op, Value, clone, walk
 from tilery.ops import Entry, Module
 from tilery.rewrite.editing import map_operands, replace_uses
@@ -35,7 +35,7 @@ def run_contract(
     given: Sequence[list[Any]] = (),
     batch: int | None = None,
     limits: Limits | None = None,
-    load: Callable[[Module], Any] = Loaded,
+    load: Callable[[Module], Any] = ReferenceLoaded,
 ) -> list[bytes]:
     """Return what all launches leave in buffers and globals, and what they print; arguments are given, or random.
 

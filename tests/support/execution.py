@@ -12,7 +12,7 @@ from tilery import Block, Op, Value, ops
 from tilery.attrs import ComparisonPredicate, Dense, MemoryOrderingSemantics, Signedness
 from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.types import I1, I32, Function, Ptr, Tile
 
 Row = Sequence[int]
@@ -25,7 +25,7 @@ def printed(module: ops.Module, rows: Sequence[Row], steps: int = 3000, **option
     """Return what the tile blocks of a program print, each given one row; None if it exceeds the steps."""
     text: list[str] = []
     table = np.array([n & MASK for row in rows for n in row], np.uint32)
-    kernel = Loaded(module).kernel()
+    kernel = ReferenceLoaded(module).kernel()
     try:
         kernel.launch(len(rows), [table], output=text.append, limits=Limits(steps=steps), **options)
     except ExecutionError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tilery.engines.common.cutile_abi import value_of
 from tilery.engines.cuda.contract import PARAMETER, LaunchContract
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.ops import Module
 
 ILLEGAL_ADDRESS = 700
@@ -30,7 +30,7 @@ class FakeCuda:
         self.failing: dict[str, int] = {}
         self.missing: set[str] = set()
         self.functions: dict[str, Any] = {}
-        self._loaded: Loaded | None = None
+        self._loaded: ReferenceLoaded | None = None
         self._handles = iter(range(16, 1 << 30, 16))
 
     def __getattr__(self, name: str) -> Any:
@@ -132,8 +132,8 @@ class FakeCuda:
         buffers = [(address, len(raw) - 256) for address, raw in self.memory.items()]
         kernel.launch(grid, words, buffers=buffers)
 
-    def _reference(self) -> Loaded:
+    def _reference(self) -> ReferenceLoaded:
         if self._loaded is None:
             assert self.module is not None
-            self._loaded = Loaded(self.module)
+            self._loaded = ReferenceLoaded(self.module)
         return self._loaded

@@ -13,7 +13,7 @@ from engines.tileiras.test_compiler import needs_tileiras
 from support.fake_cuda import FakeCuda, value
 from tilery.engines.cuda.contract import Ahead, LaunchContract
 from tilery.engines.cuda.driver import Driver
-from tilery.engines.cuda.launch import Binary, CudaKernel, Loaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded
 from tilery.engines.gpu.ahead import transpose_ahead, transposing_kernel
 from tilery.engines.gpu.variants import Variant, VariantCompiler
 from tilery.engines.tileiras.launch import launch_contract
@@ -126,7 +126,7 @@ def test_a_launch_transposes_first() -> None:
     contract = LaunchContract(main.name, main.arguments, main.threads, ahead=(ahead,))
     assert LaunchContract.from_dict(json.loads(json.dumps(contract.as_dict()))) == contract
     gpu = TwoKernels({"copy": copying, "main": changed})
-    kernel = CudaKernel(Loaded(module, Prebuilt(Binary(b'"main"', contract)), Driver(gpu)), module.entries[0])
+    kernel = CudaKernel(CudaLoaded(module, Prebuilt(Binary(b'"main"', contract)), Driver(gpu)), module.entries[0])
     args, wanted = arguments(), arguments()
     kernel.launch((2, 3), args)
     tilery.compile(module).launch((2, 3), wanted)

@@ -22,7 +22,7 @@ MACHINE = Machine("Fake", "sm_90", "13.4", (("tileiras", "1.0"), ("triton", "2.0
 
 
 @pytest.fixture
-def loaded(module: Any, driver: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> gpu.Loaded:
+def loaded(module: Any, driver: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> gpu.GpuLoaded:
     build = build_as({})
     monkeypatch.setattr(gpu, "compiler_versions", lambda: MACHINE.versions)
     monkeypatch.setattr(gpu, "installed", lambda: ("triton", "tileiras"))
@@ -30,7 +30,7 @@ def loaded(module: Any, driver: Any, store: Store, monkeypatch: pytest.MonkeyPat
         "tilery.engines.gpu.variants.VariantCompiler.compile",
         lambda self, module, entry, target: build(module, entry, self.variant, target),
     )
-    return gpu.Loaded(module, driver=driver(), store=store)
+    return gpu.GpuLoaded(module, driver=driver(), store=store)
 
 
 def record(module: Any, variant: Variant, machine: Machine = MACHINE, **fields: Any) -> Record:
@@ -40,14 +40,14 @@ def record(module: Any, variant: Variant, machine: Machine = MACHINE, **fields: 
     )
 
 
-def test_without_a_record_rules_choose(loaded: gpu.Loaded, arrays: Any) -> None:
+def test_without_a_record_rules_choose(loaded: gpu.GpuLoaded, arrays: Any) -> None:
     kernel = loaded.kernel()
     kernel.launch(5, arrays)
     assert np.array_equal(arrays[1], 2 * arrays[0])
     assert kernel.choice == (Variant("triton"), "the rules: nothing is remembered for this kernel and shape")
 
 
-def test_a_record_is_taken_for_its_shapes(loaded: gpu.Loaded, module: Any, arrays: Any, store: Store) -> None:
+def test_a_record_is_taken_for_its_shapes(loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: Store) -> None:
     winner = Variant.of("tileiras", level=2)
     store.add([record(module, winner)])
     kernel = loaded.kernel()
@@ -68,7 +68,7 @@ def test_a_record_is_taken_for_its_shapes(loaded: gpu.Loaded, module: Any, array
     ],
 )
 def test_a_foreign_or_stale_record_is_not_taken(
-    machine: Machine, why: str, loaded: gpu.Loaded, module: Any, arrays: Any, store: Store
+    machine: Machine, why: str, loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: Store
 ) -> None:
     store.add([record(module, Variant.of("tileiras", level=2), machine)])
     kernel = loaded.kernel()
@@ -76,15 +76,15 @@ def test_a_foreign_or_stale_record_is_not_taken(
     assert kernel.choice == (Variant("triton"), f"the rules: {why}")
 
 
-def test_a_record_of_another_lowering_is_stale(loaded: gpu.Loaded, module: Any, arrays: Any, store: Store) -> None:
+def test_a_record_of_another_lowering_is_stale(loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: Store) -> None:
     store.add([record(module, Variant.of("tileiras", level=2), lowering=0)])
     kernel = loaded.kernel()
     kernel.launch(5, arrays)
     assert kernel.choice == (Variant("triton"), "the rules: what is remembered is for another version of tilery")
 
 
-def test_a_given_variant(module: Any, arrays: Any, loaded: gpu.Loaded) -> None:
-    given = gpu.Loaded(module, Variant.of("tileiras", occupancy=2), driver=loaded.driver, store=loaded.store)
+def test_a_given_variant(module: Any, arrays: Any, loaded: gpu.GpuLoaded) -> None:
+    given = gpu.GpuLoaded(module, Variant.of("tileiras", occupancy=2), driver=loaded.driver, store=loaded.store)
     kernel = given.kernel()
     with kernel.bind(5, arrays) as bound:
         bound.copy_in()
@@ -150,7 +150,7 @@ def test_no_compiler() -> None:
 
 
 def test_run_says_what_ran(
-    loaded: gpu.Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    loaded: gpu.GpuLoaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import json
 

@@ -11,7 +11,7 @@ import pytest
 import tilery
 from tilery.engines.cuda.contract import LaunchContract
 from tilery.engines.cuda.driver import Driver
-from tilery.engines.cuda.launch import Binary, CudaKernel, Loaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded
 from tilery.engines.gpu.rows import split_rows
 from tilery.engines.gpu.variants import Variant, VariantCompiler
 from tilery.engines.tileiras.launch import launch_contract
@@ -133,7 +133,7 @@ def test_a_launch_takes_twice_the_grid() -> None:
     assert LaunchContract.from_dict(json.loads(json.dumps(contract.as_dict()))) == contract
     gpu = TwoKernels({"main": changed})
     module = tilery.parse(ATTENTION)
-    kernel = CudaKernel(Loaded(module, Prebuilt(Binary(b'"main"', contract)), Driver(gpu)), module.entries[0])
+    kernel = CudaKernel(CudaLoaded(module, Prebuilt(Binary(b'"main"', contract)), Driver(gpu)), module.entries[0])
     wanted, found = arguments(), arguments()
     kernel.launch(3, found)
     tilery.compile(module).launch(3, wanted)

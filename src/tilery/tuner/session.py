@@ -14,10 +14,10 @@ from ..engines.common.kernel import find_entry
 from ..engines.common.launch import Launch
 from ..engines.common.limits import Limits
 from ..engines.cuda.driver import Driver
-from ..engines.cuda.launch import Binary, BoundLaunch, CudaKernel, Loaded
+from ..engines.cuda.launch import Binary, BoundLaunch, CudaKernel, CudaLoaded
 from ..engines.cuda.staging import Staged
 from ..engines.recorded import Placed, Pointer, Recorded
-from ..engines.reference.launch import Loaded as ReferenceLoaded
+from ..engines.reference.launch import ReferenceLoaded
 from ..ops import Entry, Global, Module
 from ..source.input import Input
 from ..types import Ptr, Scalar, Tile
@@ -164,7 +164,7 @@ class Session(HoldsAddresses):
         return self._bound[number]
 
     def _bind(self, binary: Binary, grid: Sequence[int]) -> BoundLaunch:
-        kernel = CudaKernel(Loaded(self._module, Prebuilt(binary), self.driver), self.entry)
+        kernel = CudaKernel(CudaLoaded(self._module, Prebuilt(binary), self.driver), self.entry)
         x, y, z = grid
         return BoundLaunch(kernel, (x, y, z), Staged(self.driver), self._slots, 0, self)
 

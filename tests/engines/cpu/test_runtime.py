@@ -24,7 +24,7 @@ import tilery
 from support.oracle import ROOT
 from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
-from tilery.engines.reference.launch import Loaded as ReferenceLoaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.ir import Refused, walk
 
 pytest.importorskip("llvmlite")

@@ -14,7 +14,7 @@ import pytest
 
 import tilery
 from parts import gpu_hardware
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 
 READER = """
 import json, lzma, os
@@ -80,9 +80,9 @@ def test_digests_lead_to_the_same_verdicts(folder: Path, tmp_path: Path, monkeyp
     gpu_hardware.slim(folder, slim)
     assert not lzma.decompress((slim / "outputs.bin.xz").read_bytes())
     for name, outcome in {"right": "same", "nan": "nan bits", "number": "different"}.items():
-        whole = gpu_hardware.run(name, Loaded, str(folder))
+        whole = gpu_hardware.run(name, ReferenceLoaded, str(folder))
         assert whole.outcome == outcome
-        carried = gpu_hardware.run(name, Loaded, str(slim))
+        carried = gpu_hardware.run(name, ReferenceLoaded, str(slim))
         carried.case = f"hardware:{name}"
         assert bool(carried.data) == (name != "right")
         judged = gpu_hardware.judge_later(asdict(carried), str(folder))

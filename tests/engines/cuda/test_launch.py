@@ -16,7 +16,7 @@ from tilery.engines.common.limits import Limits
 from tilery.engines.cuda import driver as driver_module
 from tilery.engines.cuda.contract import Descriptor, Extent
 from tilery.engines.cuda.driver import Driver, DriverError
-from tilery.engines.cuda.launch import Binary, CudaKernel, Graph, Loaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, Graph
 from tilery.engines.cuda.tensor_map import encode
 from tilery.engines.tileiras.launch import launch_contract
 from tilery.ops import Entry, Global, Module
@@ -56,7 +56,7 @@ class Compiled:
 def load(text: str) -> tuple[FakeCuda, CudaKernel]:
     module = tilery.parse(text)
     library = FakeCuda(module, launch_contract(module.entries[0]))
-    return library, Loaded(module, Compiled(), Driver(library)).kernel()
+    return library, CudaLoaded(module, Compiled(), Driver(library)).kernel()
 
 
 def test_arrays_of_the_host_are_copied_in_and_out() -> None:

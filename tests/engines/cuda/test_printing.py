@@ -13,7 +13,7 @@ import tilery
 from support.fake_cuda import FakeCuda
 from tilery.engines.cuda.contract import PRINTS, Argument, LaunchContract
 from tilery.engines.cuda.driver import Driver
-from tilery.engines.cuda.launch import Binary, CudaKernel, Loaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded
 from tilery.engines.cuda.printing import BUFFER_BYTES, HEAD, decode, device_string, record_layout
 from tilery.ops import Entry, Global, Module, PrintTko
 
@@ -99,7 +99,7 @@ class Compiled:
 def load() -> tuple[FakeCuda, CudaKernel]:
     module = tilery.parse(TWICE)
     library = FakeCuda(module, LaunchContract("k", (Argument(PRINTS),), 32))
-    return library, Loaded(module, Compiled(), Driver(library)).kernel("k")
+    return library, CudaLoaded(module, Compiled(), Driver(library)).kernel("k")
 
 
 def test_a_launch_prints_its_records() -> None:

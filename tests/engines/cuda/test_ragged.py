@@ -11,7 +11,7 @@ from engines.cuda.test_launch import Compiled
 from parts import gpu_ragged
 from support.fake_cuda import FakeCuda
 from tilery.engines.cuda.driver import Driver
-from tilery.engines.cuda.launch import Loaded
+from tilery.engines.cuda.launch import CudaLoaded
 from tilery.engines.tileiras.launch import launch_contract
 from tilery.ops import Module
 
@@ -25,7 +25,7 @@ class Machine:
 
     def load(self, module: Module) -> Any:
         self.cuda.module, self.cuda.contract = module, launch_contract(module.entries[0])
-        return Loaded(module, Compiled(), self.driver)
+        return CudaLoaded(module, Compiled(), self.driver)
 
 
 @pytest.mark.parametrize("case", gpu_ragged.case_names(1))

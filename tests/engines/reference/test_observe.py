@@ -10,7 +10,7 @@ import pytest
 import tilery
 from support.contract import arguments, random_case
 from tilery.diag import TileError
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.engines.reference.observe import Event, Observe, Observer
 from tilery.sanitize import Sanitizer
 
@@ -165,9 +165,9 @@ def test_observing_changes_nothing(seed: int) -> None:
     module, contract = random_case(seed)
     for number, launch in enumerate(contract.launches):
         plain, watched = arguments(launch, seed + number), arguments(launch, seed + number)
-        wanted = Loaded(module).kernel(launch.entry).launch(launch.grid, plain, output=lambda text: None)
+        wanted = ReferenceLoaded(module).kernel(launch.entry).launch(launch.grid, plain, output=lambda text: None)
         seen: list[Event] = []
-        kernel = Loaded(module).kernel(launch.entry)
+        kernel = ReferenceLoaded(module).kernel(launch.entry)
         got = kernel.launch(launch.grid, watched, output=lambda text: None, observe=seen.append)
         assert got == wanted
         for a, b in zip(plain, watched):

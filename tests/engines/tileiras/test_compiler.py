@@ -13,7 +13,7 @@ import tilery
 from make_kernel import vector_add
 from support.fake_cuda import FakeCuda
 from tilery.engines.cuda.driver import Driver
-from tilery.engines.cuda.launch import Loaded
+from tilery.engines.cuda.launch import CudaLoaded
 from tilery.engines.tileiras.compiler import TimedOut, _run, assemble, encode, find_tool, readable_versions
 from tilery.engines.tileiras.launch import TileirasCompiler, launch_contract
 from tilery.ir import Refused
@@ -85,7 +85,7 @@ def test_a_level_that_does_not_exist_is_refused() -> None:
 def test_a_launch_from_module_to_result() -> None:
     module = vector_add()
     library = FakeCuda(module, launch_contract(module.entries[0]))
-    kernel = Loaded(module, TileirasCompiler(0), Driver(library)).kernel()
+    kernel = CudaLoaded(module, TileirasCompiler(0), Driver(library)).kernel()
     a, b, out = np.arange(500, dtype=np.float32), np.ones(500, np.float32), np.zeros(500, np.float32)
     kernel.launch(4, [a, b, out, 500])
     assert (out == a + b).all()

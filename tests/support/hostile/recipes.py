@@ -14,7 +14,7 @@ from support.contract import run_contract
 from support.hostile.growth import peak_of
 from tilery import TileError
 from tilery.engines.common.limits import Limits
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.passes import parse_pipeline, run_pipeline
 from tilery.smith import smith_with_contract
 
@@ -183,10 +183,10 @@ def copies(rng: random.Random) -> float:
     module, contract = smith_with_contract(rng.randrange(1 << 40), size=rng.choice((3, 10, 25)))
     limits = Limits(seconds=20)
     expected = run_contract(module, contract, limits=limits)
-    remake: Callable[[Loaded], Loaded] = rng.choice(
+    remake: Callable[[ReferenceLoaded], ReferenceLoaded] = rng.choice(
         (copy.copy, copy.deepcopy, lambda loaded: pickle.loads(pickle.dumps(loaded)))
     )
-    found = run_contract(module, contract, limits=limits, load=lambda m: remake(Loaded(m)))
+    found = run_contract(module, contract, limits=limits, load=lambda m: remake(ReferenceLoaded(m)))
     if found != expected:
         raise Excess("a copy of a kernel gives different results")
     return 1.0

@@ -16,7 +16,7 @@ from tilery import parse
 from tilery.diag import TileError
 from tilery.engines.common.limits import Limits
 from tilery.engines.common.tiles import CARRIERS
-from tilery.engines.reference.launch import Loaded
+from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.ir import Op, walk
 from tilery.ops import Entry, JoinTokens, Module
 from tilery.sanitize import Access, Sanitizer
@@ -145,7 +145,7 @@ class Verdict:
 def judge(module: Module, entry: str, grid: Any, make: Callable[[], list[Any]], batch: int | None = None) -> Verdict:
     """Launch a kernel, and compare. Raise TooLarge, or TileError if it cannot be launched."""
     watched = Sanitizer("bounds,alignment", more=[Spy, Limited])
-    kernel = Loaded(module).kernel(entry)
+    kernel = ReferenceLoaded(module).kernel(entry)
     limits = Limits(steps=20_000, seconds=5)
     kernel.launch(grid, make(), sanitize=watched, batch=batch, limits=limits, output=lambda text: None)
     wanted = races(Limited.events)
@@ -200,7 +200,7 @@ def module_races(seed: int) -> list[str]:
     module, contract = random_case(seed)
     watched = Sanitizer("race")
     for number, launch in enumerate(contract.launches):
-        kernel = Loaded(module).kernel(launch.entry)
+        kernel = ReferenceLoaded(module).kernel(launch.entry)
         kernel.launch(launch.grid, arguments(launch, seed + number), sanitize=watched, output=lambda text: None)
     return [report.message for report in watched.reports]
 

@@ -44,10 +44,10 @@ EMITS = {"llvm": "LLVM IR", "asm": "assembly of this machine", "object": "an ELF
 """What `emit` can produce."""
 
 
-def load(module: Module, **options: Any) -> Loaded:
+def load(module: Module, **options: Any) -> CpuLoaded:
     """Load a module on this engine. `exact=True` asks for the reference engine's bits of all functions."""
     refuse_options("cpu", options, ("exact",))
-    return Loaded(module, **options)
+    return CpuLoaded(module, **options)
 
 
 def targets() -> dict[str, str]:
@@ -68,12 +68,12 @@ def emit(module: Module, entry: str | None, kind: str, *, target: str = "host", 
     return made.decode() if kind == "asm" else made
 
 
-class Loaded:
+class CpuLoaded:
     """A module in memory. A copy, by `copy` or `pickle`, has its own globals, and compiles its kernels again."""
 
-    def __init__(self, module: Module, *, exact: bool = False, memory: reference.Loaded | None = None) -> None:
+    def __init__(self, module: Module, *, exact: bool = False, memory: reference.ReferenceLoaded | None = None) -> None:
         self.module, self.exact = module, exact
-        self.reference = memory or reference.Loaded(module)
+        self.reference = memory or reference.ReferenceLoaded(module)
         self._kernels: dict[str, CpuKernel] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -92,8 +92,8 @@ class Loaded:
         return kernel
 
 
-def _load_with(loaded: reference.Loaded, exact: bool) -> Loaded:
-    return Loaded(loaded.module, exact=exact, memory=loaded)
+def _load_with(loaded: reference.ReferenceLoaded, exact: bool) -> CpuLoaded:
+    return CpuLoaded(loaded.module, exact=exact, memory=loaded)
 
 
 class CpuKernel(Kernel):
@@ -103,9 +103,9 @@ class CpuKernel(Kernel):
     """
 
     engine = "cpu"
-    loaded: Loaded
+    loaded: CpuLoaded
 
-    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+    def __init__(self, loaded: CpuLoaded, entry: Entry) -> None:
         super().__init__(loaded, entry)
         built = build(loaded.module, entry, loaded.exact)
         self.lowered = None if built is None else built[0]

@@ -53,7 +53,7 @@ class Compiler(Protocol):
         """Return the bytes that a global starts with, or None if the machine code holds the global itself."""
 
 
-class Loaded:
+class CudaLoaded:
     """A module on a GPU. Its globals keep what kernels write to them for as long as this object lives.
 
     A copy, by `copy` or `pickle`, has its own memory, with the bytes that the globals had when it was made.
@@ -138,8 +138,8 @@ def global_bytes(o: Global) -> bytes:
     return (packed(content) if o.value.element.bits == 4 else content).tobytes()
 
 
-def _load_with(module: Module, compiler: Compiler, contents: dict[str, bytes]) -> Loaded:
-    loaded = Loaded(module, compiler)
+def _load_with(module: Module, compiler: Compiler, contents: dict[str, bytes]) -> CudaLoaded:
+    loaded = CudaLoaded(module, compiler)
     for name, content in contents.items():
         loaded.write(name, content)
     return loaded
@@ -152,9 +152,9 @@ class CudaKernel(Kernel):
     raises an error, but goes on running, and the process should end. Text is printed when the kernel has ended.
     """
 
-    loaded: Loaded
+    loaded: CudaLoaded
 
-    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+    def __init__(self, loaded: CudaLoaded, entry: Entry) -> None:
         super().__init__(loaded, entry)
         self.engine = loaded.compiler.engine
         driver = loaded.driver
@@ -204,7 +204,7 @@ class CudaKernel(Kernel):
 class _AheadKernel:
     """The kernel that transposes a matrix before another one is launched."""
 
-    def __init__(self, loaded: Loaded, ahead: kinds.Ahead) -> None:
+    def __init__(self, loaded: CudaLoaded, ahead: kinds.Ahead) -> None:
         self.loaded, self.name = loaded, ahead.contract.name
         self.binary = Binary(ahead.image, ahead.contract)
         image = self.loaded.load_image(ahead.image)

@@ -13,8 +13,7 @@ from ..common.kernel import Kernel, find_entry, refuse_options
 from ..common.launch import Launch
 from ..common.limits import Stats
 from ..cuda.driver import Driver, Handle, open_driver
-from ..cuda.launch import BoundLaunch, CudaKernel
-from ..cuda.launch import Loaded as CudaLoaded
+from ..cuda.launch import BoundLaunch, CudaKernel, CudaLoaded
 from ..work import work_of
 from .store import Machine, Store, kernel_digest, shape_class
 from .variants import Variant, VariantCompiler, default_variant, installed
@@ -22,10 +21,10 @@ from .variants import Variant, VariantCompiler, default_variant, installed
 OPTIONS = ("variant",)
 
 
-def load(module: Module, **options: Any) -> Loaded:
+def load(module: Module, **options: Any) -> GpuLoaded:
     """Load a module on the first GPU. The option `variant` fixes how its kernels are compiled."""
     refuse_options("gpu", options, OPTIONS)
-    return Loaded(module, options.get("variant"))
+    return GpuLoaded(module, options.get("variant"))
 
 
 @cache
@@ -45,7 +44,7 @@ def this_machine(device: str, target: str, driver: str) -> Machine:
     return Machine(device, target, driver, compiler_versions())
 
 
-class Loaded:
+class GpuLoaded:
     """A module on a GPU. Each variant that a launch needs is compiled once.
 
     Kernels of a module with globals all have the variant of the rules, so that they share the globals.
@@ -106,8 +105,8 @@ class Loaded:
         return _load_with, (self.module, self.variant, contents)
 
 
-def _load_with(module: Module, variant: Variant | None, contents: dict[str, bytes]) -> Loaded:
-    loaded = Loaded(module, variant)
+def _load_with(module: Module, variant: Variant | None, contents: dict[str, bytes]) -> GpuLoaded:
+    loaded = GpuLoaded(module, variant)
     for name, content in contents.items():
         loaded._with(loaded._for_globals()).write(name, content)
     return loaded
@@ -117,9 +116,9 @@ class GpuKernel(Kernel):
     """An entry of a module on a GPU, compiled when it is launched, once for each variant that its launches need."""
 
     engine = "gpu"
-    loaded: Loaded
+    loaded: GpuLoaded
 
-    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+    def __init__(self, loaded: GpuLoaded, entry: Entry) -> None:
         super().__init__(loaded, entry)
         self._digest = kernel_digest(loaded.module, entry.sym_name)
         self._chosen: dict[str, tuple[CudaKernel, Variant, str]] = {}

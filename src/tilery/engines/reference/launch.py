@@ -35,13 +35,13 @@ EXECUTED = (*RUNS, *CONTROL, Module, Global, Entry)
 """Every operation that this engine executes: by a function, by control flow, or by loading and launching."""
 
 
-def load(module: Module, **options: Any) -> Loaded:
+def load(module: Module, **options: Any) -> ReferenceLoaded:
     """Load a module on this engine, which has no options."""
     refuse_options("reference", options)
-    return Loaded(module)
+    return ReferenceLoaded(module)
 
 
-class Loaded:
+class ReferenceLoaded:
     """A module in memory. Its globals keep what kernels write to them for as long as this object lives.
 
     A copy, by `copy` or `pickle`, has its own memory, holding the bytes that the globals had when it was made.
@@ -82,9 +82,9 @@ class Loaded:
         return ReferenceKernel(self, find_entry(self.module, entry))
 
 
-def _load_with(module: Module, contents: dict[str, bytes]) -> Loaded:
+def _load_with(module: Module, contents: dict[str, bytes]) -> ReferenceLoaded:
     """Load a module and set the bytes of its globals."""
-    loaded = Loaded(module)
+    loaded = ReferenceLoaded(module)
     for name, content in contents.items():
         loaded._bytes(name)[:] = np.frombuffer(content, np.uint8)
     return loaded
@@ -98,9 +98,9 @@ class ReferenceKernel(Kernel):
     """
 
     engine = "reference"
-    loaded: Loaded
+    loaded: ReferenceLoaded
 
-    def __init__(self, loaded: Loaded, entry: Entry) -> None:
+    def __init__(self, loaded: ReferenceLoaded, entry: Entry) -> None:
         super().__init__(loaded, entry)
         self.program = build(entry, entry.body)
         prints = any(isinstance(o, PrintTko) for o in walk(entry))
@@ -167,7 +167,7 @@ class ReferenceKernel(Kernel):
         Crew(machines, work).run()
 
 
-def memory_of(loaded: Loaded, bound: BoundArguments) -> Memory:
+def memory_of(loaded: ReferenceLoaded, bound: BoundArguments) -> Memory:
     """Return the memory that a launch may access: globals, arguments and buffers."""
     memory = Memory(loaded.memory)
     for each in bound.ranges:

@@ -14,7 +14,7 @@ from ..common.arrays import element_bytes
 from ..common.kernel import check_parameters, find_entry, refuse_options
 from ..cuda.contract import PARAMETER, Argument, LaunchContract
 from ..cuda.driver import open_driver
-from ..cuda.launch import Binary, Loaded
+from ..cuda.launch import Binary, CudaLoaded
 from .compiler import architectures, assemble, disassemble, find_tool
 
 HINTS = ("num_cta_in_cga", "occupancy", "allow_tma")
@@ -37,14 +37,14 @@ def targets() -> dict[str, str]:
     return dict.fromkeys(architectures(find_tool()), "NVIDIA GPU")
 
 
-def load(module: Module, **options: Any) -> Loaded:
+def load(module: Module, **options: Any) -> CudaLoaded:
     """Load a module on the first GPU.
 
     `level` is the optimization level of tileiras, by default 3. `num_cta_in_cga`, `occupancy` and `allow_tma` replace
     the hints of that name in the module.
     """
     refuse_options("tileiras", options, OPTIONS)
-    return Loaded(module, compiler_for(options))
+    return CudaLoaded(module, compiler_for(options))
 
 
 def compiler_for(options: Mapping[str, Any]) -> TileirasCompiler:

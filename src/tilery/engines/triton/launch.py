@@ -9,7 +9,7 @@ from ...diag import TileError
 from ...ops import Entry, Global, Module
 from ..common.kernel import find_entry, refuse_options
 from ..cuda.driver import open_driver
-from ..cuda.launch import Binary, Loaded, global_bytes
+from ..cuda.launch import Binary, CudaLoaded, global_bytes
 from .compiler import STAGES, compile_entry
 from .config import DEVICE, HOST, POINTERS, Config, default_config
 from .targets import TARGETS, find_target
@@ -62,14 +62,14 @@ def configured(entry: Entry, target: str, options: dict[str, Any]) -> Config | N
     return replace(default_config(entry, find_target(target)), **options)
 
 
-def load(module: Module, **options: Any) -> Loaded:
+def load(module: Module, **options: Any) -> CudaLoaded:
     """Load a module on the first GPU. Without options, rules choose how each kernel is compiled.
 
     The options are those of `Config`: `num_warps`, `num_stages`, `views` (pointers, device or host), `unroll`,
     `pipeline` and `folded`, which is needed for grids with more than 65535 tile blocks along y or z.
     """
     refuse_options("triton", options, OPTIONS)
-    return Loaded(module, TritonCompiler(tuple(options.items())))
+    return CudaLoaded(module, TritonCompiler(tuple(options.items())))
 
 
 @dataclass(frozen=True)

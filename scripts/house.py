@@ -69,11 +69,13 @@ def message_tests(tree: ast.AST) -> Iterator[int]:
     """Yield the lines on which an error's text decides something: `"..." in error.message`, `note.startswith(...)`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare) and any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
-            if isinstance(node.left, ast.Constant) and any(_is_error_text(right) for right in node.comparators):
-                yield node.lineno
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in TESTS and _is_error_text(node.func.value):
-                yield node.lineno
+            texts = node.comparators if isinstance(node.left, ast.Constant) else []
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TESTS:
+            texts = [node.func.value]
+        else:
+            continue
+        if any(map(_is_error_text, texts)):
+            yield node.lineno
 
 
 def _is_error_text(node: ast.expr) -> bool:

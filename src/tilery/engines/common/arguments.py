@@ -16,8 +16,9 @@ from ...floats.formats import nearest
 from ...ops import Entry
 from ...types import Ptr, Scalar, Tile, Type
 from .addresses import HoldsAddresses, MemoryRange
-from .arrays import element_bytes, is_array, locate, locate_argument
+from .arrays import is_array, locate, locate_argument
 from .cutile_abi import Extent, expand
+from .tiles import pointee_bytes
 
 LAST_ADDRESS = (1 << 63) - 1
 Buffers = Iterable[Any]
@@ -145,7 +146,7 @@ def scalar_bytes(label: str, element: Scalar, value: Any) -> bytes:
         number = int(value)
         if not -(1 << element.bits) // 2 <= number < 1 << element.bits:
             raise TileError(f"{label}: {number} does not fit in {element}")
-        return (number & (1 << element.bits) - 1).to_bytes(element_bytes(element), "little")
+        return (number & (1 << element.bits) - 1).to_bytes(pointee_bytes(element), "little")
     if isinstance(value, bool) or not isinstance(value, (int, float, np.longdouble)):
         raise TileError(f"{label}: expected a number for {element}, got {value!r}")
     try:
@@ -157,7 +158,7 @@ def scalar_bytes(label: str, element: Scalar, value: Any) -> bytes:
     if element.name in ("f32", "tf32"):  # memory holds a tf32 as an f32
         with np.errstate(all="ignore"):
             return np.float64(wide).astype(np.float32).tobytes()
-    return _float_bits(element, wide).to_bytes(element_bytes(element), "little")
+    return _float_bits(element, wide).to_bytes(pointee_bytes(element), "little")
 
 
 def _float_bits(element: Scalar, number: float) -> int:

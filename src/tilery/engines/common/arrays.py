@@ -12,6 +12,7 @@ from ...diag import TileError
 from ...types import I1, SCALARS, Scalar
 from . import dlpack
 from .addresses import HOST, Device, HoldsAddresses, MemoryRange, runs_of
+from .tiles import pointee_bytes
 
 FOREIGN_ORDER = " in non-native byte order"
 """The end of the names of element types whose bytes are not in the order of this machine."""
@@ -56,19 +57,9 @@ def locate_argument(label: str, value: Any, pointee: Scalar | None = None) -> Ar
     return array
 
 
-def element_bytes(element: Scalar) -> int:
-    """Return the bytes of an element in memory; two elements of four bits share one.
-
-    >>> from tilery.types import TF32
-    >>> [element_bytes(t) for t in (I1, TF32)]
-    [1, 4]
-    """
-    return (element.row.memory_bits + 7) // 8
-
-
 def fits(element: Scalar, array: ArrayMemory) -> bool:
     """Tell whether an array can hold elements of a type: it has that type, or unsigned integers as wide."""
-    if element_bytes(element) != array.item:
+    if pointee_bytes(element) != array.item:
         return False
     name = array.dtype
     if name == f"uint{8 * array.item}":

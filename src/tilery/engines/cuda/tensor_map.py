@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diag import ErrorKind, TileError
 from ...types import SCALARS
-from ..common.arrays import element_bytes
+from ..common.tiles import pointee_bytes
 from .contract import Descriptor, Extent
 from .driver import Driver
 
@@ -25,7 +25,7 @@ def encode(driver: Driver, descriptor: Descriptor, address: int, parameter: Call
     def number(extent: Extent) -> int:
         return extent.value if extent.parameter is None else parameter(extent.parameter)
 
-    item = element_bytes(SCALARS[descriptor.element])
+    item = pointee_bytes(SCALARS[descriptor.element])
     rank = len(descriptor.box)
     # The driver counts dimensions from the innermost, and leaves out the innermost stride, which is one element.
     shape = (ctypes.c_uint64 * rank)(*map(number, reversed(descriptor.shape)))

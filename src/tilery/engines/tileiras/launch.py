@@ -10,8 +10,8 @@ from ...diag import TileError
 from ...ops import Entry, Global, Module
 from ...rewrite.hints import with_hints
 from ...types import Ptr, Tile
-from ..common.arrays import element_bytes
 from ..common.kernel import check_parameters, find_entry, refuse_options
+from ..common.tiles import pointee_bytes
 from ..cuda.contract import PARAMETER, Argument, LaunchContract
 from ..cuda.driver import open_driver
 from ..cuda.launch import Binary, CudaLoaded
@@ -82,6 +82,6 @@ def launch_contract(entry: Entry) -> LaunchContract:
     arguments = []
     for index, param in enumerate(check_parameters(entry)):
         assert isinstance(param, Tile)
-        size = 8 if isinstance(param.element, Ptr) else element_bytes(param.element)
+        size = 8 if isinstance(param.element, Ptr) else pointee_bytes(param.element)
         arguments.append(Argument(PARAMETER, index, size))
     return LaunchContract(entry.sym_name, tuple(arguments), 1)

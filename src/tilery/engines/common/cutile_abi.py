@@ -235,8 +235,8 @@ def extents(parameters: Iterable[Parameter], values: Sequence[Any], read: Callab
 def extent(array: Array, words: Sequence[int]) -> Extent:
     """Return the memory of an array, given its pointer, shape and strides.
 
-    >>> extent(Array("x", 2, 32), [4096, 3, 4, 8, 1])
-    Extent(name='x', address=4096, size=80, shape=(3, 4), strides=(8, 1), pointers=())
+    >>> extent(Array("x", 2, 32), [4096, 3, 4, 8, 1])[:5]
+    ('x', 4096, 80, (3, 4), (8, 1))
     """
     shape, strides = tuple(words[1 : 1 + array.rank]), tuple(words[1 + array.rank :])
     elements = 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))

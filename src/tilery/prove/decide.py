@@ -1,0 +1,147 @@
+"""The verdict about two programs, from the sanitizer, residues and enclosures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .degrees import degree_of
+from .inputs import KINDS, draw
+from .programs import REAL, Case, Program, make_case
+from .residues import COIN_SAMPLES, SAMPLES, Sampled, compare
+from .running import Runner
+from .screening import Screened, screen
+from .separating import Separation, separate
+from .verdict import DIFFERENT, EQUAL, UNDECIDED, Verdict, Witness
+
+ROUNDING = "rounding"
+IGNORED = [ROUNDING, "overflow and underflow", "other shapes", "other integers than those given"]
+
+
+def reals(
+    a: Program,
+    b: Program,
+    inputs: Mapping[str, Any],
+    outs: Mapping[str, Any] | Sequence[str],
+    *,
+    samples: int = SAMPLES,
+    seed: int = 1,
+    sanitize: bool = True,
+) -> Verdict:
+    """Tell whether two programs compute the same functions of real numbers, for these launches.
+
+    `inputs` maps names to shapes, for any real numbers, or to arrays, for given numbers. `outs` maps the names that are
+    compared to shapes, or lists names of inputs that the programs change.
+    """
+    started = time.perf_counter()
+    verdict = _decide(make_case(a, b, inputs, outs), samples, seed, sanitize)
+    verdict.seconds = time.perf_counter() - started
+    return verdict
+
+
+def _decide(case: Case, samples: int, seed: int, sanitize: bool) -> Verdict:
+    runner = Runner()
+    plain = draw(case, KINDS["normal"], seed)
+    checked = {side: screen(case, side, plain) if sanitize else Screened() for side in "ab"}
+    early = _from_screening(case, checked, plain)
+    if early is not None:
+        return early
+    sampled = compare(case, runner, samples, seed)
+    if sampled.answer == "equal" and not checked["b"].faults:
+        verdict = _equal(case, runner, sampled)
+        if not sanitize:
+            verdict.ignored.append("races, bounds and undefined values")
+        for side in "ab":
+            if checked[side].skipped:
+                verdict.notes.append(f"the sanitizer did not check {side.upper()}: {checked[side].skipped}")
+        return verdict
+    separation = separate(case, runner, seed + 10)
+    return _told_apart(case, sampled, separation, checked["b"])
+
+
+def _from_screening(case: Case, checked: dict[str, Screened], plain: Any) -> Verdict | None:
+    """Return a verdict if the sanitizer alone decides."""
+    a, b = checked["a"], checked["b"]
+    if a.stopped or a.faults:
+        return Verdict(UNDECIDED, reason=f"A itself is at fault: {a.stopped or a.faults[0]}", rung="sanitizer")
+    if b.stopped:
+        witness = Witness(plain, case.outs[0], (), ("a result", "a fault"), b.stopped)
+        return Verdict(
+            DIFFERENT,
+            "For this launch there are inputs on which A has a result and B faults.",
+            f"B faults: {b.stopped}",
+            witness,
+            "sanitizer",
+        )
+    return None
+
+
+def names(items: Sequence[str]) -> str:
+    """Join names for a sentence."""
+    quoted = [f"`{each}`" for each in items]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _equal(case: Case, runner: Runner, sampled: Sampled) -> Verdict:
+    outs = names(case.outs)
+    inputs = [name for name, buffer in case.buffers.items() if buffer.content == REAL]
+    are = "is the same function" if len(case.outs) == 1 else "are the same functions"
+    of = f" of {names(inputs)}" if inputs else ""
+    verdict = Verdict(EQUAL, f"Over the real numbers, for this launch, {outs} {are}{of} in A and in B.", rung="residues")
+    verdict.samples, verdict.compared = sampled.samples, sampled.compared
+    verdict.assumed = sorted(sampled.assumed)
+    verdict.ignored = list(IGNORED)
+    verdict.chance = _chance(case, runner, sampled)
+    if sampled.undefined:
+        verdict.notes.append(
+            f"{sampled.undefined} output elements are undefined, NaN or infinite in both programs, whatever the inputs"
+        )
+    return verdict
+
+
+def _chance(case: Case, runner: Runner, sampled: Sampled) -> str:
+    coins = sampled.used & {"roots", "choices", "discrete logarithms"}
+    if coins or sampled.used & {"exp", "functions", "maxima"}:
+        parts = []
+        if coins:
+            kinds = {"roots": "square roots", "choices": "comparisons", "discrete logarithms": "logarithms"}
+            parts.append(f"2^-{COIN_SAMPLES} from {' and '.join(sorted(kinds[c] for c in coins))}")
+        parts.append(f"2^-{28 * min(sampled.samples, 2)} times the degree from residues")
+        text = "about " + ", and ".join(parts)
+        return text + (", under a conjecture about exponentials modulo primes" if "exp" in sampled.used else "")
+    degree = max(degree_of(case, side, runner) for side in "ab")
+    bits = max(0, min(sampled.samples, 64)) * (sampled.least.bit_length() - 1 - max(1, 2 * degree).bit_length())
+    return f"at most 2^-{max(bits, 0)} for each element (degree at most {2 * degree}, {sampled.samples} samples)"
+
+
+def _told_apart(case: Case, sampled: Sampled, separation: Separation, b: Screened) -> Verdict:
+    witness = separation.witness
+    if witness is not None:
+        verdict = Verdict(
+            DIFFERENT,
+            f"Over the real numbers, for this launch, {names([witness.output])} differs on the inputs of the witness.",
+            sampled.reason if sampled.answer == "different" else f"{witness.output} differs",
+            witness,
+            "integers" if witness.how == "integers differ" else "enclosures",
+        )
+        verdict.notes += [f"B: {fault}" for fault in b.faults]
+        return verdict
+    if sampled.answer == "equal":  # in the engine's own schedule, but B is at fault
+        return Verdict(UNDECIDED, reason=f"B is at fault: {b.faults[0]}", rung="sanitizer", samples=sampled.samples)
+    return Verdict(UNDECIDED, reason=_why_undecided(sampled, separation), rung="enclosures", samples=sampled.samples)
+
+
+def _why_undecided(sampled: Sampled, separation: Separation) -> str:
+    said = {
+        "different": f"residues differ ({sampled.reason})",
+        "silent": f"residues show nothing ({sampled.reason})",
+        "refused": f"residues do not apply ({sampled.reason})",
+    }.get(sampled.answer, sampled.answer)
+    if separation.known and separation.runs:
+        return (
+            f"{said}, but on {separation.runs} sets of inputs both programs agree to {separation.agreement:.1g} of the "
+            "largest value: either a law of max, abs, exp or constants is needed that residues do not keep, or they "
+            "differ elsewhere"
+        )
+    return f"{said}, and enclosures are too wide to decide" + (f" ({separation.reason})" if separation.reason else "")

@@ -1,0 +1,86 @@
+"""Degrees for floats: an upper bound on the degrees of the rational functions that a program computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..attrs import ComparisonPredicate
+from ..engines.reference.tiles import Array
+from ..types import PaddingValue, Scalar
+from .numbers import Beyond, Numbers, Signs, U
+from .programs import REAL, Case
+from .running import Runner, contents
+
+MOST = (1 << 30) - 1
+HALF = U(32)
+
+
+class Degrees(Numbers):
+    """A code is the degree of a numerator and, in the upper half, of a denominator."""
+
+    undefined = 0
+
+    @staticmethod
+    def _code(top: Array, bottom: Array) -> Array:
+        return np.minimum(top, U(MOST)) | np.minimum(bottom, U(MOST)) << HALF
+
+    @staticmethod
+    def parts(a: Array) -> tuple[Array, Array]:
+        return a & U(0xFFFFFFFF), a >> HALF
+
+    def constant(self, values: Array, element: Scalar) -> Array:
+        return np.zeros(values.shape, U)
+
+    def literal(self, values: Array) -> Array:
+        return np.zeros(values.shape, U)
+
+    def from_int(self, values: Array) -> Array:
+        return np.zeros(values.shape, U)
+
+    def padding(self, value: PaddingValue | None) -> int:
+        return 0
+
+    def add(self, a: Array, b: Array) -> Array:
+        (na, da), (nb, db) = self.parts(a), self.parts(b)
+        return self._code(np.maximum(na + db, nb + da), da + db)
+
+    def neg(self, a: Array) -> Array:
+        return a
+
+    def mul(self, a: Array, b: Array, signs: Signs = (0, 0)) -> Array:
+        (na, da), (nb, db) = self.parts(a), self.parts(b)
+        return self._code(na + nb, da + db)
+
+    def div(self, a: Array, b: Array, signs: Signs = (0, 0)) -> Array:
+        (na, da), (nb, db) = self.parts(a), self.parts(b)
+        return self._code(na + db, da + nb)
+
+    def _none(self, *args: Any) -> Array:
+        raise Beyond("not a rational function")
+
+    def max(self, a: Array, b: Array, propagate: bool = False) -> Array:
+        return self._none()
+
+    exp = exp2 = log = log2 = sqrt = tanh = _none
+
+    def function(self, name: str, *args: Array) -> Array:
+        return self._none()
+
+    def compare(self, predicate: ComparisonPredicate, unordered: bool, a: Array, b: Array) -> Array:
+        return self._none()
+
+
+def degree_of(case: Case, side: str, runner: Runner) -> int:
+    """Return a bound on the degree of every output of a program that computes rational functions."""
+    numbers = Degrees()
+    reals = {n: np.ones(b.shape, U) for n, b in case.buffers.items() if b.content == REAL}
+    data = contents(case, side, reals, numbers)
+    runner.run(case.a if side == "a" else case.b, case.all_buffers(side), data, numbers)
+    found = 0
+    for name in case.outs:
+        if case.buffers[name].is_float:
+            top, bottom = numbers.parts(data[name].view(U))
+            found = max(found, int((top + bottom).max(initial=0)))
+    return found

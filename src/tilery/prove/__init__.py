@@ -2,6 +2,7 @@
 
 from .decide import reals
 from .programs import Buffer, Program, Stage
+from .shapes import over
 from .verdict import Verdict, Witness
 
-__all__ = ["Buffer", "Program", "Stage", "Verdict", "Witness", "reals"]
+__all__ = ["Buffer", "Program", "Stage", "Verdict", "Witness", "over", "reals"]

@@ -90,8 +90,8 @@ class Constants:
         if 2 < n <= LARGEST_DENOMINATOR and rounded(1 / n, places) == abs(value):
             return Reading(Fraction(sign, n), 0, f"{shown}1/{n}")
         for factor in sorted(self.factors):
-            for power, name, x in NAMED:
-                # The product may have been rounded once, from f64, or twice.
-                if abs(float(factor) * x - abs(value)) <= abs(value) * 2.0 ** (1 - places) and float(factor) != value:
-                    return Reading(sign * factor, power, f"{shown}{float(factor)!r} * {name}")
+            power, name, x = NAMED[0]
+            # Both numbers are rounded, and so may their product be.
+            if abs(float(factor) * x - abs(value)) <= abs(value) * 2.0 ** (1 - places):
+                return Reading(sign * factor, power, f"{shown}{float(factor)!r} * {name}")
         return None

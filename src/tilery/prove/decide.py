@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .degrees import degree_of
+from .errors import measure
 from .inputs import KINDS, draw
+from .probing import probe as find_overflow
 from .programs import REAL, Case, Program, make_case
 from .residues import COIN_SAMPLES, SAMPLES, Sampled, compare
 from .running import Runner
@@ -28,20 +30,40 @@ def reals(
     samples: int = SAMPLES,
     seed: int = 1,
     sanitize: bool = True,
+    probe: bool = True,
+    errors: bool = False,
 ) -> Verdict:
     """Tell whether two programs compute the same functions of real numbers, for these launches.
 
     `inputs` maps names to shapes, for any real numbers, or to arrays, for given numbers. `outs` maps the names that are
-    compared to shapes, or lists names of inputs that the programs change.
+    compared to shapes, or lists names of inputs that the programs change. Where programs are equal, `probe` looks for
+    overflow in the kernels' own types; `errors` measures and bounds their rounding errors.
     """
     started = time.perf_counter()
-    verdict = _decide(make_case(a, b, inputs, outs), samples, seed, sanitize)
+    case = make_case(a, b, inputs, outs)
+    runner = Runner()
+    verdict = _decide(case, runner, samples, seed, sanitize)
+    if verdict.is_equal and probe:
+        verdict.notes += find_overflow(case)
+    if errors and verdict.witness is None:
+        _add_errors(verdict, case, runner)
     verdict.seconds = time.perf_counter() - started
     return verdict
 
 
-def _decide(case: Case, samples: int, seed: int, sanitize: bool) -> Verdict:
-    runner = Runner()
+def _add_errors(verdict: Verdict, case: Case, runner: Runner) -> None:
+    for side in "ab":
+        found = measure(case, side, runner)
+        verdict.facts[f"errors_{side}"] = [each.as_dict() for each in found]
+        for each in found:
+            bound = f"at most {each.bound:.2g} for inputs up to 1" if each.bound is not None else "no bound"
+            verdict.notes.append(
+                f"error of {side.upper()} in {each.output}: {each.ulps:.3g} ULP ({each.kind} inputs), "
+                f"{each.relative:.2g} of the largest value; {bound}"
+            )
+
+
+def _decide(case: Case, runner: Runner, samples: int, seed: int, sanitize: bool) -> Verdict:
     plain = draw(case, KINDS["normal"], seed)
     checked = {side: screen(case, side, plain) if sanitize else Screened() for side in "ab"}
     early = _from_screening(case, checked, plain)
@@ -65,12 +87,13 @@ def _from_screening(case: Case, checked: dict[str, Screened], plain: Any) -> Ver
     a, b = checked["a"], checked["b"]
     if a.stopped or a.faults:
         return Verdict(UNDECIDED, reason=f"A itself is at fault: {a.stopped or a.faults[0]}", rung="sanitizer")
-    if b.stopped:
-        witness = Witness(plain, case.outs[0], (), ("a result", "a fault"), b.stopped)
+    outside = next((each for each in b.faults if each.startswith("bounds")), b.stopped)
+    if outside:
+        witness = Witness(plain, case.outs[0], (), ("a result", "a fault"), outside)
         return Verdict(
             DIFFERENT,
             "For this launch there are inputs on which A has a result and B faults.",
-            f"B faults: {b.stopped}",
+            f"B faults: {outside}",
             witness,
             "sanitizer",
         )
@@ -88,7 +111,9 @@ def _equal(case: Case, runner: Runner, sampled: Sampled) -> Verdict:
     inputs = [name for name, buffer in case.buffers.items() if buffer.content == REAL]
     are = "is the same function" if len(case.outs) == 1 else "are the same functions"
     of = f" of {names(inputs)}" if inputs else ""
-    verdict = Verdict(EQUAL, f"Over the real numbers, for this launch, {outs} {are}{of} in A and in B.", rung="residues")
+    verdict = Verdict(
+        EQUAL, f"Over the real numbers, for this launch, {outs} {are}{of} in A and in B.", rung="residues"
+    )
     verdict.samples, verdict.compared = sampled.samples, sampled.compared
     verdict.assumed = sorted(sampled.assumed)
     verdict.ignored = list(IGNORED)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..attrs import ComparisonPredicate
 from ..engines.reference.tiles import Array
 from ..types import PaddingValue, Scalar
-from .numbers import Beyond, Numbers, Signs, U
+from .numbers import Numbers, Signs, U
 from .programs import REAL, Case
 from .running import Runner, contents
 
@@ -24,7 +21,8 @@ class Degrees(Numbers):
 
     @staticmethod
     def _code(top: Array, bottom: Array) -> Array:
-        return np.minimum(top, U(MOST)) | np.minimum(bottom, U(MOST)) << HALF
+        made: Array = np.minimum(top, U(MOST)) | np.minimum(bottom, U(MOST)) << HALF
+        return made
 
     @staticmethod
     def parts(a: Array) -> tuple[Array, Array]:
@@ -56,20 +54,6 @@ class Degrees(Numbers):
     def div(self, a: Array, b: Array, signs: Signs = (0, 0)) -> Array:
         (na, da), (nb, db) = self.parts(a), self.parts(b)
         return self._code(na + db, da + nb)
-
-    def _none(self, *args: Any) -> Array:
-        raise Beyond("not a rational function")
-
-    def max(self, a: Array, b: Array, propagate: bool = False) -> Array:
-        return self._none()
-
-    exp = exp2 = log = log2 = sqrt = tanh = _none
-
-    def function(self, name: str, *args: Array) -> Array:
-        return self._none()
-
-    def compare(self, predicate: ComparisonPredicate, unordered: bool, a: Array, b: Array) -> Array:
-        return self._none()
 
 
 def degree_of(case: Case, side: str, runner: Runner) -> int:

@@ -1,7 +1,7 @@
 """Enclosures for floats: an interval that surely holds the real number, so that disjoint intervals prove a difference.
 
-A code is the number of a row in a table of midpoints and radii. Radii cover every rounding of the computation itself, and
-how far a constant may be from the number that its writer rounded. A radius of infinity means that nothing is known;
+A code is the number of a row in a table of midpoints and radii. Radii cover every rounding of the computation itself,
+and how far a constant may be from the number that its writer rounded. A radius of infinity means that nothing is known;
 infinite midpoints and NaN with radius 0 are values of their own.
 """
 
@@ -15,17 +15,14 @@ from ..attrs import ComparisonPredicate
 from ..engines.reference.tiles import Array
 from ..types import PaddingValue, Scalar
 from .constants import digits, is_plain
-from .numbers import COMPARE, Beyond, NoSample, Numbers, Signs, U
+from .numbers import COMPARE, Beyond, NoSample, Numbers, Signs
+from .table import SLACK, Pair, Table
 
 UNIT = 2.0**-53
 LIBRARY = 4 * UNIT
 """NumPy's transcendental functions are taken to be accurate to this, relative to the result."""
-SLACK = 1 + 2.0**-40
-"""Radii are computed in f64 too; this covers their rounding."""
 TINY = 2.0**-1070
 """Covers underflow."""
-MOST = 1 << 26
-"""The most rows of the table: 1 GiB."""
 PADDING = {
     PaddingValue.ZERO: 0.0,
     PaddingValue.NEG_ZERO: 0.0,
@@ -33,43 +30,17 @@ PADDING = {
     PaddingValue.POS_INF: np.inf,
     PaddingValue.NEG_INF: -np.inf,
 }
-Pair = tuple[Array, Array]
 
 
-class Enclosures(Numbers):
+class Enclosures(Table, Numbers):
     """An arithmetic of midpoints and radii. `poison` is what undefined values are taken to be."""
 
     undefined = 1
 
     def __init__(self, poison: float = 1.0) -> None:
-        self.mid = np.zeros(1 << 12)
-        self.rad = np.zeros(1 << 12)
+        super().__init__()
         self.mid[1] = poison
-        self.count = 2
         self._padding: dict[PaddingValue | None, int] = {None: 1, PaddingValue.ZERO: 0, PaddingValue.NEG_ZERO: 0}
-
-    # ------------------------------------------------------------ the table
-
-    def new(self, mid: Any, rad: Any) -> Array:
-        """Add rows; return their codes."""
-        mid, rad = np.broadcast_arrays(np.asarray(mid, np.float64), np.asarray(rad, np.float64))
-        end = self.count + mid.size
-        if end > MOST:
-            raise Beyond(f"more than {MOST} numbers; try smaller shapes")
-        if end > len(self.mid):
-            size = max(end, 2 * len(self.mid))
-            self.mid, self.rad = (np.concatenate([a[: self.count], np.zeros(size - self.count)]) for a in self._both())
-        self.mid[self.count : end], self.rad[self.count : end] = mid.ravel(), rad.ravel()
-        made = np.arange(self.count, end, dtype=U).reshape(mid.shape)
-        self.count = end
-        return np.where((mid == 0) & (rad == 0), U(0), made)
-
-    def _both(self) -> Pair:
-        return self.mid, self.rad
-
-    def get(self, a: Array) -> Pair:
-        """Return the midpoints and radii of codes."""
-        return self.mid[a], self.rad[a]
 
     def _made(self, mid: Array, rad: Array, *operands: Pair) -> Array:
         """Add results; those that are not finite are what IEEE arithmetic says if an operand is not finite either."""
@@ -101,7 +72,8 @@ class Enclosures(Numbers):
         least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
         if (low < least).any() or (low > most).any():
             raise NoSample  # what does not fit is not defined
-        return low.astype(np.int64)
+        made: Array = low.astype(np.int64)
+        return made
 
     def padding(self, value: PaddingValue | None) -> int:
         if value not in self._padding:
@@ -200,7 +172,9 @@ class Enclosures(Numbers):
 
     def _exp(self, m: Array, r: Array, function: Any, scale: float) -> Array:
         mid = function(m)
-        made = self._function(mid, mid * np.expm1(r * scale), (m, r))
+        with np.errstate(all="ignore"):
+            rad = np.where(r < 1, mid * np.expm1(r * scale), function(m + r))
+        made = self._function(mid, rad, (m, r))
         exact = (r == 0) & ((m == 0) | (m == -np.inf))
         return np.where(exact, self.new(mid, 0.0), made) if exact.any() else made
 
@@ -272,4 +246,5 @@ def apart(a: Pair, b: Pair) -> Array:
     with np.errstate(all="ignore"):
         finite = np.isfinite(ma) & np.isfinite(mb) & (np.abs(ma - mb) * (1 - 2.0**-50) > (ra + rb) * SLACK)
     infinite = ~nan_a & ~nan_b & (np.isinf(ma) | np.isinf(mb)) & (ma != mb)
-    return known & (finite | infinite | (nan_a != nan_b))
+    found: Array = known & (finite | infinite | (nan_a != nan_b))
+    return found

@@ -1,8 +1,8 @@
 """Residues for floats: equal residues mean equal functions of real numbers, but for a small chance.
 
-A code is a word: bits 0-30 a residue mod p or `P_LOST`, bits 31-60 a residue mod q or `Q_LOST` (p = 2q + 1, both prime),
-and bits 61-63 a kind. Sums, products and quotients keep both residues. `exp` reads the residue mod q and makes one mod p;
-`log`, by a discrete logarithm, goes the other way. What no law is used of is a random function.
+A code is a word: bits 0-30 are a residue mod p or `P_LOST`, bits 31-60 a residue mod q or `Q_LOST`, and bits 61-63 a
+kind; p = 2q + 1, both prime. Sums, products and quotients keep both residues. `exp` reads the residue mod q and makes
+one mod p; `log`, by a discrete logarithm, goes the other way. Functions without laws are random functions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def kind_of(a: Array) -> Array:
 
 
 def is_infinite(kind: Array) -> Array:
-    return (kind == NEG) | (kind == POS)
+    infinite: Array = (kind == NEG) | (kind == POS)
+    return infinite
 
 
 def worst(a: Array, b: Array) -> Array:
@@ -222,7 +223,7 @@ class Field(Numbers):
                 out = np.where(rest, kx if sign > 0 else np.where(kx == NEG, POS, NEG), out)
         return with_kind(made, out)
 
-    def power_mod(self, a: Array, e: int, m: Array) -> Array:
+    def power_mod(self, a: Array, e: int, m: np.uint64) -> Array:
         out = np.ones_like(a)
         while e:
             if e & 1:
@@ -260,7 +261,8 @@ class Field(Numbers):
             some_a, some_b = (a != 0).astype(np.float64), (b != 0).astype(np.float64)
             hidden = np.matmul(lost_a.astype(np.float64), some_b) + np.matmul(some_a, lost_b.astype(np.float64))
             q = np.where(hidden > 0, least, q)
-        return p | q << SHIFT
+        made: Array = p | q << SHIFT
+        return made
 
     def _matmul(self, a: Array, b: Array, m: int) -> Array:
         (al, ah), (bl, bh) = (((x & U(0xFFFF)).astype(np.float64), (x >> U(16)).astype(np.float64)) for x in (a, b))
@@ -312,6 +314,7 @@ class Field(Numbers):
         return self.exp(np.where(kind_of(a) == FINITE, self.mul(a & U((1 << 61) - 1), np.array([self.ln2], U)), a))
 
     def log(self, a: Array) -> Array:
+        self.used.add("logarithms")
         kind = kind_of(a)
         zero, infinite = a == 0, kind == POS
         plain = np.where(zero | infinite, U(1 | 1 << 31), a)
@@ -398,9 +401,7 @@ class Field(Numbers):
         out = worst(ka, kb)
         usable = (out == FINITE) | (out == NAN)
         zero = U(0)
-        less = self.compare(
-            ComparisonPredicate.LESS_THAN, False, np.where(usable, a, zero), np.where(usable, b, zero)
-        )
+        less = self.compare(ComparisonPredicate.LESS_THAN, False, np.where(usable, a, zero), np.where(usable, b, zero))
         made = np.where(less, b, a)
         if not propagate:
             made = np.where(ka == NAN, b, np.where(kb == NAN, a, made))

@@ -18,7 +18,7 @@ from ..enums import ComparisonOrdering
 from ..ir import Op, Refused, Value
 from ..types import Scalar, Tile, TileView
 from .folds import reduce_tiles, scan_tiles
-from .numbers import Beyond, Numbers, U
+from .numbers import MEANINGLESS, Beyond, Numbers, U
 from .retype import Retyped, is_float
 from .signs import sign_of
 
@@ -66,7 +66,7 @@ class NumberMachine(Machine):
             if rule is not None and touches:
                 return rule(self, o, batch, *args)
             if rule is None and not isinstance(o, MOVES) and any(is_float(v.type) for v in (*o.operands, *o.results)):
-                raise Beyond("has no meaning for other numbers than floats")
+                raise Beyond(MEANINGLESS)
         except Beyond as why:
             raise Refused(o, f"{o.name}: {why}") from None
         return super()._execute(instruction, batch, args)

@@ -24,6 +24,9 @@ COMPARE = {
 }
 
 
+MEANINGLESS = "has no meaning in this arithmetic"
+
+
 class Beyond(Exception):
     """An operation has no meaning in this arithmetic."""
 
@@ -63,37 +66,37 @@ class Numbers(ABC):
     @abstractmethod
     def mul(self, a: Array, b: Array, signs: Signs = (0, 0)) -> Array: ...
 
-    @abstractmethod
-    def div(self, a: Array, b: Array, signs: Signs = (0, 0)) -> Array: ...
+    def div(self, a: Array, b: Array, signs: Signs = (0, 0)) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
-    def max(self, a: Array, b: Array, propagate: bool = False) -> Array: ...
+    def max(self, a: Array, b: Array, propagate: bool = False) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
-    def exp(self, a: Array) -> Array: ...
+    def exp(self, a: Array) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
-    def exp2(self, a: Array) -> Array: ...
+    def exp2(self, a: Array) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
-    def log(self, a: Array) -> Array: ...
+    def log(self, a: Array) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
-    def log2(self, a: Array) -> Array: ...
+    def log2(self, a: Array) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
-    def sqrt(self, a: Array) -> Array: ...
+    def sqrt(self, a: Array) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
-    def tanh(self, a: Array) -> Array: ...
+    def tanh(self, a: Array) -> Array:
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
     def function(self, name: str, *args: Array) -> Array:
         """Apply a function of which no law is used."""
+        raise Beyond(MEANINGLESS)
 
-    @abstractmethod
     def compare(self, predicate: ComparisonPredicate, unordered: bool, a: Array, b: Array) -> Array:
         """Compare numbers; the result is an array of bool."""
+        raise Beyond(MEANINGLESS)
 
     @abstractmethod
     def padding(self, value: PaddingValue | None) -> int:
@@ -137,18 +140,20 @@ class Numbers(ABC):
             half = a.shape[axis] // 2
             low, high = a.take(range(half), axis), a.take(range(half, 2 * half), axis)
             rest = a.take(range(2 * half, a.shape[axis]), axis)
-            made = self.add(low, high)
-            a = np.concatenate([made, rest], axis) if rest.shape[axis] else made
-        return np.take(a, 0, axis)
+            total = self.add(low, high)
+            a = np.concatenate([total, rest], axis) if rest.shape[axis] else total
+        made: Array = np.take(a, 0, axis)
+        return made
 
     def max_along(self, a: Array, axis: int, propagate: bool = False) -> Array:
         """Return the maximum along an axis."""
         while a.shape[axis] > 1:
             half = a.shape[axis] // 2
             rest = a.take(range(2 * half, a.shape[axis]), axis)
-            made = self.max(a.take(range(half), axis), a.take(range(half, 2 * half), axis), propagate)
-            a = np.concatenate([made, rest], axis) if rest.shape[axis] else made
-        return np.take(a, 0, axis)
+            larger = self.max(a.take(range(half), axis), a.take(range(half, 2 * half), axis), propagate)
+            a = np.concatenate([larger, rest], axis) if rest.shape[axis] else larger
+        made: Array = np.take(a, 0, axis)
+        return made
 
     def rounded(self, a: Array, element: Scalar, steps: int = 1) -> Array:
         """Note that a program rounded a result to a type, `steps` times; most arithmetics have nothing to round."""

@@ -41,14 +41,19 @@ class Sampled:
     """The smallest p of all samples."""
 
 
-def models(used: set[str]) -> Iterator[Model]:
-    """Yield the models that keep more laws of what the programs use, best first."""
+def models(used: set[str]) -> Iterator[tuple[Model, str]]:
+    """Yield models that keep other laws of what the programs use, and the order in which to run the programs.
+
+    The order matters for maxima: c max(s) is known to be max(c s) from the moment it is computed.
+    """
+    if "maxima" in used:
+        yield Model(), "ba"
     maxima = ["sets"] + (["choices"] if used & {"choices"} and "maxima" in used else [])
     logarithms = ["function"] + (["discrete"] if "logarithms" in used else [])
     for log in logarithms:
         for how in maxima:
             if (how, log) != ("sets", "function"):
-                yield Model(how, log)
+                yield Model(how, log), "ab"
 
 
 def compare(case: Case, runner: Runner, samples: int = SAMPLES, seed: int = 1) -> Sampled:
@@ -64,15 +69,18 @@ def compare(case: Case, runner: Runner, samples: int = SAMPLES, seed: int = 1) -
                 constants.add(np.unique(values).tolist()[:64])
             constants.add(float(np.float32(v)) for v in stage.args if isinstance(v, float))
     first = _compare(case, runner, samples, seed, Model(), constants)
-    if first.answer == "different":
-        for model in models(first.used):
-            again = _compare(case, runner, samples, seed, model, constants)
-            if again.answer == "equal":
-                return again
+    if first.answer != "different":
+        return first
+    for model, order in models(first.used):
+        again = _compare(case, runner, samples, seed, model, constants, order)
+        if again.answer == "equal":
+            return again
     return first
 
 
-def _compare(case: Case, runner: Runner, samples: int, seed: int, model: Model, constants: Constants) -> Sampled:
+def _compare(
+    case: Case, runner: Runner, samples: int, seed: int, model: Model, constants: Constants, order: str = "ab"
+) -> Sampled:
     out = Sampled("silent", least=1 << 31)
     seen = {name: np.zeros(case.buffers[name].shape, int) for name in case.outs if case.buffers[name].is_float}
     undefined = {name: np.zeros(a.shape, bool) for name, a in seen.items()}
@@ -81,7 +89,7 @@ def _compare(case: Case, runner: Runner, samples: int, seed: int, model: Model, 
         world = Field(seed * 10_007 + drawn, constants, model)
         drawn += 1
         try:
-            pair = _run_both(case, runner, world)
+            pair = _run_both(case, runner, world, order)
         except NoSample:
             wanted = max(wanted, COIN_SAMPLES)
             continue
@@ -105,14 +113,13 @@ def _compare(case: Case, runner: Runner, samples: int, seed: int, model: Model, 
     return _finished(case, out, seen, undefined, wanted)
 
 
-def _run_both(case: Case, runner: Runner, world: Field) -> list[dict[str, Array]]:
+def _run_both(case: Case, runner: Runner, world: Field, order: str) -> list[dict[str, Array]]:
     reals = {n: world.random(b.shape) for n, b in case.buffers.items() if b.content == REAL}
-    pair = []
-    for side, program in case.sides():
-        data = contents(case, side, reals, world)
-        runner.run(program, case.all_buffers(side), data, world)
-        pair.append(data)
-    return pair
+    made = {}
+    for side in order:
+        made[side] = contents(case, side, reals, world)
+        runner.run(case.a if side == "a" else case.b, case.all_buffers(side), made[side], world)
+    return [made["a"], made["b"]]
 
 
 def _difference(case: Case, pair: list[dict[str, Array]], seen: dict[str, Array], undefined: dict[str, Array]) -> str:
@@ -137,9 +144,7 @@ def _difference(case: Case, pair: list[dict[str, Array]], seen: dict[str, Array]
     return ""
 
 
-def _finished(
-    case: Case, out: Sampled, seen: dict[str, Array], undefined: dict[str, Array], wanted: int
-) -> Sampled:
+def _finished(case: Case, out: Sampled, seen: dict[str, Array], undefined: dict[str, Array], wanted: int) -> Sampled:
     known = sum(int((a >= wanted).sum()) for a in seen.values())
     out.undefined = sum(int((u & (seen[n] < wanted)).sum()) for n, u in undefined.items())
     total = sum(a.size for a in seen.values())

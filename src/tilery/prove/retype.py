@@ -1,4 +1,4 @@
-"""A copy of a module in which every float is 64 bits wide, so that memory and tiles can hold codes instead of floats."""
+"""A copy of a module in which every float is 64 bits wide, so that memory and tiles can hold codes instead."""
 
 from __future__ import annotations
 

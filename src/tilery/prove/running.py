@@ -104,7 +104,7 @@ def undefined_integers(buffer: Buffer) -> Array:
     """Return contents that no program should depend on."""
     assert buffer.element is not None
     dtype = carrier(buffer.element)
-    pattern = np.full(int(np.prod(buffer.shape)) * dtype.itemsize, 1 if dtype == bool else 0x5A, np.uint8)
+    pattern = np.full(int(np.prod(buffer.shape)) * dtype.itemsize, 1 if dtype.kind == "b" else 0x5A, np.uint8)
     return pattern.view(dtype).reshape(buffer.shape)
 
 
@@ -158,7 +158,7 @@ def from_own(values: Array, element: Scalar, shape: tuple[int, ...]) -> Array:
 def run_own(
     case: Case, side: str, reals: Mapping[str, Array], sanitize: Any = None, limits: Limits | None = None
 ) -> dict[str, Array]:
-    """Run a program on the reference engine as it is, on real inputs given as f64. Return the outputs, floats as f64."""
+    """Run a program on the reference engine as it is. Real inputs are given as f64, outputs returned as f64."""
     program = case.a if side == "a" else case.b
     buffers = case.all_buffers(side)
     types = own_types(program, buffers)

@@ -49,7 +49,9 @@ def separate(case: Case, runner: Runner, seed: int = 11) -> Separation:
         except ExecutionError as error:
             who = "AB"[len(pair)]
             if len(pair) == 1:
-                found.witness = Witness(reals, case.outs[0], (), ("a result", f"a fault: {error.message}"), f"{who} faults")
+                found.witness = Witness(
+                    reals, case.outs[0], (), ("a result", f"a fault: {error.message}"), f"{who} faults"
+                )
                 return found
             found.reason, found.known = f"{who} faults: {error.message}", False
             continue
@@ -82,7 +84,9 @@ def _compare(
         missing = (cx == numbers.undefined) != (cy == numbers.undefined)
         if missing.any():
             where = tuple(int(i) for i in np.argwhere(missing)[0])
-            said = tuple("undefined" if int(c[where]) == numbers.undefined else _shown(v, where) for c, v in ((cx, a), (cy, b)))
+            said = tuple(
+                "undefined" if int(c[where]) == numbers.undefined else _shown(v, where) for c, v in ((cx, a), (cy, b))
+            )
             return Witness(reals, name, where, (said[0], said[1]), "only one program defines it")
         differ = apart(a, b)
         if differ.any():

@@ -31,6 +31,7 @@ ROWS = (
     ("exec",),
     ("sanitize",),
     ("observe",),
+    ("prove",),
     ("reducer",),
     ("cost",),
     ("tuner",),

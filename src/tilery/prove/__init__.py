@@ -3,6 +3,7 @@
 from .decide import reals
 from .programs import Buffer, Program, Stage
 from .shapes import over
+from .symbolic import bits
 from .verdict import Verdict, Witness
 
-__all__ = ["Buffer", "Program", "Stage", "Verdict", "Witness", "over", "reals"]
+__all__ = ["Buffer", "Program", "Stage", "Verdict", "Witness", "bits", "over", "reals"]

@@ -6,13 +6,12 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .degrees import degree_of
 from .errors import measure
 from .inputs import KINDS, draw
 from .probing import probe as find_overflow
 from .programs import REAL, Case, Program, make_case
-from .residues import COIN_SAMPLES, SAMPLES, Sampled, compare
-from .running import Runner
+from .residues import COIN_SAMPLES, SAMPLES, Sampled, compare, degree_of
+from .running.runner import Runner
 from .screening import Screened, screen
 from .separating import Separation, separate
 from .verdict import DIFFERENT, EQUAL, UNDECIDED, Verdict, Witness

@@ -9,7 +9,7 @@ import numpy as np
 from ..engines.reference.tiles import Array
 from ..types import F64
 from .programs import REAL, Case
-from .running import rounded_to
+from .running.runner import rounded_to
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
 KINDS: dict[str, Draw] = {

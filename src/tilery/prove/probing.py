@@ -8,7 +8,7 @@ from ..diag import TileError
 from ..engines.reference.tiles import Array
 from .inputs import HARD, draw
 from .programs import Case
-from .running import run_own
+from .running.runner import run_own
 
 FAR = 0.05
 """Programs that are equal should not differ by more than this, relative to the largest value, on any inputs."""

@@ -11,11 +11,12 @@ from ..diag import TileError
 from ..engines.kernel import ExecutionError
 from ..engines.reference.tiles import Array
 from ..ir import Refused
-from .constants import Constants
-from .field import FINITE, UNDEF, Field, Model, differing, kind_of
-from .numbers import NoSample, U
+from .arithmetic.constants import Constants
+from .arithmetic.degrees import Degrees
+from .arithmetic.field import FINITE, UNDEF, Field, Model, differing, kind_of
+from .arithmetic.numbers import NoSample, U
 from .programs import REAL, Case
-from .running import Runner, contents
+from .running.runner import Runner, contents
 
 SAMPLES = 2
 COIN_SAMPLES = 24
@@ -159,3 +160,17 @@ def _finished(case: Case, out: Sampled, seen: dict[str, Array], undefined: dict[
     else:
         out.reason = "no output element has a defined finite value"
     return out
+
+
+def degree_of(case: Case, side: str, runner: Runner) -> int:
+    """Return a bound on the degree of every output of a program that computes rational functions."""
+    numbers = Degrees()
+    reals = {n: np.ones(b.shape, U) for n, b in case.buffers.items() if b.content == REAL}
+    data = contents(case, side, reals, numbers)
+    runner.run(case.a if side == "a" else case.b, case.all_buffers(side), data, numbers)
+    found = 0
+    for name in case.outs:
+        if case.buffers[name].is_float:
+            top, bottom = numbers.parts(data[name].view(U))
+            found = max(found, int((top + bottom).max(initial=0)))
+    return found

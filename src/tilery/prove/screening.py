@@ -9,7 +9,7 @@ from ..engines.kernel import ExecutionError, Limits
 from ..engines.reference.tiles import Array
 from ..sanitize import Sanitizer
 from .programs import Case
-from .running import run_own
+from .running.runner import run_own
 
 CHECKS = "bounds,alignment,uninit,promise,undefined,race"
 SECONDS = 60.0

@@ -9,11 +9,11 @@ import numpy as np
 from ..diag import TileError
 from ..engines.kernel import ExecutionError
 from ..engines.reference.tiles import Array
-from .enclosure import Enclosures, apart
+from .arithmetic.enclosure import Enclosures, apart
+from .arithmetic.numbers import NoSample, U
 from .inputs import KINDS, draw
-from .numbers import NoSample, U
 from .programs import Case
-from .running import Runner, contents, run_own
+from .running.runner import Runner, contents, run_own
 from .verdict import Witness
 
 CERTIFIED = "enclosures of the real values are disjoint"

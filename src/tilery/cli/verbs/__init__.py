@@ -18,6 +18,7 @@ VERBS = {
     "diff": "diff",
     "ops": "ops",
     "smith": "smith",
+    "prove": "testing.prove",
     "reduce": "testing.reduce",
     "opt": "opt",
     "debug": "debug",

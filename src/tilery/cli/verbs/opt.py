@@ -28,6 +28,8 @@ def add(verbs: Verbs) -> None:
     add_output(sub)
     sub.add_argument("--print-after", action="store_true", help="print the module after each pass, to stderr")
     sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
+    validate = "prove with Z3 that each pass kept the bits of every kernel, or say why not, to stderr"
+    sub.add_argument("--validate", action="store_true", help=validate)
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
     load = "a Python file that registers passes of your own; it is executed; can be repeated"
     sub.add_argument("--load", action="append", default=[], metavar="PY", help=load)
@@ -110,13 +112,19 @@ def pipeline(text: str) -> Pipeline:
 
 def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
     """Run the passes and write what the options select."""
-    from ... import show
+    from ... import clone, show
     from ...bytecode.writer import write
     from ...passes import run_pipeline
     from ...verifier.explain import require_legal
 
+    before = clone(module)
+
     def after(step: Step, report: Report) -> None:
+        nonlocal before
         require_legal(module, "the pass broke the module", after=step.run.name)
+        if args.validate:
+            sys.stderr.write(validation(before, module, step.run.name))
+            before = clone(module)
         if args.print_after:
             write_error(f"// after {step.run.name}\n{show(module)}\n")
         if not report.complete:
@@ -132,6 +140,18 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
         write_output(args.output, write(module, fast=None))
     else:
         write_text(module, args)
+
+
+def validation(before: Module, after: Module, name: str) -> str:
+    """Say of each kernel whether a pass is proven to have kept its bits."""
+    from ...prove import bits
+
+    lines = []
+    for old, new in zip(before.entries, after.entries):
+        verdict = bits(old, new)
+        said = "proven" if verdict.is_equal else f"not proven: {verdict.reason}"
+        lines.append(f"validate: {name}: @{new.sym_name}: {said}\n")
+    return "".join(lines)
 
 
 def source_of(o: Op) -> str:

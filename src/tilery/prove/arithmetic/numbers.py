@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ..attrs import ComparisonPredicate
-from ..engines.reference.tiles import Array
-from ..types import PaddingValue, Scalar
+from ...attrs import ComparisonPredicate
+from ...engines.reference.tiles import Array
+from ...types import PaddingValue, Scalar
 
 U = np.uint64
 Signs = tuple[int, int]

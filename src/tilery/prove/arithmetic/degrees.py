@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engines.reference.tiles import Array
-from ..types import PaddingValue, Scalar
+from ...engines.reference.tiles import Array
+from ...types import PaddingValue, Scalar
 from .numbers import Numbers, Signs, U
-from .programs import REAL, Case
-from .running import Runner, contents
 
 MOST = (1 << 30) - 1
 HALF = U(32)
@@ -54,17 +52,3 @@ class Degrees(Numbers):
     def div(self, a: Array, b: Array, signs: Signs = (0, 0)) -> Array:
         (na, da), (nb, db) = self.parts(a), self.parts(b)
         return self._code(na + db, da + nb)
-
-
-def degree_of(case: Case, side: str, runner: Runner) -> int:
-    """Return a bound on the degree of every output of a program that computes rational functions."""
-    numbers = Degrees()
-    reals = {n: np.ones(b.shape, U) for n, b in case.buffers.items() if b.content == REAL}
-    data = contents(case, side, reals, numbers)
-    runner.run(case.a if side == "a" else case.b, case.all_buffers(side), data, numbers)
-    found = 0
-    for name in case.outs:
-        if case.buffers[name].is_float:
-            top, bottom = numbers.parts(data[name].view(U))
-            found = max(found, int((top + bottom).max(initial=0)))
-    return found

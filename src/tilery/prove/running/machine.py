@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..attrs import AtomicRMWMode, RoundingMode, Signedness
-from ..engines.reference.batch import Batch
-from ..engines.reference.machine import Machine
-from ..engines.reference.ops.memory import load_ptr_tko
-from ..engines.reference.program import Compute, Slots
-from ..engines.reference.tiles import Array, spread
-from ..enums import ComparisonOrdering
-from ..ir import Op, Refused, Value
-from ..types import Scalar, Tile, TileView
+from ... import ops
+from ...attrs import AtomicRMWMode, RoundingMode, Signedness
+from ...engines.reference.batch import Batch
+from ...engines.reference.machine import Machine
+from ...engines.reference.ops.memory import load_ptr_tko
+from ...engines.reference.program import Compute, Slots
+from ...engines.reference.tiles import Array, spread
+from ...enums import ComparisonOrdering
+from ...ir import Op, Refused, Value
+from ...types import Scalar, Tile, TileView
+from ..arithmetic.numbers import MEANINGLESS, Beyond, Numbers, U
 from .folds import reduce_tiles, scan_tiles
-from .numbers import MEANINGLESS, Beyond, Numbers, U
 from .retype import Retyped, is_float
 from .signs import sign_of
 

@@ -13,9 +13,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..attrs import ComparisonPredicate
-from ..engines.reference.tiles import Array
-from ..types import PaddingValue, Scalar
+from ...attrs import ComparisonPredicate
+from ...engines.reference.tiles import Array
+from ...types import PaddingValue, Scalar
 from .constants import Constants
 from .logarithms import Logarithms
 from .numbers import COMPARE, Beyond, NoSample, Numbers, Signs, U

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import ops
-from ..attrs import Dense, FloatAttr
-from ..engines.reference.numerics.convert import to_f64
-from ..engines.reference.tiles import CARRIERS, Array, dense_array
-from ..ir import Op, Refused, clone, walk
-from ..ops import Module
-from ..types import (
+from ... import ops
+from ...attrs import Dense, FloatAttr
+from ...engines.reference.numerics.convert import to_f64
+from ...engines.reference.tiles import CARRIERS, Array, dense_array
+from ...ir import Op, Refused, clone, walk
+from ...ops import Module
+from ...types import (
     F64,
     Function,
     GatherScatterView,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..attrs import ComparisonPredicate
-from ..engines.reference.tiles import Array
-from ..types import PaddingValue, Scalar
+from ...attrs import ComparisonPredicate
+from ...engines.reference.tiles import Array
+from ...types import PaddingValue, Scalar
 from .constants import digits, is_plain
 from .numbers import COMPARE, Beyond, NoSample, Numbers, Signs
 from .table import SLACK, Pair, Table

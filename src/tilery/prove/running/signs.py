@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .. import ops
-from ..ir import Op, Value
+from ... import ops
+from ...ir import Op, Value
 
 DEPTH = 24
 

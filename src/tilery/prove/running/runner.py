@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ..attrs import RoundingMode
-from ..engines.kernel import Limits
-from ..engines.reference.launch import Loaded, load
-from ..engines.reference.nibbles import packed, unpacked
-from ..engines.reference.numerics.convert import float_to_float, to_f64
-from ..engines.reference.tiles import Array, carrier
-from ..ops import Module
-from ..types import F64, Ptr, Scalar
+from ...attrs import RoundingMode
+from ...engines.kernel import Limits
+from ...engines.reference.launch import Loaded, load
+from ...engines.reference.nibbles import packed, unpacked
+from ...engines.reference.numerics.convert import float_to_float, to_f64
+from ...engines.reference.tiles import Array, carrier
+from ...ops import Module
+from ...types import F64, Ptr, Scalar
+from ..arithmetic.numbers import Numbers, U
+from ..programs import GIVEN, REAL, Buffer, Case, Program, Stage, entry_of, matched
 from .machine import NumberMachine, floats
-from .numbers import Numbers, U
-from .programs import GIVEN, REAL, Buffer, Case, Program, Stage, entry_of, matched
 from .retype import Retyped, retype
 
 STEPS = 20_000_000

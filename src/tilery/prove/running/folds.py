@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
-from ..engines.reference.batch import Batch
-from ..engines.reference.ops.reduce import Combine
-from ..engines.reference.tiles import Array
-from ..ir import Block, Op
-from ..types import F64, Tile
-from .numbers import U
+from ... import ops
+from ...engines.reference.batch import Batch
+from ...engines.reference.ops.reduce import Combine
+from ...engines.reference.tiles import Array
+from ...ir import Block, Op
+from ...types import F64, Tile
+from ..arithmetic.numbers import U
 
 if TYPE_CHECKING:
     from .machine import NumberMachine

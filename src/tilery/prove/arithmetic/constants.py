@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ..types import Scalar
+from ...types import Scalar
 
 NAMED = ((-1, "log2(e)", math.log2(math.e)), (1, "ln(2)", math.log(2.0)))
 """Powers of ln 2, as an irrational number that a constant may stand for."""
@@ -64,7 +64,7 @@ class Constants:
     def add(self, values: Iterable[float]) -> None:
         """Note constants that others may be multiples of."""
         for v in values:
-            if math.isfinite(v) and v and not math.frexp(v)[0] == 0.5:
+            if math.isfinite(v) and v and math.frexp(v)[0] != 0.5:
                 self.factors.add(abs(Fraction(v)))
 
     def read(self, value: float, element: Scalar) -> Reading | None:

@@ -1,0 +1,1 @@
+"""Arithmetics that a machine can compute with instead of floats."""

@@ -1,0 +1,1 @@
+"""Running programs on another arithmetic, or in their own types."""

@@ -1,0 +1,265 @@
+"""Rung 1: for all inputs and tile blocks, two kernels store the same bits at the same addresses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from ...diag import TileError
+from ...engines.kernel import MAX_GRID
+from ...ops import Entry, StorePtrTko, StoreViewTko
+from ..verdict import EQUAL, UNDECIDED, Verdict
+from .algebra import Algebra, Bits, Functions, Integers, as_bool, attributes
+from .given import parse_given
+from .moves import Unsupported
+from .proving import NO, YES, Prover, refines
+from .side import Effect, Load, LoopRecord, Side
+
+Given = Sequence[str] | Callable[[Side], list[Any]]
+THEOREM = (
+    "For all inputs, tile blocks and contents of memory{given}, B has the same effects as A: the same bits at the same "
+    "addresses wherever A's are defined; and B reads only where A reads."
+)
+ASSUMED = [
+    "float operations are some functions of their operands, attributes and types",
+    "different pointer parameters do not overlap",
+    "addresses do not wrap around, and sizes of tensors are below 2**61",
+]
+IGNORED = ["the order of effects on different addresses", "time and memory"]
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What one attempt showed: `proven`, `refused`, `counterexample`, `timeout`, or `reads`."""
+
+    kind: str
+    reason: str = ""
+    model: dict[str, str] = field(default_factory=dict)
+
+
+class Failed(Exception):
+    """An attempt ends without a proof."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+
+
+def bits(a: Entry, b: Entry, *, given: Given = (), timeout: float = 10.0) -> Verdict:
+    """Tell whether a kernel may replace another one, bit for bit, for all inputs.
+
+    `given` are conditions such as "p2 > 0", or a function from the formulas of the first kernel to z3 expressions.
+    Integers are integers first, and bit vectors if that does not lead to a proof.
+    """
+    started = time.perf_counter()
+    if [p.text for p in a.function_type.params] != [p.text for p in b.function_type.params]:
+        raise TileError("prove: the kernels have different parameters")
+    queries, last = 0, Attempt("refused")
+    tried = []
+    for make in (Integers, lambda f: Bits(f, True), lambda f: Bits(f, False)):
+        functions = Functions()
+        algebra: Algebra = make(functions)
+        prover = Prover(functions, algebra, timeout)
+        last = _attempt(a, b, given, prover)
+        queries += prover.queries
+        tried.append(f"{algebra.name}: {last.kind}")
+        if last.kind in ("proven", "refused") or (last.kind in ("counterexample", "reads") and algebra.exact):
+            break
+    verdict = _verdict(last, given)
+    if verdict.is_equal:
+        verdict.assumed += sorted(prover.assumed)
+    verdict.seconds = time.perf_counter() - started
+    verdict.facts |= {"queries": queries, "attempts": tried}
+    return verdict
+
+
+def _verdict(last: Attempt, given: Given) -> Verdict:
+    if last.kind == "proven":
+        under = f" with {' and '.join(given)}" if given and not callable(given) else ""
+        made = Verdict(EQUAL, THEOREM.format(given=under or (" under what is given" if given else "")), rung="bits")
+        made.assumed, made.ignored, made.chance = list(ASSUMED), list(IGNORED), "none"
+    else:
+        said = {
+            "refused": last.reason,
+            "timeout": f"Z3 did not finish: {last.reason}",
+            "reads": last.reason,
+            "counterexample": f"not proven: {last.reason}; Z3's example may need laws of floats, or may be real",
+        }[last.kind]
+        made = Verdict(UNDECIDED, reason=said, rung="bits")
+    made.facts = {"kind": last.kind}
+    if last.model:
+        made.facts["example"] = last.model
+    return made
+
+
+def _attempt(a: Entry, b: Entry, given: Given, prover: Prover) -> Attempt:
+    try:
+        left = Side(prover, a)
+        prover.given = _facts(left, given)
+        prover.given += left.controls  # a kernel that branches on an undefined value has no meaning
+        right = Side(prover, b, left)
+        for each in right.controls:
+            _require(prover, each, "a branch on a defined value")
+        if right.promises - left.promises:
+            return Attempt("refused", "B assumes something that A does not")
+        _compare_loops(prover, left, right)
+        _compare_effects(prover, left, right)
+        _compare_reads(prover, left, right)
+    except Unsupported as why:
+        return Attempt("refused", str(why))
+    except Failed as failed:
+        return failed.attempt
+    except (z3.Z3Exception, RecursionError) as error:
+        return Attempt("refused", f"Z3 refuses the formulas: {error}")
+    return Attempt("proven")
+
+
+def _facts(side: Side, given: Given) -> list[Any]:
+    z = side.z
+    made = []
+    for bid, grid in zip(side.bid, side.grid):
+        n, i = z.number(grid, 32), z.number(bid, 32)
+        made += [i >= z.literal(0), i < n, n <= z.literal(MAX_GRID)]
+    return made + (given(side) if callable(given) else [parse_given(text, side) for text in given])
+
+
+def _require(prover: Prover, goal: Any, what: str, *given: Any) -> None:
+    answer, model = prover.ask(goal, *given)
+    if answer == YES:
+        return
+    if answer == NO:
+        shown = {str(d): str(model[d])[:80] for d in model.decls() if d.arity() == 0}
+        raise Failed(Attempt("counterexample", what, shown))
+    raise Failed(Attempt("timeout", what))
+
+
+# ---------------------------------------------------------------- loops
+
+
+def _compare_loops(prover: Prover, left: Side, right: Side) -> None:
+    if len(left.loops) != len(right.loops):
+        raise Failed(Attempt("refused", "the kernels have different numbers of loops"))
+    for x, y in zip(left.loops, right.loops):
+        _compare_loop(prover, x, y)
+
+
+def _compare_loop(prover: Prover, x: LoopRecord, y: LoopRecord) -> None:
+    if x.facts != y.facts or len(x.loops) != len(y.loops) or len(x.exits) != len(y.exits):
+        raise Failed(Attempt("refused", "the loops have different forms"))
+    for p, q in zip(x.bounds, y.bounds):
+        _require(prover, z3.Implies(x.path, refines(p, q)), "the bounds of a loop")
+    _require(prover, x.path == y.path, "whether a loop runs")
+    _compare_values(prover, x.first, y.first, "the values that a loop starts with", x.path)
+    for one, other in zip(x.exits, y.exits):
+        if type(one.op) is not type(other.op):
+            raise Failed(Attempt("refused", "the loops end in different ways"))
+        _require(prover, one.path == other.path, "when an iteration ends", *x.given)
+        _compare_values(prover, one.values, other.values, "the values that a loop carries on", one.path, *x.given)
+
+
+def _compare_values(prover: Prover, old: Any, new: Any, what: str, path: Any, *given: Any) -> None:
+    if len(old) != len(new) or any(s is not t for (s, _), (t, _) in zip(old, new)):
+        raise Failed(Attempt("refused", "the loops carry different values"))
+    for (t, f), (_, g) in zip(old, new):
+        idx, known = prover.element(t.shape)
+        _require(prover, z3.Implies(path, refines(f(idx), g(idx))), what, *given, *known)
+
+
+# ---------------------------------------------------------------- effects
+
+
+def _compare_effects(prover: Prover, left: Side, right: Side) -> None:
+    if len(left.effects) != len(right.effects):
+        raise Failed(Attempt("refused", "the kernels have different numbers of stores"))
+    rest = list(right.effects)
+    for x in left.effects:
+        y = _partner(prover, x, rest)
+        rest.remove(y)
+        if isinstance(x.op, (StorePtrTko, StoreViewTko)):
+            _compare_stores(prover, x, y)
+        else:
+            _compare_others(prover, x, y)
+
+
+def _partner(prover: Prover, x: Effect, rest: list[Effect]) -> Effect:
+    """Find the effect of the other side: the next one, or one that only moved before effects which exclude it."""
+    for n, y in enumerate(rest):
+        stores = [isinstance(e.op, (StorePtrTko, StoreViewTko)) for e in (x, y)]
+        alike = stores[0] and stores[1] if any(stores) else x.op.name == y.op.name
+        if not alike or len(x.loops) != len(y.loops) or prover.ask(x.path == y.path)[0] != YES:
+            continue
+        if all(prover.ask(z3.Not(z3.And(y.path, w.path)))[0] == YES for w in rest[:n]):
+            return y
+    raise Failed(Attempt("refused", "effects are in another order, or under other conditions"))
+
+
+def _compare_stores(prover: Prover, x: Effect, y: Effect) -> None:
+    """Compare stores element by element; one may store the transpose of what the other stores."""
+    shape, other = x.parts[0][1], y.parts[0][1]
+    if x.op.memory_ordering_semantics is not y.op.memory_ordering_semantics:  # type: ignore[attr-defined]
+        raise Failed(Attempt("refused", "stores have different memory orderings"))
+    orders = [p for p in permutations(range(len(shape))) if tuple(shape[q] for q in p) == other]
+    failed = Failed(Attempt("refused", f"stores have different shapes: {shape} and {other}"))
+    for number, order in enumerate(orders):
+        try:
+            _compare_elements(prover, x, y, order)
+        except Failed as why:
+            failed = failed if number else why
+            continue
+        if order != tuple(range(len(order))):
+            prover.assumed.add("elements of one store go to different addresses")
+        return
+    raise failed
+
+
+def _compare_elements(prover: Prover, x: Effect, y: Effect, order: tuple[int, ...]) -> None:
+    ((f, shape),), ((g, _),) = x.parts, y.parts
+    idx, known = prover.element(shape)
+    at_b = tuple(idx[q] for q in order)
+    assert x.address is not None and y.address is not None and x.mask is not None and y.mask is not None
+    mx, my = z3.And(x.path, x.mask(idx)), z3.And(y.path, y.mask(at_b))
+    (at, defined), (there, known_there) = x.address(idx), y.address(at_b)
+    same = z3.And(mx == my, as_bool(known_there))
+    _require(prover, z3.Implies(as_bool(defined), same), "which elements a store writes", *known)
+    _require(prover, z3.Implies(z3.And(as_bool(defined), mx), at == there), "where a store writes", *known)
+    _require(prover, z3.Implies(mx, refines(f(idx), g(at_b))), "what a store writes", *known)
+
+
+def _compare_others(prover: Prover, x: Effect, y: Effect) -> None:
+    if attributes(x.op) != attributes(y.op) or len(x.parts) != len(y.parts):
+        raise Failed(Attempt("refused", f"{x.op.name} has other attributes or operands"))
+    for (f, shape), (g, other) in zip(x.parts, y.parts):
+        if shape != other:
+            raise Failed(Attempt("refused", f"{x.op.name} has operands of other shapes"))
+        idx, known = prover.element(shape)
+        _require(prover, z3.Implies(x.path, refines(f(idx), g(idx))), f"what {x.op.name} takes", *known)
+
+
+# ---------------------------------------------------------------- reads
+
+
+def _compare_reads(prover: Prover, left: Side, right: Side) -> None:
+    """Whatever B reads, A reads: then B cannot fault where A does not."""
+    for load in right.loads:
+        if not any(_covers(prover, other, load) for other in left.loads):
+            raise Failed(Attempt("reads", f"{load.op.name} of B may read where A does not"))
+
+
+def _covers(prover: Prover, old: Load, new: Load) -> bool:
+    shape, other = (o.op.results[0].type.shape for o in (new, old))  # type: ignore[attr-defined]  # tiles
+    if new.depth != old.depth:
+        return False
+    idx, known = prover.element(shape)
+    mask = z3.And(new.path, new.mask(idx))
+    for order in permutations(range(len(shape))):
+        if tuple(shape[q] for q in order) != other:
+            continue
+        at = tuple(idx[q] for q in order)
+        inside = z3.And(old.path, old.mask(at), old.address(at)[0] == new.address(idx)[0])
+        if prover.ask(z3.Implies(mask, inside), *known)[0] == YES:
+            return True
+    return False

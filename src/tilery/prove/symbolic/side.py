@@ -1,0 +1,478 @@
+"""A kernel as formulas: one symbolic element stands for all elements of a tile, one iteration for all of a loop.
+
+Floats are their bits, and float operations are functions named by the operation, its attributes and types. Memory
+before the launch is a function of the address. Operations that mix elements (reduce, scan, mma) are functions of the
+index; one of the second kernel is the same function if its operands are proven to be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3  # type: ignore[import-untyped]  # it has no types
+
+from ... import ops
+from ...declare.relations import COMMUTATIVE, ELEMENTWISE
+from ...engines.reference.ops.views import PATTERNS
+from ...ir import Block, Op, Value, walk
+from ...types import GatherScatterView, Scalar, StridedView, Tile, TileView
+from . import meaning
+from .algebra import ADDRESS, Algebra, Term, attributes, both
+from .liveness import Needed, is_effect
+from .moves import MOVES, TRUE, Formula, Index, Unsupported, chosen, dims_of, element_bytes, width
+from .proving import Prover
+
+
+@dataclass(slots=True)
+class Effect:
+    """A store or another effect, under a condition, for every iteration of the loops around it."""
+
+    op: Op
+    path: Any
+    loops: Index
+    parts: list[tuple[Formula, tuple[int, ...]]]
+    """What it depends on, and the shapes."""
+    address: Formula | None = None
+    mask: Callable[[Index], Any] | None = None
+
+
+@dataclass(slots=True)
+class Load:
+    """A read of memory."""
+
+    op: Op
+    path: Any
+    depth: int
+    address: Formula
+    mask: Callable[[Index], Any]
+
+
+@dataclass(slots=True)
+class Exit:
+    """An end of an iteration: `continue` or `break`, under a condition, with values."""
+
+    op: Op
+    path: Any
+    values: list[tuple[Tile, Formula]]
+
+
+@dataclass(slots=True)
+class LoopRecord:
+    """A loop: its bounds and the values that it starts with and carries on."""
+
+    op: Op
+    loops: Index
+    path: Any
+    bounds: list[Any]
+    first: list[tuple[Tile, Formula]]
+    exits: list[Exit] = field(default_factory=list)
+    given: list[Any] = field(default_factory=list)
+    facts: str = ""
+
+
+@dataclass(slots=True)
+class Mixing:
+    """An operation that mixes elements, and the functions that stand for its results."""
+
+    key: str
+    loops: Index
+    operands: list[tuple[Formula, tuple[int, ...]]]
+    symbols: list[Formula]
+
+
+class Side:
+    """The formulas of one kernel."""
+
+    def __init__(self, prover: Prover, entry: ops.Entry, first: Side | None = None) -> None:
+        self.prover, self.entry, self.partner = prover, entry, first
+        self.z: Algebra = prover.algebra
+        self.needed = Needed(entry)
+        self.env: dict[Value, Any] = {}
+        self.memo: dict[Any, tuple[Term, Index]] = {}
+        self.effects: list[Effect] = []
+        self.loops: list[LoopRecord] = []
+        self.loads: list[Load] = []
+        self.mixings: list[Mixing] = []
+        self.promises: set[str] = set()
+        """Assumptions that have no formula."""
+        self.controls: list[Any] = []
+        """What must be defined because a branch depends on it."""
+        self.open: list[LoopRecord] = []
+        self.bid = [self.z.unknown(f"bid{i}", 32) for i in range(3)]
+        self.grid = [self.z.unknown(f"grid{i}", 32) for i in range(3)]
+        self.params: list[Term] = []
+        for i, a in enumerate(entry.body.args):
+            term: Term = (self.z.unknown(f"p{i}", width(a.type)), True)
+            self.params.append(term)
+            self.env[a] = lambda idx, term=term: term
+        self.block(entry.body, TRUE, ())
+
+    # ------------------------------------------------------------ values
+
+    def at(self, v: Value, idx: Index) -> Term:
+        """Return an element of a value."""
+        key = (v, tuple(i.get_id() for i in idx))
+        if key not in self.memo:
+            if v not in self.env:
+                raise Unsupported("a value that was taken to be unused")
+            self.memo[key] = (self.env[v](idx), idx)
+        return self.memo[key][0]
+
+    def is_needed(self, v: Value) -> bool:
+        """Tell whether an effect depends on a value."""
+        return v in self.needed.values
+
+    def fn(self, v: Value) -> Formula:
+        return lambda idx: self.at(v, idx)
+
+    def symbol(self, name: str, t: Tile, more: Index) -> Formula:
+        """Return a function of the iterations and the index."""
+        w = width(t)
+
+        def term(idx: Index) -> Term:
+            args = (*more, *idx)
+            if not args:
+                return self.z.unknown(name, w), True
+            return self.prover.functions.get(name, *(a.sort() for a in args), self.z.sort(w))(*args), True
+
+        return term
+
+    # ------------------------------------------------------------ operations
+
+    def block(self, b: Block, path: Any, loops: Index) -> Any:
+        """Add the formulas of a block; return the condition under which its end is reached."""
+        for o in b.ops:
+            path = self.op(o, path, loops)
+        return path
+
+    def op(self, o: Op, path: Any, loops: Index) -> Any:
+        """Add the formulas of an operation; return the condition under which the next one runs."""
+        match o:
+            case ops.If():
+                return self.if_(o, path, loops)
+            case ops.For() | ops.Loop():
+                if o in self.needed.control:
+                    self.loop(o, path, loops)
+            case ops.Continue() | ops.Break():
+                self.exit(o, path)
+                return z3.BoolVal(False)
+            case ops.Return():
+                return z3.BoolVal(False)
+            case ops.Yield():
+                pass
+            case ops.LoadPtrTko() | ops.LoadViewTko():
+                self.load(o, path, loops)
+            case ops.StorePtrTko() | ops.StoreViewTko():
+                self.store(o, path, loops)
+            case _ if is_effect(o) and not isinstance(o, (ops.Reduce, ops.Scan)):
+                self.effect(o, path, loops)
+            case ops.MmaF() | ops.MmaI() | ops.MmaFScaled() | ops.Reduce() | ops.Scan():
+                if any(v in self.needed.values for v in o.results):
+                    self.mixing(o, loops)
+            case _:
+                self.value(o)
+        return path
+
+    def value(self, o: Op) -> None:
+        """Add the formula of an operation that computes element by element, or moves elements."""
+        if type(o) in MOVES:
+            self.env.update(MOVES[type(o)](self, o))
+        elif isinstance(o, meaning.KNOWN) and not isinstance(o, ops.If):
+            self.integer(o)
+        elif o.opdef.has(ELEMENTWISE) and len(o.results) == 1:
+            self.floating(o)
+        elif o.results and any(v in self.needed.values for v in o.results):
+            raise Unsupported(f"{o.name} is not modelled")
+
+    def integer(self, o: Op) -> None:
+        widths = [width(v.type) for v in o.operands]
+        floats = isinstance(o.operands[0].type, Tile) and not isinstance(o, ops.Select) and _is_float(o.operands[0])
+
+        def term(idx: Index) -> Term:
+            if floats:
+                raise Unsupported(f"{o.name} of floats")
+            args = [self.at(v, idx) for v in o.operands]
+            if isinstance(o, ops.Select):
+                value, defined = chosen(args[0][0] == 1, args[1], args[2])
+                return value, both(args[0][1], defined)
+            value, defined = self.z.operation(o, [t for t, _ in args], widths)
+            return value, both(defined, *(d for _, d in args))
+
+        self.env[o.results[0]] = term
+
+    def floating(self, o: Op) -> None:
+        types = ",".join(v.type.element.text for v in (*o.operands, *o.results) if isinstance(v.type, Tile))
+        name, out = f"{o.name}[{attributes(o)}:{types}]", width(o.results[0].type)
+
+        def term(idx: Index) -> Term:
+            pairs = [self.at(v, idx) for v in o.operands]
+            args = [t for t, _ in pairs]
+            if o.opdef.has(COMMUTATIVE) and len(args) == 2:
+                args = self.z.ordered(*args)
+            function = self.prover.functions.get(name, *(a.sort() for a in args), self.z.sort(out))
+            return function(*args), both(*(d for _, d in pairs))
+
+        self.env[o.results[0]] = term
+
+    # ------------------------------------------------------------ memory
+
+    def place(self, view: Value, index: Iterable[Value], idx: Index, inbounds: Any) -> tuple[Term, Any]:
+        """Return the address of an element of a tile, and whether it is inside the tensor."""
+        t = view.type
+        assert isinstance(t, TileView)
+        if isinstance(t, GatherScatterView):
+            raise Unsupported("a gather/scatter view")
+        base, shape, strides = self.env[view]
+        steps = t.traversal_strides if isinstance(t, StridedView) else t.tile_shape
+        address, inside, defined, z = base[0], [], base[1], self.z
+        for d, (dim, step, v) in enumerate(zip(dims_of(t), steps, index)):
+            at, known = self.at(v, ())
+            defined = both(defined, known, shape[dim][1], strides[dim][1])
+            wide = z.resize(at, width(v.type), ADDRESS)
+            position = wide * z.value(step, ADDRESS) + z.resize(idx[d], 32, ADDRESS)
+            size = z.value(element_bytes(t.tensor_view.element), ADDRESS)
+            address = address + z.times(position, strides[dim][0], ADDRESS) * size
+            if not (inbounds and inbounds[d]):
+                inside.append(z.below(position, shape[dim][0], ADDRESS))
+        return (address, defined), z3.And(*inside) if inside else TRUE
+
+    def access(self, o: Any) -> tuple[Formula, Callable[[Index], Any]]:
+        """Return the addresses that a load or store accesses, and its mask."""
+        if isinstance(o, (ops.LoadViewTko, ops.StoreViewTko)):
+            return (
+                lambda idx: self.place(o.view, o.index, idx, o.inbounds)[0],
+                lambda idx: self.place(o.view, o.index, idx, o.inbounds)[1],
+            )
+        pointers = o.source if isinstance(o, ops.LoadPtrTko) else o.destination
+        if o.mask is None:
+            return self.fn(pointers), lambda idx: TRUE
+        return self._masked(pointers, o.mask), lambda idx: self.at(o.mask, idx)[0] == 1
+
+    def _masked(self, pointers: Value, mask: Value) -> Formula:
+        def term(idx: Index) -> Term:
+            at, defined = self.at(pointers, idx)
+            return at, both(defined, self.at(mask, idx)[1])
+
+        return term
+
+    def load(self, o: Any, path: Any, loops: Index) -> None:
+        result = o.results[0]
+        if self.effects and any(_may_clash(o, e.op) for e in self.effects):
+            raise Unsupported(f"{o.name} may read what the kernel has stored")
+        if self.open and any(
+            _may_clash(o, inner) for record in self.open for inner in walk(record.op) if _stores(inner)
+        ):
+            raise Unsupported(f"{o.name} may read what an earlier iteration has stored")
+        address, mask = self.access(o)
+        element = result.type.element
+        w = width(result.type)
+        pads = self.padding(o, element)
+
+        def term(idx: Index) -> Term:
+            (at, known), inside = address(idx), mask(idx)
+            found = self.prover.functions.get("memory", at.sort(), self.z.sort(w))(at)
+            if z3.is_true(inside):
+                return found, known
+            pad, defined = pads(idx)
+            return z3.If(inside, found, pad), both(known, True if defined is True else z3.If(inside, TRUE, defined))
+
+        self.env[result] = term
+        if result in self.needed.values:
+            self.loads.append(Load(o, path, len(loops), address, mask))
+
+    def padding(self, o: Any, element: Any) -> Formula:
+        """Return what a load has outside its mask or tensor."""
+        w = width(element)
+        if isinstance(o, ops.LoadPtrTko):
+            if o.paddingValue is not None:
+                return self.fn(o.paddingValue)
+            return lambda idx: (self.z.value(0, w), z3.BoolVal(False))
+        value = o.view.type.padding_value
+        if value is None:
+            return lambda idx: (self.z.value(0, w), z3.BoolVal(False))
+        bits = PATTERNS[element.name][value] if element.is_float else 0
+        return lambda idx: (self.z.value(bits, w), True)
+
+    def store(self, o: Any, path: Any, loops: Index) -> None:
+        value: Any = o.value if isinstance(o, ops.StorePtrTko) else o.tile
+        address, mask = self.access(o)
+        self.effects.append(Effect(o, path, loops, [(self.fn(value), value.type.shape)], address, mask))
+
+    def effect(self, o: Op, path: Any, loops: Index) -> None:
+        if any(isinstance(v.type, TileView) for v in o.operands):
+            raise Unsupported(f"{o.name} is not modelled")
+        parts = [(self.fn(v), v.type.shape) for v in o.operands if isinstance(v.type, Tile)]
+        self.effects.append(Effect(o, path, loops, parts))
+        for v in o.results:
+            if isinstance(v.type, Tile):  # what an atomic operation returns depends on other tile blocks
+                self.env[v] = self.symbol(f"effect{len(self.effects)}.{o.name}", v.type, loops)
+
+    # ------------------------------------------------------------ control
+
+    def if_(self, o: ops.If, path: Any, loops: Index) -> Any:
+        if o not in self.needed.control:
+            return path
+        (c, defined), ends = self.at(o.condition, ()), []
+        if defined is not True:
+            self.controls.append(z3.Implies(path, defined))
+        yes = c == 1
+        branches = [(o.thenRegion, z3.And(path, yes)), (o.elseRegion, z3.And(path, z3.Not(yes)))]
+        after = []
+        for region, here in branches:
+            after.append(here if region is None else self.block(region, here, loops))
+            ends.append(None if region is None else region.ops[-1])
+        for i, v in enumerate(o.results_):
+            if isinstance(v.type, Tile) and v in self.needed.values:
+                self.env[v] = self._chosen(yes, defined, *(_yielded(end, i) for end in ends))
+        falls = [a for a in after if not z3.is_false(z3.simplify(a))]
+        if len(falls) == 2 and all(isinstance(end, ops.Yield) or end is None for end in ends):
+            return path
+        return z3.Or(*after)
+
+    def _chosen(self, yes: Any, defined: Any, a: Value | None, b: Value | None) -> Formula:
+        if a is None or b is None:  # the other branch leaves
+            return self.fn(a or b)  # type: ignore[arg-type]  # one of them is there
+
+        def term(idx: Index) -> Term:
+            value, known = chosen(yes, self.at(a, idx), self.at(b, idx))
+            return value, both(defined, known)
+
+        return term
+
+    def loop(self, o: ops.For | ops.Loop, path: Any, loops: Index) -> None:
+        """A loop is a function of the iteration: two loops are the same by induction over iterations."""
+        n, z, counted = len(self.loops), self.z, isinstance(o, ops.For)
+        kept = [k for k in range(len(o.initValues)) if self._is_kept(o, k)]
+        first = [(o.initValues[k].type, self.fn(o.initValues[k])) for k in kept]
+        record = LoopRecord(o, loops, path, [], first)  # type: ignore[arg-type]  # kept values are tiles
+        self.loops.append(record)
+        if isinstance(o, ops.For):
+            record.bounds = [self.at(v, ()) for v in (o.lowerBound, o.upperBound, o.step)]
+            w = width(o.lowerBound.type)
+            i = z.unknown(f"iteration{n}", w)
+            self.env[o.region.args[0]] = lambda idx: (i, True)
+            unsigned = bool(o.unsignedCmp)
+            low, high = (t for t, _ in record.bounds[:2])
+            record.given = [z.less(i, high, unsigned, w), z3.Not(z.less(i, low, unsigned, w))]
+            record.facts = f"for {w} {unsigned}"
+        else:
+            i = z.unknown(f"iteration{n}", 32)
+            record.facts = "loop"
+        inner = (*loops, i)
+        for number, k in enumerate(kept):
+            v = o.region.args[k + counted]
+            assert isinstance(v.type, Tile)
+            self.env[v] = self.symbol(f"carried{n}.{number}", v.type, inner)
+        self.open.append(record)
+        self.block(o.region, TRUE, inner)
+        self.open.pop()
+        results = [k for k, v in enumerate(o.resultValues) if v in self.needed.values and isinstance(v.type, Tile)]
+        for number, k in enumerate(results):
+            t = o.resultValues[k].type
+            assert isinstance(t, Tile)
+            self.env[o.resultValues[k]] = self.symbol(f"loop{n}.{number}", t, loops)
+
+    def _is_kept(self, o: ops.For | ops.Loop, k: int) -> bool:
+        carried = o.region.args[k + isinstance(o, ops.For)]
+        result = o.resultValues[k] if k < len(o.resultValues) and isinstance(o, ops.For) else carried
+        return isinstance(carried.type, Tile) and (carried in self.needed.values or result in self.needed.values)
+
+    def exit(self, o: Any, path: Any) -> None:
+        record = self.open[-1]
+        loop = record.op
+        assert isinstance(loop, (ops.For, ops.Loop))
+        if isinstance(o, ops.Break):
+            kept = [k for k, v in enumerate(loop.resultValues) if v in self.needed.values]
+        else:
+            kept = [k for k in range(len(loop.initValues)) if self._is_kept(loop, k)]
+        values = [o.operands_[k] for k in kept if isinstance(o.operands_[k].type, Tile)]
+        record.exits.append(Exit(o, path, [(v.type, self.fn(v)) for v in values]))
+
+    def mixing(self, o: Op, loops: Index) -> None:
+        """Find the operation of the other side with the same operands, or make new functions."""
+        operands = [v for v in o.operands if isinstance(v.type, Tile)]
+        key = f"{o.name}:{attributes(o)}:{[v.type.text for v in (*operands, *o.results)]}"
+        parts = [(self.fn(v), v.type.shape) for v in operands if isinstance(v.type, Tile)]
+        if o.blocks:
+            key += body_key(o)
+        for other in self.partner.mixings if self.partner is not None else ():
+            if other.key == key and len(other.loops) == len(loops) and self.prover.all_equal(other.operands, parts):
+                self.env.update(zip(o.results, other.symbols))
+                return
+        names = [self.prover.fresh(o.name) for _ in o.results]
+        symbols = [self.symbol(name, v.type, loops) for name, v in zip(names, o.results) if isinstance(v.type, Tile)]
+        defined = self._all_defined(parts)
+        made = [_with(symbol, defined) for symbol in symbols]
+        self.env.update(zip(o.results, made))
+        self.mixings.append(Mixing(key, loops, parts, made))
+
+    def _all_defined(self, parts: list[tuple[Formula, tuple[int, ...]]]) -> Any:
+        """Whether the operands are defined at some element: enough to know, as one symbol stands for all of them."""
+        conditions = []
+        for formula, shape in parts:
+            idx, _ = self.prover.element(shape)
+            conditions.append(formula(idx)[1])
+        return both(*conditions)
+
+
+def _with(symbol: Formula, defined: Any) -> Formula:
+    return lambda idx: (symbol(idx)[0], both(symbol(idx)[1], defined))
+
+
+def _yielded(end: Op | None, i: int) -> Value | None:
+    return end.operands_[i] if isinstance(end, ops.Yield) else None
+
+
+def _is_float(v: Value) -> bool:
+    return isinstance(v.type, Tile) and isinstance(v.type.element, Scalar) and v.type.element.is_float
+
+
+def _stores(o: Op) -> bool:
+    return isinstance(o, (ops.StorePtrTko, ops.StoreViewTko)) or (is_effect(o) and hasattr(o, "memory_scope"))
+
+
+def _may_clash(load: Op, store: Op) -> bool:
+    """Whether a load may read what a store wrote: both may come from the same parameter."""
+    if not _stores(store):
+        return False
+    mine, other = root(_pointer(load)), root(_pointer(store))
+    return mine is None or other is None or mine is other
+
+
+def _pointer(o: Any) -> Value:
+    match o:
+        case ops.StorePtrTko():
+            return o.destination
+        case ops.LoadPtrTko():
+            return o.source
+        case ops.LoadViewTko() | ops.StoreViewTko() | ops.AtomicRedViewTko():
+            return o.view
+    return o.pointers  # type: ignore[no-any-return]  # atomic operations
+
+
+def root(v: Value) -> Value | None:
+    """Return the parameter that a pointer or view is made from, if it can be seen."""
+    through = (
+        ops.Offset, ops.Broadcast, ops.Reshape, ops.Assume, ops.MakeTensorView, ops.MakePartitionView,
+        ops.MakeStridedView, ops.MakeGatherScatterView, ops.Permute,
+    )  # fmt: skip
+    while isinstance(v.owner, Op):
+        if not isinstance(v.owner, through):
+            return None
+        v = v.owner.operands[0]
+    return v
+
+
+def body_key(o: Op) -> str:
+    """Describe the body of a reduction; a body that captures a value is like no other."""
+    numbers = {v: n for n, v in enumerate(o.blocks[0].args)}
+    parts = []
+    for inner in walk(o.blocks[0]):
+        if any(v not in numbers for v in inner.operands):
+            return f"captures {id(o)}"
+        parts.append((inner.name, attributes(inner), [numbers[v] for v in inner.operands]))
+        parts.append(("", "", [v.type.text for v in inner.results]))  # type: ignore[misc]  # only compared as text
+        numbers.update((v, len(numbers) + k) for k, v in enumerate(inner.results))
+    return str(parts)

@@ -21,6 +21,7 @@ MODULES = sorted((ROOT / "src" / "tilery").rglob("*.py"))
 EXECUTE = (
     "engines/",
     "exec/",
+    "prove/",
     "sanitize/",
     "observe/",
     "debug/",

@@ -1,0 +1,1 @@
+"""Kernels, faults and campaigns that measure `tilery prove`."""

@@ -21,7 +21,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 
 from proving import families as library  # noqa: E402
-from proving.judge import distance, judge  # noqa: E402
+from proving.judge import CLOSE, CLOSE_CONSTANTS, distance, judge  # noqa: E402
 from proving.mutants import mutant  # noqa: E402
 from tilery.prove import reals  # noqa: E402
 from tilery.prove.programs import make_case  # noqa: E402
@@ -47,7 +47,7 @@ def tasks(mutants: int, held_out: bool) -> Iterator[Task]:
         first = next(iter(family.variants))
         for variant, fault in library.planted(family):
             yield "fault", family.name, first, f"{variant}:{min(fault)}"
-    made = [f for f in library.families() for _ in range(1)]
+    made = library.families()
     per = -(-mutants // len(made))
     for start in (0, FIRST_HELD_OUT) if held_out else (0,):
         for n in range(per):
@@ -79,7 +79,7 @@ def compare(task: Task) -> dict[str, Any]:
     facts: dict[str, Any] = {"task": list(task), "answer": verdict.answer, "rung": verdict.rung, "what": what}
     facts |= {"seconds": round(seconds, 3), "reason": verdict.reason[:300]}
     case = make_case(one, other, family.inputs, outs)
-    facts["judge"] = judge(case)
+    facts["judge"] = judge(case, CLOSE_CONSTANTS if verdict.assumed else CLOSE)
     if verdict.witness is not None:
         facts["at_witness"] = float(distance(case, verdict.witness.inputs))
         facts["how"] = verdict.witness.how[:200]

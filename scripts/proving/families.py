@@ -103,6 +103,8 @@ def families() -> list[Family]:
         "loop": _rows(rows.rms_norm),
         "loop 16": _rows(rows.rms_norm, tile=16),
     }
+    rms_faults = {"whole": "divide", "loop": "no_square no_mean"}
+    sum_faults = {"vector": "floor_steps", "scalar": "starts_at_1"}
     sums = {
         "vector": _rows(rows.row_sums),
         "scalar": _rows(rows.row_sums, how="scalar"),
@@ -120,7 +122,7 @@ def families() -> list[Family]:
             {"x": (R, C)},
             {"y": (R, 1)},
             sums,
-            {"vector": "floor_steps", "scalar": "starts_at_1"},
+            sum_faults,
             ("atomics",),
         ),
         *_attention(),

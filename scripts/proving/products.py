@@ -7,7 +7,7 @@ from tilery.builder import f16, f32, i32, ptr
 from tilery.prove import Program, Stage
 from tilery.prove.programs import Argument
 
-M, N, K = 70, 40, 70
+M, N, K = 70, 40, 54
 INPUTS = {"a": (M, K), "b": (K, N)}
 OUTS = {"c": (M, N)}
 Faults = frozenset[str]

@@ -125,11 +125,11 @@ def _equal(case: Case, runner: Runner, sampled: Sampled) -> Verdict:
 
 
 def _chance(case: Case, runner: Runner, sampled: Sampled) -> str:
-    coins = sampled.used & {"roots", "choices", "discrete logarithms"}
+    coins = sampled.used & {"roots", "choices"}
     if coins or sampled.used & {"exp", "functions", "maxima"}:
         parts = []
         if coins:
-            kinds = {"roots": "square roots", "choices": "comparisons", "discrete logarithms": "logarithms"}
+            kinds = {"roots": "square roots", "choices": "comparisons"}
             parts.append(f"2^-{COIN_SAMPLES} from {' and '.join(sorted(kinds[c] for c in coins))}")
         parts.append(f"2^-{28 * min(sampled.samples, 2)} times the degree from residues")
         text = "about " + ", and ".join(parts)

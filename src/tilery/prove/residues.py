@@ -21,8 +21,8 @@ from .running.runner import Runner, contents
 SAMPLES = 2
 COIN_SAMPLES = 24
 """Samples if a program takes square roots or compares numbers: each one then misses a difference with at most 1/2."""
-PATIENCE = 6
-"""At most this many times as many samples are drawn, for elements that some samples do not know."""
+PATIENCE, LEAST_PATIENCE = 6, 48
+"""How many times as many samples are drawn, and how many at least, for elements that some samples do not know."""
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ def _compare(
     seen = {name: np.zeros(case.buffers[name].shape, int) for name in case.outs if case.buffers[name].is_float}
     undefined = {name: np.zeros(a.shape, bool) for name, a in seen.items()}
     drawn, wanted = 0, samples
-    while drawn < wanted * PATIENCE:
+    while drawn < max(wanted * PATIENCE, LEAST_PATIENCE):
         world = Field(seed * 10_007 + drawn, constants, model)
         drawn += 1
         try:
@@ -103,7 +103,7 @@ def _compare(
             out.assumed |= world.assumed
             out.least = min(out.least, world.p)
         out.samples += 1
-        if world.used & {"roots", "choices", "discrete logarithms"}:
+        if world.used & {"roots", "choices"}:
             wanted = max(wanted, COIN_SAMPLES)
         where = _difference(case, pair, seen, undefined)
         if where:

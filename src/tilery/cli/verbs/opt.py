@@ -117,13 +117,13 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
     from ...passes import run_pipeline
     from ...verifier.explain import require_legal
 
-    before = clone(module)
+    before = clone(module) if args.validate else module
 
     def after(step: Step, report: Report) -> None:
         nonlocal before
         require_legal(module, "the pass broke the module", after=step.run.name)
         if args.validate:
-            sys.stderr.write(validation(before, module, step.run.name))
+            write_error(validation(before, module, step.run.name))
             before = clone(module)
         if args.print_after:
             write_error(f"// after {step.run.name}\n{show(module)}\n")

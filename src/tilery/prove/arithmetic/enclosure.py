@@ -171,8 +171,8 @@ class Enclosures(Table, Numbers):
         return self._exp(*self.get(a), np.exp2, 0.6931471805599454)
 
     def _exp(self, m: Array, r: Array, function: Any, scale: float) -> Array:
-        mid = function(m)
         with np.errstate(all="ignore"):
+            mid = function(m)
             rad = np.where(r < 1, mid * np.expm1(r * scale), function(m + r))
         made = self._function(mid, rad, (m, r))
         exact = (r == 0) & ((m == 0) | (m == -np.inf))

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ops
-from ...analysis.effects import has_no_effect
+from ...analysis.effects import memory_ordering
 from ...ir import Block, Op, Value, walk
 
 LOADS = (ops.LoadPtrTko, ops.LoadViewTko)
-EXITS = (ops.Continue, ops.Break, ops.Return, ops.Yield)
+OTHERS = (ops.PrintTko, ops.Assert, ops.GdcLaunchDependentsTko, ops.GdcWaitTko, ops.MemoryFenceAliasTko)
+"""Effects that are not accesses to memory."""
 
 
 def is_effect(o: Op) -> bool:
     """Tell whether an operation changes something that others see."""
-    return not isinstance(o, (*LOADS, *EXITS, ops.For, ops.Loop, ops.If)) and not has_no_effect(o) and not o.blocks
+    return isinstance(o, OTHERS) or (memory_ordering(o) is not None and not isinstance(o, LOADS))
 
 
 class Needed:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...files import Stop, in_file, read_input, write_output
 from ...options import Verbs, add_spelling
-from ...output import as_json
+from ...output import as_json, write_error
 from ...programs import RECORDED, open_program
 from ..run import at_least
 
@@ -204,4 +203,4 @@ def save_witness(witness: Witness, folder: str) -> None:
         data = io.BytesIO()
         np.save(data, values)
         write_output(os.path.join(folder, f"{name}.npy"), data.getvalue())
-    sys.stderr.write(f"inputs of the witness: {folder}\n")
+    write_error(f"inputs of the witness: {folder}\n")

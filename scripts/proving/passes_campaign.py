@@ -1,0 +1,191 @@
+"""Prove every pass with Z3 on the corpus and on random modules; write docs/reports/prove_passes.md.
+
+    python scripts/proving/passes_campaign.py --count 5000 [--corpus] [--jobs 1] [--seconds 600] [--report]
+
+Outcomes are kept in a file of lines, so that a campaign can be interrupted and goes on. Whatever is proven is executed
+before and after the pass as well; so is whatever Z3 has a counterexample for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / folder) for folder in ("src", "scripts", "tests")]
+
+import checkout  # noqa: E402
+import execution_report  # noqa: E402
+import tilery  # noqa: E402
+from support import oracle  # noqa: E402
+from support.contract import random_case, run_contract  # noqa: E402
+from tilery.passes import HOMES  # noqa: E402
+from tilery.prove import bits  # noqa: E402
+from tilery.smith import Contract  # noqa: E402
+
+PASSES = [name for name in HOMES if name != "rename-symbol"]
+TIMEOUT = 2.0
+BUILD = ROOT / "build"
+PAGE = ROOT / "docs/reports/prove_passes.md"
+
+
+def prove(before: tilery.Module, after: tilery.Module) -> tuple[str, str]:
+    """Return the weakest outcome of all kernels of a module, and its reason."""
+    order = ["proven", "refused", "timeout", "reads", "counterexample"]
+    worst = ("proven", "")
+    for old, new in zip(before.entries, after.entries):
+        verdict = bits(old, new, timeout=TIMEOUT)
+        found = (verdict.facts["kind"], verdict.reason)
+        worst = max(worst, found, key=lambda each: order.index(each[0]))
+    return worst
+
+
+def compare_runs(module: tilery.Module, contract: Contract, changed: tilery.Module) -> str:
+    """Execute a module before and after; return how memory differs."""
+    try:
+        before, after = run_contract(module, contract), run_contract(changed, contract)
+        return execution_report.compare(module, contract, before, after)
+    except tilery.TileError as error:
+        return f"not run: {error.message}"[:80]
+
+
+def try_module(task: str) -> dict[str, Any]:
+    """Prove every pass that changes a module: a seed, or a file of the corpus."""
+    contract = None
+    if task.isdigit():
+        module, contract = random_case(int(task))
+    else:
+        module = tilery.load(oracle.CORPUS / task)
+    found: dict[str, Any] = {"task": task, "passes": {}}
+    for name in PASSES:
+        try:
+            changed = tilery.optimize(module, name)
+        except tilery.TileError as error:
+            found["passes"][name] = {"kind": "failed", "reason": error.message[:200]}
+            continue
+        if tilery.equal(module, changed):
+            continue
+        started = time.process_time()
+        kind, reason = prove(module, changed)
+        facts = {"kind": kind, "reason": reason[:160], "seconds": round(time.process_time() - started, 3)}
+        if contract is not None and kind in ("proven", "counterexample", "reads"):
+            facts["runs"] = compare_runs(module, contract, changed)
+        found["passes"][name] = facts
+    return found
+
+
+def run(todo: list[str], log: Path, jobs: int, seconds: float) -> None:
+    """Run what the log does not have yet, until the time is over."""
+    done = {json.loads(line)["task"] for line in log.read_text("utf-8").splitlines()} if log.exists() else set()
+    left = [t for t in todo if t not in done]
+    end = time.monotonic() + seconds
+    with log.open("a", encoding="utf-8") as file, ProcessPoolExecutor(jobs) as pool:
+        for start in range(0, len(left), 4 * jobs):
+            if time.monotonic() > end:
+                break
+            for facts in pool.map(try_module, left[start : start + 4 * jobs]):
+                file.write(json.dumps(facts) + "\n")
+            file.flush()
+            if sys.stderr.isatty():
+                print(f"\r{start}/{len(left)}", end="", file=sys.stderr)
+
+
+def totals(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Count outcomes for each pass, and collect what has to be looked at."""
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    reasons: Counter[str] = Counter()
+    odd, seconds = [], []
+    for each in found:
+        for name, facts in each["passes"].items():
+            kinds[name][facts["kind"]] += 1
+            seconds.append(facts.get("seconds", 0.0))
+            if facts["kind"] in ("refused", "reads", "timeout"):
+                reasons[facts["reason"]] += 1
+            wrong = facts["kind"] == "proven" and facts.get("runs") == execution_report.DIFFERS
+            if wrong or facts["kind"] in ("counterexample", "failed"):
+                odd.append({"task": each["task"], "pass": name, "wrong": wrong, **facts})
+    return {"kinds": kinds, "reasons": reasons, "odd": odd, "seconds": sorted(seconds)}
+
+
+def page(groups: dict[str, list[dict[str, Any]]], planned: dict[str, int]) -> str:
+    lines = ["# Every pass, proven", ""]
+    lines.append(
+        checkout.fill(
+            "`python scripts/proving/passes_campaign.py` wrote this page. Each pass ran alone on each module, and Z3 "
+            "was asked whether the kernels after it refine those before: for all inputs, the same bits at the same "
+            f"addresses, and no other reads. A question may take {TIMEOUT:g} seconds. What was proven for random "
+            "modules was also executed before and after."
+        )
+    )
+    for title, found in groups.items():
+        if found:
+            lines += ["", f"## {title}", "", *section(found, planned[title])]
+    return "\n".join([*lines, "", *NOT_MEASURED, ""])
+
+
+NOT_MEASURED = [
+    "## Not measured",
+    "",
+    "Refused kernels say nothing about a pass. Float operations are some functions here, so that passes that fold or",
+    "fuse them cannot be proven, only executed. Parameters that overlap in memory were not considered.",
+]
+
+
+def section(found: list[dict[str, Any]], planned: int) -> list[str]:
+    made = totals(found)
+    kinds = ["proven", "refused", "timeout", "reads", "counterexample", "failed"]
+    lines = [f"{len(found):,} of {planned:,} modules were tried.", ""]
+    lines += [f"| pass | changed | {' | '.join(kinds)} |", "|---|--:|" + "--:|" * len(kinds)]
+    for name in PASSES:
+        counts = made["kinds"].get(name, Counter())
+        shown = " | ".join(f"{counts[kind]:,}" for kind in kinds)
+        lines.append(f"| {name} | {counts.total():,} | {shown} |")
+    times = made["seconds"] or [0.0]
+    wrong = [each for each in made["odd"] if each["wrong"]]
+    lines += ["", f"Processor time: median {times[len(times) // 2]:.2f} s, longest {times[-1]:.1f} s."]
+    lines += ["", f"Proven, but memory differs when executed: {len(wrong)}."]
+    lines += [f"* {each['task']}: {each['pass']}" for each in wrong[:50]]
+    lines += ["", "| why not proven | times |", "|---|--:|"]
+    lines += [f"| {reason} | {count:,} |" for reason, count in made["reasons"].most_common(20)]
+    looked = Counter((e["pass"], e.get("runs", "not executed")) for e in made["odd"] if e["kind"] == "counterexample")
+    lines += ["", "Counterexamples of Z3, and what executing both modules showed:", "", "| pass | executed | times |"]
+    lines += ["|---|---|--:|", *(f"| {name} | {runs} | {count:,} |" for (name, runs), count in sorted(looked.items()))]
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=5000, help="random modules")
+    parser.add_argument("--corpus", action="store_true", help="also the corpus of real files")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after this time; the next call goes on")
+    parser.add_argument("--report", action="store_true", help=f"write {PAGE.name}")
+    args = parser.parse_args()
+    BUILD.mkdir(exist_ok=True)
+    files = sorted(str(p.relative_to(oracle.CORPUS)) for p in oracle.CORPUS.rglob("*.tileirbc")) if args.corpus else []
+    work = {"Random modules": [str(n) for n in range(args.count)], "Real files": files}
+    groups, planned = {}, {}
+    for title, todo in work.items():
+        log = BUILD / f"prove_passes_{title.split()[0].lower()}.jsonl"
+        if todo:
+            run(todo, log, args.jobs, args.seconds)
+        lines = log.read_text("utf-8").splitlines() if log.exists() else []
+        groups[title], planned[title] = [json.loads(line) for line in lines], max(len(todo), len(lines))
+        made = totals(groups[title])
+        print(title, len(lines), {name: dict(counts) for name, counts in made["kinds"].items()})
+        for each in made["odd"]:
+            if each["wrong"]:
+                print("wrongly proven", each)
+    if args.report:
+        PAGE.write_text(page(groups, planned), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Bit for bit, for all inputs: what Z3 proves of kernels and passes."""
+
+from __future__ import annotations
+
+import pytest
+
+z3 = pytest.importorskip("z3", reason="z3-solver is not installed")
+
+import tilery  # noqa: E402
+from proving import families as library  # noqa: E402
+from tilery import Builder, Module, TileError  # noqa: E402
+from tilery.builder import f32, i32, ptr  # noqa: E402
+from tilery.passes.registry import HOMES  # noqa: E402
+from tilery.prove import bits  # noqa: E402
+
+FAMILIES = {family.name: family for family in library.families()}
+
+
+def kernel(family: str, variant: str, fault: str = "") -> Module:
+    make = FAMILIES[family].variants[variant]
+    return (make(f=frozenset([fault])) if fault else make()).stages[0].module
+
+
+def proven(a: Module, b: Module, *given: str) -> bool:
+    return bits(a.entries[0], b.entries[0], given=given, timeout=5).is_equal
+
+
+KERNELS = [
+    ("gemm", "32x16"), ("gemm", "split-K 2"), ("gemm", "atomics"), ("gemm", "persistent"), ("softmax", "online 32"),
+    ("layer norm", "Welford"), ("causal attention", "flash guarded"), ("linear attention", "chunks of 8"),
+    ("transpose", "pointers"), ("convolution", "taps"),
+]  # fmt: skip
+NOT_BITS = {"fuse-fma", "fold-float", "pow-to-product"}
+"""Passes that change bits, as they say, or fold float operations, which have no meaning here."""
+OPTIONS = {"rename-symbol": "rename-symbol{old=gemm,new=other}"}
+
+
+@pytest.mark.parametrize("name", sorted(HOMES))
+def test_every_pass_is_validated(name: str) -> None:
+    """Whatever a pass changes is proven or, where it changes floats, not proven; no pass that keeps bits is refused."""
+    changed = 0
+    for family, variant in KERNELS:
+        before = kernel(family, variant)
+        try:
+            after = tilery.optimize(before, OPTIONS.get(name, name))
+        except TileError:
+            continue  # rename-symbol: there is no such symbol
+        if tilery.equal(before, after):
+            continue
+        changed += 1
+        verdict = bits(before.entries[0], after.entries[0], timeout=5)
+        assert verdict.is_equal or name in NOT_BITS, f"{name} on {family} {variant}: {verdict.reason}"
+    assert changed or name in QUIET
+
+
+QUIET = (
+    "dce", "fold-int", "simplify", "loop-split", "rename-symbol", "documented", "fold-float", "merge-assumes",
+    "pow-to-product", "strip-debug-info",
+)  # fmt: skip
+"""Passes that these kernels leave alone; `test_passes_on_random_modules` has modules that they change."""
+
+
+@pytest.mark.parametrize(
+    ("family", "variant", "fault"),
+    [
+        ("gemm", "32x16", "one_step_less"),
+        ("gemm", "32x16", "no_padding"),
+        ("gemm", "pointers", "short_mask"),
+        ("softmax", "online 32", "old_max"),
+        ("attention", "flash 16", "mask_le"),
+        ("transpose", "pointers", "wrong_stride"),
+        ("convolution", "taps", "forward"),
+    ],
+)
+def test_faults_are_not_proven(family: str, variant: str, fault: str) -> None:
+    assert not proven(kernel(family, variant), kernel(family, variant, fault))
+
+
+def test_views_and_pointers_under_preconditions() -> None:
+    views, pointers = kernel("transpose", "permute"), kernel("transpose", "pointers")
+    assert not proven(views, pointers)  # an index may overflow
+    given = ["p2 > 0", "p3 > 0", "p2*p3 < 2**31", "grid0*16 < 2**31", "grid1*16 < 2**31"]
+    assert proven(views, pointers, *given)
+
+
+def _ints(body: str, width: int = 32) -> Module:
+    text = f"""entry @k(%p: tile<ptr<iN>>, %x: tile<iN>, %y: tile<iN>) {{
+    {body}
+    %t = store_ptr_tko weak %p, %r : tile<ptr<iN>>, tile<iN> -> token
+    return
+    }}"""
+    return tilery.parse(f"cuda_tile.module @m {{ {text.replace('iN', f'i{width}')} }}")
+
+
+ADD = "%r = addi %x, %y : tile<iN>"
+NSW = "%r = addi %x, %y overflow<no_signed_wrap> : tile<iN>"
+
+
+def test_promises_may_be_dropped_but_not_made() -> None:
+    assert proven(_ints(NSW), _ints(ADD))
+    assert not proven(_ints(ADD), _ints(NSW))
+    bounded = (
+        "%a = assume bounded<0, 100>, %x : tile<iN>\n%b = assume bounded<0, 100>, %y : tile<iN>\n"
+        "%r = addi %a, %b{} : tile<iN>"
+    )
+    assert proven(_ints(bounded.format("")), _ints(bounded.format(" overflow<no_signed_wrap>")))
+
+
+def test_integers_wrap() -> None:
+    twice = "%c = constant <iN: 2> : tile<iN>\n%r = muli %x, %c : tile<iN>"
+    assert proven(_ints(twice), _ints("%r = addi %x, %x : tile<iN>"))
+    half = twice.replace("%r", "%d") + "\n%r = divi %d, %c signed : tile<iN>"
+    assert not proven(_ints(half), _ints("%z = constant <iN: 0> : tile<iN>\n%r = addi %x, %z : tile<iN>"))
+
+
+def test_reads_must_be_the_first_kernels() -> None:
+    def kernel(mask: bool) -> Module:
+        b = Builder()
+        with b.entry("k", x=ptr(f32), y=ptr(f32), n=i32) as p:
+            at = b.iota(16)
+            keep = at < p.n
+            v = b.load_ptr(p.x + at, mask=keep, other=0) if mask else b.load_ptr(p.x + at)
+            b.store_ptr(p.y + at, b.select(keep, v, 0.0), mask=keep)
+        return b.module
+
+    assert proven(kernel(False), kernel(True))
+    found = bits(kernel(True).entries[0], kernel(False).entries[0])
+    assert "may read where A does not" in found.reason
+
+
+def test_loops_with_early_exits() -> None:
+    def kernel(limit: int) -> Module:
+        b = Builder()
+        with b.entry("k", x=ptr(f32), y=ptr(f32), n=i32) as p:
+            with b.loop(carry=[b.const(0, i32), b.full((1,), 0.0, f32)]) as (i, acc):
+                with b.if_(i >= p.n):
+                    b.break_(acc)
+                b.continue_(i + 1, acc + b.load_ptr(b.reshape(p.x + i, 1)) * float(limit))
+            b.store_ptr(b.reshape(p.y, 1), b.result)
+        return b.module
+
+    assert proven(kernel(2), kernel(2))
+    assert not proven(kernel(2), kernel(3))
+
+
+def test_what_is_not_modelled_is_refused() -> None:
+    b = Builder()
+    with b.entry("k", y=ptr(f32)) as p:
+        b.store_ptr(p.y, b.load_ptr(p.y) + 1.0)
+        b.store_ptr(p.y, b.load_ptr(p.y) + 1.0)
+    found = bits(b.module.entries[0], b.module.entries[0])
+    assert found.answer == "undecided"
+    assert "may read what the kernel has stored" in found.reason
+
+
+def test_conditions_are_checked() -> None:
+    a = kernel("transpose", "permute").entries[0]
+    for text in ("p9 > 0", "open('x')", "p2 +", "p2"):
+        with pytest.raises(TileError, match="given"):
+            bits(a, a, given=[text])
+
+
+def test_different_parameters() -> None:
+    with pytest.raises(TileError, match="different parameters"):
+        bits(kernel("transpose", "permute").entries[0], kernel("gemm", "32x16").entries[0])

@@ -1,0 +1,147 @@
+"""`tilery prove` and `tilery opt --validate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilery
+from tilery.cli.main import main
+from tilery.engines.recorded import capture, save
+from tilery.prove.plans import parse_plan
+
+from .cases import module
+
+PLAN = """
+outs = ["y"]
+[sizes]
+n = [40, 7]
+[buffers]
+x = "real[n]"
+y = "out[1]"
+[scratch.b]
+w = "out[2]"
+[[a]]
+file = "{0}/whole.mlir"
+grid = "1"
+args = "x, y, n"
+[[b]]
+file = "{0}/halves.mlir"
+grid = "2"
+args = "x, w, n"
+[[b]]
+file = "{0}/join.mlir"
+grid = "1"
+args = "w, y"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    from tilery import Builder
+    from tilery.builder import f32, i32, ptr
+
+    def write(name: str, made: tilery.Module) -> None:
+        (tmp_path / name).write_text(tilery.show(made), "utf-8")
+
+    write("a.mlir", module(lambda b, x: x + x))
+    write("b.mlir", module(lambda b, x: x * 2.0))
+    write("c.mlir", module(lambda b, x: x * 3.0))
+    for parts, name in ((1, "whole.mlir"), (2, "halves.mlir")):
+        b = Builder()
+        with b.entry("k", x=ptr(f32), y=ptr(f32), n=i32) as p:
+            part, _, _ = b.block_id()
+            at = b.iota(64 // parts) + part * (64 // parts)
+            v = b.load_ptr(p.x + at, mask=at < p.n, other=0)
+            b.store_ptr(p.y + part, b.sum(v, dim=0))
+        write(name, b.module)
+    b = Builder()
+    with b.entry("k", w=ptr(f32), y=ptr(f32)) as p:
+        b.store_ptr(p.y, b.sum(b.load(b.view(p.w, (2,), tile=(2,)), (0,)), dim=0))
+    write("join.mlir", b.module)
+    return tmp_path
+
+
+BUFFERS = ["--buf", "x=real[3, 32]", "--buf", "y=out[3,32]", "--grid", "3"]
+
+
+def test_equal_and_different(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b, c = (str(folder / f"{name}.mlir") for name in "abc")
+    assert main(["prove", a, b, *BUFFERS]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("equal\n")
+    assert "not looked at: rounding" in text
+    assert main(["prove", a, c, *BUFFERS, "--witness", str(folder / "w"), "--json"]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["answer"] == "different"
+    assert np.load(folder / "w" / "x.npy").shape == (3, 32)
+    given = ["--buf", f"x=@{folder / 'w' / 'x.npy'}", "--buf", "y=out[3,32]", "--grid", "3"]
+    assert main(["prove", a, c, *given]) == 1
+
+
+def test_a_plan_with_two_launches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = folder / "plan.toml"
+    plan.write_text(PLAN.format(folder.as_posix()), "utf-8")
+    assert main(["prove", str(plan), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["shapes"] == [{"n": 40}, {"n": 7}]
+
+
+def test_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("z3")
+    a, b = (str(folder / f"{name}.mlir") for name in "ab")
+    assert main(["prove", a, a, "--bits"]) == 0
+    assert "the same bits" in capsys.readouterr().out
+    assert main(["prove", a, b, "--bits"]) == 3
+    assert capsys.readouterr().out.startswith("undecided: not proven: what a store writes")
+
+
+def test_recorded_launches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tilery.engines.cutile_abi import Extent
+
+    x, y = np.ones((3, 32), np.float32), np.zeros((3, 32), np.float32)
+    for name in "abc":
+        made = tilery.load(folder / f"{name}.mlir")
+        memory = [Extent(n, v.ctypes.data, v.nbytes) for n, v in (("x", x), ("y", y))]
+        pointers = [v.ctypes.data for v in (x, y)]
+        save(folder / f"{name}.zip", capture(made, tilery.dumps(made), "k", (3, 1, 1), pointers, memory, ["x", "y"]))
+    assert main(["prove", str(folder / "a.zip"), str(folder / "b.zip")]) == 0
+    assert main(["prove", str(folder / "a.zip"), str(folder / "c.zip")]) == 1
+    assert main(["prove", str(folder / "a.zip"), str(folder / "c.mlir")]) == 2
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "prove needs A and B"),
+        (["B"], "nothing is compared"),
+        (["B", "--buf", "x=what"], "expected real[...]"),
+        (["B", "--buf", "x"], "expected NAME=SPEC"),
+        (["B", "--size", "n=x"], "expected NAME or NAME=N,N"),
+        (["B", "--buf", "x=real[k]", "--buf", "y=out[3,32]"], "there is no size 'k'"),
+        (["B", "--buf", "x=real[3,32]", "--buf", "y=out[3,32]", "--grid", "1/2"], "expected + - *"),
+        (["B", "--buf", "x=real[3,32]", "--buf", "y=out[3,32]", "--args", "x,y,z"], "there is no size 'z'"),
+    ],
+)
+def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
+    a = str(folder / "a.mlir")
+    assert main(["prove", a, *(a if o == "B" else o for o in options)]) in (1, 2)
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["[", "sizes = 3", "x = 1", "[[a]]\ngrid = '1'", "[sizes]\nn = 'x'"])
+def test_broken_plans(text: str) -> None:
+    with pytest.raises(tilery.TileError):
+        parse_plan(text)
+
+
+def test_validate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("z3")
+    assert main(["opt", str(folder / "whole.mlir"), "--validate", "--passes", "canonicalize,cse"]) == 0
+    said = capsys.readouterr().err
+    assert "validate: canonicalize: @k: proven" in said
+    assert "validate: cse: @k: proven" in said

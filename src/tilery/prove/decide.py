@@ -147,7 +147,7 @@ def _told_apart(case: Case, sampled: Sampled, separation: Separation, b: Screene
             f"Over the real numbers, for this launch, {names([witness.output])} differs on the inputs of the witness.",
             sampled.reason if sampled.answer == "different" else f"{witness.output} differs",
             witness,
-            "integers" if witness.how == "integers differ" else "enclosures",
+            "integers" if witness.how.startswith("integers differ") else "enclosures",
         )
         verdict.notes += [f"B: {fault}" for fault in b.faults]
         return verdict

@@ -64,6 +64,7 @@ def separate(case: Case, runner: Runner, seed: int = 11) -> Separation:
         found.runs += 1
         found.witness = _compare(case, pair, numbers, reals, found)
         if found.witness is not None:
+            found.witness.how = "; ".join([found.witness.how, *sorted(numbers.remarks)])
             found.witness.own = own_values(case, found.witness)
             return found
     return found

@@ -7,11 +7,11 @@ import numpy as np
 from ...engines.reference.tiles import Array
 from ...types import PaddingValue, Scalar
 from .constants import digits
-from .numbers import Beyond, Numbers, Signs
+from .numbers import Beyond, Signs
 from .table import SLACK, Table
 
 
-class Bounds(Table, Numbers):
+class Bounds(Table):
     """Running error analysis: a bound on the size of a number, and on the error of what a program computes for it.
 
     Sums may be in any order. Every operation is taken to round to nearest in its result's type.

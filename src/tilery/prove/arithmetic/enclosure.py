@@ -15,7 +15,7 @@ from ...attrs import ComparisonPredicate
 from ...engines.reference.tiles import Array
 from ...types import PaddingValue, Scalar
 from .constants import digits, is_plain
-from .numbers import COMPARE, Beyond, NoSample, Numbers, Signs
+from .numbers import COMPARE, Beyond, NoSample, Signs
 from .table import SLACK, Pair, Table
 
 UNIT = 2.0**-53
@@ -32,7 +32,7 @@ PADDING = {
 }
 
 
-class Enclosures(Table, Numbers):
+class Enclosures(Table):
     """An arithmetic of midpoints and radii. `poison` is what undefined values are taken to be."""
 
     undefined = 1
@@ -50,6 +50,9 @@ class Enclosures(Table, Numbers):
         rad = np.where(special, 0.0, rad * SLACK)
         rad = np.where(unknown | np.isnan(rad) | (~special & ~np.isfinite(mid)), np.inf, rad)
         return self.new(mid, rad)
+
+    def differ(self, a: Array, b: Array) -> bool:
+        return bool(apart(self.get(a), self.get(b)).any())
 
     def literal(self, values: Array) -> Array:
         return self.new(values, 0.0)

@@ -77,6 +77,7 @@ class Field(Numbers):
     undefined = UNDEF << 61
 
     def __init__(self, seed: int, constants: Constants | None = None, model: Model | None = None) -> None:
+        super().__init__()
         self.rng = random.Random(seed)
         self.model = model or Model()
         self.p, self.q = random_primes(self.rng, Q_UNKNOWN)
@@ -123,6 +124,9 @@ class Field(Numbers):
         distinct, where = np.unique(values, return_inverse=True)
         words = np.array([self._constant(float(v), element) for v in distinct], U)
         return words[where].reshape(values.shape)
+
+    def differ(self, a: Array, b: Array) -> bool:
+        return bool(differing(a, b)[0].any())
 
     def literal(self, values: Array) -> Array:
         distinct, where = np.unique(values, return_inverse=True)

@@ -41,6 +41,14 @@ class Numbers(ABC):
     undefined: int
     """The code of a value that the program does not define."""
 
+    def __init__(self) -> None:
+        self.remarks: set[str] = set()
+        """What was noticed about the programs."""
+
+    def differ(self, a: Array, b: Array) -> bool:
+        """Tell whether codes surely are of different numbers."""
+        return False
+
     @abstractmethod
     def constant(self, values: Array, element: Scalar) -> Array:
         """Return the codes of a program's constants, given as f64 and in the type they had."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...engines.reference.tiles import Array
-from .numbers import Beyond, U
+from .numbers import Beyond, Numbers, U
 
 MOST = 1 << 26
 """The most rows: 1 GiB."""
@@ -16,10 +16,11 @@ SLACK = 1 + 2.0**-40
 Pair = tuple[Array, Array]
 
 
-class Table:
+class Table(Numbers):
     """Pairs of a midpoint and a radius, or of a size and an error. Row 1 is for undefined values."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.mid = np.zeros(1 << 12)
         self.rad = np.zeros(1 << 12)
         self.count = 2

@@ -57,25 +57,39 @@ def reduce_tiles(m: NumberMachine, o: Any, batch: Batch, operands: tuple[Array, 
         half = size // 2
         earlier, later = ([a.take(r, axis) for a in values] for r in (range(half), range(half, size)))
         values = combine(earlier, later)
+    plain = values
     values = combine([np.broadcast_to(s, (len(a), *s.shape[1:])) for s, a in zip(starts, values)], values)
+    for before, after in zip(plain, values):
+        _check_identity(m, o, before, after)
     return tuple(np.take(a, 0, axis) for a in values)
+
+
+def _check_identity(m: NumberMachine, o: Any, before: Array, after: Array) -> None:
+    """Note it if a result depends on whether the identity takes part: the IR leaves that open."""
+    if before.dtype == np.float64:
+        differ = m.numbers.differ(np.ascontiguousarray(before).view(U), np.ascontiguousarray(after).view(U))
+    else:
+        differ = bool((before != after).any())
+    if differ:
+        m.numbers.remarks.add(f"{o.name}: the identity is not neutral, and the result depends on whether it takes part")
 
 
 def _at_once(m: NumberMachine, o: Any, only: Op, operand: Array, start: Array) -> Array:
     n, axis = m.numbers, o.dim + 1
     a, first = np.ascontiguousarray(operand).view(U), np.take(np.ascontiguousarray(start).view(U), 0, axis)
     steps = a.shape[axis]
-    match only:
-        case ops.AddF():
-            return m.finish(only, n.add(n.sum_along(a, axis), first), steps)
-        case ops.MaxF():
-            keep = bool(only.propagate_nan)
-            return m.finish(only, n.max(n.max_along(a, axis, keep), first, keep), 0)
-        case ops.MinF():
-            keep = bool(only.propagate_nan)
-            made = n.max(n.max_along(n.neg(a), axis, keep), n.neg(first), keep)
-            return m.finish(only, n.neg(made), 0)
-    raise AssertionError(only)
+    if isinstance(only, ops.AddF):
+        plain = n.sum_along(a, axis)
+        made = n.add(plain, first)
+    else:
+        assert isinstance(only, (ops.MaxF, ops.MinF))
+        keep, flip = bool(only.propagate_nan), isinstance(only, ops.MinF)
+        plain = n.max_along(n.neg(a) if flip else a, axis, keep)
+        made = n.max(plain, n.neg(first) if flip else first, keep)
+        plain, made = (n.neg(plain), n.neg(made)) if flip else (plain, made)
+        steps = 0
+    _check_identity(m, o, plain.view(np.float64), made.view(np.float64))
+    return m.finish(only, made, steps)
 
 
 def scan_tiles(m: NumberMachine, o: Any, batch: Batch, operands: tuple[Array, ...]) -> tuple[Array, ...]:

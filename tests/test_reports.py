@@ -17,6 +17,7 @@ import tilery
 import triton_report
 from parts import cutile_page, gpu_bugs
 from programs import run as programs
+from proving import page as proving_page
 from reducing import planted
 from test_imports import ROWS
 
@@ -36,7 +37,12 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
 
 def test_more_pages_follow_from_the_numbers(root: Path) -> None:
     reports = root / "docs" / "reports"
-    for name, page in (("reducer", planted.page), ("triton", triton_report.page), ("sanitizer", sanitizer.page)):
+    for name, page in (
+        ("reducer", planted.page),
+        ("triton", triton_report.page),
+        ("sanitizer", sanitizer.page),
+        ("prove", proving_page.page),
+    ):
         numbers = json.loads((reports / f"{name}.json").read_text("utf-8"))
         assert (reports / f"{name}.md").read_text("utf-8").strip() == page(numbers).strip()
 

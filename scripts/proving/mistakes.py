@@ -132,7 +132,12 @@ def compare_all() -> list[dict[str, Any]]:
     for mistake in MISTAKES:
         verdict = mistake.compare()
         same = reals(mistake.right(), mistake.right(), mistake.inputs, mistake.outs, probe=False)
-        facts = {"source": mistake.source, "what": mistake.what, "answer": verdict.answer, "right": same.answer}
+        facts: dict[str, Any] = {
+            "source": mistake.source,
+            "what": mistake.what,
+            "answer": verdict.answer,
+            "right": same.answer,
+        }
         w = verdict.witness
         if w is not None:
             facts["witness"] = f"{w.output}[{', '.join(map(str, w.element))}]: {w.values[0]} and {w.values[1]}"

@@ -34,13 +34,13 @@ def mutate(module: Module, rng: random.Random) -> str:
 
 
 def _constant(o: ops.Constant, rng: random.Random) -> str:
-    element = o.value.element
-    if o.value.splat is None:
+    element, splat = o.value.element, o.value.splat
+    if splat is None:
         return ""
     if element.is_float:
         o.value = Dense.of(o.value.type, [rng.choice([0.0, 1.0, 0.5, -1.0, 3.0])])
     elif element.bits >= 32:
-        o.value = Dense.of(o.value.type, [max(0, o.value.splat + rng.choice([-1, 1]))])
+        o.value = Dense.of(o.value.type, [max(0, splat + rng.choice([-1, 1]))])
     else:
         return ""
     return f"constant of {element}"

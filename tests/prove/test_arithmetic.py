@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def field(request: pytest.FixtureRequest) -> Field:
     return Field(request.param)
 
 
-def words(field: Field, *values: float) -> np.ndarray:  # type: ignore[type-arg]
+def words(field: Field, *values: float) -> Any:
     return np.array([field.exact(v) for v in values], U)
 
 
@@ -98,7 +99,7 @@ def test_constants_are_read_as_ideal_numbers() -> None:
     assert is_plain(1024.5, 24)
 
 
-OPERATIONS = {
+OPERATIONS: dict[str, tuple[Any, Any]] = {
     "add": (lambda n, a, b: n.add(a, b), lambda a, b: a + b),
     "sub": (lambda n, a, b: n.sub(a, b), lambda a, b: a - b),
     "mul": (lambda n, a, b: n.mul(a, b), lambda a, b: a * b),

@@ -6,8 +6,10 @@ import pytest
 
 z3 = pytest.importorskip("z3", reason="z3-solver is not installed")
 
+import execution_report  # noqa: E402
 import tilery  # noqa: E402
 from proving import families as library  # noqa: E402
+from proving import passes_campaign  # noqa: E402
 from tilery import Builder, Module, TileError  # noqa: E402
 from tilery.builder import f32, i32, ptr  # noqa: E402
 from tilery.passes.registry import HOMES  # noqa: E402
@@ -163,3 +165,18 @@ def test_conditions_are_checked() -> None:
 def test_different_parameters() -> None:
     with pytest.raises(TileError, match="different parameters"):
         bits(kernel("transpose", "permute").entries[0], kernel("gemm", "32x16").entries[0])
+
+
+NEVER = {"fuse-fma", "fold-float", "loop-split", "documented"}
+"""Passes that change floats, or the number of loops, on which proofs fail."""
+
+
+def test_passes_on_random_modules() -> None:
+    """What is proven leaves the same memory, and passes that keep bits are proven or refused, but not contradicted."""
+    outcomes: dict[str, set[str]] = {}
+    for seed in range(6):
+        for name, facts in passes_campaign.try_module(str(seed))["passes"].items():
+            outcomes.setdefault(name, set()).add(facts["kind"])
+            assert facts["kind"] != "proven" or facts["runs"] != execution_report.DIFFERS, (seed, name)
+            assert facts["kind"] != "counterexample" or facts["runs"] != execution_report.DIFFERS or name in NEVER
+    assert {name for name, kinds in outcomes.items() if "proven" in kinds} >= set(HOMES) - {"rename-symbol", *NEVER}

@@ -21,15 +21,15 @@ from ..programs import GIVEN, REAL, Buffer, Case, Program, Stage, entry_of, matc
 from .machine import NumberMachine, floats
 from .retype import Retyped, retype
 
-STEPS = 20_000_000
-"""The most steps of a launch, against loops that do not end."""
+STEPS, SECONDS = 5_000_000, 300.0
+"""The most steps and the longest time of a launch, against loops that do not end."""
 
 
 class Runner:
     """Runs programs; keeps the retyped copies of their modules."""
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits(steps=STEPS)
+        self.limits = limits or Limits(STEPS, SECONDS)
         self._retyped: dict[int, tuple[Module, Retyped]] = {}
 
     def retyped(self, module: Module) -> Retyped:
@@ -185,7 +185,7 @@ def run_own(
             stage.grid,
             values,
             sanitize=sanitize,
-            limits=limits or Limits(steps=STEPS),
+            limits=limits or Limits(STEPS, SECONDS),
             convention=stage.convention,
             output=_nowhere,
         )

@@ -30,6 +30,7 @@ ASSUMED = [
     "different pointer parameters do not overlap",
     "addresses do not wrap around, and sizes of tensors are below 2**61",
 ]
+MOST_DIMENSIONS = 4
 IGNORED = ["the order of effects on different addresses", "time and memory"]
 
 
@@ -202,7 +203,7 @@ def _compare_stores(prover: Prover, x: Effect, y: Effect) -> None:
     shape, other = x.parts[0][1], y.parts[0][1]
     if x.op.memory_ordering_semantics is not y.op.memory_ordering_semantics:  # type: ignore[attr-defined]
         raise Failed(Attempt("refused", "stores have different memory orderings"))
-    orders = [p for p in permutations(range(len(shape))) if tuple(shape[q] for q in p) == other]
+    orders = [p for p in index_orders(len(shape)) if tuple(shape[q] for q in p) == other]
     failed = Failed(Attempt("refused", f"stores have different shapes: {shape} and {other}"))
     for number, order in enumerate(orders):
         try:
@@ -239,6 +240,11 @@ def _compare_others(prover: Prover, x: Effect, y: Effect) -> None:
         _require(prover, z3.Implies(x.path, refines(f(idx), g(idx))), f"what {x.op.name} takes", *known)
 
 
+def index_orders(rank: int) -> list[tuple[int, ...]]:
+    """Return the orders of dimensions that are tried, the same one first; of many dimensions only that one."""
+    return list(permutations(range(rank))) if rank <= MOST_DIMENSIONS else [tuple(range(rank))]
+
+
 # ---------------------------------------------------------------- reads
 
 
@@ -255,7 +261,7 @@ def _covers(prover: Prover, old: Load, new: Load) -> bool:
         return False
     idx, known = prover.element(shape)
     mask = z3.And(new.path, new.mask(idx))
-    for order in permutations(range(len(shape))):
+    for order in index_orders(len(shape)):
         if tuple(shape[q] for q in order) != other:
             continue
         at = tuple(idx[q] for q in order)

@@ -11,6 +11,8 @@ from .algebra import Algebra, Functions, as_bool
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 MOST_SPLITS = 6
+BUDGET = 10
+"""All questions of an attempt together may take this many times the time of one."""
 
 
 class Prover:
@@ -51,6 +53,8 @@ class Prover:
                 if answer != YES:
                     return answer, model
             return YES, None
+        if self.seconds > BUDGET * self.timeout:
+            return UNKNOWN, None
         solver = self.algebra.solver()
         solver.set("timeout", int(self.timeout * 1000))
         solver.add(*self.functions.facts, *self.given, *given, z3.Not(goal))

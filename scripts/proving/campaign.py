@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 import tomllib
@@ -165,6 +166,8 @@ def main() -> None:
         from proving.mistakes import compare_all
 
         odd = [f for f in found if wrong(f) or f["answer"] == "undecided"]
+        for each in odd:
+            each["reason"] = re.sub(r"0x[0-9a-f]+", "0x...", each["reason"])
         facts = {"summary": summary(found), "planned": len(todo), "odd": odd, "mistakes": compare_all()}
         facts["loops"] = loops(found)
         (ROOT / "docs/reports/prove.json").write_text(json.dumps(facts, indent=1) + "\n", "utf-8")

@@ -64,6 +64,7 @@ def try_module(task: str) -> dict[str, Any]:
     else:
         module = tilery.load(oracle.CORPUS / task)
     found: dict[str, Any] = {"task": task, "passes": {}}
+    known: dict[str, dict[str, Any]] = {}  # many passes remove the same dead code
     for name in PASSES:
         try:
             changed = tilery.optimize(module, name)
@@ -72,13 +73,22 @@ def try_module(task: str) -> dict[str, Any]:
             continue
         if tilery.equal(module, changed):
             continue
-        started = time.process_time()
-        kind, reason = prove(module, changed)
-        facts = {"kind": kind, "reason": reason[:160], "seconds": round(time.process_time() - started, 3)}
-        if contract is not None and kind in ("proven", "counterexample", "reads"):
-            facts["runs"] = compare_runs(module, contract, changed)
-        found["passes"][name] = facts
+        text = tilery.show(changed)
+        if text not in known:
+            known[text] = try_change(module, contract, changed)
+        found["passes"][name] = known[text]
     return found
+
+
+def try_change(module: tilery.Module, contract: Contract | None, changed: tilery.Module) -> dict[str, Any]:
+    """Prove a change of a module, and execute both."""
+    started = time.process_time()
+    kind, reason = prove(module, changed)
+    facts: dict[str, Any] = {"kind": kind, "reason": reason[:160]}
+    facts["seconds"] = round(time.process_time() - started, 3)
+    if contract is not None and kind in ("proven", "counterexample", "reads"):
+        facts["runs"] = compare_runs(module, contract, changed)
+    return facts
 
 
 def run(todo: list[str], log: Path, jobs: int, seconds: float) -> None:

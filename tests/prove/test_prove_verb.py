@@ -145,3 +145,36 @@ def test_validate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().err
     assert "validate: canonicalize: @k: proven" in said
     assert "validate: cse: @k: proven" in said
+
+
+CUTILE = """
+import cuda.tile as ct
+
+
+@ct.kernel
+def shifted(x, y, TILE: ct.Constant[int]):
+    r = ct.bid(0)
+    v = ct.load(x, index=(r, 0), shape=(1, TILE), padding_mode=ct.PaddingMode.NEG_INF)
+    e = ct.exp(v - ct.max(v, axis=1, keepdims=True))
+    ct.store(y, index=(r, 0), tile=e / ct.sum(e, axis=1, keepdims=True))
+
+
+@ct.kernel
+def plain(x, y, TILE: ct.Constant[int]):
+    r = ct.bid(0)
+    v = ct.load(x, index=(r, 0), shape=(1, TILE), padding_mode=ct.PaddingMode.NEG_INF)
+    e = ct.exp2(v * 1.4426950408889634)
+    ct.store(y, index=(r, 0), tile=e / ct.sum(e, axis=1, keepdims=True))
+"""
+
+
+def test_kernels_of_cutile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cuda.tile")
+    file = tmp_path / "softmaxes.py"
+    file.write_text(CUTILE, "utf-8")
+    options = ["--size", "n=70", "--buf", "x=real[4,n]", "--buf", "y=out[4,n]", "--grid", "4"]
+    signature = ["--sig", "f32[4, {n}], f32[4, {n}], 128"]
+    assert main(["prove", f"{file}::shifted", f"{file}::plain", *options, *signature]) == 0
+    said = capsys.readouterr().out
+    assert "is read as log2(e)" in said
+    assert "stability: y is finite in A only" in said

@@ -130,6 +130,61 @@ def test_reads_must_be_the_first_kernels() -> None:
     assert "may read where A does not" in found.reason
 
 
+def _two_sums(swapped: bool) -> Module:
+    """A loop that carries two values, of which one is stored."""
+    b = Builder()
+    with b.entry("k", x=ptr(f32), y=ptr(f32), n=i32) as p:
+        with b.for_(0, p.n, carry=[b.full((1,), 0.0, f32), b.full((1,), 1.0, f32)]) as (i, u, v):
+            x = b.load_ptr(b.reshape(p.x + i, 1))
+            b.continue_(u + x * v, v + x * u)
+        u, v = b.results
+        b.store_ptr(b.reshape(p.y, 1), v if swapped else u)
+    return b.module
+
+
+def test_results_of_loops_are_told_apart() -> None:
+    assert proven(_two_sums(False), _two_sums(False))
+    assert not proven(_two_sums(False), _two_sums(True))
+
+
+def _stores_in_loops(which: int) -> Module:
+    """Two loops of different lengths, one of which stores the same number again and again."""
+    b = Builder()
+    with b.entry("k", y=ptr(f32), z=ptr(f32), m=i32, n=i32) as p:
+        for number, count in enumerate((p.m, p.n)):
+            with b.for_(0, count) as (i,):
+                b.store_ptr(p.z + i, b.const(1.0, f32))
+                if number == which:
+                    b.store_ptr(p.y, b.const(2.0, f32))
+                b.continue_()
+    return b.module
+
+
+def test_effects_of_different_loops_are_told_apart() -> None:
+    assert proven(_stores_in_loops(0), _stores_in_loops(0))
+    assert not proven(_stores_in_loops(0), _stores_in_loops(1))
+
+
+def test_loads_that_nothing_needs_are_reads() -> None:
+    def kernel(load: bool, loop: bool = False) -> Module:
+        b = Builder()
+        with b.entry("k", x=ptr(f32), y=ptr(f32), n=i32) as p:
+            if load:
+                b.load_ptr(p.x + p.n)
+            if loop:
+                with b.for_(0, p.n) as (i,):
+                    b.load_ptr(p.x + i)
+                    b.continue_()
+            b.store_ptr(p.y, b.const(2.0, f32))
+        return b.module
+
+    assert proven(kernel(True), kernel(False))
+    assert proven(kernel(True), kernel(True))
+    assert proven(kernel(False, True), kernel(False))
+    assert not proven(kernel(False), kernel(True))
+    assert not proven(kernel(False), kernel(False, True))
+
+
 def test_loops_with_early_exits() -> None:
     def kernel(limit: int) -> Module:
         b = Builder()
@@ -143,6 +198,21 @@ def test_loops_with_early_exits() -> None:
 
     assert proven(kernel(2), kernel(2))
     assert not proven(kernel(2), kernel(3))
+
+
+def test_early_returns_count() -> None:
+    def kernel(leaves: bool) -> Module:
+        b = Builder()
+        with b.entry("k", y=ptr(f32), n=i32) as p:
+            if leaves:
+                with b.if_(p.n > 3):
+                    b.return_()
+            b.store_ptr(p.y, b.const(2.0, f32))
+        return b.module
+
+    assert proven(kernel(True), kernel(True))
+    assert not proven(kernel(True), kernel(False))
+    assert not proven(kernel(False), kernel(True))
 
 
 def test_what_is_not_modelled_is_refused() -> None:

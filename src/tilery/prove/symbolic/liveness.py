@@ -9,6 +9,7 @@ from ...analysis.effects import memory_ordering
 from ...ir import Block, Op, Value, walk
 
 LOADS = (ops.LoadPtrTko, ops.LoadViewTko)
+EXITS = (ops.Return, ops.Break, ops.Continue)
 OTHERS = (ops.PrintTko, ops.Assert, ops.GdcLaunchDependentsTko, ops.GdcWaitTko, ops.MemoryFenceAliasTko)
 """Effects that are not accesses to memory."""
 
@@ -19,9 +20,10 @@ def is_effect(o: Op) -> bool:
 
 
 class Needed:
-    """The values, and the control flow, that the effects of an entry depend on."""
+    """The values, and the control flow, that the effects of an entry depend on; with `reads`, its loads count too."""
 
-    def __init__(self, entry: ops.Entry) -> None:
+    def __init__(self, entry: ops.Entry, reads: bool = False) -> None:
+        self.reads = reads
         self.values: set[Value] = set()
         self.control: set[Op] = set()
         """Loops and branches that hold an effect, an exit of a loop, or compute a needed value."""
@@ -35,7 +37,9 @@ class Needed:
                     self._parents[inner] = o
         todo: list[Value] = []
         for o in walk(entry):
-            if is_effect(o) and not self._in_body(o):
+            if isinstance(o, EXITS) and isinstance(self._parents.get(o), ops.If):
+                todo += self._enter(o)  # whatever follows depends on the branch
+            if (is_effect(o) or (reads and isinstance(o, LOADS))) and not self._in_body(o):
                 todo += self._enter(o)
                 todo += o.operands
         while todo:

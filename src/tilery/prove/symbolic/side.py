@@ -14,6 +14,8 @@ from typing import Any
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from ... import ops
+from ...analysis.effects import memory_ordering
+from ...attrs import MemoryOrderingSemantics
 from ...declare.relations import COMMUTATIVE, ELEMENTWISE
 from ...engines.reference.ops.views import PATTERNS
 from ...ir import Block, Op, Value, walk
@@ -44,7 +46,7 @@ class Load:
 
     op: Op
     path: Any
-    depth: int
+    loops: Index
     address: Formula
     mask: Callable[[Index], Any]
 
@@ -85,10 +87,10 @@ class Mixing:
 class Side:
     """The formulas of one kernel."""
 
-    def __init__(self, prover: Prover, entry: ops.Entry, first: Side | None = None) -> None:
+    def __init__(self, prover: Prover, entry: ops.Entry, first: Side | None = None, reads: bool = True) -> None:
         self.prover, self.entry, self.partner = prover, entry, first
         self.z: Algebra = prover.algebra
-        self.needed = Needed(entry)
+        self.needed = Needed(entry, reads)
         self.env: dict[Value, Any] = {}
         self.memo: dict[Any, tuple[Term, Index]] = {}
         self.effects: list[Effect] = []
@@ -259,6 +261,8 @@ class Side:
 
     def load(self, o: Any, path: Any, loops: Index) -> None:
         result = o.results[0]
+        if memory_ordering(o) is not MemoryOrderingSemantics.WEAK:
+            raise Unsupported(f"{o.name} is not weak: what it reads depends on other tile blocks")
         if self.effects and any(_may_clash(o, e.op) for e in self.effects):
             raise Unsupported(f"{o.name} may read what the kernel has stored")
         if self.open and any(
@@ -279,8 +283,8 @@ class Side:
             return z3.If(inside, found, pad), both(known, True if defined is True else z3.If(inside, TRUE, defined))
 
         self.env[result] = term
-        if result in self.needed.values:
-            self.loads.append(Load(o, path, len(loops), address, mask))
+        if self.needed.reads or result in self.needed.values:
+            self.loads.append(Load(o, path, loops, address, mask))
 
     def padding(self, o: Any, element: Any) -> Formula:
         """Return what a load has outside its mask or tensor."""
@@ -372,7 +376,9 @@ class Side:
         for number, k in enumerate(results):
             t = o.resultValues[k].type
             assert isinstance(t, Tile)
-            self.env[o.resultValues[k]] = self.symbol(f"loop{n}.{number}", t, loops)
+            # The result of a `for` is what it carries at this place; that of a `loop` is what its exits have there.
+            place = kept.index(k) if counted else number
+            self.env[o.resultValues[k]] = self.symbol(f"loop{n}.{place}", t, loops)
 
     def _is_kept(self, o: ops.For | ops.Loop, k: int) -> bool:
         carried = o.region.args[k + isinstance(o, ops.For)]
@@ -398,7 +404,7 @@ class Side:
         if o.blocks:
             key += body_key(o)
         for other in self.partner.mixings if self.partner is not None else ():
-            if other.key == key and len(other.loops) == len(loops) and self.prover.all_equal(other.operands, parts):
+            if other.key == key and same_loops(other.loops, loops) and self.prover.all_equal(other.operands, parts):
                 self.env.update(zip(o.results, other.symbols))
                 return
         names = [self.prover.fresh(o.name) for _ in o.results]
@@ -415,6 +421,11 @@ class Side:
             idx, _ = self.prover.element(shape)
             conditions.append(formula(idx)[1])
         return both(*conditions)
+
+
+def same_loops(one: Index, other: Index) -> bool:
+    """Tell whether two places are in the same loops, which are numbered on both sides."""
+    return len(one) == len(other) and all(a.eq(b) for a, b in zip(one, other))
 
 
 def _with(symbol: Formula, defined: Any) -> Formula:

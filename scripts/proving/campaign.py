@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 from proving import families as library  # noqa: E402
 from proving.judge import CLOSE, CLOSE_CONSTANTS, distance, judge  # noqa: E402
 from proving.mutants import mutant  # noqa: E402
-from tilery.prove import reals  # noqa: E402
+from tilery.prove import bits, reals  # noqa: E402
 from tilery.prove.programs import make_case  # noqa: E402
 
 HELD_OUT = tomllib.loads((HERE / "held_out.toml").read_text("utf-8"))
@@ -90,6 +90,36 @@ def compare(task: Task) -> dict[str, Any]:
     return facts
 
 
+def compare_bits(task: Task) -> dict[str, Any]:
+    """Compare a kernel and a mutant of it with Z3, and judge the verdict."""
+    _, name, a, seed = task
+    family = next(f for f in library.families() if f.name == name)
+    one = family.variants[a]()
+    other, what = mutant(one, int(seed))
+    kinds = []
+    for old, new in zip(one.stages, other.stages):
+        kinds.append(bits(old.module.entries[0], new.module.entries[0], timeout=2.0).facts["kind"])
+    kind = next((k for k in kinds if k != "proven"), "proven")
+    case = make_case(one, other, family.inputs, family.outputs(a))
+    return {"task": list(task), "kind": kind, "judge": judge(case), "what": what}
+
+
+def run_bits(count: int, log: Path, seconds: float) -> Counter[str]:
+    """Compare mutants with Z3; return the outcomes beside those of the second opinion."""
+    end = time.monotonic() + seconds
+    done = [json.loads(line) for line in log.read_text("utf-8").splitlines()] if log.exists() else []
+    known = {tuple(each["task"]) for each in done}
+    todo = [t for t in tasks(count, False) if t[0] == "mutant" and t not in known][: count - len(done)]
+    with log.open("a", encoding="utf-8") as file:
+        for task in todo:
+            if time.monotonic() > end:
+                break
+            done.append(compare_bits(task))
+            file.write(json.dumps(done[-1]) + "\n")
+            file.flush()
+    return Counter(f"{each['kind']}, f64 {each['judge']}" for each in done)
+
+
 def wrong(facts: dict[str, Any]) -> str:
     """Return what is wrong with a verdict, by the second opinion, or nothing."""
     kind = facts["task"][0]
@@ -148,6 +178,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after this time; the next call goes on")
     parser.add_argument("--log", type=Path, default=ROOT / "build" / "prove.jsonl")
+    parser.add_argument("--bits", type=int, default=0, help="also compare so many mutants with Z3")
     parser.add_argument("--report", action="store_true", help="write docs/reports/prove.md and prove.json")
     parser.add_argument("--page", action="store_true", help="only write the page, from prove.json")
     args = parser.parse_args()
@@ -160,6 +191,8 @@ def main() -> None:
     todo = [t for t in tasks(args.mutants, args.held_out) if args.held_out or not is_held_out(t)]
     run(todo, args.log, args.jobs, args.seconds)
     found = [json.loads(line) for line in args.log.read_text("utf-8").splitlines()]
+    by_bits = run_bits(args.bits, args.log.with_name("prove_bits.jsonl"), args.seconds) if args.bits else Counter[str]()
+    print("bits", dict(by_bits))
     for name, counts in summary(found).items():
         print(name, counts)
     if args.report:
@@ -169,7 +202,7 @@ def main() -> None:
         for each in odd:
             each["reason"] = re.sub(r"0x[0-9a-f]+", "0x...", each["reason"])
         facts = {"summary": summary(found), "planned": len(todo), "odd": odd, "mistakes": compare_all()}
-        facts["loops"] = loops(found)
+        facts["loops"], facts["bits"] = loops(found), dict(by_bits)
         (ROOT / "docs/reports/prove.json").write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
         write_page(facts, ROOT)
 

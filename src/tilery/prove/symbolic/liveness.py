@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ... import ops
 from ...analysis.effects import memory_ordering
+from ...attrs import MemoryOrderingSemantics
 from ...ir import Block, Op, Value, walk
 
 LOADS = (ops.LoadPtrTko, ops.LoadViewTko)
@@ -16,7 +17,12 @@ OTHERS = (ops.PrintTko, ops.Assert, ops.GdcLaunchDependentsTko, ops.GdcWaitTko, 
 
 def is_effect(o: Op) -> bool:
     """Tell whether an operation changes something that others see."""
-    return isinstance(o, OTHERS) or (memory_ordering(o) is not None and not isinstance(o, LOADS))
+    return isinstance(o, OTHERS) or (memory_ordering(o) is not None and (not isinstance(o, LOADS) or is_ordered(o)))
+
+
+def is_ordered(o: Op) -> bool:
+    """Tell whether an access is ordered with those of other tile blocks."""
+    return memory_ordering(o) is not MemoryOrderingSemantics.WEAK
 
 
 class Needed:

@@ -14,15 +14,14 @@ from typing import Any
 import z3  # type: ignore[import-untyped]  # it has no types
 
 from ... import ops
-from ...analysis.effects import memory_ordering
-from ...attrs import MemoryOrderingSemantics
 from ...declare.relations import COMMUTATIVE, ELEMENTWISE
 from ...engines.reference.ops.views import PATTERNS
 from ...ir import Block, Op, Value, walk
 from ...types import GatherScatterView, Scalar, StridedView, Tile, TileView
 from . import meaning
 from .algebra import ADDRESS, Algebra, Term, attributes, both
-from .liveness import Needed, is_effect
+from .aliasing import may_clash, stores
+from .liveness import Needed, is_effect, is_ordered
 from .moves import MOVES, TRUE, Formula, Index, Unsupported, chosen, dims_of, element_bytes, width
 from .proving import Prover
 
@@ -261,30 +260,36 @@ class Side:
 
     def load(self, o: Any, path: Any, loops: Index) -> None:
         result = o.results[0]
-        if memory_ordering(o) is not MemoryOrderingSemantics.WEAK:
-            raise Unsupported(f"{o.name} is not weak: what it reads depends on other tile blocks")
-        if self.effects and any(_may_clash(o, e.op) for e in self.effects):
-            raise Unsupported(f"{o.name} may read what the kernel has stored")
-        if self.open and any(
-            _may_clash(o, inner) for record in self.open for inner in walk(record.op) if _stores(inner)
-        ):
-            raise Unsupported(f"{o.name} may read what an earlier iteration has stored")
         address, mask = self.access(o)
-        element = result.type.element
-        w = width(result.type)
-        pads = self.padding(o, element)
+        if is_ordered(o):  # what it reads depends on other tile blocks: it must stay where it is
+            parts = [(address, result.type.shape), (lambda idx: (mask(idx), True), result.type.shape)]
+            self.effects.append(Effect(o, path, loops, parts))
+            name = f"effect{len(self.effects)}.{o.name}"
+            self.env[result] = self.loaded(o, address, mask, self.symbol(name, result.type, loops))
+            return
+        if self.effects and any(may_clash(o, e.op) for e in self.effects):
+            raise Unsupported(f"{o.name} may read what the kernel has stored")
+        if self.open and any(may_clash(o, inner) for record in self.open for inner in walk(record.op) if stores(inner)):
+            raise Unsupported(f"{o.name} may read what an earlier iteration has stored")
+        self.env[result] = self.loaded(o, address, mask, None)
+        if self.needed.reads or result in self.needed.values:
+            self.loads.append(Load(o, path, loops, address, mask))
+
+    def loaded(self, o: Any, address: Formula, mask: Callable[[Index], Any], read: Formula | None) -> Formula:
+        """Return what a load returns: memory as it was before the launch, or what `read` stands for, or padding."""
+        element = o.results[0].type.element
+        w, pads = width(element), self.padding(o, element)
 
         def term(idx: Index) -> Term:
             (at, known), inside = address(idx), mask(idx)
-            found = self.prover.functions.get("memory", at.sort(), self.z.sort(w))(at)
+            memory = self.prover.functions.get("memory", at.sort(), self.z.sort(w))
+            found = memory(at) if read is None else read(idx)[0]
             if z3.is_true(inside):
                 return found, known
             pad, defined = pads(idx)
             return z3.If(inside, found, pad), both(known, True if defined is True else z3.If(inside, TRUE, defined))
 
-        self.env[result] = term
-        if self.needed.reads or result in self.needed.values:
-            self.loads.append(Load(o, path, loops, address, mask))
+        return term
 
     def padding(self, o: Any, element: Any) -> Formula:
         """Return what a load has outside its mask or tensor."""
@@ -438,42 +443,6 @@ def _yielded(end: Op | None, i: int) -> Value | None:
 
 def _is_float(v: Value) -> bool:
     return isinstance(v.type, Tile) and isinstance(v.type.element, Scalar) and v.type.element.is_float
-
-
-def _stores(o: Op) -> bool:
-    return isinstance(o, (ops.StorePtrTko, ops.StoreViewTko)) or (is_effect(o) and hasattr(o, "memory_scope"))
-
-
-def _may_clash(load: Op, store: Op) -> bool:
-    """Whether a load may read what a store wrote: both may come from the same parameter."""
-    if not _stores(store):
-        return False
-    mine, other = root(_pointer(load)), root(_pointer(store))
-    return mine is None or other is None or mine is other
-
-
-def _pointer(o: Any) -> Value:
-    match o:
-        case ops.StorePtrTko():
-            return o.destination
-        case ops.LoadPtrTko():
-            return o.source
-        case ops.LoadViewTko() | ops.StoreViewTko() | ops.AtomicRedViewTko():
-            return o.view
-    return o.pointers  # type: ignore[no-any-return]  # atomic operations
-
-
-def root(v: Value) -> Value | None:
-    """Return the parameter that a pointer or view is made from, if it can be seen."""
-    through = (
-        ops.Offset, ops.Broadcast, ops.Reshape, ops.Assume, ops.MakeTensorView, ops.MakePartitionView,
-        ops.MakeStridedView, ops.MakeGatherScatterView, ops.Permute,
-    )  # fmt: skip
-    while isinstance(v.owner, Op):
-        if not isinstance(v.owner, through):
-            return None
-        v = v.owner.operands[0]
-    return v
 
 
 def body_key(o: Op) -> str:

@@ -168,4 +168,6 @@ def _why_undecided(sampled: Sampled, separation: Separation) -> str:
             "largest value: either a law of max, abs, exp or constants is needed that residues do not keep, or they "
             "differ elsewhere"
         )
+    if not separation.runs:
+        return f"{said}, and enclosures do not apply ({separation.reason})"
     return f"{said}, and enclosures are too wide to decide" + (f" ({separation.reason})" if separation.reason else "")

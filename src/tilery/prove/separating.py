@@ -34,6 +34,11 @@ class Separation:
 
 def separate(case: Case, runner: Runner, seed: int = 11) -> Separation:
     """Look for inputs on which two programs surely differ."""
+    with np.errstate(all="ignore"):
+        return _separate(case, runner, seed)
+
+
+def _separate(case: Case, runner: Runner, seed: int) -> Separation:
     found = Separation()
     found.known = True
     for number, kind in enumerate(KINDS.values()):

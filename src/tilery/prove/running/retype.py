@@ -99,8 +99,12 @@ def _check(o: Op) -> None:
     touches = any(is_float(v.type) for v in (*o.operands, *o.results))
     if isinstance(o, REFUSED) and touches:
         raise Refused(o, f"{o.name}: depends on the bits of a float, which only a run in its own type has")
-    if isinstance(o, ADDRESSES):
+    if isinstance(o, ADDRESSES) and any(_points_to_floats(v.type) for v in (*o.operands, *o.results)):
         raise Refused(o, f"{o.name}: may depend on the size of a float")
+
+
+def _points_to_floats(t: Type) -> bool:
+    return isinstance(t, Tile) and isinstance(t.element, Ptr) and t.element.pointee.is_float
 
 
 def _retype_values(o: Op, made: Retyped) -> None:

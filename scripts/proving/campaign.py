@@ -178,7 +178,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after this time; the next call goes on")
     parser.add_argument("--log", type=Path, default=ROOT / "build" / "prove.jsonl")
-    parser.add_argument("--bits", type=int, default=0, help="also compare so many mutants with Z3")
+    parser.add_argument("--bits", type=int, default=0, help="also compare this many mutants with Z3")
     parser.add_argument("--report", action="store_true", help="write docs/reports/prove.md and prove.json")
     parser.add_argument("--page", action="store_true", help="only write the page, from prove.json")
     args = parser.parse_args()

@@ -27,7 +27,7 @@ class Stage:
     args: Sequence[Argument]
     entry: str | None = None
     convention: str | None = None
-    """`cutile`: an array stands for its pointer, shape and strides."""
+    """`cutile`: an array is passed as its pointer, shape and strides."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Buffer:
     content: str
     data: Array | None = None
     element: Scalar | None = None
-    """The narrowest type that a kernel gives its elements; set when the programs are known."""
+    """The narrowest element type that a kernel declares; set when the programs are known."""
     is_number: bool = False
 
     @property

@@ -1,4 +1,4 @@
-"""Constants of a program that stand for numbers no float holds: log2(e), ln(2), 1/n, and products with the former."""
+"""Constants that mean numbers which no float holds: log2(e), ln(2), 1/n, and products with the former."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 from ...types import Scalar
 
 NAMED = ((-1, "log2(e)", math.log2(math.e)), (1, "ln(2)", math.log(2.0)))
-"""Powers of ln 2, as an irrational number that a constant may stand for."""
+"""Powers of ln 2, the irrational numbers that a constant may mean."""
 LEAST_DIGITS = 24
 """Constants of narrower types are too coarse to be recognised."""
 LARGEST_DENOMINATOR = 1 << 16
@@ -68,7 +68,7 @@ class Constants:
                 self.factors.add(abs(Fraction(v)))
 
     def read(self, value: float, element: Scalar) -> Reading | None:
-        """Return what a constant stands for, or None if it is meant as it is."""
+        """Return the number that a constant means, or None if it is meant as it is."""
         key = (value, element.name)
         if key not in self._read:
             self._read[key] = self._find(value, element)

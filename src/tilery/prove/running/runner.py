@@ -134,7 +134,7 @@ def as_integers(buffer: Buffer) -> Array:
 
 
 def own_types(program: Program, buffers: Mapping[str, Buffer]) -> dict[str, Scalar]:
-    """Return the type that a program gives the elements of each buffer."""
+    """Return the element type of each buffer, as a program declares it."""
     found: dict[str, Scalar] = {}
     for stage in program.stages:
         for value, kind in matched(stage, buffers):

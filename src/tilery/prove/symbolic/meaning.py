@@ -235,7 +235,7 @@ class Meaning:
 
 
 def _partial(node: Node) -> Op:
-    """The operation that an expression stands for which is not always defined."""
+    """The operation of an expression that is not always defined."""
     a, b = (Value(x.type) for x in node.args)
     if node.kind == "div":
         return DivI(lhs=a, rhs=b, signedness=node.data[0], rounding=node.data[1])

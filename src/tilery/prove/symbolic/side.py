@@ -1,4 +1,4 @@
-"""A kernel as formulas: one symbolic element stands for all elements of a tile, one iteration for all of a loop.
+"""A kernel as formulas: one symbolic element represents all elements of a tile, one iteration for all of a loop.
 
 Floats are their bits, and float operations are functions named by the operation, its attributes and types. Memory
 before the launch is a function of the address. Operations that mix elements (reduce, scan, mma) are functions of the
@@ -75,7 +75,7 @@ class LoopRecord:
 
 @dataclass(slots=True)
 class Mixing:
-    """An operation that mixes elements, and the functions that stand for its results."""
+    """An operation that mixes elements, and the functions that represent its results."""
 
     key: str
     loops: Index
@@ -276,7 +276,7 @@ class Side:
             self.loads.append(Load(o, path, loops, address, mask))
 
     def loaded(self, o: Any, address: Formula, mask: Callable[[Index], Any], read: Formula | None) -> Formula:
-        """Return what a load returns: memory as it was before the launch, or what `read` stands for, or padding."""
+        """Return what a load returns: memory as it was before the launch, or the value of `read`, or padding."""
         element = o.results[0].type.element
         w, pads = width(element), self.padding(o, element)
 
@@ -420,7 +420,7 @@ class Side:
         self.mixings.append(Mixing(key, loops, parts, made))
 
     def _all_defined(self, parts: list[tuple[Formula, tuple[int, ...]]]) -> Any:
-        """Whether the operands are defined at some element: enough to know, as one symbol stands for all of them."""
+        """Whether the operands are defined at some element: enough to know, as one symbol represents all of them."""
         conditions = []
         for formula, shape in parts:
             idx, _ = self.prover.element(shape)

@@ -31,6 +31,7 @@ SCRIPT = re.compile(r"^`(\w+\.(?:py|cu|mlir))`:\n\n```(?:python|cpp|mlir)\n(.*?)
 """A file that the commands of a document use."""
 NEEDS_CUTILE = ["cutile.md", "nan.md"]
 NEEDS_NVRTC = ["cpp.md", "performance.md"]
+NEEDS_Z3 = ["prove.md"]
 NEEDS_TILEIRAS = ["performance.md"]
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
@@ -133,6 +134,8 @@ def test_commands_print_what_is_shown(path: Path, workshop: Path) -> None:
     text = path.read_text("utf-8")
     if path.name in NEEDS_CUTILE:
         pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
+    if path.name in NEEDS_Z3:
+        pytest.importorskip("z3", reason="needs Z3 (pip install 'tilery[prove]')")
     if path.name in NEEDS_NVRTC and not has_nvrtc():
         pytest.skip("needs NVIDIA's NVRTC (pip install 'tilery[cpp]')")
     if path.name in NEEDS_TILEIRAS and find_tileirdisasm() is None:

@@ -10,9 +10,9 @@ import numpy as np
 from tilery import Module
 from tilery.attrs import Dense
 from tilery.diag import TileError
+from tilery.engines.common.tiles import Array
 from tilery.engines.kernel import ExecutionError, Limits
 from tilery.engines.reference.launch import load
-from tilery.engines.reference.tiles import Array
 from tilery.prove import Program
 from tilery.prove.inputs import KINDS, draw
 from tilery.prove.programs import REAL, Case, matched

@@ -100,7 +100,7 @@ def test_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_recorded_launches(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tilery.engines.cutile_abi import Extent
+    from tilery.engines.common.cutile_abi import Extent
 
     x, y = np.ones((3, 32), np.float32), np.zeros((3, 32), np.float32)
     for name in "abc":

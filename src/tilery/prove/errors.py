@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..diag import TileError
-from ..engines.reference.tiles import Array
+from ..engines.common.tiles import Array
 from ..types import Scalar
 from .arithmetic.bounds import Bounds
 from .arithmetic.constants import digits

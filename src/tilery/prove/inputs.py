@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..engines.reference.tiles import Array
+from ..engines.common.tiles import Array
 from ..types import F64
 from .programs import REAL, Case
 from .running.runner import rounded_to

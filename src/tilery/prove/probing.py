@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..diag import TileError
-from ..engines.reference.tiles import Array
+from ..engines.common.tiles import Array
 from .inputs import HARD, draw
 from .programs import Case
 from .running.runner import run_own

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..diag import TileError
-from ..engines.kernel import find_entry
-from ..engines.reference.tiles import Array
+from ..engines.common.kernel import find_entry
+from ..engines.common.tiles import Array
 from ..ops import Entry, Module
 from ..types import Ptr, Scalar, Tile
 

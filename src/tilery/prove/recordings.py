@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..diag import TileError
+from ..engines.common.tiles import carrier
 from ..engines.recorded import Pointer, Recorded
-from ..engines.reference.tiles import carrier
 from ..ops import Module
 from ..types import Ptr, Tile
 from .programs import GIVEN, REAL, Buffer, Program, Stage

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..diag import TileError
+from ..engines.common.tiles import Array
 from ..engines.kernel import ExecutionError
-from ..engines.reference.tiles import Array
 from ..ir import Refused
 from .arithmetic.constants import Constants
 from .arithmetic.degrees import Degrees

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..diag import TileError
+from ..engines.common.tiles import Array
 from ..engines.kernel import ExecutionError, Limits
-from ..engines.reference.tiles import Array
 from ..sanitize import Sanitizer
 from .programs import Case
 from .running.runner import run_own

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..diag import TileError
+from ..engines.common.tiles import Array
 from ..engines.kernel import ExecutionError
-from ..engines.reference.tiles import Array
 from .arithmetic.enclosure import Enclosures, apart
 from .arithmetic.numbers import NoSample, U
 from .inputs import KINDS, draw

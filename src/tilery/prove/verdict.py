@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.reference.tiles import Array
+from ..engines.common.tiles import Array
 
 EQUAL, DIFFERENT, UNDECIDED = "equal", "different", "undecided"
 

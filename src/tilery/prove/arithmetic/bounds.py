@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engines.reference.tiles import Array
+from ...engines.common.tiles import Array
 from ...types import PaddingValue, Scalar
 from .constants import digits
 from .numbers import Beyond, Signs

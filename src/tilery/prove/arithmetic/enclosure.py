@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...attrs import ComparisonPredicate
-from ...engines.reference.tiles import Array
+from ...engines.common.tiles import Array
 from ...types import PaddingValue, Scalar
 from .constants import digits, is_plain
 from .numbers import COMPARE, Beyond, NoSample, Signs

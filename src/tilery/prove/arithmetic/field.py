@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...attrs import ComparisonPredicate
-from ...engines.reference.tiles import Array
+from ...engines.common.tiles import Array
 from ...types import PaddingValue, Scalar
 from .constants import Constants
 from .logarithms import Logarithms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...engines.reference.tiles import Array
+from ...engines.common.tiles import Array
 
 U = np.uint64
 BABY = 1 << 20

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ...attrs import ComparisonPredicate
-from ...engines.reference.tiles import Array
+from ...engines.common.tiles import Array
 from ...types import PaddingValue, Scalar
 
 U = np.uint64

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engines.reference.tiles import Array
+from ...engines.common.tiles import Array
 from .numbers import Beyond, Numbers, U
 
 MOST = 1 << 26

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ops
+from ...engines.common.tiles import Array
 from ...engines.reference.batch import Batch
 from ...engines.reference.ops.reduce import Combine
-from ...engines.reference.tiles import Array
 from ...ir import Block, Op
 from ...types import F64, Tile
 from ..arithmetic.numbers import U

@@ -9,11 +9,11 @@ import numpy as np
 
 from ... import ops
 from ...attrs import AtomicRMWMode, RoundingMode, Signedness
+from ...engines.common.tiles import Array, spread
 from ...engines.reference.batch import Batch
 from ...engines.reference.machine import Machine
 from ...engines.reference.ops.memory import load_ptr_tko
 from ...engines.reference.program import Compute, Slots
-from ...engines.reference.tiles import Array, spread
 from ...enums import ComparisonOrdering
 from ...ir import Op, Refused, Value
 from ...types import Scalar, Tile, TileView

@@ -9,8 +9,8 @@ import numpy as np
 
 from ... import ops
 from ...attrs import Dense, FloatAttr
-from ...engines.reference.numerics.convert import to_f64
-from ...engines.reference.tiles import CARRIERS, Array, dense_array
+from ...engines.common.numerics.convert import to_f64
+from ...engines.common.tiles import CARRIERS, Array, dense_array
 from ...ir import Op, Refused, clone, walk
 from ...ops import Module
 from ...types import (

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...attrs import RoundingMode
+from ...engines.common.numerics.convert import float_to_float, to_f64
+from ...engines.common.tiles import Array, carrier, packed, unpacked
 from ...engines.kernel import Limits
 from ...engines.reference.launch import Loaded, load
-from ...engines.reference.nibbles import packed, unpacked
-from ...engines.reference.numerics.convert import float_to_float, to_f64
-from ...engines.reference.tiles import Array, carrier
 from ...ops import Module
 from ...types import F64, Ptr, Scalar
 from ..arithmetic.numbers import Numbers, U

@@ -12,7 +12,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from ...analysis.effects import memory_ordering
 from ...diag import TileError
-from ...engines.kernel import MAX_GRID
+from ...engines.common.launch import MAX_GRID
 from ...ir import walk
 from ...ops import Entry, StorePtrTko, StoreViewTko
 from ..verdict import EQUAL, UNDECIDED, Verdict

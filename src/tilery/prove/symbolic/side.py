@@ -15,7 +15,7 @@ import z3  # type: ignore[import-untyped]  # it has no types
 
 from ... import ops
 from ...declare.relations import COMMUTATIVE, ELEMENTWISE
-from ...engines.reference.ops.views import PATTERNS
+from ...engines.common.layout import PATTERNS
 from ...ir import Block, Op, Value, walk
 from ...types import GatherScatterView, Scalar, StridedView, Tile, TileView
 from . import meaning

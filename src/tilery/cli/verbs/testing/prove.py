@@ -173,7 +173,7 @@ def compare_recorded(args: argparse.Namespace) -> Verdict:
 
 def compare_bits(args: argparse.Namespace) -> Verdict:
     """Compare two kernels bit for bit, for all inputs."""
-    from ....engines.kernel import find_entry
+    from ....engines.common.kernel import find_entry
     from ....prove.symbolic import bits
 
     if args.b is None:

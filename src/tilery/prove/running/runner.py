@@ -12,7 +12,7 @@ from ...attrs import RoundingMode
 from ...engines.common.numerics.convert import float_to_float, to_f64
 from ...engines.common.tiles import Array, carrier, packed, unpacked
 from ...engines.kernel import Limits
-from ...engines.reference.launch import Loaded, load
+from ...engines.reference.launch import ReferenceLoaded, load
 from ...ops import Module
 from ...types import F64, Ptr, Scalar
 from ..arithmetic.numbers import Numbers, U
@@ -40,7 +40,7 @@ class Runner:
 
     def run(self, program: Program, buffers: Mapping[str, Buffer], data: dict[str, Array], numbers: Numbers) -> None:
         """Run a program on an arithmetic; `data` has codes for floats, and changes."""
-        kept: dict[int, Loaded] = {}
+        kept: dict[int, ReferenceLoaded] = {}
         for stage in program.stages:
             made = self.retyped(stage.module)
             if id(made) not in kept:
@@ -51,7 +51,7 @@ class Runner:
         self,
         stage: Stage,
         made: Retyped,
-        loaded: Loaded,
+        loaded: ReferenceLoaded,
         buffers: Mapping[str, Buffer],
         data: dict[str, Array],
         numbers: Numbers,
@@ -80,7 +80,7 @@ def _nowhere(text: str) -> None:
     """Print nothing: what a kernel prints is not compared."""
 
 
-def _load(made: Retyped, numbers: Numbers) -> Loaded:
+def _load(made: Retyped, numbers: Numbers) -> ReferenceLoaded:
     loaded = load(made.module)
     for name, (values, element) in made.globals.items():
         segment = loaded.memory.at(loaded.globals[name])
@@ -169,7 +169,7 @@ def run_own(
         memory[name] = _own_content(buffer, element, reals.get(name))
         if sanitize is not None and buffer.content == "undefined" and not buffer.is_number:
             sanitize.declare_uninit(memory[name])
-    kept: dict[int, Loaded] = {}
+    kept: dict[int, ReferenceLoaded] = {}
     for stage in program.stages:
         loaded = kept.setdefault(id(stage.module), load(stage.module))
         values: list[Any] = []

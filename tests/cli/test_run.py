@@ -290,3 +290,21 @@ def test_exact_asks_for_the_bits_of_the_reference_engine(tmp_path: Path) -> None
         assert main(command) == 0
         found.append(np.load(out).tobytes())
     assert found[0] == found[1] != found[2]
+
+
+def test_a_report_as_json_has_its_place_in_the_text(scale: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--grid", "4", "--arg", "x=ones:f32:3", "--arg", "f32:1", "--sanitize", "bounds", "--json"]
+    assert main(["run", scale, *options]) == 1
+    first, _ = json.loads(capsys.readouterr().out)["reports"]
+    (place,) = first["places"]
+    assert (place["file"], place["line"], place["column"]) == (scale, 4, 13)
+
+
+def test_an_error_as_json_has_the_reports_before_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    check = '%no = constant <i1: false> : tile<i1>\n  assert %no, "no" : tile<i1>\n  return'
+    path.write_text(SCALE.replace("return", check))
+    options = ["--grid", "4", "--arg", "x=ones:f32:3", "--arg", "f32:1", "--sanitize", "bounds", "--json"]
+    assert main(["run", str(path), *options]) == 1
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert [report["places"][0]["line"] for report in error["reports"]] == [4, 6]

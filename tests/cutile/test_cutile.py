@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -493,3 +494,27 @@ def test_a_launch_after_the_session_says_so() -> None:
     with tilery.cutile.on():
         ct.launch(0, (1,), kernels.add, (x, y, z, 16))
     assert z.tolist() == [2.0] * 16
+
+
+FAULTY = """
+import cuda.tile as ct
+import numpy as np
+
+@ct.kernel
+def past(x):
+    ct.atomic_add(x, ct.bid(0) + 4, 1, check_bounds=False)
+
+ct.launch(0, (2,), past, (np.zeros(5, np.int32),))
+print("done")
+"""
+
+
+def test_run_prints_reports_as_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Stdout belongs to the script, so they are a line on stderr."""
+    script = tmp_path / "script.py"
+    script.write_text(FAULTY)
+    assert main(["cutile", "run", "--json", "--sanitize", "all", str(script)]) == 1
+    out, err = capfd.readouterr()
+    assert out == "done\n"
+    (report,) = json.loads(err)["reports"]
+    assert (report["check"], report["places"][0]["line"]) == ("bounds", 7)

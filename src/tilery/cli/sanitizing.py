@@ -57,6 +57,13 @@ def parse_schedule(args: argparse.Namespace) -> int | None:
     return int(text)
 
 
+def report_facts(found: Sanitizer | None, source: Input | None = None) -> dict[str, object]:
+    """Return the reports as data for JSON; nothing without a sanitizer."""
+    if found is None:
+        return {}
+    return {"reports": [each.as_dict(source) for each in found.reports], "claim": found.claim}
+
+
 def show_reports(found: Sanitizer | None, source: Input | None, args: argparse.Namespace) -> int:
     """Print the reports to stderr, unless they are part of JSON, and return the exit status."""
     if found is None:

@@ -174,7 +174,7 @@ class Checking(Observer):
         step.access = access = make_access(o, batch, step.args, step.args["token"])
         for check in self._before:
             check.before(access)
-        if access.partial:
+        if access.refused is not None:
             result = self._partly(o, batch, access, step)
         else:
             result = plan.execute(o, batch, *args)

@@ -11,6 +11,7 @@ import numpy as np
 from ..diag import ErrorKind, Note, NoteKind
 from ..engines.common.tiles import Array
 from ..ir import Op, Refused
+from ..source.input import Input
 from ..source.lines import excerpt, innermost
 
 MOST = 1000
@@ -80,8 +81,8 @@ class Report:
         """The kind of error that the check finds."""
         return KINDS.get(self.check, ErrorKind.HINT)
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the report as plain data."""
+    def as_dict(self, source: Input | None = None) -> dict[str, object]:
+        """Return the report as plain data, with places in `source`, the input that the module was read from."""
         return {
             "check": self.check,
             "hint": self.hint,
@@ -90,15 +91,25 @@ class Report:
             "count": self.count,
             "blocks": len(self.blocks),
             "values": {name: str(value) for name, value in self.values.items()},
-            "places": [_place(place) for place in self.places],
+            "places": [_place(place, source) for place in self.places],
             "notes": list(self.notes),
         }
 
 
-def _place(place: Place) -> dict[str, object]:
-    source = innermost(place.op.loc)
-    at = {} if source is None else {"file": source.file, "line": source.line, "column": source.column}
-    return {"operation": place.op.name, "block": place.block, "element": place.element, **at}
+def _place(place: Place, source: Input | None) -> dict[str, object]:
+    return {"operation": place.op.name, "block": place.block, "element": place.element, **_position(place.op, source)}
+
+
+def _position(o: Op, source: Input | None) -> dict[str, object]:
+    """Return the source line that debug information names, or else the position in the input of Tile IR."""
+    if (found := innermost(o.loc)) is not None:
+        return {"file": found.file, "line": found.line, "column": found.column}
+    if source is None:
+        return {}
+    error = source.error(o, "")
+    if error.line is None:
+        return {"file": source.file, "offset": error.offset or 0}
+    return {"file": source.file, "line": error.line, "column": error.column or 1}
 
 
 class Reports:

@@ -24,7 +24,7 @@ def as_error(report: Report, source: Input | None = None) -> TileError:
     else:
         error = TileError(message, kind=report.kind, notes=tuple(notes))
         error.excerpt = excerpt(report.op.loc)
-    error.facts = report.as_dict()
+    error.facts = report.as_dict(source)
     return error
 
 
@@ -50,7 +50,7 @@ def _result(report: Report, source: Input | None) -> dict[str, object]:
         "locations": [_location(first, source)],
         "relatedLocations": [{**_location(place, source), "message": {"text": str(place)}} for place in others],
         "occurrenceCount": max(1, report.count),
-        "properties": report.as_dict(),
+        "properties": report.as_dict(source),
     }
 
 

@@ -246,16 +246,15 @@ class Uninit(Check):
             padding: Any = None if _padding_of(o) is not None else FULL
         else:
             padding = FULL if o.paddingValue is None else shadows["paddingValue"]
-        whole = len(chosen) == access.mask.size or access.partial
+        whole = len(chosen) == access.mask.size
         if (memory is None or not memory.any()) and (padding is None or whole):
             return None
         out = np.zeros(access.mask.shape, np.uint8)
-        if padding is not None and not access.partial:
+        if padding is not None:
             out[...] = padding
-        if memory is not None:
-            out.reshape(-1)[chosen] = memory
-        else:
-            out[access.mask] = 0
+        if access.refused is not None:
+            out[access.refused] = 0  # these have been reported
+        out.reshape(-1)[chosen] = 0 if memory is None else memory
         return out
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilery
+from tilery.attrs import MemoryOrderingSemantics
 from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
 
@@ -474,3 +475,22 @@ def test_a_loop_that_is_entered_again_is_not_waiting(batch: int | None) -> None:
     continue
   }""" + STORE.format(value="%x")
     assert results(body, 5, batch) == [0, 1, 2, 3, 4]
+
+
+def test_a_deadlock_names_the_access_that_is_waited_for() -> None:
+    body = """
+  %start = make_token : token
+  loop iter_values(%before = %start) : token {
+    %joined = join_tokens %before, %start : token
+    %other, %t0 = load_ptr_tko relaxed device %n token=%joined : tile<ptr<i32>> -> tile<i32>, token
+    %f, %t1 = load_ptr_tko acquire device %out token=%joined : tile<ptr<i32>> -> tile<i32>, token
+    %set = cmpi not_equal %f, %zero, signed : tile<i32> -> tile<i1>
+    if %set {
+      break
+    }
+    continue %t1 : token
+  }"""
+    run = kernel(body, "%out: tile<ptr<i32>>, %n: tile<ptr<i32>>")
+    with pytest.raises(ExecutionError, match="load_ptr_tko: 2 tile blocks are deadlocked") as caught:
+        run.launch(2, [np.zeros(1, np.int32), np.zeros(1, np.int32)])
+    assert caught.value.op.memory_ordering_semantics is MemoryOrderingSemantics.ACQUIRE  # type: ignore[attr-defined]

@@ -10,8 +10,8 @@ from ...diag import TileError
 from ...engines.registry import DEFAULT, ENGINES
 from ..files import Stop, write_output
 from ..options import Verbs
-from ..output import write_error
-from ..sanitizing import add_sanitize, make_sanitizer, show_reports
+from ..output import as_json, write_error
+from ..sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
 from ..tracing import add_trace, wants_trace
 from .gpu.tune import add_search
 
@@ -102,9 +102,12 @@ def run(args: argparse.Namespace) -> int:
         options["engine"], options["sanitize"] = traced(args, sanitizer), None
     try:
         status = run_to_end(args, options)
-    except TileError:
+    except TileError as error:
+        error.facts |= report_facts(sanitizer)
         show_reports(sanitizer, None, args)
         raise
+    if sanitizer is not None and args.json:
+        write_error(as_json(report_facts(sanitizer), indent=None))  # stdout belongs to the script
     return show_reports(sanitizer, None, args) or status
 
 

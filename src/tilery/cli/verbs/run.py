@@ -11,7 +11,7 @@ from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
 from ..files import Stop, in_file, open_text, write_output
 from ..options import Verbs, add_spelling
 from ..output import as_json, kernel_output, write_error
-from ..sanitizing import add_sanitize, make_sanitizer, show_reports
+from ..sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
 from ..tracing import add_trace, wants_trace
 
 if TYPE_CHECKING:
@@ -130,9 +130,12 @@ def run_module(module: Module, args: argparse.Namespace, source: Input | None) -
     try:
         with in_file(args.file), places_from(source):
             facts = launch(module, grid, arguments, args, sanitizer)
+    except TileError as error:
+        error.facts |= report_facts(sanitizer, source)
+        raise
     finally:
         status = show_reports(sanitizer, source, args)
-    show_arguments(facts, shown, saved, args)
+    show_arguments(facts | report_facts(sanitizer, source), shown, saved, args)
     return status
 
 
@@ -195,13 +198,7 @@ def execute(
         shown = {name: "not counted" if value is None else f"{value:,}" for name, value in facts.items()}
         lines = [f"{name.replace('_', ' '):{width}} {value:>16}" for name, value in shown.items()]
         write_error("\n".join(lines) + "\n")
-    found: dict[str, object] = (
-        {}
-        if sanitizer is None
-        else {"reports": [report.as_dict() for report in sanitizer.reports], "claim": sanitizer.claim}
-    )
-    if variant is not None:
-        found = {**found, "variant": {**variant.as_dict(), "origin": origin}}
+    found = {} if variant is None else {"variant": {**variant.as_dict(), "origin": origin}}
     return {"engine": kernel.engine, "stats": facts, "printed": "".join(printed), **found}
 
 
@@ -250,9 +247,12 @@ def replay(args: argparse.Namespace) -> int:
         options = {"buffers": memory, "names": recorded.names}
         try:
             facts = execute(kernel, recorded.grid, placed.arguments, args, sanitizer, **options)
+        except TileError as error:
+            error.facts |= report_facts(sanitizer)
+            raise
         finally:
             status = show_reports(sanitizer, None, args)
-    show_arguments(facts, shown, saved, args)
+    show_arguments(facts | report_facts(sanitizer), shown, saved, args)
     return status
 
 

@@ -94,8 +94,8 @@ class Access:
     element: Scalar
     value: Array | None = None
     """What is stored or combined with memory; lanes may be 1."""
-    partial: bool = False
-    """Whether a check refused some elements: `mask` then selects the others."""
+    refused: Array | None = None
+    """The elements that a check refused, if any; `mask` does not select them."""
     wrote: Array | None = None
     """After a compare-and-swap: which elements replaced memory. None otherwise: all that `mask` selects."""
     result_token: Array = field(default_factory=lambda: NO_IDS)
@@ -120,7 +120,7 @@ class Access:
         """Leave out elements: the machine then accesses only the others."""
         addresses, mask, half = self.place.made
         self.place.made = addresses, mask & ~bad, half
-        self.partial = True
+        self.refused = bad if self.refused is None else self.refused | bad
 
     @property
     def reads(self) -> bool:

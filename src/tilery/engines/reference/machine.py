@@ -25,6 +25,7 @@ from ..common.memory import AssertFailed, Fault, Memory
 from ..common.tiles import Array
 from ..common.watch import Late, watched
 from .batch import Batch, join, merge
+from .deadlock import polled
 from .ops.views import padding
 from .program import Advance, Branch, Compute, Finish, Jump, Leave, Observed, Program, Slots, Test
 
@@ -152,12 +153,10 @@ class Machine:
 
     def _deadlock(self, active: list[Batch]) -> ExecutionError:
         batch = active[0]
-        instruction = batch.program.code[batch.pc]
+        o = polled(batch.program, batch.pc)
         lanes = sum(b.lanes for b in active)
-        message = (
-            f"{instruction.op.name}: {lanes} tile blocks are deadlocked: nothing that could end their loops will change"
-        )
-        return self.error(batch, instruction.op, ErrorKind.DEADLOCK, message)
+        message = f"{o.name}: {lanes} tile blocks are deadlocked: nothing that could end their loops will change"
+        return self.error(batch, o, ErrorKind.DEADLOCK, message)
 
     def _proceed(self, batch: Batch, active: list[Batch], limit: int, finished: list[tuple[Batch, Slots]]) -> None:
         """Run a batch until it finishes, splits, waits, or reaches the position of another one."""

@@ -362,6 +362,8 @@ class Race(Check):
             popping[alive] = drop
             base[alive[drop]] = cells.parent[at[drop]]
             jump = ~drop & cells.alike(at, kind, doing.strength.wide, ranks[alive])
+            if jump.any():
+                self._note_skip(doing)
             current[alive] = np.where(jump, cells.skip[at], cells.parent[at])
             if len(full := alive[races[alive] >= MOST_RACES]):
                 base[full] = current[full] = 0
@@ -382,6 +384,9 @@ class Race(Check):
 
     def _note_order(self, doing: Doing, cells: Array) -> None:
         """Take note of conflicting accesses that happen before an access, for a subclass."""
+
+    def _note_skip(self, doing: Doing) -> None:
+        """Take note that accesses were skipped which are morally strong with an access, for a subclass."""
 
     def _is_followed(self, doing: Doing, cells: Array, who: Array) -> Array:
         """Tell of cells whether their event is known by tokens to come before a member; false if that is not clear."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...analysis.flow import flow
+from ...attrs import AtomicRMWMode
 from ...engines.common.tiles import Array
-from ...ir import Value
+from ...ir import Op, Value, walk
 from ...ops import Entry
 from ...types import TOKEN
 from ..reports import Place
@@ -20,10 +21,11 @@ RULE = "its token orders nothing: no conflicting accesses of this launch need it
 
 
 class Order(Race):
-    """Tokens on no path between accesses that would race without it.
+    """Tokens on no path between accesses whose order matters.
 
     A path counts if it leads from one operation to another, and accesses of the two conflict in the launch; or from an
-    acquire, or to a release.
+    acquire, or to a release. Strong accesses do not race, but their order decides what a load returns and which store
+    is the last. It decides nothing between atomic operations that commute and whose results are not used.
     """
 
     name = "order"
@@ -33,11 +35,46 @@ class Order(Race):
         super().begin(entry)
         self._entry = entry
         self._needed: set[tuple[int, int]] = set()
+        """Operations whose order matters, each pair in the order in which they were executed."""
+        self._commuting: set[tuple[int, int]] = set()
+        """Operations that conflict, but whose order alone does not matter."""
+        self._skipped: set[int] = set()
+        """Operations that were not compared with every earlier one they are morally strong with."""
+        self._reach: dict[int, set[int]] = {}
+        """The segments of memory that each strong operation accesses, by id."""
+        used = {value for o in walk(entry) for value in o.operands}
+        self._modes = [None if used.intersection(_values(o)) else _commuting_mode(o) for o in self._ops]
+
+    def _visit(self, doing: Doing) -> None:
+        super()._visit(doing)
+        addresses = doing.access.elements[1]
+        if doing.strength.strong and len(addresses):
+            reach = self._reach.setdefault(doing.operation, set())
+            reach.update(id(segment) for segment, _ in self._segments(addresses))
 
     def _note_order(self, doing: Doing, cells: Array) -> None:
         for operation in np.unique(self._cells.operation[cells]).tolist():
-            if not morally_strong(self._strengths[operation], doing.strength, True):
-                self._needed.add((operation, doing.operation))
+            self._note_pair(operation, doing.operation)
+
+    def _note_pair(self, a: int, b: int) -> None:
+        same = self._modes[a] is not None and self._modes[a] is self._modes[b]
+        commute = same and morally_strong(self._strengths[a], self._strengths[b], True)
+        (self._commuting if commute else self._needed).add((a, b))
+
+    def _note_skip(self, doing: Doing) -> None:
+        self._skipped.add(doing.operation)
+
+    def _complete(self) -> None:
+        """Add the pairs that were not compared: those that were skipped, and those with an operation between them."""
+        for b in self._skipped:
+            for a, reach in self._reach.items():
+                if not reach.isdisjoint(self._reach[b]):
+                    self._note_pair(a, b)
+        while more := {
+            (a, b) for a, b in self._commuting if any(other in (a, b) for pair in self._needed for other in pair)
+        }:
+            self._needed |= more
+            self._commuting -= more
 
     def _report(self, *args: Any, **options: Any) -> None:
         """Races are for `race` to report."""
@@ -45,6 +82,7 @@ class Order(Race):
     def finish(self) -> None:
         if self._forgot:
             return  # some of the forgotten accesses may have needed a token
+        self._complete()
         sources = token_sources(self._entry)
         users: dict[Value, list[Value]] = {}
         for value, origins in sources.items():
@@ -78,6 +116,16 @@ def token_sources(entry: Entry) -> dict[Value, list[Value]]:
             tokens = [v for v in o.operands if v.type is TOKEN]
             sources.update((v, tokens) for v in o.results if v.type is TOKEN)
     return sources
+
+
+def _values(o: Op) -> list[Value]:
+    return [value for value in o.results if value.type is not TOKEN]
+
+
+def _commuting_mode(o: Op) -> AtomicRMWMode | None:
+    """Return the mode of an atomic operation that leaves the same memory in any order, else None."""
+    mode: AtomicRMWMode | None = getattr(o, "mode", None)
+    return None if mode in (AtomicRMWMode.XCHG, AtomicRMWMode.ADDF) else mode
 
 
 def _made(o: Any) -> Value:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from lsprotocol import types as lsp
-
 from ..declare.fields import Field
 from ..declare.operation import BY_NAME, OpDef
 from ..ops import registered
@@ -18,6 +16,7 @@ from ..text.parse.state import POISON
 from ..types import SCALARS, Type
 from .describe import operation_text
 from .document import Document
+from .protocol import lsp
 
 TRIGGERS = ["%", "@", "#", "!", "<", " "]
 _TYPE_HEADS = ("tile<$0>", "ptr<$0>", "token", "tensor_view<$0>", "partition_view<tile=($1), $0>")

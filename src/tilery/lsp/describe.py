@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lsprotocol import types as lsp
-
 from ..attrs import TileEnum
 from ..declare.operation import BY_NAME, OpDef
 from ..diag import TileError
@@ -18,6 +16,7 @@ from ..text.lossless.tree import Kind, field_at, mnemonic
 from ..text.print.attributes import attr_text, int_text
 from ..types import Ptr, Scalar, TensorView, Tile, Type
 from .document import Document, Place
+from .protocol import lsp
 
 SHOWN = 16
 """The most elements of a constant that are shown."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from lsprotocol import types as lsp
-
 from ..diag import Note, TileError
 from ..text.lossless.tree import operand_span
 from ..verifier.partial import check_reading
 from ..verifier.verify import Hints
 from .document import Document
+from .protocol import lsp
 
 SOURCE = "tilery"
 

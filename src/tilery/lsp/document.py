@@ -7,11 +7,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate, pairwise
 
-from lsprotocol import types as lsp
-
 from ..text.lossless.reading import Part, Reading, read
 from ..text.lossless.tree import Kind, Node, kinds, node_at, nodes
 from ..verifier.partial import Known
+from .protocol import lsp
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 

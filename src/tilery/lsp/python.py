@@ -11,10 +11,9 @@ import re
 import sys
 from collections.abc import Iterator
 
-from lsprotocol import types as lsp
-
 from ..declare.fastclass import dataclass
 from ..engines.programs import end_group
+from .protocol import lsp
 
 COMMAND = "tilery.showTileIR"
 SECONDS = 60

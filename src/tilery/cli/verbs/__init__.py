@@ -15,6 +15,7 @@ VERBS = {
     "fmt": "edit.fmt",
     "lsp": "edit.lsp",
     "dap": "edit.dap",
+    "explore": "edit.explore",
     "diff": "diff",
     "ops": "ops",
     "smith": "smith",

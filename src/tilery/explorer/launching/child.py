@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...diag import TileError
+from ...engines.programs import end_group
 
 SECONDS = 60
 """How long a job may take, by the clock and of processor time."""
@@ -49,10 +50,7 @@ class Runner:
         if child is None or child.poll() is not None:
             return False
         self._why = why
-        if hasattr(os, "killpg"):
-            os.killpg(child.pid, signal.SIGKILL)  # it has a group of its own
-        else:
-            child.kill()
+        end_group(child.pid)
         return True
 
     def _ask(self, job: str, fields: dict[str, Any]) -> dict[str, Any]:

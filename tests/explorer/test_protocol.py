@@ -169,7 +169,7 @@ def test_graph_has_an_edge_per_value(add: str) -> None:
     found = ask("graph", text=add, function=1)
     ids = {node["id"] for node in found["nodes"]}
     assert all(a in ids and b in ids for a, b, _, _ in found["edges"])
-    assert {node["name"] for node in found["nodes"] if node.get("argument")} == {"%arg0", "%arg1", "%arg2", "%arg3"}
+    assert {node["name"] for node in found["nodes"] if node.get("argument")} == {"%a", "%b", "%out", "%n"}
     assert found["total"] == len([node for node in found["nodes"] if not node.get("argument")])
 
 

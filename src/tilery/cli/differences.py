@@ -85,11 +85,13 @@ def _location(o: Op) -> str:
     return f"  // {o.loc if place is None else place}"
 
 
-def compare(a: Module, b: Module, locs: bool = False) -> list[Row]:
-    """Return the lines of both modules in one list."""
-    found = match(a, b)
-    names = name_values(a.body, limit=LIMIT)
-    old, new = Lines(a, names, locs), Lines(b, _names_through(found, names, b), locs)
+def compare(
+    a: Module, b: Module, locs: bool = False, *, found: Matching | None = None, names: Names | None = None
+) -> list[Row]:
+    """Return the lines of both modules in one list. `names` are those of the first module's values."""
+    found = match(a, b) if found is None else found
+    names = name_values(a.body, limit=LIMIT) if names is None else names
+    old, new = Lines(a, names, locs), Lines(b, names_through(found, names, b), locs)
     rows: list[Row] = []
     partner = {y: x for x, y in found.ops.items()}
     # What is left to do, last first: two blocks, two lists of lines, or the rest of one side.
@@ -146,7 +148,7 @@ def _compare_lines(old: Lines, new: Lines, a: list[int], b: list[int]) -> list[R
     return [Row("-", old.text[n], n + 1, 0) for n in a] + [Row("+", new.text[m], 0, m + 1) for m in b]
 
 
-def _names_through(found: Matching, names: Names, b: Module) -> Names:
+def names_through(found: Matching, names: Names, b: Module) -> Names:
     """Name the values of the second module: as in the first where they correspond, else by names it does not use."""
     own = name_values(b.body, limit=LIMIT)
     taken = set(names.values()) | {text.partition("#")[0] for text in names.values()}

@@ -14,8 +14,10 @@ from ..ir import Op, walk
 from ..lsp.document import Document, part_nodes
 from ..ops import Module
 from ..source.input import Input
+from ..text.lossless.scopes import names_of
 from ..text.lossless.tree import walk as walk_nodes
-from ..text.print.printer import show_with_offsets
+from ..text.print.names import Names
+from ..text.print.printer import LIMIT, show_with_offsets
 from ..verifier.explain import read_legal
 from ..verifier.partial import Problems, check_reading
 from ..verifier.verify import Hints
@@ -72,6 +74,19 @@ class Opened:
                 if node.op is not None:
                     last = max(node.first, node.end - 1)
                     found[node.op] = (part.start + span(node.first)[0], part.start + span(last)[1])
+        return found
+
+    @cached_property
+    def names(self) -> Names:
+        """The names that values have in the text."""
+        found = Names(LIMIT)
+        for part in self.document.reading.parts:
+            names_of(part.parsed)
+            for index, values in part.parsed.defined.items():
+                name = part.parsed.tokens.spelled[index]
+                found.update({v: f"{name}#{n}" if len(values) > 1 else name for n, v in enumerate(values)})
+                if len(values) > 1 and isinstance(values[0].owner, Op):
+                    found.heads[values[0].owner] = f"{name}:{len(values)}"
         return found
 
     @cached_property

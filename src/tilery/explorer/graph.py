@@ -9,8 +9,7 @@ from typing import Any
 from ..diag import TileError
 from ..ir import Block, Op, Value, walk
 from ..ops import Constant, Entry
-from ..text.print.names import name_values
-from ..text.print.printer import LIMIT
+from ..text.print.names import Names
 from ..types import TOKEN
 from .documents import Opened
 
@@ -30,7 +29,7 @@ def graph(opened: Opened, function: int, around: int) -> dict[str, Any]:
     edges = list(_edges(opened, entry))
     every = [opened.ids[o] for o in walk(entry.body)]
     chosen = set(every) if len(every) <= MAX_NODES else _near(every, edges, around, opened)
-    names = name_values(entry.body, limit=LIMIT)
+    names = opened.names
     parents = _parents(opened, entry)
     nodes = [_node(opened, number, parents, names) for number in every if number in chosen]
     used = {a for a, b, _, _ in edges if a <= 0 and b in chosen}
@@ -90,7 +89,7 @@ def _near(every: list[int], edges: list[Edge], around: int, opened: Opened) -> s
     return found
 
 
-def _node(opened: Opened, number: int, parents: dict[int, int], names: Any) -> dict[str, Any]:
+def _node(opened: Opened, number: int, parents: dict[int, int], names: Names) -> dict[str, Any]:
     o: Op = opened.ops[number]
     results = ", ".join(names[value] for value in o.results)
     types = ", ".join(dict.fromkeys(value.type.text for value in o.results))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ..analysis.matching import match
-from ..cli.differences import Row, compare
-from ..diag import LineIndex
-from ..ir import Op, clone, walk
+from ..cli.differences import Row, compare, names_through
+from ..declare.fastclass import dataclass
+from ..diag import LineIndex, TileError
+from ..ir import Op, Value, clone, walk
 from ..ops import Module
 from ..passes import parse_pipeline, run_pipeline
 from ..passes.pipeline import Step
 from ..passes.registry import HOMES, PASSES, find_pass
 from ..rewrite import Report
-from ..text.print.printer import show_with_offsets
+from ..text.print.names import Names
+from ..text.print.printer import LIMIT, show_with_offsets
 from ..verifier.explain import require_legal
 from .documents import Opened
 
@@ -34,16 +36,17 @@ def passes() -> list[dict[str, Any]]:
 
 
 def run_passes(opened: Opened, text: str) -> dict[str, Any]:
-    """Run a pipeline on a copy of the module. The operations of each step have the ids that they had at first."""
+    """Run a pipeline on a copy of the module. Operations have the ids, and values the names, that they had at first."""
     pipeline = parse_pipeline(text)
+    if len(pipeline.steps) > MAX_STEPS:
+        raise TileError(f"the pipeline has {len(pipeline.steps)} passes, the limit is {MAX_STEPS}")
     module: Module = clone(opened.legal())
     ids = {o: number for number, o in enumerate(walk(module))}
     steps: list[dict[str, Any]] = []
-    before: Module = clone(module)
-    ids_before = {o: number for number, o in enumerate(walk(before))}
+    last = _Snapshot.first(opened)
 
     def after(step: Step, report: Report) -> None:
-        nonlocal before, ids_before
+        nonlocal last
         require_legal(module, "the pass broke the module", after=step.run.name)
         entry: dict[str, Any] = {
             "pass": step.run.name,
@@ -55,31 +58,46 @@ def run_passes(opened: Opened, text: str) -> dict[str, Any]:
             "operations": sum(1 for _ in walk(module)) - 1,
         }
         if report.changed:
-            now: Module = clone(module)
-            entry |= _difference(before, now, ids_before)
-            twins = {new: old for old, new in match(before, now).ops.items()}
-            ids_before = {o: ids_before.get(twins[o], -1) if o in twins else -1 for o in walk(now)}
-            before = now
+            rows, last = last.changed(clone(module))
+            entry |= rows
         steps.append(entry)
 
-    del pipeline.steps[MAX_STEPS:]
     run_pipeline(module, pipeline, after)
-    final = show_with_offsets(module)[0]
-    return {"operations": len(opened.ops) - 1, "steps": steps, "text": final}
+    return {"operations": len(opened.ops) - 1, "steps": steps, "text": show_with_offsets(module)[0]}
 
 
-def _difference(a: Module, b: Module, ids: dict[Op, int]) -> dict[str, Any]:
-    """Return the rows of an aligned difference: sign, text, the lines on both sides, and the id of the operation."""
-    rows = compare(a, b)
-    old = _line_ids(a, ids)
-    twins = {new: ids.get(o, -1) for o, new in match(a, b).ops.items()}
-    new = _line_ids(b, twins)
-    return {
-        "signs": "".join(row.sign for row in rows),
-        "texts": [row.text for row in rows],
-        "lines": [[row.a, row.b] for row in rows],
-        "ids": [_id(row, old, new) for row in rows],
-    }
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """A module between two passes, with the ids of its operations and the names of its values."""
+
+    module: Module
+    ids: dict[Op, int]
+    names: Names
+
+    @staticmethod
+    def first(opened: Opened) -> _Snapshot:
+        copies: dict[Value, Value] = {}
+        module: Module = clone(opened.module, copies)
+        names = Names(LIMIT)
+        names.update({copies.get(value, value): name for value, name in opened.names.items()})
+        twins = list(walk(module))
+        names.heads.update({twins[opened.ids[o]]: head for o, head in opened.names.heads.items() if o in opened.ids})
+        return _Snapshot(module, {o: number for number, o in enumerate(twins)}, names)
+
+    def changed(self, now: Module) -> tuple[dict[str, Any], _Snapshot]:
+        """Return the rows of the difference to a later module, and that module's snapshot."""
+        found = match(self.module, now)
+        ids = {new: self.ids.get(old, -1) for old, new in found.ops.items()}
+        names = names_through(found, self.names, now)
+        rows = compare(self.module, now, found=found, names=self.names)
+        old, new = _line_ids(self.module, self.ids, self.names), _line_ids(now, ids, names)
+        made = {
+            "signs": "".join(row.sign for row in rows),
+            "texts": [row.text for row in rows],
+            "lines": [[row.a, row.b] for row in rows],
+            "ids": [_id(row, old, new) for row in rows],
+        }
+        return made, _Snapshot(now, ids, names)
 
 
 def _id(row: Row, old: list[int], new: list[int]) -> int:
@@ -87,12 +105,12 @@ def _id(row: Row, old: list[int], new: list[int]) -> int:
     return column[line - 1] if line <= len(column) else -1
 
 
-def _line_ids(module: Module, ids: dict[Op, int]) -> list[int]:
+def _line_ids(module: Module, ids: dict[Op, int], names: Names) -> list[int]:
     """Return the id of the operation that each line of a module's text belongs to; -1 outside operations.
 
     A line that starts no operation belongs to the last one before it that is not indented further.
     """
-    text, starts, _ = show_with_offsets(module)
+    text, starts, _ = show_with_offsets(module, names=names)
     index = LineIndex(text)
     placed = {index.place(offset)[0]: ids.get(o, -1) for o, offset in starts.items()}
     found: list[int] = []

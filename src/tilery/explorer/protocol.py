@@ -7,6 +7,7 @@ A request names what to do in `do`; its other fields are documented with each me
 
 from __future__ import annotations
 
+import sys
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -111,7 +112,6 @@ class Explorer:
 
     def hello(self, request: Request) -> dict[str, Any]:
         """Return what this explorer can do, and the names of its files and examples."""
-        from ..engines.registry import ENGINES
         from .costs import gpus
         from .pipeline import passes
 
@@ -124,7 +124,7 @@ class Explorer:
             "default_passes": DEFAULT_PASSES,
             "gpus": gpus(),
             "can_run": runs,
-            "engines": [row.name for row in ENGINES.values() if row.installed] if runs else [],
+            "engines": _engines() if runs else [],
             "checks": _checks() if runs else [],
             "languages": _languages() if self.runner is not None else [],
             "remarks": _remarks() if self.runner is not None else False,
@@ -313,6 +313,14 @@ def _sources(opened: Opened) -> list[dict[str, Any]]:
 @cache
 def _examples() -> tuple[Path, ...]:
     return tuple(sorted((Path(__file__).parent / "examples").glob("*.mlir")))
+
+
+def _engines() -> list[str]:
+    from ..engines.registry import DEFAULT, ENGINES
+
+    if sys.platform == "emscripten":  # a browser: nothing is compiled there
+        return [DEFAULT]
+    return [row.name for row in ENGINES.values() if row.installed]
 
 
 def _checks() -> list[dict[str, Any]]:

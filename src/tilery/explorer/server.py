@@ -1,8 +1,8 @@
 """The page over HTTP, for one user on one machine.
 
 The server listens on the loopback interface only. It answers requests whose Host is its own address, which stops
-other sites that resolve to this machine; whose Origin, if there is one, is its own; and that have its cookie. The cookie
-is given once, in exchange for the token in the address that the command prints.
+other sites that resolve to this machine; whose Origin, if there is one, is its own; and that have its cookie. The
+cookie is given once, in exchange for the token in the address that the command prints.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from ...ops import (
     StorePtrTko,
     StoreViewTko,
 )
-from ...text.lossless.scopes import names_of
 from ...types import Ptr, Scalar, TensorView, Tile
 from ..documents import Opened
 
@@ -27,15 +26,14 @@ SMALLEST, LARGEST = 16, 1 << 16
 
 def forms(opened: Opened) -> list[dict[str, Any]]:
     """Return for each kernel its parameters, an argument for each, and a grid."""
-    names = _names(opened)
-    return [_form(opened, entry, names) for entry in opened.module.entries]
+    return [_form(opened, entry) for entry in opened.module.entries]
 
 
-def _form(opened: Opened, entry: Entry, names: dict[Value, str]) -> dict[str, Any]:
+def _form(opened: Opened, entry: Entry) -> dict[str, Any]:
     size = _accessed(entry) * BLOCKS
     made = []
     for number, value in enumerate(entry.body.args):
-        name = names.get(value, f"%{number}").removeprefix("%")
+        name = opened.names.get(value, f"%{number}").removeprefix("%")
         shown = name if name.isidentifier() else f"arg{number}"
         made.append({"name": shown, "type": value.type.text, "spec": _suggest(value, entry, size)})
     return {"entry": entry.sym_name, "id": opened.ids[entry], "grid": _grid(entry), "params": made}
@@ -47,17 +45,6 @@ def _grid(entry: Entry) -> list[int]:
     blocks = [o for o in walk(entry.body) if isinstance(o, GetTileBlockId)]
     rank = max((n + 1 for o in blocks for n, v in enumerate(o.results) if v in used), default=1)
     return [BLOCKS] * rank
-
-
-def _names(opened: Opened) -> dict[Value, str]:
-    """Return the names that values have in the text."""
-    found: dict[Value, str] = {}
-    for part in opened.document.reading.parts:
-        names_of(part.parsed)
-        for index, values in part.parsed.defined.items():
-            if len(values) == 1:
-                found[values[0]] = part.parsed.tokens.spelled[index]
-    return found
 
 
 def _accessed(entry: Entry) -> int:

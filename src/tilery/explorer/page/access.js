@@ -68,11 +68,12 @@
       shared += many[at];
       paint.fillStyle = T.blockColor(first[at], writes[at] ? 1 : 0.5);
       paint.fillRect((at % columns) * cell, Math.floor(at / columns) * cell, Math.max(1, cell - (cell > 3 ? 1 : 0)), Math.max(1, cell - (cell > 3 ? 1 : 0)));
-      if (many[at] && cell > 3) {
+      if (many[at] && writes[at] && cell > 3) {
         paint.fillStyle = "rgb(0 0 0 / 0.6)";
         paint.fillRect((at % columns) * cell + cell / 2 - 1, Math.floor(at / columns) * cell + cell / 2 - 1, 2, 2);
       }
     }
+    if (shared && accesses.some(a => a.kind !== "read")) title.append(T.h("span", {class: "note"}, " dots: several tile blocks, at least one writes"));
     const tell = T.h("div", {class: "note"}, `${T.count(touched)} of ${T.count(size)} elements, ${T.count(shared)} by several tile blocks`);
     canvas.addEventListener("mousemove", event => {
       const box = canvas.getBoundingClientRect();

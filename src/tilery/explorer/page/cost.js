@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const T = globalThis.tilery;
-  const WIDTH = 560, HEIGHT = 320, LEFT = 56, RIGHT = 16, TOP = 16, BOTTOM = 44;
+  const WIDTH = 560, HEIGHT = 320, LEFT = 56, RIGHT = 16, TOP = 26, BOTTOM = 44;
   let body, gpu, grid;
 
   function build() {
@@ -73,7 +73,7 @@
         T.s("text", {x: x + 10, y: y + 14 + 13 * (i % 3), class: "tick"}, k.kernel.length > 24 ? k.kernel.slice(0, 23) + "…" : k.kernel));
     });
     svg.append(T.s("text", {x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 8, class: "tick middle"}, "float operations per byte"),
-      T.s("text", {x: 4, y: TOP - 4, class: "tick"}, "TFLOP/s"));
+      T.s("text", {x: 4, y: 12, class: "tick"}, "TFLOP/s"));
     return T.h("div", {class: "picture"}, svg);
   }
 

@@ -122,7 +122,7 @@
   }
   function fit() {
     if (!box) return;
-    setScale(Math.max(0.3, Math.min(1, (view.clientWidth - 20) / box.width)));
+    setScale(Math.max(0.75, Math.min(1, (view.clientWidth - 20) / box.width)));
   }
 
   /** Go along values: up to an operand, down to a use, left and right in the text. */

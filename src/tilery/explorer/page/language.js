@@ -7,9 +7,9 @@
 
   const tileir = V.StreamLanguage.define({
     name: "tileir",
-    startState: () => ({head: true}),
+    startState: () => ({head: true, named: false}),
     token(stream, state) {
-      if (stream.sol()) state.head = true;
+      if (stream.sol()) { state.head = true; state.named = false; }
       if (stream.eatSpace()) return null;
       if (stream.match("//")) { stream.skipToEnd(); return "comment"; }
       if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return "string";
@@ -23,10 +23,11 @@
       if (word) {
         const operation = state.head;
         state.head = false;
+        if (operation) state.named = true;
         return operation ? "keyword" : "propertyName";
       }
       const letter = stream.next();
-      if (letter === "=" || letter === "{") state.head = true;
+      if ((letter === "=" && !state.named) || letter === "{") state.head = true;
       return null;
     },
     languageData: {commentTokens: {line: "//"}},

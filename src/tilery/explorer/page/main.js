@@ -79,7 +79,7 @@
   function fillPicker(picker) {
     const {files, examples} = T.state.hello;
     T.replace(picker,
-      ...files.map((file, i) => T.h("option", {value: `file:${i}`}, file.name)),
+      ...files.map((file, i) => T.h("option", {value: `file:${i}`, title: file.name}, file.name.split("/").pop())),
       T.h("optgroup", {label: "Examples"}, ...examples.map(name => T.h("option", {value: `example:${name}`}, name))));
     if (T.state.fromLink) picker.prepend(T.h("option", {value: ""}, T.state.name || "from a link"));
   }

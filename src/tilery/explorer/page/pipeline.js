@@ -93,6 +93,11 @@
       while (i < signs.length && signs[i] === "+") plus.push(i++);
       for (let k = 0; k < Math.max(minus.length, plus.length); k++) {
         const m = minus[k], p = plus[k];
+        if (innerWidth < 900 && m !== undefined && p !== undefined) {  // one column: the two lines below each other
+          made.push({kind: "removed", id: ids[m], left: texts[m], right: "", a: lines[m][0], b: 0});
+          made.push({kind: "added", id: ids[p], left: "", right: texts[p], a: 0, b: lines[p][1]});
+          continue;
+        }
         made.push({kind: m === undefined ? "added" : p === undefined ? "removed" : "changed",
           id: m !== undefined ? ids[m] : ids[p], left: m === undefined ? "" : texts[m], right: p === undefined ? "" : texts[p],
           a: m === undefined ? 0 : lines[m][0], b: p === undefined ? 0 : lines[p][1]});

@@ -16,6 +16,7 @@ EXAMPLES = [
     "explore kernel.mlir",
     "explore gemm.py other.tileirbc --port 8000 --no-browser",
     "explore kernel.tileirbc --export kernel.html",
+    "explore --playground site --pyodide node_modules/pyodide",
 ]
 
 
@@ -26,6 +27,8 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--port", type=int, default=0, metavar="N", help="the port; default: any that is free")
     sub.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     sub.add_argument("--export", metavar="OUT", help="write one HTML file that shows FILE without a server, and exit")
+    sub.add_argument("--playground", metavar="DIR", help="write a folder of static files that run tilery by Pyodide")
+    sub.add_argument("--pyodide", metavar="DIR", help="for --playground: the folder of the npm package `pyodide`")
     sub.add_argument(
         "--passes", default="canonicalize,cse", metavar="PASSES", help="for --export; default: %(default)s"
     )
@@ -39,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
     files = [File(shown_name(name), read_input(name)) for name in args.files]
     explorer = Explorer(files, Runner())
+    if args.playground is not None:
+        return playground(args)
     if args.export is not None:
         return export(explorer, files, args)
     return serve(explorer, args)
@@ -62,6 +67,22 @@ def export(explorer: Explorer, files: list[File], args: argparse.Namespace) -> i
     if not made["ok"]:
         raise TileError(made["error"]["message"], file=files[0].name, notes=tuple(made["error"]["notes"]))
     write_output(args.export, made["html"])
+    return 0
+
+
+def playground(args: argparse.Namespace) -> int:
+    """Write the playground."""
+    from pathlib import Path
+
+    from ....explorer.playground import write_playground
+
+    if args.pyodide is None:
+        raise Stop("--playground needs --pyodide; `npm install pyodide` makes node_modules/pyodide")
+    try:
+        sizes = write_playground(Path(args.playground), Path(args.pyodide))
+    except OSError as error:
+        raise Stop(f"cannot write '{args.playground}': {reason(error)}") from None
+    write_output("-", f"{len(sizes)} files, {sum(sizes.values()):,} bytes\n")
     return 0
 
 

@@ -176,7 +176,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _exchange(self, query: str) -> None:
         """Exchange the token for the cookie, and leave the address that has the token."""
-        given = parse_qs(query, max_num_fields=4).get("token", [""]) if len(query) < 1000 else [""]
+        try:
+            given = parse_qs(query[:1000], max_num_fields=4).get("token", [""])
+        except ValueError:  # too many fields
+            given = [""]
         if len(given) != 1 or not self.server.exchange(given[0]):
             raise Refusal(HTTPStatus.FORBIDDEN, "this address has been used; start `tilery explore` again")
         cookie = f"{self.server.cookie}={self.server.session}; Path=/; HttpOnly; SameSite=Strict"

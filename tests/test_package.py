@@ -32,6 +32,7 @@ EXECUTE = (
     "cli/arguments",
     "cli/recorded",
     "cli/comparison",
+    "explorer/launching/",
     "lsp/",
     "manual/highlighting",
 )

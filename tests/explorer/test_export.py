@@ -72,7 +72,8 @@ def test_only_known_scripts_may_run() -> None:
         digest = b64encode(sha256(text.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
     assert policy.count("sha256-") == len(scripts) + 1
-    assert "src=" not in html.partition("<script")[0] and not any("src" in a or "href" in a for _, a in page.tags)
+    assert "src=" not in html.partition("<script")[0] and not any("src" in a for _, a in page.tags)
+    assert all((a["href"] or "").startswith("data:") for _, a in page.tags if "href" in a)
 
 
 @pytest.mark.parametrize("case", HOSTILE["documents"], ids=lambda case: case["name"])
@@ -159,7 +160,9 @@ def test_the_playground_is_a_folder_of_static_files(tmp_path: Path) -> None:
     sizes = write_playground(tmp_path / "site", fake_pyodide(tmp_path / "pyodide"))
     page = Elements((tmp_path / "site" / "index.html").read_text())
     loaded = [
-        attrs.get("src") or attrs.get("href") or "" for _, attrs in page.tags if "src" in attrs or "href" in attrs
+        attrs.get("src") or attrs.get("href") or ""
+        for _, attrs in page.tags
+        if "src" in attrs or attrs.get("rel") == "stylesheet"
     ]
     assert loaded and all(name.startswith("./") and name[2:] in sizes for name in loaded)
     policy = next(attrs["content"] or "" for tag, attrs in page.tags if attrs.get("http-equiv"))

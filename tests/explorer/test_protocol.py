@@ -261,3 +261,11 @@ def test_without_a_runner_nothing_runs(add: str) -> None:
     for what in ("run", "values", "compile", "remarks"):
         made = Explorer().answer({"do": what, "text": add, "op": 1, "source": "", "language": "cutile"})
         assert not made["ok"] and "cannot run here" in made["error"]["message"]
+
+
+def test_files_that_are_not_sources_are_not_shown(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("password = 1\n")
+    text = 'entry @k() {\n  %0 = iota : tile<8xi32> loc(".env":1:0)\n  return\n}\n'
+    explorer = Explorer([File("k.tileirbc", located_bytecode(text))])
+    assert explorer.answer({"do": "open", "file": 0})["sources"] == []

@@ -25,7 +25,7 @@ def asset(name: str) -> bytes:
     """
     if name == VENDOR:
         return (HERE / "vendor" / name).read_bytes()
-    if name not in (*SCRIPTS, STYLE, "worker.js", "playground.js", "page.html", "icon.svg"):
+    if name not in (*SCRIPTS, STYLE, "worker.js", "playground.js", "page.html"):
         raise KeyError(name)
     return (HERE / "page" / name).read_bytes()
 

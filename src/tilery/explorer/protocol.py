@@ -30,6 +30,8 @@ Runner = Callable[[str, dict[str, Any]], dict[str, Any]]
 MAX_SOURCE = 1 << 20
 MAX_SOURCES = 16
 """The most characters of a source file, and the most source files of a kernel, that a page shows."""
+SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cxx", ".cc", ".h", ".hpp", ".mlir")
+"""The names of files that are shown as sources: debug information may name any file."""
 DEFAULT_PASSES = "canonicalize,cse"
 APART = ("run", "values", "compile", "remarks", "stop")
 """What takes long and shares nothing: other requests are answered meanwhile."""
@@ -131,7 +133,9 @@ class Explorer:
         }
 
     def open(self, request: Request) -> dict[str, Any]:
-        """Return a file of the user (`file`, a number) or an `example` (a name) as text."""
+        """Return a `file` of the user (a number) or an `example` (a name) as text; `first` is what to start with."""
+        if request.has("first") and not self.files:
+            request = Request({"example": _examples()[0].stem})
         if request.has("example"):
             known = {path.stem: path for path in _examples()}
             name = request.choice("example", list(known))
@@ -302,7 +306,7 @@ def _sources(opened: Opened) -> list[dict[str, Any]]:
     names = dict.fromkeys(place.file for loc in set(opened.locations) for place in places(loc))
     found: list[dict[str, Any]] = []
     for name in list(names)[: 10 * MAX_SOURCES]:
-        if len(found) < MAX_SOURCES and readable(name):
+        if len(found) < MAX_SOURCES and name.endswith(SOURCES) and readable(name):
             with open(name, encoding="utf-8", errors="replace") as file:
                 text = file.read(MAX_SOURCE)
             language = language_of(name)

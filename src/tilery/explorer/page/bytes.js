@@ -66,5 +66,5 @@
 
   T.on("analysis", () => T.touch("bytes"));
   T.on("select", from => showSelection(from));
-  T.pane({id: "bytes", title: "Bytes", side: "right", build, show});
+  T.pane({id: "bytes", title: "Bytes", side: "right", build, show, shown: () => showSelection("")});
 })();

@@ -180,6 +180,7 @@
     if (pane.visible) T.refresh(pane);
   };
   T.refresh = pane => {
+    if (!pane.dirty && pane.shown) pane.shown();
     if (!pane.dirty || !pane.show) return;
     pane.dirty = false;
     pane.show();

@@ -168,5 +168,5 @@
     }
     showSelection(from);
   });
-  T.pane({id: "graph", title: "Graph", side: "right", build, show});
+  T.pane({id: "graph", title: "Graph", side: "right", build, show, shown: () => showSelection("")});
 })();

@@ -17,6 +17,7 @@
       if (stream.match(/^@(?:[\w$.-]+|"(?:[^"\\]|\\.)*")/)) return "className";
       if (stream.match(/^[#!][\w$.-]+/)) return "macroName";
       if (stream.match(/^\^[\w$.-]+/)) return "labelName";
+      if (stream.match(/^(?:[0-9]+x|\?x)+(?=[a-z0-9])/)) return "typeName";
       if (stream.match(/^-?(?:0x[0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)/)) return "number";
       if (stream.match(TYPES)) return "typeName";
       const word = stream.match(/^[A-Za-z_][\w$.]*/);

@@ -87,8 +87,13 @@
   async function choose(value) {
     const [kind, name] = [value.slice(0, value.indexOf(":")), value.slice(value.indexOf(":") + 1)];
     if (!value) return;
-    const found = await T.ask("open", kind === "file" ? {file: Number(name)} : {example: name});
-    if (!found.ok) { T.status(found.error.message, true); await T.setDocument("", {name}); showError(found.error); return; }
+    const picker = document.querySelector(".picker");
+    if (picker && picker.value !== value) picker.value = value;
+    await opened(await T.ask("open", kind === "file" ? {file: Number(name)} : {example: name}));
+  }
+
+  async function opened(found) {
+    if (!found.ok) { T.status(found.error.message, true); await T.setDocument("", {}); showError(found.error); return; }
     const isSource = found.text === null;
     const sources = found.sources;
     await T.setDocument(isSource ? "" : found.text, {name: found.name, origin: found.origin, sources});
@@ -165,6 +170,7 @@
     T.show("ir");
     T.show("bytes");
     if (globalThis.tileryPlayground) await globalThis.tileryPlayground.started(T);
+    const first = record || location.hash.startsWith("#v1=") ? null : T.ask("open", {first: true});  // while the rest is asked
     const hello = await T.ask("hello");
     if (!hello.ok) { T.status(hello.error.message, true); return; }
     if (record) Object.assign(hello, {can_run: false, languages: [], remarks: false});
@@ -172,7 +178,7 @@
     T.state.passes = hello.default_passes;
     T.emit("hello");
     if (record) await startExported(T.state.exported);
-    else if (!await startLink()) await choose(hello.files.length ? "file:0" : `example:${hello.examples[0]}`);
+    else if (!await startLink()) await opened(first ? await first : await T.ask("open", {first: true}));
     if (innerWidth < 900) T.show("ir");
     document.documentElement.dataset.ready = "1";
   }
@@ -200,6 +206,7 @@
     return true;
   }
 
+  addEventListener("hashchange", () => { if (T.state.hello && !T.state.exported) startLink(); });
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
   else start();
 })();

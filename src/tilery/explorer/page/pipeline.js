@@ -91,13 +91,13 @@
       const minus = [], plus = [];
       while (i < signs.length && signs[i] === "-") minus.push(i++);
       while (i < signs.length && signs[i] === "+") plus.push(i++);
+      if (innerWidth < 900) {  // one column: the lines below each other
+        for (const m of minus) made.push({kind: "removed", id: ids[m], left: texts[m], right: "", a: lines[m][0], b: 0});
+        for (const p of plus) made.push({kind: "added", id: ids[p], left: "", right: texts[p], a: 0, b: lines[p][1]});
+        continue;
+      }
       for (let k = 0; k < Math.max(minus.length, plus.length); k++) {
         const m = minus[k], p = plus[k];
-        if (innerWidth < 900 && m !== undefined && p !== undefined) {  // one column: the two lines below each other
-          made.push({kind: "removed", id: ids[m], left: texts[m], right: "", a: lines[m][0], b: 0});
-          made.push({kind: "added", id: ids[p], left: "", right: texts[p], a: 0, b: lines[p][1]});
-          continue;
-        }
         made.push({kind: m === undefined ? "added" : p === undefined ? "removed" : "changed",
           id: m !== undefined ? ids[m] : ids[p], left: m === undefined ? "" : texts[m], right: p === undefined ? "" : texts[p],
           a: m === undefined ? 0 : lines[m][0], b: p === undefined ? 0 : lines[p][1]});
@@ -140,5 +140,5 @@
 
   T.on("analysis", () => T.touch("pipeline"));
   T.on("select", from => { if (list) showSelection(from); });
-  T.pane({id: "pipeline", title: "Pipeline", side: "right", build, show});
+  T.pane({id: "pipeline", title: "Pipeline", side: "right", build, show, shown: () => showSelection("")});
 })();

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const T = globalThis.tilery;
-  let form, results, reports, tabs, message, runButton, stopButton, kernel, forms = [], fields = {}, args = [];
+  let form, results, reports, tabs, message, runButton, kernel, forms = [], fields = {}, args = [];
 
   function build() {
     form = T.h("form", {class: "form", onsubmit: event => { event.preventDefault(); T.run(); }});
@@ -52,7 +52,6 @@
     T.state.savedRun = null;
     const options = (items, value) => items.map(item => { const o = T.h("option", {value: item}, item); if (item === value) o.selected = true; return o; });
     runButton = T.h("button", {type: "submit", class: "primary", disabled: !hello.can_run}, "Run");
-    stopButton = T.h("button", {type: "button", disabled: true, onclick: () => T.stop()}, "Stop");
     const checks = T.h("input", {type: "text", value: fields.sanitize ? fields.sanitize.value : "all", list: "checks", title: hello.checks.map(c => `${c.name}: ${c.summary}`).join("\n")});
     T.replace(form,
       hello.can_run ? null : T.h("p", {class: "problem"}, T.state.exported ? "An exported page cannot run kernels." : "There is no NumPy here, so kernels cannot run. Everything else works."),
@@ -68,7 +67,7 @@
       T.h("table", {class: "args"}, T.h("thead", {}, T.h("tr", {}, T.h("th", {}, "argument"), T.h("th", {}, "type"), T.h("th", {}, "value"))),
         T.h("tbody", {}, ...args.map(a => T.h("tr", {}, T.h("td", {}, a.name), T.h("td", {class: "type"}, a.type), T.h("td", {}, a.input))))),
       T.h("p", {class: "hint"}, "An array is KIND:TYPE:SHAPE, where KIND is zeros, ones, arange, rand, randn or uninit; a scalar is a number. @FILE.npy is a file below the working directory."),
-      T.h("div", {class: "bar"}, runButton, stopButton, T.h("span", {class: "hint"}, "Ctrl+Enter")));
+      T.h("div", {class: "bar"}, runButton, T.h("span", {class: "hint"}, "Ctrl+Enter")));
   }
 
   T.runSettings = () => forms.length ? {grid: numbers(fields.grid.value), args: args.map(a => a.input.value)} : null;
@@ -92,13 +91,11 @@
     const request = requestOf();
     T.running = true;
     runButton.disabled = true;
-    stopButton.disabled = false;
-    T.replace(message, "running…");
+    T.replace(message, T.h("div", {class: "bar"}, "running…", T.h("button", {type: "button", onclick: () => T.stop()}, "Stop")));
     T.state.grid = request.grid;
     const found = await T.ask("run", request);
     T.running = false;
     runButton.disabled = false;
-    stopButton.disabled = true;
     if (!found.ok) { T.replace(message, T.problem(found.error)); return; }
     T.showRun(found, request);
     T.touch("cost");
@@ -136,7 +133,7 @@
     T.replace(reports, ...run.reports.map(report => T.h("div", {class: report.hint ? "report hint-report" : "report"},
       T.h("div", {class: "head"}, T.h("span", {class: "chip"}, report.check), " ",
         T.h("button", {type: "button", class: "link", onclick: () => T.select(report.op, "report", report.places.slice(1).map(p => p.op))}, report.message)),
-      ...report.details.map(line => T.h("div", {class: "note"}, line)),
+      ...report.details.filter(line => !line.startsWith("the other access is ")).map(line => T.h("div", {class: "note"}, line)),
       ...report.places.slice(1).map(place => T.h("button", {type: "button", class: "link note", onclick: () => T.select(place.op, "report")}, `the other access: ${place.name} in tile block (${place.block.join(", ")})`)))),
     run.reports.length ? null : T.h("p", {class: "hint"}, run.error ? "The checks found nothing before the error." : "The checks found nothing."),
     run.claim ? T.h("p", {class: "hint"}, run.claim) : null);

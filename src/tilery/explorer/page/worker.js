@@ -35,7 +35,7 @@ async function start() {
   times.python = performance.now() - began;
   next("loading tilery");
   const archive = await (await fetch("./tilery.zip")).arrayBuffer();
-  pyodide.unpackArchive(archive, "zip", {extractDir: "/home/pyodide"});
+  pyodide.unpackArchive(archive, "zip", {extractDir: "/site"});
   if (manifest.numpy) {
     next("loading NumPy");
     await pyodide.loadPackage("numpy");
@@ -45,6 +45,8 @@ async function start() {
   next("starting tilery");
   answer = pyodide.runPython(`
 import json
+import sys
+sys.path.insert(0, "/site")
 from importlib.util import find_spec
 from tilery.explorer.protocol import Explorer
 

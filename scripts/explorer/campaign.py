@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -119,6 +120,7 @@ def campaign(work: Path, args: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((work / "results.json").read_text())
     sizes = {path.name: path.stat().st_size for path in sorted((work / "site").iterdir()) if path.is_file()}
     runtime = sum(path.stat().st_size for path in (work / "site" / "pyodide").iterdir())
+    found["numbers"]["processor"] = processor_seconds(big[0].data.decode())
     found["machine"] = {
         "python": platform.python_version(),
         "node": subprocess.run(["node", "--version"], capture_output=True, text=True).stdout.strip(),
@@ -128,6 +130,18 @@ def campaign(work: Path, args: argparse.Namespace) -> dict[str, Any]:
         "pyodide": runtime,
         "pictures": {path.name: path.stat().st_size for path in sorted(PICTURES.glob("*.webp"))},
     }
+    return found
+
+
+def processor_seconds(text: str) -> dict[str, float]:
+    """Return the processor time of each request about a text, in this process."""
+    explorer = Explorer()
+    explorer.answer({"do": "hello"})
+    found = {}
+    for what in ("analyse", "bytes", "pipeline", "graph", "cost"):
+        before = time.process_time()
+        explorer.answer({"do": what, "text": text, "function": 1, "around": 1000})
+        found[what] = time.process_time() - before
     return found
 
 
@@ -232,6 +246,8 @@ def times(numbers: dict[str, Any], machine: dict[str, Any]) -> list[str]:
         ("analysed", "every operation has its id"),
     ):
         lines.append(f"| {label} | {', '.join(str(round(t[key])) for t in big)} |")
+    spent = ", ".join(f"{what} {seconds:.2f}" for what, seconds in numbers.get("processor", {}).items())
+    lines += ["", f"Processor seconds of the requests about it: {spent}."]
     lines += [
         "",
         "Scrolling it, 120 frames of 700 pixels each:",

@@ -33,8 +33,8 @@ MAX_SOURCES = 16
 SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cxx", ".cc", ".h", ".hpp", ".mlir")
 """The names of files that are shown as sources: debug information may name any file."""
 DEFAULT_PASSES = "canonicalize,cse"
-APART = ("run", "values", "compile", "remarks", "stop")
-"""What takes long and shares nothing: other requests are answered meanwhile."""
+APART = ("hello", "open", "kernels", "run", "values", "compile", "remarks", "stop")
+"""What needs no text that is kept, or takes the lock by itself: other requests are answered meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Explorer:
     def __init__(self, files: Sequence[File] = (), runner: Runner | None = None) -> None:
         self.files, self.runner = list(files), runner
         self.documents = Documents()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._methods: dict[str, Callable[[Request], dict[str, Any]]] = {
             "hello": self.hello,
             "open": self.open,
@@ -160,8 +160,9 @@ class Explorer:
         if given.is_text and given.text is not None:
             text = given.text.replace("\r\n", "\n").replace("\r", "\n")  # as an editor holds it
             return {"name": name, "text": text, "origin": "", "sources": []}
-        origin = self.documents.add(data, name)
-        found = _sources(self.documents.open(origin.text, origin.key)) if with_sources else []
+        with self._lock:
+            origin = self.documents.add(data, name)
+            found = _sources(self.documents.open(origin.text, origin.key)) if with_sources else []
         return {"name": name, "text": origin.text, "origin": origin.key, "sources": found}
 
     def _text(self, request: Request) -> Opened:
@@ -273,8 +274,7 @@ class Explorer:
     def compile(self, request: Request) -> dict[str, Any]:
         """Compile a `source` in a `language`; compiling cuTile runs the file."""
         made = self._job("compile", request)
-        with self._lock:
-            opened = self._opened(_decoded(made["bytecode"]), made["file"])
+        opened = self._opened(_decoded(made["bytecode"]), made["file"])
         return {**opened, "file": made["file"], "launch": made["launch"], "messages": made["messages"]}
 
     def kernels(self, request: Request) -> dict[str, Any]:

@@ -42,7 +42,7 @@
   }
 
   function roofline(found) {
-    const card = T.state.hello.gpus.find(g => g.name === found.gpu);
+    const card = T.state.hello && T.state.hello.gpus.find(g => g.name === found.gpu);
     const points = found.kernels.filter(k => k.roofline.intensity && k.roofline.attainable_tflops);
     if (!card) return null;
     const used = new Set(["vector f32", "tensor f16", ...found.kernels.flatMap(k => Object.keys(k.flops_by_ceiling))]);
@@ -84,6 +84,7 @@
   }
 
   T.on("analysis", () => T.touch("cost"));
+  T.on("hello", () => T.touch("cost"));
   T.on("select", () => { if (body) showSelection(); });
 
   // ---------------------------------------------------------------- remarks

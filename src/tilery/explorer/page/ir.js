@@ -3,7 +3,7 @@
 (() => {
   const T = globalThis.tilery, V = globalThis.tileryVendor;
   const marks = T.lineMarks();
-  let view = null, quiet = false;
+  let view = null, quiet = false, stale = false;
 
   const hover = V.hoverTooltip(async (view, at) => {
     if (T.state.exported) return null;
@@ -99,7 +99,13 @@
   }
 
   T.on("document", setText);
-  T.on("analysis", () => { showDiagnostics(); showSelection("ir"); });
+  T.on("edited", () => { stale = true; });
+  T.on("analysis", () => {
+    if (stale) T.select(T.opAt(view.state.selection.main.head), "ir");  // ids have changed
+    stale = false;
+    showDiagnostics();
+    showSelection("ir");
+  });
   T.on("run", showDiagnostics);
   T.on("select", showSelection);
   T.focusEditor = () => { T.show("ir"); view.focus(); };

@@ -170,7 +170,9 @@
     T.show("ir");
     T.show("bytes");
     if (globalThis.tileryPlayground) await globalThis.tileryPlayground.started(T);
-    const first = record || location.hash.startsWith("#v1=") ? null : T.ask("open", {first: true});  // while the rest is asked
+    // The text is shown before anything else is known.
+    const first = record || location.hash.startsWith("#v1=") ? null : T.ask("open", {first: true});
+    const early = first && first.then(found => found.ok && found.text !== null ? opened(found) : null);
     const hello = await T.ask("hello");
     if (!hello.ok) { T.status(hello.error.message, true); return; }
     if (record) Object.assign(hello, {can_run: false, languages: [], remarks: false});
@@ -178,9 +180,15 @@
     T.state.passes = hello.default_passes;
     T.emit("hello");
     if (record) await startExported(T.state.exported);
-    else if (!await startLink()) await opened(first ? await first : await T.ask("open", {first: true}));
+    else if (!await startLink()) await openedFirst(first, early);
     if (innerWidth < 900) T.show("ir");
     document.documentElement.dataset.ready = "1";
+  }
+
+  async function openedFirst(first, early) {
+    const found = first ? await first : await T.ask("open", {first: true});
+    if (first && found.ok && found.text !== null) await early;
+    else await opened(found);
   }
 
   async function startExported(record) {

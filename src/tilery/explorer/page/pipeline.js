@@ -139,6 +139,7 @@
   }
 
   T.on("analysis", () => T.touch("pipeline"));
+  T.on("hello", () => T.touch("pipeline"));
   T.on("select", from => { if (list) showSelection(from); });
   T.pane({id: "pipeline", title: "Pipeline", side: "right", build, show, shown: () => showSelection("")});
 })();

@@ -35,6 +35,7 @@
   function makeForm() {
     const hello = T.state.hello;
     if (!forms.length) { T.replace(form, T.h("p", {class: "hint"}, "There is no kernel.")); return; }
+    if (!hello) return;
     const before = kernel && kernel.value;
     kernel = T.h("select", {"aria-label": "Kernel", onchange: makeForm}, ...forms.map(f => T.h("option", {value: f.entry}, f.entry)));
     if (forms.some(f => f.entry === before)) kernel.value = before;
@@ -84,7 +85,7 @@
 
   /** Run the kernel. Nothing but the user's command calls this. */
   T.run = async () => {
-    if (T.running || !T.state.hello.can_run) { T.show("run"); return; }
+    if (T.running || !T.state.hello || !T.state.hello.can_run) { T.show("run"); return; }
     T.show("run");
     if (!forms.length) await show();
     if (!forms.length) { tabs.show("arguments"); return; }
@@ -141,5 +142,6 @@
 
   T.on("document", () => { args = []; if (message) { T.replace(message); T.replace(results, T.h("p", {class: "hint"}, "Run the kernel first.")); T.replace(reports, T.h("p", {class: "hint"}, "Run the kernel first.")); } });
   T.on("analysis", () => T.touch("run"));
+  T.on("hello", () => T.touch("run"));
   T.pane({id: "run", title: "Run", side: "right", build, show});
 })();

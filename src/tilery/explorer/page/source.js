@@ -131,6 +131,7 @@
 
   T.on("sources", () => { if (body && body.dataset.version !== String(T.state.sources.length) + T.state.sources.map(s => s.name)) {
     body.dataset.version = String(T.state.sources.length) + T.state.sources.map(s => s.name); showSources(); } });
+  T.on("hello", () => { if (T.state.sources.length) showSources(); });  // now it is known what can be compiled
   T.on("select", showSelection);
   T.on("analysis", () => showSelection("source"));
   T.pane({id: "source", title: "Source", side: "left", build});

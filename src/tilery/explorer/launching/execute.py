@@ -16,12 +16,13 @@ from ...diag import TileError
 from ...engines.kernel import Kernel, Limits, check_grid
 from ...engines.registry import DEFAULT
 from ...ir import Op, Refused, walk
+from ...observe.arrays import array_arguments
 from ...sanitize import Report, Sanitizer
 from ...sanitize.reports import Place
 from ..operations import error_data
 from ..requests import Request
-from .numbers import Addresses, array_numbers, plain, summary
-from .record import Extent, Record, recorder, shown_results
+from .numbers import array_numbers, plain, summary, tile_data
+from .record import Record
 
 SECONDS = 30
 MEMORY = 2 << 30
@@ -44,20 +45,17 @@ class Launch:
         self.kernel: Kernel = compile(module, request.text("entry", "", limit=10_000) or None, engine=self.engine)
         check_types(self.arguments, self.kernel.params, self.convention)
         self.before = [np.array(a.value) for a in self.arguments]
-        self.record = Record(self.ids, [_extent(a) for a in self.arguments if isinstance(a.value, np.ndarray)])
+        values, names = [a.value for a in self.arguments], [a.name for a in self.arguments]
+        self.arrays = array_arguments(self.kernel.params, values, names, self.convention)
+        self.record = Record(self.ids, self.arrays)
         self.record.block = _rank(request.integers("block", [0], limit=3), self.grid)
         self.sanitizer = self._sanitizer(request.text("sanitize", "", limit=1000))
         self.printed: list[str] = []
         self.printed_size = 0
 
     def _sanitizer(self, checks: str) -> Sanitizer | None:
-        if self.engine != DEFAULT:
-            return None
         uninit = [a.value for a in self.arguments if a.is_uninit]
-        made = Sanitizer(checks or "bounds", uninit=uninit, more=[recorder(self.record)])
-        if not checks:
-            made.rows = []
-        return made
+        return Sanitizer(checks, uninit=uninit) if checks and self.engine == DEFAULT else None
 
     def run(self) -> dict[str, Any]:
         """Launch, and return the statistics, or the error."""
@@ -72,6 +70,7 @@ class Launch:
                 limits=limits,
                 output=self._print,
                 sanitize=self.sanitizer,
+                observe=self.record.observer() if self.engine == DEFAULT else None,
             )
         except TileError as error:
             return {"stats": None, "error": self._error(error)}
@@ -84,10 +83,6 @@ class Launch:
 
     def _error(self, error: TileError) -> dict[str, Any]:
         return error_data(error) | {"op": self.ids.get(error.op, -1) if isinstance(error, Refused) else -1}
-
-    @property
-    def addresses(self) -> Addresses:
-        return Addresses([(e.name, e.address, e.size, e.width or 1) for e in self.record.arrays])
 
 
 def run(request: Request) -> dict[str, Any]:
@@ -121,15 +116,7 @@ def values(request: Request) -> dict[str, Any]:
     if not kept or number >= len(launch.ops):
         return {"op": number, "times": launch.record.times.get(number, 0), "tiles": [], "error": outcome["error"]}
     which = min(which, len(kept) - 1)
-    o = launch.ops[number]
-    tiles = [
-        {
-            "type": o.results[position].type.text,
-            **launch.addresses.tile(kept[which][position], o.results[position].type),
-        }
-        for position in shown_results(o)
-        if position < len(kept[which]) and kept[which][position].size
-    ]
+    tiles = [{"type": v.type.text, **tile_data(v.type, tile, launch.arrays)} for v, tile in kept[which]]
     times = launch.record.times.get(number, 0)
     return {"op": number, "times": times, "kept": len(kept), "occurrence": which, "tiles": tiles, "error": None}
 
@@ -149,13 +136,11 @@ def _arguments(request: Request) -> list[Argument]:
         file = spec.partition("=")[2] if "=" in spec else spec
         if file.startswith("@") and not os.path.realpath(file[1:]).startswith(root + os.sep):
             raise TileError(f"'{file}': only files below the working directory can be arguments")
-    return make_arguments(specs, request.integer("seed", 0))
-
-
-def _extent(argument: Argument) -> Extent:
-    value = argument.value
-    width = 0 if argument.element is not None and argument.element.bits == 4 else value.itemsize
-    return Extent(argument.name, value.ctypes.data, value.nbytes, width)
+    made = make_arguments(specs, request.integer("seed", 0))
+    for argument in made:
+        if isinstance(argument.value, np.ndarray):
+            argument.value = np.ascontiguousarray(argument.value)
+    return made
 
 
 def _rank(block: list[int], grid: tuple[int, int, int]) -> int:
@@ -188,13 +173,7 @@ def _argument(argument: Argument, before: Any) -> dict[str, Any]:
 
 def _access_map(launch: Launch) -> dict[str, Any]:
     record = launch.record
-    arrays = []
-    for argument in launch.arguments:
-        if isinstance(argument.value, np.ndarray):
-            shape = list(argument.value.shape)
-            if argument.element is not None and argument.element.bits == 4 and shape:
-                shape[-1] *= 2
-            arrays.append({"name": argument.name, "shape": shape})
+    arrays = [{"name": each.name, "shape": list(each.shape)} for each in launch.arrays]
     runs = [
         {"op": op, "array": array, "kind": kind, "runs": [n for run in found for n in run]}
         for (op, array, kind), found in record.runs.items()
@@ -212,12 +191,9 @@ def _value_summaries(launch: Launch) -> dict[str, Any]:
     """Return for each operation how often the tile block executed it, and the start of its last value."""
     found: dict[str, Any] = {}
     for number, kept in launch.record.values.items():
-        o = launch.ops[number]
-        positions = [p for p in shown_results(o) if kept and p < len(kept[-1]) and kept[-1][p].size]
-        if not positions:
-            continue
-        value, type = kept[-1][positions[0]], o.results[positions[0]].type
-        made = launch.addresses.tile(value, type)
-        made["elements"] = made["elements"][:PREVIEW]
-        found[str(number)] = {"times": launch.record.times.get(number, 0), "type": type.text, **made}
+        if kept:
+            value, tile = kept[-1][0]
+            made = tile_data(value.type, tile, launch.arrays)
+            made["elements"] = made["elements"][:PREVIEW]
+            found[str(number)] = {"times": launch.record.times.get(number, 0), "type": value.type.text, **made}
     return found

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...engines.reference.nibbles import unpacked
-from ...engines.reference.numerics.convert import to_f64
 from ...engines.reference.tiles import Array, carrier
+from ...observe.arrays import ArrayArgument
+from ...observe.numbers import decode, numbers
+from ...observe.trace import element_at
 from ...types import Ptr, Scalar, Tile, Type
 
 MAX_ELEMENTS = 1 << 14
 """The most elements of an array in one response."""
-
-
-def as_numbers(value: Array, element: Type) -> Array:
-    """Return the elements of a tile as numbers that NumPy knows."""
-    if isinstance(element, Scalar) and element.is_float and value.dtype.kind == "u":
-        return to_f64(value.view(carrier(element)), element)
-    return value
 
 
 def array_numbers(value: Array, element: Scalar | None) -> Array:
@@ -28,7 +24,7 @@ def array_numbers(value: Array, element: Scalar | None) -> Array:
         return value
     if element.bits == 4:
         value = unpacked(value)
-    return to_f64(value.view(carrier(element)), element) if element.is_float else value
+    return decode(element, value.view(carrier(element)))
 
 
 def plain(values: Array) -> list[Any]:
@@ -68,26 +64,10 @@ def summary(values: Array) -> dict[str, Any]:
     return made
 
 
-class Addresses:
-    """Names addresses by the array that they are in."""
-
-    def __init__(self, arrays: list[tuple[str, int, int, int]]) -> None:
-        self.arrays = arrays
-        """The name, the address, the bytes, and the bytes of an element of each array."""
-
-    def show(self, address: int) -> str:
-        """Return `name[index]`, or the address in hexadecimal if no array has it."""
-        for name, start, size, width in self.arrays:
-            if start <= address < start + max(1, size):
-                extra = (address - start) % width
-                return f"{name}[{(address - start) // width}]" + (f" + {extra} bytes" if extra else "")
-        return hex(address)
-
-    def tile(self, value: Array, type: Type) -> dict[str, Any]:
-        """Return a tile of one block with its elements."""
-        element = type.element if isinstance(type, Tile) else None
-        if isinstance(element, Ptr):
-            flat = value.reshape(-1)[:MAX_ELEMENTS].tolist()
-            return {"shape": list(value.shape), "size": int(value.size), "elements": [self.show(a) for a in flat]}
-        numbers = as_numbers(value, element) if element is not None else value
-        return summary(numbers) | {"elements": plain(numbers)}
+def tile_data(type: Type, tile: Array, arrays: Sequence[ArrayArgument]) -> dict[str, Any]:
+    """Return a tile of one block with its elements; addresses are elements of arguments."""
+    if isinstance(type, Tile) and isinstance(type.element, Ptr):
+        flat = tile.reshape(-1)[:MAX_ELEMENTS].tolist()
+        return {"shape": list(tile.shape), "size": int(tile.size), "elements": [element_at(a, arrays) for a in flat]}
+    values = numbers(type, tile)
+    return summary(values) | {"elements": plain(values)}

@@ -1,15 +1,20 @@
-"""What happens in a launch, recorded by a check of the sanitizer: accesses, the values of a tile block, and tokens."""
+"""What happens in a launch, as an observer records it: accesses, the values of a tile block, and tokens."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from ...engines.reference.access import Access
+from ...engines.reference.observe import TOKEN_DTYPE, Event, Observe
 from ...engines.reference.tiles import Array
-from ...ir import Op
-from ...sanitize import Access, Check, Link, Step
+from ...ir import Op, Value
+from ...observe.arrays import ArrayArgument
+from ...observe.trace import results_of
 from ...types import Tile
 
 MAX_RUNS = 60_000
@@ -25,21 +30,11 @@ OCCURRENCES = 256
 
 
 @dataclass
-class Extent:
-    """An array among the arguments: elements of four bits have a width of 0."""
-
-    name: str
-    address: int
-    size: int
-    width: int
-
-
-@dataclass
 class Record:
     """What to record, and what was recorded."""
 
     ids: dict[Op, int]
-    arrays: list[Extent]
+    arrays: list[ArrayArgument]
     block: int = 0
     """The number of the tile block whose values are kept."""
     runs: dict[tuple[int, int, str], list[tuple[int, int, int, int]]] = field(default_factory=dict)
@@ -50,15 +45,28 @@ class Record:
     """Accessed elements that are in no array."""
     events: list[dict[str, Any]] = field(default_factory=list)
     event_count: int = 0
-    values: dict[int, list[tuple[Array, ...]]] = field(default_factory=dict)
+    values: dict[int, list[list[tuple[Value, Array]]]] = field(default_factory=dict)
+    """The tiles that each execution of an operation made."""
     times: dict[int, int] = field(default_factory=dict)
     """How often the tile block executed each operation."""
     held: int = 0
 
+    def observer(self) -> Observe:
+        """Return what to pass as `launch(observe=...)`."""
+        return Observe(self.add, tokens=True)
+
+    def add(self, event: Event) -> None:
+        """Record an execution of an operation."""
+        if event.access is not None:
+            self._access(event.access)
+        made = list(_tokens(event.after))
+        if made:
+            self._event(event, made[0])
+        self._result(event)
+
     # ------------------------------------------------------------ accesses
 
-    def access(self, access: Access) -> None:
-        self._event(access, access.kind.value, () if access.tokens is None else (access.tokens,))
+    def _access(self, access: Access) -> None:
         if self.run_count >= MAX_RUNS:
             self.truncated = True
             return
@@ -69,14 +77,14 @@ class Record:
         half = None if access.half is None else access.half.reshape(-1)[chosen]
         found = 0
         for number, array in enumerate(self.arrays):
-            inside = (addresses >= array.address) & (addresses < array.address + array.size)
+            size = -(-prod(array.shape) * array.bits // 8)
+            inside = (addresses >= array.address) & (addresses < array.address + size)
             if not inside.any():
                 continue
             found += int(np.count_nonzero(inside))
             offset = addresses[inside] - array.address
-            element = offset // array.width if array.width else 2 * offset + (0 if half is None else half[inside])
-            key = (self.ids.get(access.op, -1), number, access.kind.value)
-            self._add_runs(key, ranks[inside], element)
+            element = offset // array.bytes if half is None else 2 * offset + half[inside]
+            self._add_runs((self.ids.get(access.op, -1), number, access.kind.value), ranks[inside], element)
         self.outside += len(chosen) - found
 
     def _add_runs(self, key: tuple[int, int, str], ranks: Array, elements: Array) -> None:
@@ -95,77 +103,46 @@ class Record:
 
     # ------------------------------------------------------------ tokens
 
-    def link(self, link: Link) -> None:
-        self._event(link, "join", link.tokens)
-
-    def _event(self, made: Access | Link, kind: str, waits: tuple[Array, ...]) -> None:
-        lanes = np.flatnonzero(made.ranks < TIMELINE_BLOCKS)
+    def _event(self, event: Event, made: Array) -> None:
+        """Add an operation that makes a token to the timeline."""
+        lanes = np.flatnonzero(event.ranks < TIMELINE_BLOCKS)
         if not len(lanes):
             return
         self.event_count += 1
-        count = made.mask.reshape(len(made.ranks), -1).sum(axis=1) if isinstance(made, Access) else None
+        access, count = event.access, len(event.ranks)
+        sizes = None if access is None else access.mask.reshape(count, -1).sum(axis=1)
         for lane in lanes.tolist():
             if len(self.events) >= MAX_EVENTS:
                 return
-            tokens = [int(np.broadcast_to(t, len(made.ranks))[lane]) for t in waits if t is not None]
-            event: dict[str, Any] = {
-                "at": self.event_count, "op": self.ids.get(made.op, -1), "block": int(made.ranks[lane]), "kind": kind,
-                "waits": [t for t in tokens if t], "makes": int(made.result_token[lane]),
+            waits = [int(np.broadcast_to(token, count)[lane]) for token in _tokens(event.before)]
+            entry: dict[str, Any] = {
+                "at": self.event_count, "op": self.ids.get(event.op, -1), "block": int(event.ranks[lane]),
+                "kind": "join" if access is None else access.kind.value, "waits": [token for token in waits if token],
+                "makes": int(np.broadcast_to(made, count)[lane]),
             }  # fmt: skip
-            if isinstance(made, Access) and count is not None:
-                event |= {"elements": int(count[lane]), "ordering": made.ordering.text}
-            self.events.append(event)
+            if access is not None and sizes is not None:
+                entry |= {"elements": int(sizes[lane]), "ordering": access.ordering.text}
+            self.events.append(entry)
 
     # ------------------------------------------------------------ values
 
-    def result(self, step: Step, result: Any) -> None:
-        lanes = np.flatnonzero(step.batch.ranks == self.block)
-        number = self.ids.get(step.op, -1)
-        if not len(lanes) or number < 0:
+    def _result(self, event: Event) -> None:
+        lanes = np.flatnonzero(event.ranks == self.block)
+        number = self.ids.get(event.op, -1)
+        if not len(lanes) or number < 0 or not event.after:
             return
         self.times[number] = self.times.get(number, 0) + 1
         kept = self.values.setdefault(number, [])
-        flat = [v for value in (result if isinstance(result, tuple) else (result,)) for v in _each(value)]
-        arrays = tuple(_lane(v, int(lanes[0])) for v in flat)
-        size = sum(a.nbytes for a in arrays)
-        if self.held + size > VALUE_BYTES or len(kept) >= OCCURRENCES:
-            return
-        self.held += size
-        kept.append(arrays)
+        made = [(v, np.array(tile)) for v, tile in results_of(event, int(lanes[0])) if isinstance(v.type, Tile)]
+        size = sum(tile.nbytes for _, tile in made)
+        if made and self.held + size <= VALUE_BYTES and len(kept) < OCCURRENCES:
+            self.held += size
+            kept.append(made)
 
 
-def _each(value: Any) -> tuple[Any, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _lane(value: Any, lane: int) -> Array:
-    """Return the value of one lane; nothing for what is not an array, such as a view."""
-    if not isinstance(value, np.ndarray) or not value.ndim:
-        return np.empty(0)
-    return np.array(value[lane if len(value) > 1 else 0])
-
-
-def shown_results(o: Op) -> list[int]:
-    """Return the positions of the results that have values to show: tiles, not tokens or views."""
-    return [position for position, value in enumerate(o.results) if isinstance(value.type, Tile)]
-
-
-def recorder(record: Record) -> type[Check]:
-    """Return a check that records a launch."""
-
-    class Recorder(Check):
-        """Reports nothing: it only watches."""
-
-        name = "record"
-        hint = True
-
-        def after(self, access: Access) -> None:
-            record.access(access)
-
-        def link(self, link: Link) -> None:
-            record.link(link)
-
-        def result(self, step: Step, result: Any) -> None:
-            record.result(step, result)
-
-    return Recorder
+def _tokens(values: dict[str, Any]) -> Iterator[Array]:
+    """Yield the tokens among operands or results; they are ids, one per tile block."""
+    for value in values.values():
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, np.ndarray) and each.dtype == TOKEN_DTYPE:
+                yield each

@@ -108,6 +108,20 @@ def test_narrow_elements() -> None:
     assert found["values"]["2"]["elements"] == [0]
 
 
+def test_two_elements_in_a_byte() -> None:
+    view = "tensor_view<2x8xf4E2M1FN, strides=[8,1]>"
+    text = f"""entry @k(%p: tile<ptr<f4E2M1FN>>) {{
+      %v = make_tensor_view %p, shape = [2, 8], strides = [8, 1] : {view}
+      %q = make_partition_view %v : partition_view<tile=(1x4), {view}>
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %a, %t = load_view_tko weak %q[%x, %y] : partition_view<tile=(1x4), {view}>, tile<i32> -> tile<1x4xf4E2M1FN>, token
+      return
+    }}"""
+    access = here(text=text, grid=[2, 2], args=["p=arange:f4E2M1FN:2x8"])["access"]
+    assert access["arrays"] == [{"name": "p", "shape": [2, 8]}] and access["outside"] == 0
+    assert access["accesses"][0]["runs"] == [0, 0, 4, 1, 1, 8, 4, 1, 2, 4, 4, 1, 3, 12, 4, 1]
+
+
 def test_numbers_that_json_lacks() -> None:
     text = "entry @k(%p: tile<ptr<f32>>) {\n  return\n}\n"
     found = here(text=text, grid=[1], args=["p=uninit:f32:2"])

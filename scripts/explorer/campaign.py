@@ -173,7 +173,7 @@ def static(folder: Path, host: str) -> str:
 
 
 def many_operations(count: int) -> str:
-    """Return a kernel of so many operations."""
+    """Return a kernel of this many operations."""
     lines = [
         "entry @big(%p: tile<ptr<f32>>) {",
         "  %off = iota : tile<128xi32>",

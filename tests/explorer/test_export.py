@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import zipfile
 from base64 import b64encode
 from hashlib import sha256
@@ -147,6 +148,18 @@ def test_the_lock_file_pins_everything_without_addresses() -> None:
         packages = json.loads(lock.read_text())["packages"]
         assert "http" not in "".join(str(p.get("resolved", "")) for p in packages.values())
         assert all(p.get("integrity", "").startswith("sha512-") for key, p in packages.items() if key)
+
+
+def test_the_report_follows_from_the_numbers() -> None:
+    root = HERE.parents[2]
+    page = runpy.run_path(str(root / "scripts" / "explorer" / "campaign.py"))["page"]
+    report = root / "docs" / "reports" / "explorer.md"
+    numbers = json.loads(report.with_suffix(".json").read_text("utf-8"))
+    assert report.read_text("utf-8") == page(numbers)
+    assert all(check["ok"] for check in numbers["checks"])
+    pictures = root / "docs" / "pictures" / "explorer"
+    assert {path.name for path in pictures.iterdir()} == set(numbers["machine"]["pictures"])
+    assert all(path.stat().st_size < 150_000 for path in pictures.iterdir())
 
 
 def fake_pyodide(folder: Path) -> Path:

@@ -114,7 +114,8 @@ def test_two_elements_in_a_byte() -> None:
       %v = make_tensor_view %p, shape = [2, 8], strides = [8, 1] : {view}
       %q = make_partition_view %v : partition_view<tile=(1x4), {view}>
       %x, %y, %z = get_tile_block_id : tile<i32>
-      %a, %t = load_view_tko weak %q[%x, %y] : partition_view<tile=(1x4), {view}>, tile<i32> -> tile<1x4xf4E2M1FN>, token
+      %a, %t = load_view_tko weak %q[%x, %y]
+        : partition_view<tile=(1x4), {view}>, tile<i32> -> tile<1x4xf4E2M1FN>, token
       return
     }}"""
     access = here(text=text, grid=[2, 2], args=["p=arange:f4E2M1FN:2x8"])["access"]

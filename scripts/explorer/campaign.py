@@ -244,6 +244,7 @@ def times(numbers: dict[str, Any], machine: dict[str, Any]) -> list[str]:
         ("paint", "first contentful paint"),
         ("text", "the text is in the editor"),
         ("analysed", "every operation has its id"),
+        ("processor", "of processor time in the page's main thread, until the text is there"),
     ):
         lines.append(f"| {label} | {', '.join(str(round(t[key])) for t in big)} |")
     spent = ", ".join(f"{what} {seconds:.2f}" for what, seconds in numbers.get("processor", {}).items())

@@ -41,10 +41,10 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     source = tmp_path / "k.mlir"
     source.write_text(example("add"))
     command = [sys.executable, "-m", "tilery", "explore", str(source), "--no-browser"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, env=ENV, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=ENV, text=True) as process:
         try:
-            assert process.stderr is not None
-            url = process.stderr.readline().split()[-1]
+            assert process.stdout is not None
+            url = process.stdout.readline().split()[-1]
             browser = build_opener(HTTPCookieProcessor())
             assert b"tilery explorer" in browser.open(url, timeout=20).read()
             origin = url.partition("/?")[0]

@@ -96,8 +96,8 @@ def serve(explorer: Explorer, args: argparse.Namespace) -> int:
         server = Server(explorer, args.port)
     except OSError as error:
         raise Stop(f"cannot listen on port {args.port}: {reason(error)}") from None
-    sys.stderr.write(f"the explorer is at {server.url}\nthe address works once; Ctrl+C ends it\n")
-    sys.stderr.flush()
+    write_output("-", f"the explorer is at {server.url}\nthe address works once; Ctrl+C ends it\n")
+    sys.stdout.flush()
     if not args.no_browser:
         import webbrowser
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from ..attrs import Loc
 from ..declare.fastclass import dataclass
+from ..declare.gcpause import paused
 from ..diag import TileError
 from ..ir import Op, walk
 from ..lsp.document import Document, part_nodes
@@ -68,12 +69,13 @@ class Opened:
     def spans(self) -> dict[Op, tuple[int, int]]:
         """The start and end of each operation in the text, with its results and its regions."""
         found: dict[Op, tuple[int, int]] = {}
-        for part in self.document.reading.parts:
-            span = part.parsed.tokens.span
-            for node in walk_nodes(part_nodes(part)):
-                if node.op is not None:
-                    last = max(node.first, node.end - 1)
-                    found[node.op] = (part.start + span(node.first)[0], part.start + span(last)[1])
+        with paused:
+            for part in self.document.reading.parts:
+                spans = part.parsed.tokens.spans
+                for node in walk_nodes(part_nodes(part)):
+                    if node.op is not None:
+                        last = max(node.first, node.end - 1)
+                        found[node.op] = (part.start + spans[node.first][0], part.start + spans[last][1])
         return found
 
     @cached_property

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -119,7 +118,7 @@ class Explorer:
 
         runs = self.runner is not None and find_spec("numpy") is not None
         return {
-            "version": __import__("tilery").__version__,
+            "version": sys.modules["tilery"].__version__,
             "files": [{"name": file.name, "language": language_of(file.name)} for file in self.files],
             "examples": [path.stem for path in _examples()],
             "passes": passes(),
@@ -345,8 +344,3 @@ def _remarks() -> bool:
     from .costs import has_tileiras
 
     return has_tileiras()
-
-
-def encoded(data: bytes) -> str:
-    """Return bytes as a request or response has them."""
-    return b64encode(data).decode()

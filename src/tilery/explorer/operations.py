@@ -92,7 +92,8 @@ def diagnostics(opened: Opened) -> list[dict[str, Any]]:
 
 def error_data(error: TileError) -> dict[str, Any]:
     """Return an error as plain data; `start` and `end` count UTF-16 units if it has a place in a text."""
-    made: dict[str, Any] = {"message": error.message, "notes": [str(note) for note in error.notes]}
+    made: dict[str, Any] = {"message": error.message, "kind": error.kind.value}
+    made["notes"] = [str(note) for note in error.notes]
     if error.source is not None:
         from .units import Units
 

@@ -13,7 +13,9 @@ from ... import compile, parse
 from ...cli.arguments import Argument, check_types, make_arguments
 from ...cli.files import Stop
 from ...diag import TileError
-from ...engines.kernel import Kernel, Limits, check_grid
+from ...engines.common.kernel import Kernel
+from ...engines.common.launch import check_grid
+from ...engines.common.limits import Limits
 from ...engines.registry import DEFAULT
 from ...ir import Op, Refused, walk
 from ...observe.arrays import array_arguments

@@ -72,6 +72,7 @@ class Diagnostic:
     range: Range
     message: str
     severity: DiagnosticSeverity | None = None
+    code: str | None = None
     source: str | None = None
     related_information: list[DiagnosticRelatedInformation] | None = None
     data: Any = None

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...engines.reference.nibbles import unpacked
-from ...engines.reference.tiles import Array, carrier
+from ...engines.common.tiles import Array, carrier, unpacked
 from ...observe.arrays import ArrayArgument
 from ...observe.numbers import decode, numbers
 from ...observe.trace import element_at

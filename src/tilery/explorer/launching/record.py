@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ...engines.common.tiles import Array
 from ...engines.reference.access import Access
 from ...engines.reference.observe import TOKEN_DTYPE, Event, Observe
-from ...engines.reference.tiles import Array
 from ...ir import Op, Value
 from ...observe.arrays import ArrayArgument
 from ...observe.trace import results_of

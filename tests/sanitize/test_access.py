@@ -145,3 +145,37 @@ def test_a_divisor_may_be_larger_than_the_type() -> None:
     assert list(found.reports) == []
     kernel.launch(1, [64], sanitize=found)
     assert [report.rule for report in found.reports] == ["a value is not divisible by 1024"]
+
+
+READ_AT = """
+cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>, %n: tile<i32>) {
+  %at = offset %p, %n : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+  %v, %t = load_ptr_tko weak %at : tile<ptr<i32>> -> tile<i32>, token
+  return
+} }
+"""
+
+
+@pytest.mark.parametrize(("at", "count"), [(0, 0), (7, 0), (8, 1), (11, 1), (-1, 1)])
+def test_arguments_that_overlap_have_bounds_of_their_own(at: int, count: int) -> None:
+    whole = np.zeros(16, np.int32)
+    found = Sanitizer("bounds")
+    tilery.compile(tilery.parse(READ_AT)).launch(1, [whole[2:10], whole, at], sanitize=found)
+    assert [report.count for report in found.reports] == [1] * count
+
+
+@pytest.mark.parametrize(("at", "count"), [(0, 0), (11, 0), (12, 1)])
+def test_an_address_belongs_to_the_largest_buffer_that_starts_there(at: int, count: int) -> None:
+    whole = np.zeros(16, np.int32)
+    buffers = [whole[2:6], whole[2:14], whole]
+    address = whole[2:].ctypes.data
+    found = Sanitizer("bounds")
+    tilery.compile(tilery.parse(READ_AT)).launch(1, [address, address, at], buffers=buffers, sanitize=found)
+    assert [report.count for report in found.reports] == [1] * count
+
+
+def test_a_buffer_around_an_argument_may_be_accessed_through_it() -> None:
+    whole = np.zeros(16, np.int32)
+    found = Sanitizer("bounds")
+    tilery.compile(tilery.parse(READ_AT)).launch(1, [whole[2:4], whole[:1], 9], buffers=[whole], sanitize=found)
+    assert list(found.reports) == []

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..engines.common.tiles import Array
-from ..engines.reference.access import Access
+from ..engines.reference.access import KINDS, POINTERS, Access
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Advance, Instruction, Jump
-from ..ir import Block, Op, walk
+from ..engines.reference.program import Advance, Instruction, Jump, Leave
+from ..ir import Block, Op, Value, walk
 from ..ops import Alloca, Break, Continue, Entry, For, Loop, Yield
-from .checks import Check, Step
+from .checks import Check, Rule, Step
+from .provenance import NOTHING, Owner
 
 
 class Alignment(Check):
@@ -40,9 +41,10 @@ class Alignment(Check):
 
 
 class Bounds(Check):
-    """Every byte of an element must lie in one buffer, which must be writable for a write.
+    """Every byte of an element must be in the memory that its pointer belongs to, which must be writable for a write.
 
-    The memory of an `alloca` must not be used after the end of the block that it is in.
+    A pointer that belongs to nothing, since it was an integer, may point to any buffer. The memory of an `alloca` must
+    not be used after the end of the block that it is in.
     """
 
     name = "bounds"
@@ -53,33 +55,50 @@ class Bounds(Check):
         """For each `alloca` inside a block, its memory by tile block."""
         self._dead: dict[int, Op] = {}
         """The addresses of memory whose block has ended."""
+        self._provenance = self.machine.provenance
+        self._numbers: Array | None = None
+        """The owners of the elements of the access that is executed, if they vary."""
 
     def release(self) -> None:
         self._addresses.clear()
         self._dead.clear()
 
     def watches(self, o: Op) -> bool:
-        return isinstance(o, Alloca) and bool(self._ends)
+        return isinstance(o, Alloca) or not self._provenance.varying.isdisjoint(o.results)
 
     def result(self, step: Step, result: Any) -> None:
         """Remember where an `alloca` is; executing it again gives the same memory for another lifetime."""
+        if not isinstance(step.op, Alloca):
+            self._provenance.compute(step)
+            return
         known = self._addresses.setdefault(step.op, {})
         known.update(zip(step.batch.ranks.tolist(), result.tolist()))
         for address in result.tolist():
             self._dead.pop(address, None)
 
+    def rules(self, cls: type[Op]) -> Rule | None:
+        return Bounds._find_owners if self._provenance.varying and cls in KINDS else None
+
+    def _find_owners(self, step: Step) -> None:
+        self._numbers = self._provenance.of_access(step)
+
     def decides(self, instruction: Instruction) -> bool:
+        moves = isinstance(instruction, (Jump, Advance, Leave)) and self._provenance.moves(instruction.moves)
+        return moves or self._is_end(instruction)
+
+    def _is_end(self, instruction: Instruction) -> bool:
         entering = isinstance(instruction, Jump) and isinstance(instruction.op, For)
         return isinstance(instruction, (Jump, Advance)) and not entering and instruction.op in self._ends
 
     def branch(self, instruction: Any, batch: Batch) -> None:
-        for o in self._ends[instruction.op]:
+        self._provenance.move(batch, instruction.moves)
+        for o in self._ends[instruction.op] if self._is_end(instruction) else ():
             known = self._addresses.get(o, {})
             self._dead.update((known[rank], o) for rank in batch.ranks.tolist() if rank in known)
 
     def before(self, access: Access) -> None:
         memory = self.machine.memory
-        if not self._dead and self._inside(access):
+        if self._check_owners(access) and not self._dead:
             return
         starts = np.array([s.address for s in memory.segments], np.int64)
         ends = np.array([s.end for s in memory.segments], np.int64)
@@ -101,12 +120,45 @@ class Bounds(Check):
             rule = f"{access.kind.noun} of the memory of an 'alloca' after the end of its block"
             self._refuse(access, rule, dead[at], label)
 
-    def _inside(self, access: Access) -> bool:
-        """Tell quickly whether all elements, even masked ones, lie in one segment that may be accessed."""
+    def _check_owners(self, access: Access) -> bool:
+        """Refuse elements outside of the memory that their pointers belong to; tell whether no more can be wrong."""
+        value, owners = _pointer_of(access.op), self._provenance.owners
+        if value not in self._provenance.varying:
+            owner = owners[self._provenance.fixed.get(value, NOTHING)]
+            if self._inside(access, owner):
+                return True
+            self._stay(access, owner, np.broadcast_to(True, access.mask.shape))
+        elif self._numbers is not None:
+            for number in np.unique(self._numbers).tolist():
+                self._stay(access, owners[number], _spread_over(self._numbers == number, access))
+        return False
+
+    def _stay(self, access: Access, owner: Owner | None, chosen: Array) -> None:
+        """Refuse those of the chosen elements that are outside of the memory that their pointer belongs to."""
+        if owner is None:
+            return
+        start, end = np.array(owner.start), np.array(owner.end)
+        if owner.alloca is not None:
+            known = self._addresses[owner.alloca]
+            lanes = np.array([known[rank] for rank in access.ranks.tolist()], np.int64)
+            start = lanes.reshape(-1, *(1,) * (access.mask.ndim - 1))
+            end = start + owner.end
+        outside: Array = (access.addresses < start) | (access.addresses > end - access.bytes)
+        if outside.any():
+            rule = f"{access.kind.noun} through a pointer to {owner.label} is outside of it"
+            self._refuse(access, rule, outside & chosen, self._nearest(access))
+
+    def _inside(self, access: Access, owner: Owner | None) -> bool:
+        """Tell quickly whether all elements, even masked ones, are in memory that may be accessed by their pointers."""
         span = access.place.span
         segment = None if span is None else self.machine.memory.at(span.low)
         if segment is None or span is None or span.high + access.bytes > segment.end:
             return False
+        if owner is not None:
+            low = segment.address if owner.alloca is not None else owner.start
+            high = low + owner.end if owner.alloca is not None else owner.end
+            if span.low < low or span.high + access.bytes > high:
+                return False
         return segment.writable or not access.writes
 
     def _refuse(self, access: Access, rule: str, bad: Array, values: Any) -> None:
@@ -118,9 +170,23 @@ class Bounds(Check):
     def _nearest(self, access: Access) -> Any:
         def values(where: tuple[int, ...]) -> dict[str, Any]:
             address = int(access.addresses[where]) & (1 << 64) - 1
+            segment = self.machine.memory.at(address)
+            if segment is not None:
+                return {"the address": f"{address:#x}, byte {address - segment.address} of {segment.label}"}
             return {"the address": hex(address) + self.machine.memory.nearby(address).replace(":", ",", 1)}
 
         return values
+
+
+def _pointer_of(o: Any) -> Value:
+    """Return the operand of an access that says where it is."""
+    value: Value = next(getattr(o, name) for name in ("view", *POINTERS) if hasattr(o, name))
+    return value
+
+
+def _spread_over(lanes: Array, access: Access) -> Array:
+    """Spread what is known of the elements of a tile, or of a view as a whole, over the elements of an access."""
+    return np.broadcast_to(lanes.reshape(*lanes.shape, *(1,) * (access.mask.ndim - lanes.ndim)), access.mask.shape)
 
 
 def _ends(entry: Entry) -> dict[Op, list[Op]]:

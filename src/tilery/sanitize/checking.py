@@ -23,6 +23,7 @@ from ..ops import AtomicCASTko, Reduce, Scan
 from .body import fold
 from .checks import Check, Rule, Step, overrides
 from .partly import execute_partly
+from .provenance import Provenance, find_owners
 from .uninit import Region
 
 Make = Callable[[Any, "Checking"], Check]
@@ -74,6 +75,13 @@ class Checking(Observer):
         return self._machine.grid
 
     @property
+    def provenance(self) -> Provenance:
+        """The owners of the kernel's pointers."""
+        scene = self._scene
+        owners = find_owners(scene.kernel.entry, scene.bound, scene.machine.memory, scene.machine.globals)
+        return Provenance(scene.kernel.entry, scene.kernel.program.slots, owners)
+
+    @property
     def limits(self) -> Limits:
         return self._machine.limits
 
@@ -89,7 +97,7 @@ class Checking(Observer):
     # ------------------------------------------------------------ planning
 
     def begin(self, scene: Scene) -> None:
-        self._machine, self._ids = scene.machine, scene.ids
+        self._scene, self._machine, self._ids = scene, scene.machine, scene.ids
         self.checks = [make(self._reports, self) for make in self._makes]
         listeners = {
             name: [check for check in self.checks if overrides(check, name)]

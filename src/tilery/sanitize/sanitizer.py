@@ -30,7 +30,7 @@ class CheckRow(NamedTuple):
 CHECKS = {
     row.name: row
     for row in (
-        CheckRow("bounds", "bounds", "Bounds", "accesses outside every buffer, and writes to read-only memory"),
+        CheckRow("bounds", "bounds", "Bounds", "accesses outside the memory of a pointer, writes to read-only memory"),
         CheckRow("alignment", "bounds", "Alignment", "addresses that are not a multiple of the element's size"),
         CheckRow("uninit", "uninit", "Uninit", "values that nobody defined, where they come to matter"),
         CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),

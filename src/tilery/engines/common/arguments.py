@@ -30,11 +30,12 @@ class BoundArguments(HoldsAddresses):
     """The arguments of a launch.
 
     A slot holds the value of a parameter as memory would, little-endian: eight bytes of address for a pointer, one byte
-    for an i1, four for a tf32. Ranges may overlap.
+    for an i1, four for a tf32. Ranges may overlap. `reach` has the range of each slot that is the address of an array.
     """
 
     slots: list[bytes] = field(default_factory=list)
     ranges: list[MemoryRange] = field(default_factory=list)
+    reach: list[MemoryRange | None] = field(default_factory=list)
 
 
 def as_tuple(args: Sequence[Any]) -> tuple[Any, ...]:
@@ -84,7 +85,10 @@ def bind(
     if len(args) != len(params):
         wanted = ", ".join(p.text for p in params) or "none"
         raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {given}")
-    bound.slots = [_slot(label, param, value, bound.ranges) for label, param, value in zip(labels, params, args)]
+    for label, param, value in zip(labels, params, args):
+        known = len(bound.ranges)
+        bound.slots.append(_slot(label, param, value, bound.ranges))
+        bound.reach.append(bound.ranges[known] if len(bound.ranges) > known else None)
     return bound
 
 

@@ -128,7 +128,7 @@ class ReferenceKernel(Kernel):
             machines = [make(Memory(memory), launch.grid, self.loaded.globals, **facts) for _ in range(workers)]
             if sanitizer is not None:
                 observers = (sanitizer.observer(), *observers)
-            watched = observing(machines[0], self, self.program, observers) if observers else None
+            watched = observing(machines[0], self, launch.bound, observers) if observers else None
             with self._cores(), watched or nullcontext(self.program) as program:
                 self._run(machines, program, env, lanes)
         return total(machines)

@@ -25,6 +25,7 @@ from .program import CONTROL, Advance, Branch, Compute, Finish, Instruction, Jum
 from .registry import RUNS, Run
 
 if TYPE_CHECKING:
+    from ..common.arguments import BoundArguments
     from .launch import ReferenceKernel
     from .machine import Machine
 
@@ -80,6 +81,8 @@ class Scene(NamedTuple):
     machine: Machine
     kernel: ReferenceKernel
     ids: TokenIds
+    bound: BoundArguments | None = None
+    """The arguments; None in a debugger, which keeps only their memory."""
 
 
 class TokenIds:
@@ -131,15 +134,15 @@ def is_token(value: Any) -> bool:
 
 @contextmanager
 def observing(
-    machine: Machine, kernel: ReferenceKernel, program: Program, observers: Sequence[Observer]
+    machine: Machine, kernel: ReferenceKernel, bound: BoundArguments, observers: Sequence[Observer]
 ) -> Iterator[Program]:
     """Observe a launch, for the time of the context; it must run the program that this returns."""
-    scene = Scene(machine, kernel, TokenIds())
+    scene = Scene(machine, kernel, TokenIds(), bound)
     machine.observers = tuple(observers)
     for each in observers:
         each.begin(scene)
     try:
-        yield instrument(program, observers, scene.ids)
+        yield instrument(kernel.program, observers, scene.ids)
     except Exception as error:
         for each in observers:
             each.finish(error)

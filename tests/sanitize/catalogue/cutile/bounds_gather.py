@@ -6,7 +6,7 @@ import numpy as np
 @ct.kernel
 def kernel(x, y):
     i = ct.arange(16, dtype=ct.int32)
-    t = ct.gather(x, i, check_bounds=False)  # fault: bounds: a read is outside every buffer
+    t = ct.gather(x, i, check_bounds=False)  # fault: bounds: is outside of it
     # fixed: t = ct.gather(x, i)
     ct.scatter(y, i, t)
 

@@ -6,7 +6,7 @@ import numpy as np
 @ct.kernel
 def kernel(y):
     i = ct.arange(16, dtype=ct.int32) * 2
-    ct.scatter(y, i, 1.0, check_bounds=False)  # fault: bounds: a write is outside every buffer
+    ct.scatter(y, i, 1.0, check_bounds=False)  # fault: bounds: is outside of it
     # fixed: ct.scatter(y, i, 1.0)
 
 

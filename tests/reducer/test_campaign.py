@@ -58,7 +58,7 @@ def test_a_campaign(tool: Path, tmp_path: Path) -> None:
     folder = next((tmp_path / "out").glob("01-*"))
     assert {path.name for path in folder.iterdir()} == {"reduced.mlir", "original.tileirbc", "finding.json"}
     text = (folder / "reduced.mlir").read_text("utf-8")
-    assert len(list(tilery.walk(tilery.parse(text)))) == 3 and "// tileiras --gpu-name sm_100" in text
+    assert len(list(tilery.walk(tilery.parse(text)))) == 3 and f"// {tool} --gpu-name sm_100" in text
     assert "40 random modules" in (tmp_path / "out" / "summary.md").read_text("utf-8")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -152,7 +151,7 @@ class Tracing:
 
 def say(line: str) -> None:
     """Print a line."""
-    sys.stdout.write(f"{line}\n")
+    write_output("-", f"{line}\n")
 
 
 def _parts(text: str) -> list[str]:

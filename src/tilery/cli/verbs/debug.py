@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -88,16 +87,16 @@ def converse(session: Session, scripted: list[str], alone: bool) -> None:
     terminal.where("")
     last = ""
     for line in list(scripted):
-        sys.stdout.write(f"{PROMPT}{line}\n")
+        terminal.write(f"{PROMPT}{line}\n")
         terminal.execute(line)
     while not alone and not session.ended:
         try:
             line = input(PROMPT)
         except EOFError:
-            sys.stdout.write("\n")
+            terminal.write("\n")
             terminal.quit("")
         except KeyboardInterrupt:
-            sys.stdout.write("\n")
+            terminal.write("\n")
             continue
         last = line.strip() or last  # an empty line repeats, as in other debuggers
         terminal.execute(last)

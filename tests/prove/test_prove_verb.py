@@ -125,10 +125,16 @@ def test_recorded_launches(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["B", "--buf", "x=real[k]", "--buf", "y=out[3,32]"], "there is no size 'k'"),
         (["B", "--buf", "x=real[3,32]", "--buf", "y=out[3,32]", "--grid", "1/2"], "expected + - *"),
         (["B", "--buf", "x=real[3,32]", "--buf", "y=out[3,32]", "--args", "x,y,z"], "there is no size 'z'"),
+        (["B", *BUFFERS, "--out", "y", "--out", "z"], "the output 'z' is not a buffer"),
+        (["B", "--buf", "x=@words.npy", "--buf", "y=out[3,32]"], "elements of type <U1"),
+        (["B", "--buf", "x=@complex.npy", "--buf", "y=out[3,32]"], "elements of type complex128"),
     ],
 )
 def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
     a = str(folder / "a.mlir")
+    np.save(folder / "words.npy", np.array(["a"]))
+    np.save(folder / "complex.npy", np.ones((3, 32), complex))
+    options = [o.replace("@", f"@{folder}/") for o in options]
     assert main(["prove", a, *(a if o == "B" else o for o in options)]) in (1, 2)
     assert said in capsys.readouterr().err
 
@@ -137,6 +143,53 @@ def test_mistakes(folder: Path, capsys: pytest.CaptureFixture[str], options: lis
 def test_broken_plans(text: str) -> None:
     with pytest.raises(tilery.TileError):
         parse_plan(text)
+
+
+def test_outs_and_scratch_of_a_plan_are_checked() -> None:
+    plan = PLAN.format("folder")
+    with pytest.raises(tilery.TileError, match="'outs' must be a list"):
+        parse_plan(plan.replace('outs = ["y"]', "outs = 5"))
+    with pytest.raises(tilery.TileError, match=r"no 'scratch\.c'"):
+        parse_plan(plan.replace("scratch.b", "scratch.c"))
+
+
+@pytest.mark.parametrize("spec", ["real[0]", "real[3]", "zeros"])
+def test_a_number_has_no_shape(tmp_path: Path, capsys: pytest.CaptureFixture[str], spec: str) -> None:
+    file = tmp_path / "k.mlir"
+    file.write_text(
+        """entry @k(%n: tile<i32>, %f: tile<f32>, %y: tile<ptr<f32>>) {
+  %t = store_ptr_tko weak %y, %f : tile<ptr<f32>>, tile<f32> -> token
+  return
+}
+"""
+    )
+    given = ["prove", str(file), str(file), "--buf", "n=real", "--buf", "y=out[1]"]
+    assert main([*given, "--buf", f"f={spec}", "--args", "3,f,y"]) == 1
+    assert "'f' is passed as a number of type f32" in capsys.readouterr().err
+    assert main([*given, "--buf", "f=real", "--args", "n,f,y"]) == 1
+    assert "'n' is passed as a number of type i32" in capsys.readouterr().err
+    assert main([*given, "--buf", "f=real", "--args", "3,f,y"]) == 0
+    assert "for this launch, `y` is the same function of" in capsys.readouterr().out
+
+
+def test_a_witness_stays_in_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, c = (str(folder / f"{name}.mlir") for name in "ac")
+    buffers = ["--buf", "../x=real[3,32]", "--buf", "y=out[3,32]", "--grid", "3", "--witness", str(folder / "w")]
+    assert main(["prove", a, c, *buffers]) == 2
+    assert "its name is not a file name" in capsys.readouterr().err
+    assert not (folder / "x.npy").exists()
+
+
+def test_recorded_arguments_that_share_memory_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tilery.engines.common.cutile_abi import Extent
+
+    x = np.ones((3, 32), np.float32)
+    made = tilery.load(folder / "a.mlir")
+    at = x.ctypes.data
+    recorded = capture(made, tilery.dumps(made), "k", (3, 1, 1), [at, at], [Extent("x", at, x.nbytes)], ["x", "y"])
+    save(folder / "a.zip", recorded)
+    assert main(["prove", str(folder / "a.zip"), str(folder / "a.zip")]) == 1
+    assert "shares its memory" in capsys.readouterr().err
 
 
 def test_validate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

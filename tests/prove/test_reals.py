@@ -328,3 +328,18 @@ def test_verdicts_are_data() -> None:
     assert facts["answer"] == "different"
     assert facts["witness"]["output"] == "y"
     assert "witness: y[" in found.text()
+
+
+# ---------------------------------------------------------------- limits
+
+
+def test_a_limit_is_not_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(b: Builder, x: Any) -> Any:
+        for _ in range(40):
+            x = x + 0.0
+        return x + x
+
+    monkeypatch.setattr("tilery.prove.running.runner.STEPS", 30)
+    found = compared(lambda b, x: x + x, slow)
+    assert found.answer == "undecided"
+    assert "stopped after 30 steps" in found.reason

@@ -12,7 +12,7 @@ from .probing import probe as find_overflow
 from .programs import REAL, Case, Program, make_case
 from .residues import COIN_SAMPLES, SAMPLES, Sampled, compare, degree_of
 from .running.runner import Runner
-from .screening import Screened, screen
+from .screening import Screened, describe, screen
 from .separating import Separation, separate
 from .verdict import DIFFERENT, EQUAL, UNDECIDED, Verdict, Witness
 
@@ -85,9 +85,8 @@ def _from_screening(case: Case, checked: dict[str, Screened], plain: Any) -> Ver
     """Return a verdict if the sanitizer alone decides."""
     a, b = checked["a"], checked["b"]
     if a.stopped or a.faults:
-        return Verdict(UNDECIDED, reason=f"A itself is at fault: {a.stopped or a.faults[0]}", rung="sanitizer")
-    outside = next((each for each in b.faults if each.startswith("bounds")), b.stopped)
-    if outside:
+        return Verdict(UNDECIDED, reason=f"A itself is at fault: {a.stopped or a.first}", rung="sanitizer")
+    if outside := b.out_of_bounds:
         witness = Witness(plain, case.outs[0], (), ("a result", "a fault"), outside)
         return Verdict(
             DIFFERENT,
@@ -147,12 +146,12 @@ def _told_apart(case: Case, sampled: Sampled, separation: Separation, b: Screene
             f"Over the real numbers, for this launch, {names([witness.output])} differs on the inputs of the witness.",
             sampled.reason if sampled.answer == "different" else f"{witness.output} differs",
             witness,
-            "integers" if witness.how.startswith("integers differ") else "enclosures",
+            "enclosures" if case.buffers[witness.output].is_float else "integers",
         )
-        verdict.notes += [f"B: {fault}" for fault in b.faults]
+        verdict.notes += [f"B: {describe(fault)}" for fault in b.faults]
         return verdict
     if sampled.answer == "equal":  # in the engine's own schedule, but B is at fault
-        return Verdict(UNDECIDED, reason=f"B is at fault: {b.faults[0]}", rung="sanitizer", samples=sampled.samples)
+        return Verdict(UNDECIDED, reason=f"B is at fault: {b.first}", rung="sanitizer", samples=sampled.samples)
     return Verdict(UNDECIDED, reason=_why_undecided(sampled, separation), rung="enclosures", samples=sampled.samples)
 
 

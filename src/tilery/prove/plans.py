@@ -59,6 +59,8 @@ class Plan:
             buffer = make_buffer(name, spec, sizes)
             is_out = name in self.outs or (not self.outs and spec.startswith(("out", "zeros")))
             (outs if is_out else inputs)[name] = buffer
+        if unknown := [name for name in self.outs if name not in self.buffers]:
+            raise TileError(f"the output '{unknown[0]}' is not a buffer; the buffers are {', '.join(self.buffers)}")
         if not outs:
             raise TileError("nothing is compared: specify a buffer as out[...] or zeros[...], or name one with --out")
         programs = []
@@ -144,13 +146,18 @@ def parse_plan(text: str) -> Plan:
     if unknown := sorted(facts.keys() - known):
         raise TileError(f"a plan has no '{unknown[0]}', only {', '.join(sorted(known))}")
     scratch = _table(facts.get("scratch", {}), "scratch")
+    if unknown := sorted(scratch.keys() - {"a", "b"}):
+        raise TileError(f"a plan has no 'scratch.{unknown[0]}', only scratch.a and scratch.b")
+    outs = facts.get("outs", [])
+    if not isinstance(outs, list):
+        raise TileError("a plan's 'outs' must be a list of names")
     return Plan(
         _texts(facts.get("buffers", {}), "buffers"),
         _stages(facts.get("a"), "a"),
         _stages(facts.get("b"), "b"),
         {name: parse_sizes(name, values) for name, values in _table(facts.get("sizes", {}), "sizes").items()},
         {side: _texts(scratch.get(side, {}), f"scratch.{side}") for side in "ab"},
-        list(map(str, facts.get("outs", []))),
+        list(map(str, outs)),
     )
 
 

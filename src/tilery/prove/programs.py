@@ -65,7 +65,6 @@ class Buffer:
     data: Array | None = None
     element: Scalar | None = None
     """The narrowest element type that a kernel declares; set when the programs are known."""
-    is_number: bool = False
 
     @property
     def is_float(self) -> bool:
@@ -116,16 +115,24 @@ def make_case(a: Program, b: Program, inputs: Mapping[str, Any], outs: Mapping[s
 
 def _buffer(name: str, given: Any, content: str) -> Buffer:
     if isinstance(given, Buffer):
+        _check_numbers(name, given.data)
         return Buffer(given.shape, given.content, given.data)
     if isinstance(given, np.ndarray):
+        _check_numbers(name, given)
         return Buffer(given.shape, GIVEN, given)
     if isinstance(given, (tuple, list)) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in given):
         return Buffer(tuple(int(n) for n in given), content)
     raise TileError(f"prove: expected a shape or an array for '{name}', got {given!r}")
 
 
+def _check_numbers(name: str, data: Array | None) -> None:
+    if data is not None and data.dtype.kind not in "biuf":
+        raise TileError(f"prove: '{name}' has elements of type {data.dtype}, expected integers or floats")
+
+
 def _note_type(buffer: Buffer, name: str, kind: Scalar | Ptr) -> None:
-    buffer.is_number = isinstance(kind, Scalar)
+    if isinstance(kind, Scalar) and (buffer.shape or buffer.content != REAL or not kind.is_float):
+        raise TileError(f"prove: '{name}' is passed as a number of type {kind}: expected `real`, or the number itself")
     element = kind.pointee if isinstance(kind, Ptr) else kind
     known = buffer.element
     if known is not None and (known.is_float != element.is_float or (element.is_int and known is not element)):

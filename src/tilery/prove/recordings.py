@@ -19,6 +19,7 @@ def from_recorded(recorded: Recorded, module: Module) -> tuple[Program, dict[str
     entry = module.entry(recorded.entry)
     buffers: dict[str, Buffer] = {}
     args: list[Any] = []
+    seen: set[int] = set()
     for name, value, kind in zip(recorded.names, recorded.arguments, entry.function_type.params):
         assert isinstance(kind, Tile)
         if not isinstance(value, Pointer):
@@ -26,6 +27,11 @@ def from_recorded(recorded: Recorded, module: Module) -> tuple[Program, dict[str
             continue
         if not isinstance(kind.element, Ptr) or kind.element.pointee.bits == 4:
             raise TileError(f"the argument '{name}' of a recorded launch cannot be compared: {kind.text}")
+        if value.buffer in seen or name in buffers:
+            raise TileError(
+                f"the argument '{name}' of a recorded launch shares its memory or its name with another one"
+            )
+        seen.add(value.buffer)
         memory = recorded.buffers[value.buffer]
         if memory.pointers:
             raise TileError(f"the argument '{name}' of a recorded launch holds pointers")

@@ -4,30 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from ..engines.common.tiles import Array
 from ..engines.kernel import ExecutionError, Limits
-from ..sanitize import Sanitizer
+from ..sanitize import Report, Sanitizer
 from .programs import Case
 from .running.runner import run_own
 
 CHECKS = "bounds,alignment,uninit,promise,undefined,race"
 SECONDS = 60.0
+LIMITS = frozenset({ErrorKind.TIMEOUT, ErrorKind.STEPS, ErrorKind.MEMORY})
+"""Errors that say nothing about a program, only about how long it may run and how much it may use."""
 
 
 @dataclass(slots=True)
 class Screened:
     """What the sanitizer found in one program."""
 
-    faults: list[str] = field(default_factory=list)
+    faults: list[Report] = field(default_factory=list)
     stopped: str = ""
     """The error that ended the run, if one did."""
     skipped: str = ""
     """Why the program was not checked."""
 
     @property
-    def is_racy(self) -> bool:
-        return any(each.startswith("race") for each in self.faults)
+    def first(self) -> str:
+        """The first fault as text."""
+        return describe(self.faults[0])
+
+    @property
+    def out_of_bounds(self) -> str:
+        """The first access outside memory as text, or the error that ended the run."""
+        return next((describe(each) for each in self.faults if each.kind is ErrorKind.BOUNDS), self.stopped)
+
+
+def describe(report: Report) -> str:
+    return f"{report.check}: {report.message}"
 
 
 def screen(case: Case, side: str, reals: dict[str, Array]) -> Screened:
@@ -37,11 +49,11 @@ def screen(case: Case, side: str, reals: dict[str, Array]) -> Screened:
     try:
         run_own(case, side, reals, watch, Limits(seconds=SECONDS))
     except ExecutionError as error:
-        if "stopped after" in error.message:
+        if error.kind in LIMITS:
             found.skipped = error.message
         else:
             found.stopped = error.message
     except TileError as error:
         found.skipped = error.message
-    found.faults = [f"{report.check}: {report.message}" for report in watch.reports.faults]
+    found.faults = list(watch.reports.faults)
     return found

@@ -14,6 +14,7 @@ from .arithmetic.numbers import NoSample, U
 from .inputs import KINDS, draw
 from .programs import Case
 from .running.runner import Runner, contents, run_own
+from .screening import LIMITS
 from .verdict import Witness
 
 CERTIFIED = "enclosures of the real values are disjoint"
@@ -53,7 +54,7 @@ def _separate(case: Case, runner: Runner, seed: int) -> Separation:
                 pair.append(data)
         except ExecutionError as error:
             who = "AB"[len(pair)]
-            if len(pair) == 1:
+            if len(pair) == 1 and error.kind not in LIMITS:
                 found.witness = Witness(
                     reals, case.outs[0], (), ("a result", f"a fault: {error.message}"), f"{who} faults"
                 )

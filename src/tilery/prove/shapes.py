@@ -20,7 +20,11 @@ def trials(sizes: Mapping[str, Sequence[int]], count: int = TRIALS) -> list[dict
 
     >>> trials({"m": (), "n": (), "k": (8, 16)})
     [{'m': 70, 'n': 33, 'k': 8}, {'m': 33, 'n': 100, 'k': 16}, {'m': 100, 'n': 1, 'k': 8}]
+    >>> trials({})
+    [{}]
     """
+    if not sizes:
+        return [{}]
     longest = max((len(v) for v in sizes.values() if v), default=0)
     if longest and all(sizes.values()):
         count = longest
@@ -48,8 +52,13 @@ def over(make: Callable[..., Made], sizes: Mapping[str, Sequence[int]], **option
         if not verdict.is_equal:
             break
     assert verdict is not None
-    verdict.shapes, verdict.seconds = tried, seconds
+    verdict.seconds = seconds
     verdict.assumed, verdict.notes = list(assumed), list(notes)
+    if not sizes:
+        return verdict
+    verdict.shapes = tried
+    if verdict.is_equal and len(tried) == 1:
+        return verdict
     if verdict.is_equal:
         verdict.theorem = verdict.theorem.replace("for this launch", f"for launches of {len(tried)} shapes")
     else:

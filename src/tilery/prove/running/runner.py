@@ -167,7 +167,7 @@ def run_own(
         if element is None:
             continue
         memory[name] = _own_content(buffer, element, reals.get(name))
-        if sanitize is not None and buffer.content == "undefined" and not buffer.is_number:
+        if sanitize is not None and buffer.content == "undefined":
             sanitize.declare_uninit(memory[name])
     kept: dict[int, ReferenceLoaded] = {}
     for stage in program.stages:

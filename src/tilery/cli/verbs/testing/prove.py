@@ -200,6 +200,8 @@ def save_witness(witness: Witness, folder: str) -> None:
     except OSError as error:
         raise Stop(f"cannot make '{folder}': {error.strerror}") from None
     for name, values in witness.inputs.items():
+        if os.path.basename(name) != name:  # a recorded launch may name its arguments anything
+            raise Stop(f"cannot save the input '{name}': its name is not a file name")
         data = io.BytesIO()
         np.save(data, values)
         write_output(os.path.join(folder, f"{name}.npy"), data.getvalue())

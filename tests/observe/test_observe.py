@@ -241,6 +241,10 @@ def test_names_come_from_the_text() -> None:
         ("isnan(nan)", True),
         ("%a.shape", (4,)),
         ("9 ** 9 ** 9", None),
+        ("len(%a) ** len(%a) ** len(%a) ** 3", 1),
+        ("%a.size ** %a.size ** %a.size ** 3", 1),
+        ("(True + True) ** 70", None),
+        ("(1, 2) * 3", [3, 6]),
         ("'a' * 99", TileError),
         ("__import__('os')", TileError),
         ("%a.tofile('x')", TileError),
@@ -280,3 +284,6 @@ def test_an_expression_cannot_make_a_large_array() -> None:
         evaluate("%a[:, None] * %a", {"%a": np.zeros(1 << 13)})
     with pytest.raises(TileError, match="at most"):
         evaluate("%a[:, None] @ %a[None, :]", {"%a": np.zeros(1 << 13)})
+    for text in ("maximum(%a[:, None], %a)", "where(%a, %a[:, None], 0)", "%a and %a[:, None]", "(1, 2) * %a[:, None]"):
+        with pytest.raises(TileError, match="at most|broadcast"):
+            evaluate(text, {"%a": np.zeros(1 << 24)})

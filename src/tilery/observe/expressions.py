@@ -42,6 +42,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         "sum", "tanh", "transpose", "unique", "var", "where",
     )
 } | {"float": np.float64, "int": np.int64, "bool": np.bool_, "len": len}  # fmt: skip
+ELEMENTWISE = ("allclose", "maximum", "minimum", "where")
+"""Functions of several arrays, which NumPy broadcasts."""
 METHODS = ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "ravel", "std", "sum", "var")
 ATTRIBUTES = ("T", "dtype", "ndim", "shape", "size")
 CONSTANTS = {
@@ -90,6 +92,23 @@ def _limited(value: Any) -> Any:
     return value
 
 
+def _fixed(value: Any) -> Any:
+    """Return a number of NumPy for one of Python, whose integers grow without limit, and an array for a tuple."""
+    return np.asarray(value)[()] if isinstance(value, (bool, int, tuple)) else value
+
+
+def _check_broadcast(*values: Any) -> None:
+    if np.prod(np.broadcast_shapes(*map(np.shape, values)), dtype=float) > MOST:
+        raise TileError(f"a result has at most {MOST} elements")
+
+
+def _apply(function: Callable[..., Any], *values: Any) -> Any:
+    """Apply a function element by element."""
+    fixed = [_fixed(value) for value in values]
+    _check_broadcast(*fixed)
+    return function(*fixed)
+
+
 class _Scope:
     """Evaluates the nodes of an expression."""
 
@@ -111,12 +130,12 @@ class _Scope:
             case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
                 return self.binary(op, self.evaluate(left), self.evaluate(right))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in UNARY:
-                return UNARY[type(op)](self.evaluate(operand))
+                return _apply(UNARY[type(op)], self.evaluate(operand))
             case ast.BoolOp(op=op, values=parts):
                 combine = np.logical_and if isinstance(op, ast.And) else np.logical_or
                 found = self.evaluate(parts[0])
                 for part in parts[1:]:
-                    found = combine(found, self.evaluate(part))
+                    found = _apply(combine, found, self.evaluate(part))
                 return found
             case ast.Compare(left=left, ops=ops, comparators=others):
                 return self.compare(left, ops, others)
@@ -139,13 +158,12 @@ class _Scope:
         raise TileError(f"there is no value '{spelled}' here{did_you_mean(spelled, list(self.values))}")
 
     def binary(self, op: ast.AST, left: Any, right: Any) -> Any:
-        if isinstance(op, ast.MatMult):
-            sizes = np.shape(left)[:-1] + np.shape(right)[:-2] + np.shape(right)[-1:]
-        else:
-            sizes = np.broadcast_shapes(np.shape(left), np.shape(right))
+        if not isinstance(op, ast.MatMult):
+            return _apply(BINARY[type(op)], left, right)
+        sizes = np.shape(left)[:-1] + np.shape(right)[:-2] + np.shape(right)[-1:]
         if np.prod(sizes, dtype=float) > MOST:
             raise TileError(f"a result has at most {MOST} elements")
-        return BINARY[type(op)](left, right)
+        return left @ right
 
     def compare(self, left: ast.AST, ops: list[ast.cmpop], others: list[ast.expr]) -> Any:
         before, found = self.evaluate(left), None
@@ -154,7 +172,7 @@ class _Scope:
                 raise TileError(f"an expression cannot have {_described(op)}")
             after = self.evaluate(node)
             one = self.binary(op, before, after)
-            found, before = one if found is None else np.logical_and(found, one), after
+            found, before = one if found is None else _apply(np.logical_and, found, one), after
         return found
 
     def index(self, node: ast.AST) -> Any:
@@ -171,6 +189,9 @@ class _Scope:
     def call(self, func: ast.AST, args: list[ast.expr], keywords: list[ast.keyword]) -> Any:
         options = {k.arg or "": self.option(k) for k in keywords}
         given = [self.evaluate(arg) for arg in args]
+        called = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+        if called in ELEMENTWISE:
+            _check_broadcast(*given)
         match func:
             case ast.Name(id=name) if name in FUNCTIONS:
                 return _limited(FUNCTIONS[name](*given, **options))

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from support.dap_client import Client
+from tilery import TileError
+from tilery.cli.debugging import from_editor
 
 KERNEL = """\
 entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {
@@ -221,8 +223,29 @@ def test_mistakes_are_answers(client: Client, kernel: Path) -> None:
         client.answer("evaluate", expression=text)
     assert "there is no value '%nothing'" in client.answer("evaluate", expression="%nothing + 1")["message"]
     assert client.answer("evaluate", expression="%acc[9]")["success"] is False
+    assert "are wrong" in client.answer("scopes", frameId=float("inf"))["message"]
+    assert "are wrong" in client.answer("stackTrace", threadId=float("inf"))["message"]
     client.send_raw(b"[]")
+    assert client.wait("output")["output"] == "a message is not an object\n"
     assert client.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("length", [b"9" * 5000, b"99999999999", b"-1", b"x"])
+def test_a_length_that_is_not_one_ends_the_connection(client: Client, length: bytes) -> None:
+    assert client.process.stdin is not None
+    client.process.stdin.write(b"Content-Length: " + length + b"\r\n\r\n{}")
+    client.process.stdin.flush()
+    assert "a message has the length" in client.wait("output")["output"]
+    assert client.process.wait(20) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("arg", 5), ("args", "a 'quote"), ("seed", "x"), ("batch", 0), ("batch", "x"), ("sanitize", 5), ("entry", [1])],
+)
+def test_options_of_an_editor_are_checked(name: str, value: object) -> None:
+    with pytest.raises(TileError, match=f"launch: .*`{name}`"):
+        from_editor({"program": "k.mlir", name: value})
 
 
 def test_a_program_that_is_not_there(client: Client, tmp_path: Path) -> None:

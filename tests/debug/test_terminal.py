@@ -61,6 +61,12 @@ def test_every_command_answers() -> None:
         assert answers[mistake] and answers[mistake].count("\n") <= 2
 
 
+@pytest.mark.parametrize("command", ["s", "goto", "d", "b", "b k.mlir:"])
+def test_numbers_with_thousands_of_digits_are_refused(command: str) -> None:
+    separator = "" if command.endswith(":") else " "
+    assert talk(f"{command}{separator}{'9' * 5000}")[0].startswith("expected a number, got '999")
+
+
 def test_quit_ends() -> None:
     with pytest.raises(Quit):
         talk("q")

@@ -14,7 +14,8 @@ from .programs import CPP, RECORDED
 if TYPE_CHECKING:
     from ..debug.programs import Front
 
-OPTIONS = ("entry", "convention", "batch", "sanitize")
+TEXTS = ("entry", "convention", "sanitize")
+"""Options of a `launch` request that are text."""
 
 
 def debug_program(args: argparse.Namespace, front: Front) -> None:
@@ -122,22 +123,44 @@ def from_editor(given: dict[str, Any]) -> argparse.Namespace:
     program = given.get("program")
     if not isinstance(program, str) or not program:
         raise TileError("launch: expected `program`, the file to debug")
-
-    def words(name: str) -> list[str]:
-        value = given.get(name) or []
-        return shlex.split(value) if isinstance(value, str) else [str(each) for each in value]
-
     grid = given.get("grid", 1)
     if isinstance(given.get("cwd"), str) and os.path.isdir(given["cwd"]):
         os.chdir(given["cwd"])
     return argparse.Namespace(
         file=program,
-        arguments=words("args"),
+        arguments=_words(given, "args"),
         grid=",".join(map(str, grid)) if isinstance(grid, list) else str(grid),
-        arg=words("arg"),
-        seed=int(given.get("seed") or 0),
-        include=words("include"),
-        define=words("define"),
+        arg=_words(given, "arg"),
+        seed=_number(given, "seed", 0) or 0,
+        include=_words(given, "include"),
+        define=_words(given, "define"),
         input="disasm",
-        **{name: given.get(name) or None for name in OPTIONS},
+        batch=_number(given, "batch", 1),
+        **{name: _text(given, name) for name in TEXTS},
     )
+
+
+def _words(given: dict[str, Any], name: str) -> list[str]:
+    value = given.get(name) or []
+    try:
+        if isinstance(value, str):
+            return shlex.split(value)
+    except ValueError as error:
+        raise TileError(f"launch: `{name}`: {error}") from None
+    if not isinstance(value, list):
+        raise TileError(f"launch: expected a list or a text for `{name}`, got {value!r}")
+    return [str(each) for each in value]
+
+
+def _number(given: dict[str, Any], name: str, least: int) -> int | None:
+    value = given.get(name)
+    if value is not None and (not isinstance(value, int) or value < least):
+        raise TileError(f"launch: expected a number from {least} for `{name}`, got {value!r}")
+    return value
+
+
+def _text(given: dict[str, Any], name: str) -> str | None:
+    value = given.get(name)
+    if value is not None and not isinstance(value, str):
+        raise TileError(f"launch: expected a text for `{name}`, got {value!r}")
+    return value or None

@@ -34,6 +34,8 @@ HELP = """\
 AROUND = 4
 """Lines of source before and after the one that is shown."""
 WIDTH = 100
+DIGITS = 18
+"""Digits of a number in a command."""
 
 
 class Terminal:
@@ -249,7 +251,7 @@ def _condition(text: str) -> tuple[str, str]:
 def _place(text: str) -> dict[str, Any]:
     file, _, line = text.rpartition(":")
     if line.isdecimal():
-        return {"file": file, "line": int(line)}
+        return {"file": file, "line": _number(line)}
     return {"value": text} if text.startswith("%") else {"op": text}
 
 
@@ -261,6 +263,6 @@ def _block(text: str) -> tuple[int, ...]:
 
 
 def _number(text: str) -> int:
-    if not text.isdecimal():
-        raise TileError(f"expected a number, got '{text}'")
+    if not text.isdecimal() or len(text) > DIGITS:
+        raise TileError(f"expected a number, got '{text[: DIGITS + 1]}'")
     return int(text)

@@ -11,10 +11,12 @@ from ...diag import TileError
 Message = dict[str, Any]
 LARGEST = 1 << 24
 """The most bytes of a message."""
+DIGITS = 18
+"""Digits of a length: Python refuses to convert thousands of them."""
 
 
 def read_message(stream: BinaryIO) -> Message | None:
-    """Read the next message; None at the end of the stream. Raise TileError for what is no message."""
+    """Read the next message; None at the end of the stream. Raise TileError if it is malformed."""
     length = None
     while True:
         line = stream.readline(1 << 16)
@@ -24,9 +26,10 @@ def read_message(stream: BinaryIO) -> Message | None:
         if not name.strip() and length is not None:
             break
         if name.strip().lower() == "content-length":
-            if not value.strip().isdecimal() or int(value) > LARGEST:
-                raise TileError(f"a message has the length '{value.strip()}'")
-            length = int(value)
+            digits = value.strip()
+            if not digits.isdecimal() or len(digits) > DIGITS or int(digits) > LARGEST:
+                raise TileError(f"a message has the length '{digits[:DIGITS]}', expected at most {LARGEST}")
+            length = int(digits)
     try:
         message = json.loads(stream.read(length))
     except (ValueError, RecursionError):

@@ -79,7 +79,10 @@ class Server:
         while True:
             try:
                 message = read_message(self.input)
-            except (TileError, OSError):
+            except TileError as error:  # where the next message starts is not known
+                self.out.event("output", category="stderr", output=f"{error.message}\n")
+                message = None
+            except OSError:
                 message = None
             self.requests.put(message)
             if message is None:
@@ -106,7 +109,7 @@ class Server:
         except TileError as error:
             self.out.refuse(request, error.message)
             return
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, ArithmeticError, TypeError, ValueError, AttributeError) as error:
             self.out.refuse(request, f"the arguments of '{command}' are wrong: {error}")
             return
         self.out.respond(request, body)

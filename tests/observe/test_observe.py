@@ -285,5 +285,5 @@ def test_an_expression_cannot_make_a_large_array() -> None:
     with pytest.raises(TileError, match="at most"):
         evaluate("%a[:, None] @ %a[None, :]", {"%a": np.zeros(1 << 13)})
     for text in ("maximum(%a[:, None], %a)", "where(%a, %a[:, None], 0)", "%a and %a[:, None]", "(1, 2) * %a[:, None]"):
-        with pytest.raises(TileError, match="at most|broadcast"):
+        with pytest.raises(TileError, match="at most"):
             evaluate(text, {"%a": np.zeros(1 << 24)})

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
@@ -41,7 +42,9 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     source = tmp_path / "k.mlir"
     source.write_text(example("add"))
     command = [sys.executable, "-m", "tilery", "explore", str(source), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=ENV, text=True) as process:
+    # A shell that starts the tests in the background lets its children ignore the signal.
+    listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=ENV, text=True, preexec_fn=listens) as process:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().split()[-1]

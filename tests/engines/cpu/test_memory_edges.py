@@ -58,7 +58,8 @@ def test_alloca_stays_in_the_arena(alignment: int, monkeypatch: pytest.MonkeyPat
   %v = constant <i8: 65> : tile<{n}xi8>{allocas}
   return }}"""
     kernel, found = tilery.compile(tilery.parse(text), engine="cpu"), np.zeros(2, np.int64)
-    monkeypatch.setattr(pool.get(), "_arenas", [])
+    for kept in ("_small", "_large"):
+        monkeypatch.setattr(pool.get(), kept, [])
     monkeypatch.setattr(pool, "Arena", ArenaBeforeCanaries)
     kernel.launch(1, [found], threads=1)
     arena = ArenaBeforeCanaries.made.pop()

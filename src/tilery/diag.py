@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ContextDecorator
 from enum import Enum
 
@@ -181,38 +181,41 @@ class TileError(Exception):
             **self.facts,
         }
 
-    def render(self, color: bool = False) -> str:
-        """Return lines for people: position, message, the source line with a caret, and the notes."""
+    def render(self, color: bool = False, *, clean: Callable[[str], str] | None = None) -> str:
+        """Return lines for people: position, message, the source line with a caret, and the notes.
+
+        `clean` replaces characters of the text, and of messages and names, that must not be shown as they are.
+        """
+        shown: Callable[[str], str] = clean or (lambda text: text)
 
         def paint(code: str, text: str) -> str:
             return f"{code}{text}{RESET}" if color else text
 
-        where = [self.file] if self.file else []
-        if self.source is not None:
-            where += [str(self.line), str(self.column)]
+        file = [shown(self.file)] if self.file else []
+        where = file if self.source is None else [*file, str(self.line), str(self.column)]
         head = ":".join(where) + ": " if where else ""
         at = f"at byte 0x{self.offset:x}: " if self.offset is not None else ""
-        lines = [paint(BOLD, head) + paint(RED, "error: ") + paint(BOLD, at + self.message)]
+        lines = [paint(BOLD, head) + paint(RED, "error: ") + paint(BOLD, at + shown(self.message))]
         if self.source is not None:
-            lines += self._excerpt(paint)
-        lines += self.excerpt
-        index = LineIndex(self.source or "")
+            lines += map(shown, self._excerpt(self.source))
+        lines += map(shown, self.excerpt)
+        index: LineIndex | None = None
         for note in self.notes:
             place = ""
             if isinstance(note, Note) and note.start is not None and self.source is not None:
-                place = ":".join([*([self.file] if self.file else []), *map(str, index.place(note.start))]) + ": "
+                index = index or LineIndex(self.source)
+                place = ":".join([*file, *map(str, index.place(note.start))]) + ": "
             heading = note.heading if isinstance(note, Note) else "note"
-            lines.append(paint(BOLD, place) + paint(CYAN, heading + ": ") + note)
+            lines.append(paint(BOLD, place) + paint(CYAN, heading + ": ") + shown(note))
         return "\n".join(lines)
 
-    def _excerpt(self, paint: object) -> list[str]:
-        assert self.source is not None
-        begin = self.source.rfind("\n", 0, self.start) + 1
-        stop = self.source.find("\n", self.start)
-        stop = len(self.source) if stop < 0 else stop
+    def _excerpt(self, source: str) -> list[str]:
+        begin = source.rfind("\n", 0, self.start) + 1
+        stop = source.find("\n", self.start)
+        stop = len(source) if stop < 0 else stop
         # Cut a line of megabytes around the caret. Each tab counts as one column.
         left, right = max(begin, self.start - 120), min(stop, self.start + 160)
-        text = self.source[left:right].replace("\t", " ")
+        text = source[left:right].replace("\t", " ")
         width = max(1, min(self.end, right) - self.start)
         return ["    " + text, "    " + " " * (self.start - left) + "^" * width]
 
@@ -243,10 +246,11 @@ class LineIndex:
     """Finds the line and column of offsets in a text, each in logarithmic time."""
 
     def __init__(self, text: str) -> None:
-        from bisect import bisect_right  # only errors in text need it
+        from array import array  # only errors in text need these
+        from bisect import bisect_right
 
         self._row = bisect_right
-        self.starts = [0]
+        self.starts = array("q", [0])
         find = text.find
         at = find("\n")
         while at >= 0:

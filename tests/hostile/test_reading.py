@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ import tilery
 from support.assemble import RETURN, File, function, tile, vi
 from support.hostile.growth import is_linear, peak_of
 from tilery import Block, Op, TileError, ops
+from tilery.cli.main import main
 from tilery.types import Function
 
 MEGABYTE = 1 << 20
@@ -159,3 +161,16 @@ def test_memory_runs_out_while_a_file_is_read() -> None:
             assert (ran.stdout, ran.returncode) == (b"not enough memory to read the module True\n", 0), ran.stderr
             return
     pytest.skip("CPython could not handle its lack of memory")
+
+
+JUNK = {"braces": "{", "words": "foo ", "names": "%a ", "lines": "x\n", "statements": "  %0 = junk %1 : tile<i32>\n"}
+
+
+@pytest.mark.parametrize("name", JUNK)
+def test_junk_text_takes_memory_in_proportion(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    size = 600_000
+    path = tmp_path / "junk.mlir"
+    path.write_text(JUNK[name] * (size // len(JUNK[name])), "utf-8")
+    assert main(["check", str(path)]) == 1  # imports, caches
+    assert peak_of(lambda: main(["check", str(path)])) < 75 * size
+    assert "error: " in capsys.readouterr().err

@@ -12,6 +12,7 @@ from text import laws
 from tilery import load, walk
 from tilery.ops import Entry
 from tilery.smith import smith
+from tilery.text import lexer
 from tilery.text.lossless.chunks import split
 from tilery.text.lossless.format import format_text
 from tilery.text.lossless.reading import read
@@ -165,3 +166,17 @@ def test_a_region_after_the_end_of_its_module_is_not_the_module() -> None:
     assert 6 in [error.line for error in reading.errors]
     assert [o.sym_name for o in walk(reading.module) if isinstance(o, Entry)] == ["a", "b"]
     assert laws.broken_problem(text) == ""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_places_one_by_one_are_those_of_all_tokens(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexer, "BLOCK", 3)
+    monkeypatch.setattr(lexer, "MOST_BLOCKS", 2)
+    dice = random.Random(seed)
+    parts = ["%a", "%", " ", "\n", "//x\n", "//", '"s"', '"', "@", "\x01", "#", "é", "tile<8xi32>", "->", ".", "0x1"]
+    for _ in range(50):
+        text = "".join(dice.choices(parts, k=dice.randrange(30)))
+        places, all_spans = lexer.Places(text), lexer.spans(text)
+        assert [places.span(index) for index in range(len(all_spans) + 4)] == [*all_spans, *[None] * 4]
+        index = dice.randrange(len(all_spans))
+        assert lexer.Places(text).span(index) == all_spans[index]

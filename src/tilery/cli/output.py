@@ -6,7 +6,7 @@ import os
 import sys
 
 from ..checking import TYPE_CHECKING
-from ..diag import Note, TileError
+from ..diag import TileError
 
 if TYPE_CHECKING:
     import argparse
@@ -94,23 +94,13 @@ def terminal_has_colors(stream: Any) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def visible(note: str) -> str:
-    text = note.translate(PICTURES)
-    return Note(text, note.start, note.kind) if isinstance(note, Note) else text
-
-
 def report(error: TileError | Stop, in_json: bool = False, kind: str = "error") -> None:
     """Print an error or a warning to stderr."""
     if in_json:
         facts = error.as_dict() if isinstance(error, TileError) else {"message": str(error)}
         sys.stderr.write(as_json({"error": facts}, indent=None))
     elif isinstance(error, TileError):
-        error.file = error.file.translate(PICTURES)
-        error.message = error.message.translate(PICTURES)
-        error.source = error.source and error.source.translate(PICTURES)
-        error.excerpt = tuple(line.translate(PICTURES) for line in error.excerpt)
-        error.notes = [visible(note) for note in error.notes]
-        text = error.render(color=terminal_has_colors(sys.stderr))
+        text = error.render(color=terminal_has_colors(sys.stderr), clean=lambda text: text.translate(PICTURES))
         sys.stderr.write(text.replace("error: ", f"{kind}: ", 1) + "\n")
     else:
         sys.stderr.write(f"tilery: {str(error).translate(PICTURES)}\n")

@@ -88,8 +88,9 @@ class DiskCache:
             name = _file_name(key)
             file = os.open(name, os.O_RDONLY | FLAGS, dir_fd=directory)
             with open(file, "rb") as stream:
-                _check_entry(os.fstat(file))
-                raw = stream.read(self.limit)
+                facts = os.fstat(file)
+                _check_entry(facts)
+                raw = stream.read(min(facts.st_size, self.limit))  # a read takes memory for all that it asks for
             content = raw[len(MAGIC) + DIGEST :]
             if raw == _entry(key, content):
                 os.utime(name, dir_fd=directory, follow_symlinks=False)

@@ -37,6 +37,8 @@ Source = str | PathLike[str] | bytes | bytearray | memoryview
 """A file name, or the content of a file."""
 
 
+PART = 1 << 16
+"""The fewest bytes to ask for at once."""
 MAX_INPUT = 1 << 30
 """The most bytes of an input."""
 
@@ -196,10 +198,22 @@ def read_file(name: str) -> bytes:
 
 def read_bounded(file: BinaryIO, name: str) -> bytes:
     """Read a file to its end, which must come within `MAX_INPUT` bytes."""
-    data = file.read(MAX_INPUT + 1)
-    if len(data) > MAX_INPUT:
+    try:
+        wanted = os.fstat(file.fileno()).st_size
+    except OSError:  # a stream in memory
+        wanted = 0
+    # A read takes memory for all the bytes that it asks for, so it asks for as many as there seem to be.
+    parts, size = [], 0
+    while size <= MAX_INPUT:
+        asked = min(max(wanted, PART), MAX_INPUT - size) + 1
+        part = file.read(asked)
+        parts.append(part)
+        size += len(part)
+        if len(part) < asked:
+            break
+    if size > MAX_INPUT:
         raise TileError(f"cannot read '{name}': it has more than {MAX_INPUT} bytes", kind=ErrorKind.FILE, file=name)
-    return data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _parser() -> Parse:

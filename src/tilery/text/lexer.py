@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import deque
+from itertools import islice
 
+BLOCK = 512
+"""How many tokens are placed at once."""
+MOST_BLOCKS = 64
+"""How many blocks of places are kept."""
 BLANKS = " \t\r\n\0"
 SPACE = rf"[{BLANKS}]*+(?://[^\n\r]*+[{BLANKS}]*+)*+"
 SUFFIX = r"(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)"
@@ -43,14 +49,20 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = TOKEN.findall(text)
     # After trailing space the pattern matches the empty token twice.
-    return found[:-1] if len(found) > 1 and found[-2:] == ["", ""] and _ends_in_space(text) else found
+    if len(found) > 1 and found[-2:] == ["", ""] and _ends_in_space(text):
+        found.pop()
+    return found
 
 
 def _ends_in_space(text: str) -> bool:
     """Return whether a blank or a comment ends a text; otherwise it ends in a character that starts no token."""
     if text[-1:] in BLANKS:
         return True
-    return text.find("//", text.rfind("\n") + 1) >= 0 and spans(text)[-2][1] == len(text)
+    line = text.rfind("\n") + 1
+    if text.find("//", line) < 0:
+        return False
+    before, _ = deque(TOKEN.finditer(text, line), 2)
+    return before.end(1) == len(text)
 
 
 def pieces(text: str) -> list[str]:
@@ -61,6 +73,41 @@ def pieces(text: str) -> list[str]:
 def spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, int]]:
     """Return the start and end of each token."""
     return [found.span(1) for found in pattern.finditer(text)]
+
+
+class Places:
+    """Where the tokens of a text are. All places at once would take many times the memory of the text.
+
+    >>> Places("%0 = iota").span(2)
+    (5, 9)
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._ends = [0]
+        """where the tokens before each block end, as far as that is known"""
+        self._blocks: dict[int, list[tuple[int, int]]] = {}
+
+    def span(self, index: int) -> tuple[int, int] | None:
+        """Return the start and end of a token; None if there are fewer."""
+        number, inside = divmod(index, BLOCK)
+        while len(self._ends) <= number:
+            last = next(islice(TOKEN.finditer(self.text, self._ends[-1]), BLOCK - 1, None), None)
+            if last is None or last.start() == len(self.text):
+                return None
+            # A character that starts no token is an empty match, and the next one starts after it.
+            self._ends.append(last.end() + (last.start() == last.end()))
+        block = self._block(number)
+        return block[inside] if inside < len(block) else None
+
+    def _block(self, number: int) -> list[tuple[int, int]]:
+        found = self._blocks.get(number)
+        if found is None:
+            if len(self._blocks) >= MOST_BLOCKS:
+                self._blocks.clear()
+            matches = islice(TOKEN.finditer(self.text, self._ends[number]), BLOCK)
+            found = self._blocks[number] = [match.span(1) for match in matches]
+        return found
 
 
 def is_word(token: str) -> bool:

@@ -43,6 +43,7 @@ def check_input(
     try:
         report.module = source.read(exact_locs=exact_locs)
     except TileError as e:
+        e.with_traceback(None)  # it keeps the tokens of the whole text alive
         report.errors += [e, *_more_errors(source, e)][:max_errors]
         return report
     for finding in verifier(

@@ -14,7 +14,7 @@ from ...diag import ErrorKind, Note, NoteKind, TileError
 from ...ir import Block, Op, UnknownOp, Value
 from ...types import SCALARS, TOKEN, Foreign, Type
 from ..format import Piece
-from ..lexer import PIECE, integer_value, is_integer, is_word, lexical_problem, pieces, spans, string_value
+from ..lexer import PIECE, Places, integer_value, is_integer, is_word, lexical_problem, pieces, spans, string_value
 
 Mark = tuple[int, int]
 """A token: its index, and for a type that is one token the index of the piece inside it, else -1."""
@@ -124,7 +124,7 @@ class Parser:
         """inside `!cuda_tile.…` or `#cuda_tile.…`, where messages do not name the operation"""
         self._outer: tuple[list[str], int, str, dict[int, int]] | None = None
         self._shift: dict[int, int] = {}
-        self._spans: list[tuple[int, int]] = []
+        self._places = Places(self.text)
 
     def _init_tables(self) -> None:
         self.types: dict[str, Type] = {**SCALARS, "token": TOKEN, **self.options.extensions.types}
@@ -288,9 +288,7 @@ class Parser:
 
     def token_span(self, index: int) -> tuple[int, int]:
         """Return the start and end of a token, or the end of the text if there are fewer."""
-        if not self._spans:
-            self._spans = spans(self.text)
-        return self._spans[index] if index < len(self._spans) else (len(self.text), len(self.text))
+        return self._places.span(index) or (len(self.text), len(self.text))
 
     def error(self, message: str, start: int, end: int, notes: Sequence[str] = ()) -> TileError:
         """Make the error to raise. A token that the lexer refuses takes precedence."""

@@ -31,3 +31,46 @@ def test_check_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["check", "--json", str(illegal(tmp_path))]) == 1
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["legal"], len(found["errors"])) == (False, 2)
+
+
+WRONG = "%w = reshape %0 : tile<4xf32> -> tile<8xf32>"
+NEIGHBOURS = {
+    "a type conflict": f"""entry @k() {{
+  %0 = constant <f32: 1.0> : tile<4xf32>
+  {WRONG}
+  %2 = addf %0, %w : tile<4xf32>
+  return
+}}""",
+    "a region without an end": f"""entry @k(%c: tile<i1>) {{
+  %0 = constant <f32: 1.0> : tile<4xf32>
+  if %c {{
+    {WRONG}
+    yield
+  return
+}}""",
+    "a function without an end": f"""entry @k() {{
+  %0 = constant <f32: 1.0> : tile<4xf32>
+  {WRONG}
+  return
+entry @j() {{
+  return
+}}""",
+    "a function with a wrong head": f"""entry @k(%x: tile<oops>) {{
+  %0 = constant <f32: 1.0> : tile<4xf32>
+  {WRONG}
+  return
+}}""",
+}
+
+
+@pytest.mark.parametrize("name", NEIGHBOURS)
+def test_an_error_does_not_hide_that_of_an_operation_beside_it(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(NEIGHBOURS[name], "utf-8")
+    assert main(["check", "--json", str(path)]) == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    lines = {error["line"]: error["message"] for error in found["errors"]}
+    where = next(n for n, line in enumerate(NEIGHBOURS[name].splitlines(), 1) if WRONG in line)
+    assert "same number of elements" in lines[where] and len(lines) > 1

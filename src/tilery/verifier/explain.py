@@ -56,7 +56,7 @@ def check_input(
 
 
 def _more_errors(source: Input, first: TileError) -> list[TileError]:
-    """List the errors after the first one in a text that cannot be parsed."""
+    """List the other errors of a text that cannot be parsed."""
     if source.text is None or source.parse is not None or source.looks_like:
         return []
     from ..text.lossless.reading import read
@@ -64,7 +64,7 @@ def _more_errors(source: Input, first: TileError) -> list[TileError]:
 
     shown = (first.line, first.message)
     found = check_reading(read(source.text, file=source.file)).errors
-    return [error for error in found if (error.line, error.message) != shown and error.start >= first.start]
+    return [error for error in found if (error.line, error.message) != shown]
 
 
 def read_legal(source: Input) -> Module:

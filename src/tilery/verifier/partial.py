@@ -52,7 +52,7 @@ def check_reading(reading: Reading, *, hints: Hints = Hints.IGNORE, known: Known
 
 def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator[Finding]:
     if parsed.errors:
-        yield from _each(parsed.blocks)
+        yield from _each(parsed.blocks, parsed.loose)
         return
     own = [o for block in parsed.blocks for o in block.ops]
     mine = set(own)
@@ -62,10 +62,11 @@ def _findings(parsed: ParsedChunk, globals_: list[Op], hints: Hints) -> Iterator
             yield finding
 
 
-def _each(blocks: list[Block]) -> Iterator[Finding]:
-    """Check each operation by itself."""
+def _each(blocks: list[Block], loose: list[Block]) -> Iterator[Finding]:
+    """Check each operation by itself; nothing is known of what is around `loose` blocks."""
     passed = Passed(small=False)
     todo: list[tuple[list[Op], list[Op], bool]] = [(block.ops, [], True) for block in blocks]
+    todo += [(block.ops, [], False) for block in loose]
     while todo:
         level, ancestors, surroundings_known = todo.pop()
         for o in level:

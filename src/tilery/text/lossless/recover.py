@@ -81,6 +81,8 @@ class ParsedChunk:
     """whether modules may end in the chunk"""
     defined: dict[int, list[Value]]
     """the values that the token of a name defines"""
+    loose: list[Block]
+    """the regions that are in no operation: they do not end, or the head of a function is wrong"""
 
 
 class _Extents(dict[Op, int]):
@@ -196,6 +198,7 @@ class _Reader:
         self.surplus = 0
         self.starts: list[int] = []
         self.regions: dict[int, int] = {}
+        self.loose: list[Block] = []
 
     def steps(self) -> Steps:
         p = self.p
@@ -224,12 +227,13 @@ class _Reader:
         context = self._context(opened)
         closed = [o for block in reversed(self.blocks) for o in block.ops if o.name == CLOSED]
         for block in self.blocks:
+            self.loose += [inner for o in block.ops if o.name == BROKEN for inner in o.blocks]
             block.ops = [o for o in block.ops if o.name not in (CLOSED, BROKEN)]
         extents = {o: (at, p.extents.ends[o]) for o, at in p.extents.items()}
         return ParsedChunk(
             self.tokens.text, self.kind, self.tokens, self.blocks, self.errors, extents, p.states, p.later,
             self.given, context, closed, opened, self.wrappers,
-            self.starts, self.regions, p.types, self.ends, p.places.defined,
+            self.starts, self.regions, p.types, self.ends, p.places.defined, self.loose,
         )  # fmt: skip
 
     def _context(self, opened: Scope | None) -> Context:
@@ -285,6 +289,7 @@ class _Reader:
     def _unclosed(self, scope: Scope) -> None:
         """Report a region without an end, at the brace that opens it."""
         self._error("expected '}' to end this region", scope.opened, rule=OPEN_REGION)
+        self.loose.append(scope.block)
         if scope.body is not None:
             scope.body.close()
 

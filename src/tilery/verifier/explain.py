@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..declare.fastclass import dataclass, field
-from ..diag import ErrorKind, TileError
+from ..diag import ErrorKind, Note, TileError
 from ..ops import Module
 from ..source.input import Input
 from ..version import SUPPORTED, Version
@@ -60,11 +60,17 @@ def _more_errors(source: Input, first: TileError) -> list[TileError]:
     if source.text is None or source.parse is not None or source.looks_like:
         return []
     from ..text.lossless.reading import read
+    from ..text.lossless.recover import OPEN_REGION
     from .partial import check_reading
 
-    shown = (first.line, first.message)
     found = check_reading(read(source.text, file=source.file)).errors
-    return [error for error in found if (error.line, error.message) != shown]
+    named = {note.start for note in first.notes if isinstance(note, Note)}  # a region that the first error says is open
+    return [
+        error
+        for error in found
+        if (error.line, error.message) != (first.line, first.message)
+        and not (error.rule == OPEN_REGION and error.start in named)
+    ]
 
 
 def read_legal(source: Input) -> Module:

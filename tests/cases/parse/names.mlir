@@ -70,4 +70,7 @@ entry @example(%ptr: tile<ptr<f32>>, %n: tile<i32>, %x: tile<f32>, %c: tile<i1>)
 //       %0 = for %n in (%n to %n, step %n) : tile<i32> iter_values(%a = %n) -> (tile<i32>) {}
 //                ^^
 // in.mlir:1:38: note: previously referenced here
+// in.mlir:2:8: error: `for` is missing a valid terminator. `continue` op should have operand types that match the parent loop return types: ('!cuda_tile.tile<i32>'), but found: ()
+//       %0 = for %n in (%n to %n, step %n) : tile<i32> iter_values(%a = %n) -> (tile<i32>) {}
+//            ^^^
 // exit 1

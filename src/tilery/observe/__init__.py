@@ -8,12 +8,15 @@
     watch          each value of a name, each write to an element
     pictures       access maps, heat maps and a timeline, as SVG, PNG and plain data
     difference     the first operation in which two launches differ
+    instrument     stores of the values that a kernel computes
+    engines        the first operation in which two engines differ
 
-All of them sit on `launch(observe=...)`, see `engines/reference/observe.py`.
+All but the last two sit on `launch(observe=...)`, see `engines/reference/observe.py`.
 """
 
 from ..engines.reference.observe import Event, Observe, Observer
 from .difference import FirstDifference, Run, first_difference
+from .engines import EngineLaunch, EngineResult, first_engine_difference
 from .expressions import evaluate
 from .names import Source
 from .pictures import AccessMap, HeatMap, Timeline, access_maps
@@ -21,6 +24,7 @@ from .trace import Trace
 from .watch import watch_element, watch_value
 
 __all__ = [
-    "AccessMap", "Event", "FirstDifference", "HeatMap", "Observe", "Observer", "Run", "Source", "Timeline", "Trace",
-    "access_maps", "evaluate", "first_difference", "watch_element", "watch_value",
+    "AccessMap", "EngineLaunch", "EngineResult", "Event", "FirstDifference", "HeatMap", "Observe", "Observer", "Run",
+    "Source", "Timeline", "Trace", "access_maps", "evaluate", "first_difference", "first_engine_difference",
+    "watch_element", "watch_value",
 ]  # fmt: skip

@@ -44,9 +44,12 @@ class FirstDifference:
     count: int
     """How many elements of the tile differ."""
     size: int
+    iterations: tuple[int, ...] = ()
+    """The iteration of each loop around the operation, outermost first, if values are found by iteration."""
 
     def as_dict(self) -> dict[str, object]:
-        return {
+        more = {"iterations": list(self.iterations)} if self.iterations else {}
+        return more | {
             "operation": [o.name for o in self.ops],
             "line": list(self.lines),
             "block": list(self.block),
@@ -63,6 +66,8 @@ class FirstDifference:
         both = where[0] if where[0] == where[1] else f"{where[0]} and {where[1]}"
         element = f"[{', '.join(map(str, self.element))}]" if self.element else ""
         times = f", time {self.time + 1}" if self.time else ""
+        if self.iterations:
+            times = f", iteration {','.join(str(i + 1) for i in self.iterations)}"
         lines = [f"first difference: {self.name} by {both}, block {','.join(map(str, self.block))}{times}"]
         lines.append(f"  {self.name}{element} is {self.values[0]} and {self.values[1]}")
         if self.size > 1:
@@ -174,14 +179,15 @@ def _compare(
     for x in (a, b):
         at = where if x.ndim == len(where) and a.shape == b.shape else (0,) * x.ndim
         tile = numbers(value.type, x) if value is not None else _memory_numbers(ops[1], x)
-        shown.append(_number(tile, at))
+        shown.append(shown_number(tile, at))
     lines = logs[0].source.line(ops[0]), logs[1].source.line(ops[1])
     block = tuple(int(i) for i in event.blocks[lane])
     values = (shown[0], shown[1])
     return FirstDifference(ops, lines, block, key[1], key[2], where, values, int(different.sum()), int(different.size))
 
 
-def _number(tile: Array, at: tuple[int, ...]) -> str:
+def shown_number(tile: Array, at: tuple[int, ...]) -> str:
+    """Return an element as text; a float with all its digits."""
     number = tile[at]
     return repr(float(number)) if isinstance(number, np.floating) else element_text(number)
 

@@ -12,12 +12,14 @@ from ..output import as_json, kernel_output
 from .run import SPEC, add_convention, at_least, parse_grid
 
 if TYPE_CHECKING:
+    from ...observe import EngineResult
     from ..arguments import Argument
     from ..comparison import Difference
 
 EXAMPLES = [
     "compare k.mlir --engines reference,cpu --grid 4 --arg x=randn:f32:4096 --arg y=zeros:f32:4096",
     "compare k.tileirbc --grid 8 --arg x=@x.npy --arg y=zeros:f32:1024 --within 2",
+    "compare k.mlir --first-difference --engines reference,cpu --arg x=randn:f32:64 --arg y=zeros:f32:64",
     "compare k.mlir --first-difference --with edited.mlir --arg x=randn:f32:64 --arg y=zeros:f32:64",
 ]
 
@@ -34,7 +36,7 @@ def add(verbs: Verbs) -> None:
     add_convention(sub)
     sub.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="for rand and randn; default: 0")
     sub.add_argument("--exact", action="store_true", help="pass exact=True to engines that have it")
-    what = "walk the launches to the first operation that differs; --with names another file, or --passes a pipeline"
+    what = "find the first operation that differs: on the two engines, or after an edit (--with) or passes (--passes)"
     sub.add_argument("--first-difference", action="store_true", help=what)
     sub.add_argument("--with", dest="other", metavar="FILE", help="the kernel after an edit, for --first-difference")
     sub.add_argument("--passes", metavar="PIPELINE", help="compare with the kernel after these passes")
@@ -50,11 +52,13 @@ def run(args: argparse.Namespace) -> int:
     from ...verifier.explain import read_legal
     from ..arguments import make_arguments
 
-    if args.first_difference or args.other or args.passes:
+    if args.other is not None or args.passes is not None:
         return first_difference(args)
     engines = args.engines.split(",")
     if len(engines) != 2 or any(name not in (*ENGINES, AUTO) for name in engines):
         raise Stop(f"--engines: expected two of {', '.join([*ENGINES, AUTO])}, got '{args.engines}'")
+    if args.first_difference:
+        return first_engine_difference(engines, args)
     source = open_text(args.file, args)
     module = read_legal(source)
     grid = parse_grid(args.grid)
@@ -88,8 +92,8 @@ def first_difference(args: argparse.Namespace) -> int:
     from ..arguments import check_types, make_arguments
     from ..debugging import open_module
 
-    if (args.other is None) == (args.passes is None):
-        raise Stop("--first-difference needs another kernel: --with FILE or --passes PIPELINE")
+    if args.other is not None and args.passes is not None:
+        raise Stop("--with and --passes contradict each other")
     grid, arguments = parse_grid(args.grid), make_arguments(args.arg, args.seed)
     other = open_module(argparse.Namespace(**{**vars(args), "file": args.other or args.file}))
     sources = [Source(open_module(args)), Source(other)]
@@ -112,6 +116,79 @@ def first_difference(args: argparse.Namespace) -> int:
         if not complete:
             write_output("-", "the launch is too large to keep all values: only the first ones were compared\n")
     return 0 if found is None else 1
+
+
+def first_engine_difference(engines: list[str], args: argparse.Namespace) -> int:
+    """Find the first operation in which two engines differ."""
+    from ...diag import TileError
+    from ...engines.common.kernel import check_parameters, find_entry
+    from ...engines.registry import exactly, load_engine
+    from ...ir import Refused
+    from ...observe import EngineLaunch
+    from ...observe import first_engine_difference as find
+    from ..arguments import check_types, make_arguments
+    from ..debugging import open_module
+
+    def load(name: str) -> Any:
+        return lambda module: load_engine(name).load(module, **exactly(name, args.exact))
+
+    arguments = make_arguments(args.arg, args.seed)
+    module = open_module(args)
+    with in_file(args.file):
+        try:
+            check_types(arguments, check_parameters(find_entry(module, args.entry)), args.convention)
+            values, names = [a.value for a in arguments], [a.name for a in arguments]
+            launch = EngineLaunch(module, parse_grid(args.grid), values, args.entry, names, args.convention)
+            found = find(launch, load(engines[0]), load(engines[1]), differ_by(args.within))
+        except Refused:
+            raise
+        except TileError as error:  # it names no operation, so the arguments or an engine are wrong
+            raise Stop(error.message) from None
+    if args.json:
+        facts = None if found.first is None else found.first.as_dict()
+        more = {"complete": found.complete, "hidden": found.hidden, "notes": found.notes}
+        write_output("-", as_json({"engines": engines, "equal": found.equal, **more, "first": facts}))
+    else:
+        write_output("-", "\n".join(explain(found, engines)) + "\n")
+    return 0 if found.equal else 1
+
+
+def explain(found: EngineResult, engines: list[str]) -> list[str]:
+    """Return lines about the first difference between two engines."""
+    if found.equal:
+        lines = ["no value and no array differs"]
+    elif found.first is None:
+        lines = ["the results differ, but no value that was stored"]
+    else:
+        first, *more = str(found.first).splitlines()
+        lines = [f"{first} ({engines[0]} and {engines[1]})", *more]
+    if found.hidden and found.stored:
+        lines.append(
+            f"storing all values hides the difference; it is seen when {found.stored} are stored, so the fault may be "
+            "in an earlier operation that was compiled together with this one"
+        )
+    elif found.hidden:
+        lines.append("storing values hides the difference: this operation writes it, an earlier one may be the cause")
+    elif found.first is not None and not found.stored:
+        lines.append("all values are equal: the write itself differs, or a pointer or an undefined element before it")
+    if not found.complete:
+        lines.append("the launch is too large to keep all values: only the first ones were compared")
+    return lines + found.notes
+
+
+def differ_by(most: int) -> Any:
+    """Return a function that tells which elements are more than `most` representable numbers apart."""
+    from ...observe.engines import bits_differ
+    from ..comparison import distances
+
+    def differ(element: Any, left: Any, right: Any) -> Any:
+        different = bits_differ(element, left, right)
+        if most and different.any():
+            apart, nan = distances(element, left[different], right[different])
+            different[different] = (apart > most) | nan
+        return different
+
+    return differ
 
 
 def optimize(module: Any, passes: str) -> None:

@@ -313,3 +313,21 @@ def test_other_engines_are_refused() -> None:
     pytest.importorskip("llvmlite")
     with pytest.raises(TileError, match="only kernels of the reference engine"):
         Session(tilery.compile(tilery.parse(LOOP), engine="cpu"), 1, [np.zeros(1, np.float32), 1])
+
+
+def test_a_watched_element_of_four_bits() -> None:
+    text = """entry @k(%p: tile<ptr<f4E2M1FN>>) {
+      %v = make_tensor_view %p, shape = [3], strides = [1] : tensor_view<3xf4E2M1FN, strides=[1]>
+      %q = make_partition_view %v : partition_view<tile=(2), tensor_view<3xf4E2M1FN, strides=[1]>>
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %one = constant <f4E2M1FN: 1.0> : tile<2xf4E2M1FN>
+      %t = store_view_tko weak %one, %q[%x]
+        : tile<2xf4E2M1FN>, partition_view<tile=(2), tensor_view<3xf4E2M1FN, strides=[1]>>, tile<i32> -> token
+      return
+    }"""
+    s = Session(tilery.compile(tilery.parse(text)), 2, [np.zeros(2, np.uint8)], names=["p"], batch=1)
+    s.watch("p[3]")
+    s.watch("p[2]")
+    stop = s.cont()
+    assert stop.reason == "data" and s.block == (1, 0, 0) and "p[2]: 0 -> 1" in stop.text
+    assert s.evaluate("p").tolist() == [1, 1, 1, 0] and s.cont().reason == "end"

@@ -15,6 +15,7 @@ import pytest
 import tilery
 from support.contract import arguments
 from tilery import ops
+from tilery.attrs import Dense
 from tilery.cli.main import main
 from tilery.engines import registry
 from tilery.engines.reference.launch import ReferenceLoaded
@@ -182,6 +183,33 @@ def test_only_the_first_executions_of_a_large_value_are_compared(monkeypatch: py
     found = first_engine_difference(launch, ReferenceLoaded, lambda m: ReferenceLoaded(add_becomes_multiply(m)))
     assert not found.complete and found.runs > 5
     assert found.first is not None and found.first.values == (str(2.0**7), str(2.0**64))  # the outer loop's result
+
+
+def test_arrays_of_four_bits_are_compared() -> None:
+    text = """entry @k(%p: tile<ptr<f4E2M1FN>>) {
+      %v = make_tensor_view %p, shape = [2, 4], strides = [4, 1] : tensor_view<2x4xf4E2M1FN, strides=[4,1]>
+      %q = make_partition_view %v : partition_view<tile=(1x4), tensor_view<2x4xf4E2M1FN, strides=[4,1]>>
+      %x, %y, %z = get_tile_block_id : tile<i32>
+      %one = constant <f4E2M1FN: 1.0> : tile<1x4xf4E2M1FN>
+      %t = store_view_tko weak %one, %q[%x, %y]
+        : tile<1x4xf4E2M1FN>, partition_view<tile=(1x4), tensor_view<2x4xf4E2M1FN, strides=[4,1]>>, tile<i32> -> token
+      return
+    }"""
+    launch = EngineLaunch(tilery.parse(text), 2, [np.zeros((2, 2), np.uint8)], names=["p"])
+
+    def load(module: Module) -> Any:
+        copy: Module = clone(module)
+        for o in walk(copy):
+            if isinstance(o, ops.Constant) and o.value.element.bits == 4:
+                o.value = Dense.of(o.value.type, [2.0])
+        return ReferenceLoaded(copy)
+
+    assert first_engine_difference(launch, ReferenceLoaded, ReferenceLoaded).equal
+    found = first_engine_difference(launch, ReferenceLoaded, load)
+    assert not found.equal and found.first is not None
+    assert (found.first.name, found.first.values, found.first.block) == (
+        "memory from p[0, 0]", ("1.0", "2.0"), (0, 0, 0)
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -169,6 +169,46 @@ def test_strided_arrays_have_the_right_elements() -> None:
     assert array.index(1000 + 4) is None and array.index(999) is None
 
 
+NIBBLES = """\
+entry @k(%p: tile<ptr<f4E2M1FN>>) {
+  %v = make_tensor_view %p, shape = [2, 8], strides = [8, 1] : tensor_view<2x8xf4E2M1FN, strides=[8,1]>
+  %q = make_partition_view %v : partition_view<tile=(1x4), tensor_view<2x8xf4E2M1FN, strides=[8,1]>>
+  %x, %y, %z = get_tile_block_id : tile<i32>
+  %one = constant <f4E2M1FN: 1.0> : tile<1x4xf4E2M1FN>
+  %t = store_view_tko weak %one, %q[%x, %y]
+    : tile<1x4xf4E2M1FN>, partition_view<tile=(1x4), tensor_view<2x8xf4E2M1FN, strides=[8,1]>>, tile<i32> -> token
+  return
+}
+"""
+
+
+def test_elements_of_four_bits_are_elements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(NIBBLES)
+    launch = ["--grid", "2,1", "--arg", "p=zeros:f4E2M1FN:2x8"]
+    status, out, _ = run(capsys, "run", path, *launch, "--watch", "p[1, 3]", "--watch", "p[1, 4]", "--trace", "text",
+                         "--trace-ops", "store_view_tko", "--trace-block", "1")  # fmt: skip
+    assert (status, out.splitlines()) == (0, [
+        "p[1, 3] = 1  k.mlir:6  store_view_tko  block 1,0,0, element [0, 3]",
+        "[0] block 1,0,0  k.mlir:6  store_view_tko  writes p[1, 0] ... p[1, 3], 4 elements",
+    ])  # fmt: skip
+    data = np.zeros((2, 4), np.uint8)
+    kernel = tilery.compile(tilery.parse(NIBBLES))
+    arrays = array_arguments(kernel.params, [data], ["p"], None)
+    maps, observer = access_maps(arrays, 2)
+    kernel.launch((2, 1), [data], observe=observer)
+    assert maps[0].writer.tolist() == [[0] * 4 + [-1] * 4, [1] * 4 + [-1] * 4]
+
+
+@pytest.mark.parametrize("data", [np.zeros((3, 4), np.uint8), np.zeros((3, 8), np.uint8)[:, ::2], np.zeros((), "u1")])
+def test_every_element_of_four_bits_is_a_half_of_a_byte(data: Any) -> None:
+    kernel = tilery.compile(tilery.parse(NIBBLES))
+    (array,) = array_arguments(kernel.params, [data], ["p"], None)
+    assert np.prod(array.shape, dtype=int) == 2 * data.size
+    for index in np.ndindex(*array.shape):
+        assert array.index(array.at(index), array.half(index)) == index
+
+
 def test_a_heat_map_marks_what_is_not_finite() -> None:
     tile = np.arange(16.0).reshape(4, 4)
     tile[1, 2], tile[3, 3], tile[0, 0] = np.nan, np.inf, -np.inf

@@ -84,8 +84,6 @@ class Tracing:
         except TileError as error:
             raise Stop(f"--watch: {error.message}") from None
         if element is not None:
-            if element[0].bits == 4:
-                raise Stop(f"--watch: elements of {element[0].element} share a byte; they cannot be watched")
             return watch_element(*element, lambda write: say(write_line(write, text, source)))
         last = self._value(text, kernel, source)
         return watch_value(last, lambda event, lane, tile: say(value_line(event, lane, text, last, tile, source)))

@@ -49,6 +49,8 @@ class Watchpoint:
     text: str
     address: int
     bytes: int
+    half: int
+    """Which half of the byte an element of four bits is."""
     condition: str = ""
     enabled: bool = True
     hits: int = 0

@@ -114,7 +114,7 @@ class Stopping(State):
             raise TileError(f"'{text}': expected an element of an array, such as a[17, 3]")
         array, index = found
         self._numbers += 1
-        point = Watchpoint(self._numbers, text.strip(), array.at(index), array.bytes, condition)
+        point = Watchpoint(self._numbers, text.strip(), array.at(index), array.bytes, array.half(index), condition)
         self.watchpoints.append(point)
         self._use(self._instrumented())
         return point
@@ -268,12 +268,14 @@ class Stopping(State):
     def _changed(self, point: Watchpoint, notice: Notice) -> str:
         found = find_element(point.text, self.arrays)
         assert found is not None
-        old, new = (_element(found[0], bytes.fromhex(part)) for part in notice.text.split())
+        old, new = (_element(found[0], bytes.fromhex(part), point.half) for part in notice.text.split())
         where = self.source.line(notice.op)
         by = f"{notice.op.name}{f' at {where}' if where else ''} in tile block {self.block_of(notice.rank)}"
         return f"{point.text}: {old} -> {new}, written by {by}"
 
 
-def _element(array: ArrayArgument, raw: bytes) -> str:
+def _element(array: ArrayArgument, raw: bytes, half: int) -> str:
+    if array.bits == 4:
+        raw = bytes([raw[0] >> 4 * half & 15])
     dtype = np.dtype(np.uint8) if array.element.text == "i1" else carrier(array.element)
     return element_text(decode(array.element, np.frombuffer(raw, dtype))[0])

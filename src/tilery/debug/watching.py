@@ -86,6 +86,8 @@ def writers(access: Access, point: Watchpoint) -> list[int]:
         return []
     low, high = point.address - access.bytes + 1, point.address + point.bytes - 1
     hit = access.mask & (access.addresses >= low) & (access.addresses <= high)
+    if access.half is not None:
+        hit &= access.half == point.half
     lanes = np.flatnonzero(hit.reshape(len(hit), -1).any(axis=1))
     return [int(rank) for rank in access.ranks[lanes]]
 

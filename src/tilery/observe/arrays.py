@@ -12,7 +12,7 @@ import numpy as np
 from ..diag import TileError, did_you_mean
 from ..engines.common.arrays import is_array, locate
 from ..engines.common.tiles import Array, carrier
-from ..types import Ptr, Scalar, Tile, Type
+from ..types import I1, Ptr, Scalar, Tile, Type
 from .numbers import decode
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ELEMENT = re.compile(r"\s*([^\[\]]+?)\s*\[([-\d\s,]+)\]\s*")
 
 @dataclass(slots=True, eq=False)
 class ArrayArgument:
-    """An array argument: an address, and sizes and strides in elements."""
+    """An array argument: an address, and sizes and strides in elements. Elements of four bits count one each."""
 
     name: str
     element: Scalar
@@ -47,11 +47,18 @@ class ArrayArgument:
         """Return the address of an element."""
         if len(index) != len(self.shape) or not all(0 <= i < size for i, size in zip(index, self.shape)):
             raise TileError(f"{self.name}{list(index)}: the array has the shape {self.shape}")
-        return self.address + sum(i * stride for i, stride in zip(index, self.strides)) * self.bits // 8
+        return self.address + self._position(index) // 8
 
-    def index(self, address: int) -> tuple[int, ...] | None:
+    def half(self, index: Sequence[int]) -> int:
+        """Return which half of its byte an element is; 0 unless it has four bits."""
+        return self._position(index) % 8 // 4
+
+    def _position(self, index: Sequence[int]) -> int:
+        return sum(i * stride for i, stride in zip(index, self.strides)) * self.bits
+
+    def index(self, address: int, half: int = 0) -> tuple[int, ...] | None:
         """Return the element at an address, or None if it is not in the array."""
-        left = (address - self.address) * 8 // self.bits
+        left = ((address - self.address) * 8 + 4 * half) // self.bits
         order = sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis])
         found = [0] * len(self.shape)
         for axis in order:
@@ -61,24 +68,21 @@ class ArrayArgument:
         inside = all(0 <= i < size for i, size in zip(found, self.shape))
         return tuple(found) if left == 0 and inside else None
 
-    def offsets(self) -> Array:
-        """Return the byte offset of each element."""
+    def positions(self) -> Array:
+        """Return the offset of each element in bits."""
         out = np.zeros((), np.int64)
         for size, stride in zip(self.shape, self.strides):
             out = out[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
-        return out * self.bits // 8
+        return out * self.bits
 
     def read(self, memory: Memory) -> Array:
         """Return the elements that memory holds now, as numbers."""
+        positions = self.positions()
+        whole = self.bits > 4 and self.element is not I1
+        raw = memory.load(self.address + positions // 8, carrier(self.element) if whole else np.dtype(np.uint8))
         if self.bits == 4:
-            from ..engines.reference.nibbles import UINT8
-
-            raw = memory.load(self.address + self.offsets(), UINT8)
-            odd = (self.offsets() * 0 + np.arange(raw.size).reshape(raw.shape)) & 1  # rows are even, see `arguments`
-            return decode(self.element, (raw >> (4 * odd).astype(np.uint8)) & 15)
-        name = self.element.text
-        raw = memory.load(self.address + self.offsets(), np.dtype(np.uint8) if name == "i1" else carrier(self.element))
-        return raw != 0 if name == "i1" else decode(self.element, raw)
+            raw = raw >> (positions % 8).astype(np.uint8) & 15
+        return raw != 0 if self.element is I1 else decode(self.element, raw)
 
 
 def array_arguments(
@@ -95,8 +99,23 @@ def array_arguments(
         at += 2 * len(memory.shape) if convention == "cutile" else 0
         if isinstance(param, Tile) and isinstance(param.element, Ptr):
             name = names[number] if number < len(names) else str(number)
-            found.append(ArrayArgument(name, param.element.pointee, memory.address, memory.shape, memory.strides))
+            found.append(_array(name, param.element.pointee, memory.address, memory.shape, memory.strides))
     return found
+
+
+def _array(name: str, element: Scalar, address: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> ArrayArgument:
+    """Describe an array as a launch takes it: elements of four bits are passed as bytes of two each.
+
+    >>> from tilery.types import Scalar
+    >>> _array("x", Scalar("f4E2M1FN"), 4096, (3, 2), (2, 1)).shape
+    (3, 4)
+    """
+    if element.row.memory_bits == 4:
+        if strides[-1:] == (1,):
+            shape, strides = (*shape[:-1], 2 * shape[-1]), (*(2 * s for s in strides[:-1]), 1)
+        else:  # bytes with gaps between them
+            shape, strides = (*shape, 2), (*(2 * s for s in strides), 1)
+    return ArrayArgument(name, element, address, shape, strides)
 
 
 def extent_arguments(params: Sequence[Type], values: Sequence[Any], extents: Iterable[Extent]) -> list[ArrayArgument]:
@@ -107,7 +126,7 @@ def extent_arguments(params: Sequence[Type], values: Sequence[Any], extents: Ite
         if isinstance(param, Tile) and isinstance(param.element, Ptr)
     }
     return [
-        ArrayArgument(each.name, pointees[each.address], each.address, tuple(each.shape), tuple(each.strides))
+        _array(each.name, pointees[each.address], each.address, tuple(each.shape), tuple(each.strides))
         for each in extents
         if each.address in pointees and not each.pointers
     ]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..diag import TileError
 from ..engines.common.launch import check_grid
-from ..engines.common.tiles import Array, carrier
+from ..engines.common.tiles import Array, carrier, unpacked
 from ..engines.registry import DEFAULT, load_engine
 from ..ir import Op
 from ..ops import Module
@@ -187,9 +187,7 @@ class _Search:
         """Return the first element of an array argument that differs: the array, the index and both values."""
         arrays = [[a for a in args if hasattr(a, "ndim")] for args in both]
         for number, (kind, left, right) in enumerate(zip(self._arguments(self.launch.args), *arrays)):
-            if kind.element.bits == 4:
-                continue
-            a, b = (np.ascontiguousarray(x).view(carrier(kind.element)) for x in (left, right))
+            a, b = (_elements(np.ascontiguousarray(x), kind) for x in (left, right))
             different = self.differ(kind.element, a, b)
             if different.any():
                 index = tuple(int(i) for i in np.argwhere(different)[0])
@@ -213,6 +211,12 @@ class _Search:
         last: Op = writes[-1].op
         line = self.source.line(last)
         return FirstDifference((last, last), (line, line), writes[-1].block, name, 0, (), values, 1, 1)
+
+
+def _elements(array: Array, kind: ArrayArgument) -> Array:
+    """Return the elements of an array argument as the engine holds them."""
+    raw = unpacked(array).reshape(kind.shape) if kind.bits == 4 else array
+    return raw.view(carrier(kind.element))
 
 
 def launch_both(

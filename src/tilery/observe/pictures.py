@@ -50,7 +50,7 @@ class AccessMap:
     blocks: int
     """Tile blocks of the grid."""
     _order: Array = field(repr=False, default_factory=lambda: np.empty(0, np.int64))
-    _offsets: Array = field(repr=False, default_factory=lambda: np.empty(0, np.int64))
+    _positions: Array = field(repr=False, default_factory=lambda: np.empty(0, np.int64))
     _base: int = 0
 
     def add(self, event: Event) -> None:
@@ -59,9 +59,11 @@ class AccessMap:
         if access is None:
             return
         lanes = np.broadcast_to(access.ranks.reshape(-1, *(1,) * (access.addresses.ndim - 1)), access.addresses.shape)
-        offsets = access.addresses[access.mask] - self._base
-        at = np.minimum(np.searchsorted(self._offsets, offsets), len(self._offsets) - 1)
-        inside = self._offsets[at] == offsets
+        positions = 8 * (access.addresses[access.mask] - self._base)
+        if access.half is not None:
+            positions += 4 * access.half[access.mask].astype(np.int64)
+        at = np.minimum(np.searchsorted(self._positions, positions), len(self._positions) - 1)
+        inside = self._positions[at] == positions
         elements, ranks = self._order[at[inside]], lanes[access.mask][inside]
         for chosen, counts, last in (
             (access.reads, self.reads, self.reader), (access.writes, self.writes, self.writer)
@@ -114,12 +116,12 @@ def access_maps(arrays: Sequence[ArrayArgument], blocks: int) -> tuple[list[Acce
     """Return a map for each array, and the observer that fills them during a launch."""
     maps = []
     for array in arrays:
-        offsets = array.offsets().reshape(-1)
-        order = np.argsort(offsets, kind="stable")
+        positions = array.positions().reshape(-1)
+        order = np.argsort(positions, kind="stable")
         reads, writes = np.zeros(array.shape, np.int64), np.zeros(array.shape, np.int64)
         reader, writer = np.full(array.shape, -1, np.int64), np.full(array.shape, -1, np.int64)
         parts = (reads, writes, reader, writer)
-        maps.append(AccessMap(array.name, array.shape, *parts, blocks, order, offsets[order], array.address))
+        maps.append(AccessMap(array.name, array.shape, *parts, blocks, order, positions[order], array.address))
 
     def see(event: Event) -> None:
         for each in maps:

@@ -171,14 +171,15 @@ def describe_access(access: Access, lane: int, arrays: Iterable[ArrayArgument]) 
     verb = {"read": "reads", "write": "writes", "update": "updates"}[access.kind.value]
     if not len(addresses):
         return f"{verb} nothing"
-    first, last = (element_at(int(address), arrays) for address in (addresses[0], addresses[-1]))
+    half = np.zeros_like(addresses) if access.half is None else access.half[lane].reshape(-1)[chosen]
+    first, last = (element_at(int(addresses[n]), arrays, int(half[n])) for n in (0, -1))
     return f"{verb} {first}" if len(addresses) == 1 else f"{verb} {first} ... {last}, {len(addresses)} elements"
 
 
-def element_at(address: int, arrays: Iterable[ArrayArgument]) -> str:
-    """Return the element of an argument at an address, or the address."""
+def element_at(address: int, arrays: Iterable[ArrayArgument], half: int = 0) -> str:
+    """Return the element of an argument at an address, or the address. `half` chooses between two of four bits."""
     for array in arrays:
-        index = array.index(address)
+        index = array.index(address, half)
         if index is not None:
             return f"{array.name}[{', '.join(map(str, index))}]"
     return hex(address)

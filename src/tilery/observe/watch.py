@@ -36,25 +36,25 @@ class Write:
 
 def watch_element(array: ArrayArgument, index: tuple[int, ...], found: Callable[[Write], None]) -> Observe:
     """Return an observer that calls a function for each write to an element, in the order of memory."""
-    address = array.at(index)
 
     def see(event: Event) -> None:
         if event.access is not None:
-            for write in writes(event, event.access, address, array):
+            for write in writes(event, event.access, array, index):
                 found(write)
 
     return Observe(see, ops=WRITES)
 
 
-def writes(event: Event, access: Access, address: int, array: ArrayArgument) -> Iterator[Write]:
+def writes(event: Event, access: Access, array: ArrayArgument, index: tuple[int, ...]) -> Iterator[Write]:
     """Yield the writes of an operation to an element; tile blocks, and the elements of a tile, go in order."""
+    address = array.at(index)
     span = access.place.span
     if span is not None and not span.low - array.bytes < address < span.high + access.bytes:
         return
     first, last = address - access.bytes + 1, address + array.bytes - 1
     hit = access.mask & (access.addresses >= first) & (access.addresses <= last)
     if access.half is not None:
-        return  # elements of four bits share a byte; they are refused before
+        hit &= access.half == array.half(index)
     for where in np.argwhere(hit):
         lane, element = int(where[0]), tuple(int(i) for i in where[1:])
         if isinstance(event.op, AtomicCASTko) and not _replaced(event, lane, element):

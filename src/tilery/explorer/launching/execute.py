@@ -49,10 +49,6 @@ class Launch:
         self.before = [np.array(a.value) for a in self.arguments]
         values, names = [a.value for a in self.arguments], [a.name for a in self.arguments]
         self.arrays = array_arguments(self.kernel.params, values, names, self.convention)
-        for each in self.arrays:
-            if each.bits == 4 and each.shape:  # NumPy's elements are bytes, which hold two each
-                each.shape = (*each.shape[:-1], 2 * each.shape[-1])
-                each.strides = (*(2 * stride for stride in each.strides[:-1]), 1)
         self.record = Record(self.ids, self.arrays)
         self.record.block = _rank(request.integers("block", [0], limit=3), self.grid)
         self.sanitizer = self._sanitizer(request.text("sanitize", "", limit=1000))

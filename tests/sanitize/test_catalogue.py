@@ -32,6 +32,9 @@ def test_faults_are_reported_where_they_are(path: Path, tmp_path: Path) -> None:
         assert any(part in message for message in messages), messages
     for line, check in faulty.others:
         assert any(r.check == check and line in others for _, r, others in found)
+    for line, part in faulty.causes:
+        details = [text for at, r, _ in found if at == line for text in map(str, r.details)]
+        assert any(part in text for text in details), details
     assert [(line, r.message) for line, r, _ in left] == []
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from support.oracle import ROOT
 from tilery.cli.arguments import make_arguments
 from tilery.cli.main import make_parser
+from tilery.cli.sanitizing import sanitizer_for
 from tilery.cli.verbs.run import parse_grid
 from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
@@ -24,6 +25,7 @@ from tilery.verifier.explain import read_legal
 
 FOLDER = ROOT / "tests" / "sanitize" / "catalogue"
 FAULT = re.compile(r"(?://|#) fault: ([\w-]+)(?:: ((?:(?!//|#).)*))?")
+CAUSE = re.compile(r"(?://|#) cause: ((?:(?!//|#).)*)")
 OTHER = re.compile(r"(?://|#) other: ([\w-]+)")
 FIXED = re.compile(r"^(\s*)(?://|#) fixed: ?(.*)$")
 RUN = re.compile(r"^(?://|#) (fixed-)?run: (.*)$")
@@ -38,6 +40,8 @@ class Case:
     faults: list[tuple[int, str, str]] = field(default_factory=list)
     """Line, check, and a part of the message."""
     others: list[tuple[int, str]] = field(default_factory=list)
+    causes: list[tuple[int, str]] = field(default_factory=list)
+    """Line, and a part of the lines after the message."""
 
 
 def read_cases(path: Path) -> tuple[Case, Case]:
@@ -48,13 +52,14 @@ def read_cases(path: Path) -> tuple[Case, Case]:
     fixed: list[str] = []
     for number, line in enumerate(lines, 1):
         faulty.faults += [(number, found[1], (found[2] or "").strip()) for found in FAULT.finditer(line)]
+        faulty.causes += [(number, found[1].strip()) for found in CAUSE.finditer(line)]
         if found := OTHER.search(line):
             faulty.others.append((number, found[1]))
         if found := FIXED.match(line):
             fixed[-1:] = [found[1] + found[2]] if found[2] else [""]
             fixed.append("")
         else:
-            fixed.append(FAULT.sub("", line))
+            fixed.append(CAUSE.sub("", FAULT.sub("", line)))
     twin = Case("\n".join(fixed) + "\n", runs.get(True, runs.get(False, "")))
     assert faulty.faults, f"{path.name} names no fault"
     assert twin.text != faulty.text and (any(FIXED.match(line) for line in lines) or True in runs), path.name
@@ -73,7 +78,7 @@ def reports_of(case: Case, checks: str) -> list[tuple[int, Report, list[int]]]:
     module = read_legal(source)
     args = make_parser("run").parse_args(["run", "kernel.mlir", *shlex.split(case.run)])
     arguments = make_arguments(args.arg, args.seed)
-    found = Sanitizer(checks, uninit=[a.value for a in arguments if a.is_uninit])
+    found = sanitizer_for(checks, arguments)
     options = {"names": [a.name for a in arguments], "convention": args.convention, "batch": args.batch}
     try:
         ReferenceLoaded(module).kernel(args.entry).launch(

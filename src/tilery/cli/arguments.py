@@ -17,7 +17,7 @@ from ..engines.common.tiles import Array, carrier, packed, unpacked
 from ..types import F64, SCALARS, Ptr, Scalar
 from .files import Stop, reason, write_output
 
-KINDS = ("zeros", "ones", "arange", "rand", "randn", "uninit")
+KINDS = ("zeros", "ones", "arange", "rand", "randn", "uninit", "output")
 
 
 @dataclass
@@ -29,6 +29,8 @@ class Argument:
     element: Scalar | None = None
     is_uninit: bool = False
     """Whether its memory counts as never written, for the sanitizer."""
+    is_output: bool = False
+    """Whether a launch must also write all of it."""
 
 
 def make_arguments(specs: list[str], seed: int) -> list[Argument]:
@@ -52,7 +54,7 @@ def make_argument(name: str, spec: str, rng: np.random.Generator) -> Argument:
         element, shape = element_type(parts[1]), shape_of(parts[2])
         try:
             array = make_array(parts[0], element, shape, rng)
-            return Argument(name, array, element, parts[0] == "uninit")
+            return Argument(name, array, element, parts[0] == "uninit", parts[0] == "output")
         except (MemoryError, OverflowError, ValueError):  # NumPy's limits
             raise Stop(f"--arg: an array such as '{spec}' does not fit in memory") from None
     if len(parts) == 2 and parts[0] not in KINDS:
@@ -135,7 +137,7 @@ def make_elements(kind: str, element: Scalar, shape: tuple[int, ...], rng: np.ra
     if element.is_int and kind == "rand":
         bits = rng.integers(0, 256, (*shape, dtype.itemsize), np.uint8)
         return bits[..., 0] & 1 == 1 if element.bits == 1 else bits.view(dtype)[..., 0]
-    if kind == "uninit":
+    if kind in ("uninit", "output"):
         bits = np.full((*shape, dtype.itemsize), 1 if element.bits == 1 else 255, np.uint8)
         return bits.view(dtype)[..., 0]
     same = kind in ("zeros", "ones")  # one element is enough, and zeros take no memory until they are used

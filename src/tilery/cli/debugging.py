@@ -57,6 +57,7 @@ def debug_kernel(args: argparse.Namespace, front: Front) -> None:
             batch=args.batch,
             sanitize=args.sanitize or "",
             uninit=[argument.value for argument in arguments if argument.is_uninit],
+            outputs=[argument.value for argument in arguments if argument.is_output],
         )
     except TileError as error:
         raise Stop(error.message) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..diag import TileError
@@ -38,13 +39,20 @@ def make_sanitizer(args: argparse.Namespace, arguments: list[Argument] | None = 
         args.engine = DEFAULT
     if args.engine != DEFAULT:
         raise Stop(f"--sanitize needs the engine '{DEFAULT}'")
-    from ..sanitize import Sanitizer
-
     schedule = parse_schedule(args)
     try:
-        return Sanitizer(args.sanitize, uninit=[a.value for a in arguments or () if a.is_uninit], schedule=schedule)
+        return sanitizer_for(args.sanitize, arguments or (), schedule)
     except TileError as error:
         raise Stop(f"--sanitize: {error.message}") from None
+
+
+def sanitizer_for(checks: str, arguments: Sequence[Argument], schedule: int | None = None) -> Sanitizer:
+    """Return a sanitizer that knows which arguments the command line declares to be undefined, or outputs."""
+    from ..sanitize import Sanitizer
+
+    uninit = [argument.value for argument in arguments if argument.is_uninit]
+    outputs = [argument.value for argument in arguments if argument.is_output]
+    return Sanitizer(checks, uninit=uninit, outputs=outputs, schedule=schedule)
 
 
 def parse_schedule(args: argparse.Namespace) -> int | None:

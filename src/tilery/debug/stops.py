@@ -24,7 +24,7 @@ from .state import State
 from .variables import Slots
 from .watching import Notice, NoticedReports, Writes, nan_checking
 
-STATEFUL = frozenset({"bounds", "uninit", "race", "order"})
+STATEFUL = frozenset({"bounds", "uninit", "unwritten", "race", "order"})
 """Checks that remember what happened: with them, going back starts the launch again."""
 
 
@@ -41,7 +41,8 @@ class Stopping(State):
     """A launch with its breakpoints. The arguments are those of `Kernel.launch`, and:
 
     * `arrays`: the arrays among the arguments, if these are words.
-    * `sanitize`: names of checks, whose reports stop the launch; `uninit`: arrays that have not been written.
+    * `sanitize`: names of checks, whose reports stop the launch; `uninit`: arrays that have not been written;
+      `outputs`: those that the launch must also write.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Stopping(State):
         batch: int | None = None,
         sanitize: str = "",
         uninit: Sequence[Any] = (),
+        outputs: Sequence[Any] = (),
         limits: Limits | None = None,
         output: Callable[[str], None] | None = None,
     ) -> None:
@@ -76,7 +78,7 @@ class Stopping(State):
         self.watchpoints: list[Watchpoint] = []
         self.catches: set[str] = {"report"} if sanitize else set()
         """`nan`: stop where NaN or an infinity comes from; `report`: stop at a report of the sanitizer."""
-        self.sanitizer = Sanitizer(sanitize, uninit=uninit) if sanitize else None
+        self.sanitizer = Sanitizer(sanitize, uninit=uninit, outputs=outputs) if sanitize else None
         self._undefined = [] if self.sanitizer is None else [region.bytes.copy() for region in self.sanitizer.uninit]
         self.log: Callable[[str], None] = output or (lambda text: None)
         """Prints the messages of breakpoints."""

@@ -27,14 +27,15 @@ USUAL = ("i1", "i8", "i16", "i64", "f16", "f64")
 class Launch:
     """A launch of an entry: its grid, and an array or a number for each parameter.
 
-    `uninit` are the positions of arrays that count as never written. After so many `steps` (an operation on a batch of
-    tile blocks is one) the reference engine gives it up.
+    `uninit` are the positions of arrays that count as never written, `outputs` of those that it must also write. After
+    so many `steps` (an operation on a batch of tile blocks is one) the reference engine gives it up.
     """
 
     entry: str
     grid: tuple[int, int, int] = (1, 1, 1)
     args: tuple[Any, ...] = ()
     uninit: frozenset[int] = frozenset()
+    outputs: frozenset[int] = frozenset()
     steps: int = STEPS
 
     def copies(self, backwards: bool = False) -> list[Any]:

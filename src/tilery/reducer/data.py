@@ -117,8 +117,10 @@ def _dropped(case: Case, places: list[tuple[int, int]]) -> Case:
         entry.function_type = Function([v.type for v in entry.body.args])
         if launch is not None and launch.entry == entry.sym_name:
             args = launch.args[:number] + launch.args[number + 1 :]
-            uninit = frozenset(n - (n > number) for n in launch.uninit if n != number)
-            launch = replace(launch, args=args, uninit=uninit)
+            uninit, outputs = (
+                frozenset(n - (n > number) for n in some if n != number) for some in (launch.uninit, launch.outputs)
+            )
+            launch = replace(launch, args=args, uninit=uninit, outputs=outputs)
     return replace(case, launch=launch)
 
 

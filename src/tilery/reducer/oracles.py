@@ -191,7 +191,7 @@ def sanitized(module: Module, launch: Launch, checks: str, steps: int | None, se
     from ..sanitize import Sanitizer
 
     args = launch.copies()
-    sanitizer = Sanitizer(checks, uninit=[args[n] for n in launch.uninit])
+    sanitizer = Sanitizer(checks, uninit=[args[n] for n in launch.uninit], outputs=[args[n] for n in launch.outputs])
     kernel = load_engine("reference").load(module).kernel(launch.entry)
     limits = Limits(steps, seconds)
     stats = kernel.launch(launch.grid, args, limits=limits, sanitize=sanitizer, output=lambda text: None)

@@ -72,7 +72,8 @@ def launch_options(case: Case, launch: Launch, stem: str, arrays: dict[str, byte
     params = case.module.entry(launch.entry).function_type.params
     for number, (argument, param) in enumerate(zip(launch.args, params)):
         assert isinstance(param, Tile)
-        spec = _array(argument, param, number in launch.uninit) if isinstance(param.element, Ptr) else _number(argument)
+        kind = "output" if number in launch.outputs else "uninit" if number in launch.uninit else ""
+        spec = _array(argument, param, kind) if isinstance(param.element, Ptr) else _number(argument)
         if not spec:
             spec = f"@{stem}-{number}.npy"
             arrays[spec[1:]] = _saved(argument)
@@ -84,14 +85,15 @@ def _number(value: Any) -> str:
     return repr(float(value)) if isinstance(value, float) else str(int(value))
 
 
-def _array(array: Any, param: Tile, uninit: bool) -> str:
+def _array(array: Any, param: Tile, kind: str) -> str:
+    """Return the option that makes an array, if there is one; `kind` is what it counts as, if not as its contents."""
     assert isinstance(param.element, Ptr)
     element = param.element.pointee
     shape = "x".join(map(str, array.shape))
     if element.bits < 8 and array.itemsize == 1 and element.name != "i1":
         shape = "x".join(map(str, (*array.shape[:-1], 2 * array.shape[-1])))
-    if uninit:
-        return f"uninit:{element.name}:{shape}"
+    if kind:
+        return f"{kind}:{element.name}:{shape}"
     bits = array.view(f"u{array.itemsize}")
     if not bits.any():
         return f"zeros:{element.name}:{shape}"

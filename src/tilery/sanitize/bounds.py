@@ -44,7 +44,7 @@ class Bounds(Check):
     """Every byte of an element must be in the memory that its pointer belongs to, which must be writable for a write.
 
     A pointer that belongs to nothing, since it was an integer, may point to any buffer. The memory of an `alloca` must
-    not be used after the end of the block that it is in.
+    not be used after the end of the block that it is in, nor by another tile block.
     """
 
     name = "bounds"
@@ -55,6 +55,8 @@ class Bounds(Check):
         """For each `alloca` inside a block, its memory by tile block."""
         self._dead: dict[int, Op] = {}
         """The addresses of memory whose block has ended."""
+        self._private: dict[int, int] = {}
+        """The tile block that the memory of an `alloca` belongs to, by address."""
         self._provenance = self.machine.provenance
         self._numbers: Array | None = None
         """The owners of the elements of the access that is executed, if they vary."""
@@ -62,6 +64,7 @@ class Bounds(Check):
     def release(self) -> None:
         self._addresses.clear()
         self._dead.clear()
+        self._private.clear()
 
     def watches(self, o: Op) -> bool:
         return isinstance(o, Alloca) or not self._provenance.varying.isdisjoint(o.results)
@@ -73,6 +76,7 @@ class Bounds(Check):
             return
         known = self._addresses.setdefault(step.op, {})
         known.update(zip(step.batch.ranks.tolist(), result.tolist()))
+        self._private.update(zip(result.tolist(), step.batch.ranks.tolist()))
         for address in result.tolist():
             self._dead.pop(address, None)
 
@@ -119,10 +123,15 @@ class Bounds(Check):
             dead = np.array([s.address in self._dead for s in memory.segments], bool)
             rule = f"{access.kind.noun} of the memory of an 'alloca' after the end of its block"
             self._refuse(access, rule, dead[at], label)
+        if self._private:
+            owners = np.array([self._private.get(s.address, -1) for s in memory.segments], np.int64)[at]
+            ranks = np.asarray(access.ranks).reshape(-1, *(1,) * (owners.ndim - 1))
+            rule = f"{access.kind.noun} of the memory of an 'alloca' of another tile block"
+            self._refuse(access, rule, (owners >= 0) & (owners != ranks), label)
 
     def _check_owners(self, access: Access) -> bool:
         """Refuse elements outside of the memory that their pointers belong to; tell whether no more can be wrong."""
-        value, owners = _pointer_of(access.op), self._provenance.owners
+        value, owners = pointer_of(access.op), self._provenance.owners
         if value not in self._provenance.varying:
             owner = owners[self._provenance.fixed.get(value, NOTHING)]
             if self._inside(access, owner):
@@ -154,6 +163,8 @@ class Bounds(Check):
         segment = None if span is None else self.machine.memory.at(span.low)
         if segment is None or span is None or span.high + access.bytes > segment.end:
             return False
+        if owner is None and segment.address in self._private:
+            return False
         if owner is not None:
             low = segment.address if owner.alloca is not None else owner.start
             high = low + owner.end if owner.alloca is not None else owner.end
@@ -178,7 +189,7 @@ class Bounds(Check):
         return values
 
 
-def _pointer_of(o: Any) -> Value:
+def pointer_of(o: Any) -> Value:
     """Return the operand of an access that says where it is."""
     value: Value = next(getattr(o, name) for name in ("view", *POINTERS) if hasattr(o, name))
     return value

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..analysis.effects import memory_ordering
+from ..engines.common.arrays import ArrayMemory
 from ..engines.common.limits import Limits
 from ..engines.common.memory import Memory
 from ..engines.common.tiles import Array, unsigned
@@ -56,11 +57,18 @@ class Checking(Observer):
 
     bodies = True
 
-    def __init__(self, makes: Sequence[Make], reports: Any, uninit: list[Region]) -> None:
+    failed = False
+    """Whether the launch has ended with an error."""
+
+    def __init__(
+        self, makes: Sequence[Make], reports: Any, uninit: list[Region], outputs: Sequence[ArrayMemory] = ()
+    ) -> None:
         self._makes, self._reports = makes, reports
         self.checks: list[Check] = []
         self.uninit = uninit
         """Memory of arguments that nobody has written yet."""
+        self.outputs = outputs
+        """Arrays that the launch must write, if it has them as arguments."""
         self._quiet = False
         """Whether operations are executed without telling checks."""
 

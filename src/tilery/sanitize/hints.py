@@ -1,6 +1,7 @@
 """Hints, which are no faults.
 
-`nan` finds where NaN and infinities come from, `order-sensitive` results that depend on the order of elements.
+`nan` finds where NaN and infinities come from, `outside` tiles that are wholly outside their tensor, `order-sensitive`
+results that depend on the order of elements.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import numpy as np
 from ..analysis.effects import memory_ordering
 from ..engines.common.numerics.convert import to_f64
 from ..engines.common.tiles import Array
+from ..engines.reference.access import Access
 from ..ir import Op
-from ..ops import Reduce, Scan, Select
+from ..ops import AtomicRedViewTko, LoadViewTko, Reduce, Scan, Select, StoreViewTko
 from ..types import TF32, Scalar, Tile, Type
 from .body import fold
 from .checks import Check, Rule, Step
@@ -95,6 +97,24 @@ def _alike(good: Array, made: Array) -> Array:
         return good
     lanes: Array = good.reshape(len(good), -1).all(axis=1).reshape(-1, *(1,) * (made.ndim - 1))
     return lanes
+
+
+class Outside(Check):
+    """Tiles of a view with no element inside its tensor: 13.3 and cuTile leave undefined what accessing them does."""
+
+    name = "outside"
+    hint = True
+
+    def before(self, access: Access) -> None:
+        if not isinstance(access.op, (LoadViewTko, StoreViewTko, AtomicRedViewTko)):
+            return
+        span = access.place.span
+        if span is not None and span.whole:
+            return
+        inside = access.mask if access.refused is None else access.mask | access.refused
+        outside = np.logical_not(inside.reshape(len(inside), -1).any(axis=1))
+        rule = f"{access.kind.noun} of a tile that is wholly outside its tensor"
+        self.reports.elements(self.name, access.op, rule, access.blocks, outside, hint=True)
 
 
 class OrderSensitive(Check):

@@ -66,7 +66,7 @@ class Report:
         """The lines after the message: where it was first, how often, and the other operation."""
         first, *others = self.places
         lines = [str(first)[len(first.op.name) + 1 :]] if first.block else []
-        if self.count > 1:
+        if self.count > 1 and self.blocks:
             times = f"{self.count} elements" if first.element else f"{self.count} times"
             lines.append(f"{times} in {len(self.blocks)} tile block{'s' * (len(self.blocks) != 1)}")
         for other in others:
@@ -191,6 +191,7 @@ KINDS = {
     "alignment": ErrorKind.ALIGNMENT,
     "bounds": ErrorKind.BOUNDS,
     "uninit": ErrorKind.UNINITIALIZED,
+    "unwritten": ErrorKind.UNINITIALIZED,
     "undefined": ErrorKind.UNDEFINED,
     "promise": ErrorKind.PROMISE,
     "race": ErrorKind.RACE,

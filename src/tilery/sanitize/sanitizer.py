@@ -8,7 +8,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from ..diag import Note, NoteKind, TileError
-from ..engines.common.arrays import locate
+from ..engines.common.arrays import ArrayMemory, locate
 from ..engines.common.errors import ExecutionError
 from ..engines.reference.machine import Machine
 from .checking import Checking
@@ -33,11 +33,13 @@ CHECKS = {
         CheckRow("bounds", "bounds", "Bounds", "accesses outside the memory of a pointer, writes to read-only memory"),
         CheckRow("alignment", "bounds", "Alignment", "addresses that are not a multiple of the element's size"),
         CheckRow("uninit", "uninit", "Uninit", "values that nobody defined, where they come to matter"),
+        CheckRow("unwritten", "unwritten", "Unwritten", "elements of declared outputs that no tile block wrote"),
         CheckRow("promise", "promise", "Promise", "`assume`, `inbounds` and `overflow` that do not hold"),
         CheckRow("undefined", "undefined", "Undefined", "operands for which an operation has no defined result"),
         CheckRow("race", "races.check", "Race", "conflicting accesses to the same bytes that nothing orders"),
         CheckRow("order", "races.tokens", "Order", "tokens that order nothing", hint=True),
         CheckRow("nan", "hints", "Nan", "operations that make NaN or infinity from finite numbers", hint=True),
+        CheckRow("outside", "hints", "Outside", "tiles of a view that are wholly outside its tensor", hint=True),
         CheckRow("order-sensitive", "hints", "OrderSensitive", "reductions that depend on the order", hint=True),
     )
 }  # fmt: skip
@@ -75,6 +77,7 @@ class Sanitizer:
         checks: str = ALL,
         *,
         uninit: Iterable[Any] = (),
+        outputs: Iterable[Any] = (),
         raises: bool = False,
         more: Sequence[type[Check]] = (),
         schedule: int | None = None,
@@ -84,6 +87,10 @@ class Sanitizer:
         """The memory of arguments that nobody has written yet; a launch that writes it changes this."""
         for array in uninit:
             self.declare_uninit(array)
+        self.outputs: list[ArrayMemory] = []
+        """The arrays that each launch which takes them must write."""
+        for array in outputs:
+            self.declare_output(array)
         self.raises = raises
         """Whether a launch with faults raises `Faults` at its end; `reports` are then those of the last launch."""
         self.more = more
@@ -122,6 +129,13 @@ class Sanitizer:
         if found.size:
             self.uninit.append(Region(found.address, found.size, private=False))
 
+    def declare_output(self, array: Any) -> None:
+        """Declare that nobody has written an array yet, and that a launch which takes it must write every element."""
+        self.declare_uninit(array)
+        found = locate(array)
+        if found.low < found.high:
+            self.outputs.append(found)
+
     def machine(self, *args: Any, **options: Any) -> Machine:
         """Make the machine of a launch."""
         if self.schedule is None:
@@ -148,12 +162,13 @@ class _Watching(Checking):
     """The checks of one launch, and what becomes of their reports at its end."""
 
     def __init__(self, owner: Sanitizer) -> None:
-        super().__init__((*map(_load, owner.rows), *owner.more), owner.reports, owner.uninit)
+        super().__init__((*map(_load, owner.rows), *owner.more), owner.reports, owner.uninit, owner.outputs)
         self._owner = owner
         self._counts = {report: report.count for report in owner.reports}
 
     def finish(self, error: Exception | None) -> None:
         owner, reports = self._owner, self._owner.reports
+        self.failed = error is not None
         for check in self.checks:
             check.finish()
         owner._finish(self._counts)

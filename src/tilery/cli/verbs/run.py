@@ -32,8 +32,9 @@ EXAMPLES = [
 SPEC = """\
 An argument is NAME=SPEC or SPEC; names only label arguments, which are positional. SPEC is
   @FILE.npy          an array from a file
-  KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits), randn or uninit
-                     (all bits set; never written, for --sanitize uninit),
+  KIND:TYPE:SHAPE    a new array: KIND is zeros, ones, arange, rand (0 to 1; integers: any bits), randn, uninit
+                     (all bits set; never written, for --sanitize uninit) or output (the same, and the launch must
+                     write every element, for --sanitize unwritten),
                      TYPE an element type such as f32, bf16 or i8, SHAPE such as 1024 or 64x64
   TYPE:VALUE         a scalar, such as i32:1024 or f32:0.5
   VALUE              a scalar of the parameter's type

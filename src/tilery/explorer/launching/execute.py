@@ -12,6 +12,7 @@ import numpy as np
 from ... import compile, parse
 from ...cli.arguments import Argument, check_types, make_arguments
 from ...cli.files import Stop
+from ...cli.sanitizing import sanitizer_for
 from ...diag import TileError
 from ...engines.common.kernel import Kernel
 from ...engines.common.launch import check_grid
@@ -56,8 +57,7 @@ class Launch:
         self.printed_size = 0
 
     def _sanitizer(self, checks: str) -> Sanitizer | None:
-        uninit = [a.value for a in self.arguments if a.is_uninit]
-        return Sanitizer(checks, uninit=uninit) if checks and self.engine == DEFAULT else None
+        return sanitizer_for(checks, self.arguments) if checks and self.engine == DEFAULT else None
 
     def run(self) -> dict[str, Any]:
         """Launch, and return the statistics, or the error."""

@@ -195,7 +195,8 @@ def make_launch(module: Module, args: argparse.Namespace) -> Launch:
         raise Stop(f"@{entry.sym_name} takes {len(params)} arguments, got {len(arguments)}")
     check_types(arguments, params, None)
     uninit = frozenset(number for number, a in enumerate(arguments) if a.is_uninit)
-    return Launch(entry.sym_name, grid, tuple(a.value for a in arguments), uninit)
+    outputs = frozenset(number for number, a in enumerate(arguments) if a.is_output)
+    return Launch(entry.sym_name, grid, tuple(a.value for a in arguments), uninit, outputs)
 
 
 def search(case: Case, test: Any, args: argparse.Namespace) -> Reduction:

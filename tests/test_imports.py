@@ -13,7 +13,7 @@ from support.oracle import ROOT
 SRC = ROOT / "src"
 
 ROWS = (
-    ("version", "diag", "hooks", "checking"),
+    ("version", "diag", "hooks", "checking", "child", "serving"),
     ("enums",),
     ("floats",),
     ("types", "attrs"),

@@ -20,7 +20,7 @@ ADD = ["a=arange:f32:256", "b=ones:f32:256", "out=zeros:f32:256", "n=250"]
 
 def here(**fields: Any) -> dict[str, Any]:
     """Run in this process."""
-    made = Explorer(runner=job.answer).answer({"do": "run", "sanitize": "all", **fields})
+    made = Explorer(runner=job.perform).answer({"do": "run", "sanitize": "all", **fields})
     json.dumps(made, allow_nan=False)
     return made
 
@@ -46,7 +46,7 @@ def test_a_run_shows_results_and_who_accessed_them() -> None:
 def test_values_of_any_operation_and_block() -> None:
     text = example("add")
     index = names(text).index("addi")
-    explorer = Explorer(runner=job.answer)
+    explorer = Explorer(runner=job.perform)
     for block in range(4):
         fields = {"text": text, "grid": [4], "args": ADD, "op": index, "block": [block]}
         found = explorer.answer({"do": "values", **fields})
@@ -63,7 +63,7 @@ def test_values_of_each_iteration() -> None:
     text = example("product")
     product = names(text).index("mmaf")
     fields = {"text": text, "grid": [4, 4], "args": ["ones:f32:64x64", "ones:f32:64x64", "zeros:f32:64x64"]}
-    explorer = Explorer(runner=job.answer)
+    explorer = Explorer(runner=job.perform)
     for turn in range(4):
         found = explorer.answer({"do": "values", **fields, "op": product, "occurrence": turn})
         assert found["times"] == found["kept"] == 4 and set(found["tiles"][0]["elements"]) == {16 * (turn + 1)}
@@ -221,7 +221,7 @@ def test_nothing_runs_before_a_request_to_run(tmp_path: Path) -> None:
 
     mark = tmp_path / "ran"
     source = f"import cuda.tile as ct\nopen({str(mark)!r}, 'w').close()\n@ct.kernel\ndef k(): pass\n"
-    explorer = Explorer([File("k.py", source.encode())], runner=job.answer)
+    explorer = Explorer([File("k.py", source.encode())], runner=job.perform)
     opened = explorer.answer({"do": "open", "file": 0})
     explorer.answer({"do": "kernels", "language": "cutile", "source": source})
     assert [k["name"] for k in opened["sources"][0]["kernels"]] == ["k"]

@@ -15,7 +15,7 @@ from tilery.ops import Module
 from tilery.reducer import Case, Launch
 from tilery.reducer.oracles import Differs, DiffersAfter, Message, Sanitized, execute, with_steps
 from tilery.reducer.raw import message_of, message_test, reduce_raw
-from tilery.reducer.runners import DIED, HANG, Child, Children, InProcess, Threads, ends_child
+from tilery.reducer.runners import DIED, HANG, Children, InProcess, Remote, Threads, ends_child
 from tilery.reducer.search import Search
 from tilery.smith import smith
 
@@ -98,13 +98,13 @@ def test_nothing_to_reduce() -> None:
 
 def test_children_that_hang_or_die() -> None:
     text = "entry @k(%n: tile<i32>) {{ %0 = {} %n{} : tile<i32> return }}"
-    child = Child(wild)
+    child = Remote(wild)
     outcomes = {}
     for name, rest in (("addi", ", %n"), ("subi", ", %n"), ("negi", ""), ("absi", "")):
         outcomes[name] = child.ask(Case(tilery.parse(text.format(name, rest))).encode(), 4)
         if outcomes[name] in (HANG, DIED):
             child.end()
-            child = Child(wild)
+            child = Remote(wild)
     with pytest.raises(RuntimeError, match="ValueError: no"):
         child.ask(Case(tilery.parse(text.format("xori", ", %n"))).encode(), 60)
     child.end()

@@ -1,35 +1,19 @@
 """The process that runs NVRTC. A compiler may crash on its input, so it never runs in the caller.
 
-It reads one request from stdin and writes one answer to stdout, both JSON. It imports the standard library alone.
+It is a service of `tilery.child`, and imports the standard library alone.
 """
 
 from __future__ import annotations
 
 import base64
 import ctypes
-import json
 import os
-import sys
 from typing import Any
 
-MEMORY = 8 << 30
-"""Bytes of address space that a compilation may take."""
 MAX_LOG = 1 << 20
 """The most bytes of messages that are passed on."""
 MAX_CODE = 1 << 28
 """The most bytes of bytecode that are passed on."""
-
-
-def limit(seconds: int) -> None:
-    """Limit what this process may take, and leave no core file when it aborts."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    except (ImportError, OSError, ValueError):
-        return
 
 
 class Nvrtc:
@@ -63,8 +47,15 @@ class Nvrtc:
         return (found.value or b"").decode()
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any], data: bytes, alive: object) -> tuple[dict[str, Any], bytes]:
     """Compile one request."""
+    try:
+        return compiled(request), b""
+    except Exception as error:  # whatever it is, the parent reports it
+        return {"error": f"{type(error).__name__}: {error}"}, b""
+
+
+def compiled(request: dict[str, Any]) -> dict[str, Any]:
     nvrtc = Nvrtc(request["library"])
     made: dict[str, Any] = {"version": nvrtc.version}
     if not hasattr(nvrtc.library, "nvrtcGetTileIR"):
@@ -82,20 +73,3 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         made["code"] = base64.b64encode(nvrtc.fetch("nvrtcGetTileIR", MAX_CODE)).decode()
         made["symbols"] = {instance: nvrtc.lowered(instance) for instance in request["instances"]}
     return made
-
-
-def main() -> None:
-    # Whatever NVRTC prints goes to stderr: stdout carries the answer alone.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    request = json.load(sys.stdin)
-    limit(request["seconds"])
-    try:
-        made = answer(request)
-    except Exception as error:  # whatever it is, the parent reports it
-        made = {"error": f"{type(error).__name__}: {error}"}
-    answers.write(json.dumps(made))
-
-
-if __name__ == "__main__":
-    main()

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import base64
-import json
 import linecache
 import os
 import re
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..child import Child, ChildError, Ending, ended
 from ..diag import ErrorKind, TileError
 from ..engines.common.kernel import Kernel
 from ..engines.registry import DEFAULT, compile_kernel
@@ -29,6 +26,8 @@ from .toolkit import INSTALL, Toolkit, find_toolkit
 
 TIMEOUT = 120.0
 """Seconds that a compilation may take."""
+MEMORY = 8 << 30
+"""Bytes of address space that a compilation may take."""
 TEXT_NAME = "source.cu"
 """The name of C++ that is given as a text."""
 NO_KERNEL = "__$dummy_kernel"
@@ -116,7 +115,6 @@ def build(
         "source": text,
         "name": name,
         "instances": list(dict.fromkeys(instances)),
-        "seconds": int(timeout) + 1,
         "options": [
             "--enable-tile",
             "-lineinfo",
@@ -147,24 +145,16 @@ def _read(source: str | PathLike[str], file: str) -> tuple[str, str, str]:
 
 def _ask(request: dict[str, Any], timeout: float) -> dict[str, Any]:
     """Send a request to a new child and return its answer; a crash is an answer with an error."""
-    command = [sys.executable, "-I", str(Path(__file__).with_name("child.py"))]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    ) as child:
-        try:
-            out, said = child.communicate(json.dumps(request).encode(), timeout)
-        except BaseException as error:
-            child.kill()  # it starts no processes
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
+    child = Child(str(Path(__file__).with_name("child.py")), flags=("-I",))
+    try:
+        return child.ask(request, seconds=timeout, memory=MEMORY, cpu_seconds=int(timeout) + 1)[0]
+    except ChildError as error:
+        if error.ending is Ending.LATE:
             return {"error": f"NVRTC did not finish within {timeout:g} seconds", "kind": "timeout"}
-    if child.returncode:
-        code = child.returncode
-        how = signal.Signals(-code).name if code < 0 else f"status {code}"
-        last = said.decode(errors="replace").strip().splitlines()[-1:]
-        return {"error": f"NVRTC crashed with {how}", "log": "\n".join(last)[:300]}
-    answer: dict[str, Any] = json.loads(out)
-    return answer
+        last = error.said.strip().splitlines()[-1:]
+        return {"error": f"NVRTC crashed with {ended(error.status)}", "log": "\n".join(last)[:300]}
+    finally:
+        child.stop()
 
 
 def _program(answer: dict[str, Any], text: str, file: str, name: str, toolkit: Toolkit) -> Program:

@@ -11,8 +11,8 @@ import re
 import sys
 from collections.abc import Iterator
 
+from ..child import end_group
 from ..declare.fastclass import dataclass
-from ..engines.programs import end_group
 from .protocol import lsp
 
 COMMAND = "tilery.showTileIR"

@@ -27,7 +27,7 @@ from ..version import SUPPORTED, Version
 from .case import Case, Launch
 from .oracles import Compiler, Differs, with_steps
 from .report import as_text, shown, summary
-from .runners import Child, InProcess, Runner, Threads, ends_child
+from .runners import InProcess, Remote, Runner, Threads, ends_child
 from .search import Reduction, Search
 
 MOST_REDUCED = 20
@@ -122,11 +122,11 @@ def run_test(test: Any, case: Case, seconds: float) -> str:
     """Run a test so that nothing it does reaches this process: it may crash or hang."""
     if test.waits:
         return str(test(case))
-    child: Child | None = getattr(_local, "child", None)
+    child: Remote | None = getattr(_local, "child", None)
     if child is None or getattr(_local, "test", None) != test:
         if child is not None:
             child.end()
-        child = Child(test)
+        child = Remote(test)
         _local.child, _local.test = child, test
     outcome = child.ask(case.encode(case.module.version), 3 * seconds)
     if ends_child(test, outcome):
@@ -137,7 +137,7 @@ def run_test(test: Any, case: Case, seconds: float) -> str:
 
 def end_child() -> None:
     """End the child of this thread, if it has one."""
-    child: Child | None = getattr(_local, "child", None)
+    child: Remote | None = getattr(_local, "child", None)
     if child is not None:
         child.end()
         _local.child = None

@@ -8,20 +8,15 @@ which outcomes its child is of no more use.
 
 from __future__ import annotations
 
-import os
 import pickle
-import struct
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from ..engines.programs import end_group, run_program
+from ..child import Child, ChildError, Ending, run_program
 from ..version import Version
 from .case import Case
 
@@ -89,8 +84,8 @@ class Children:
     def __init__(self, test: Test, jobs: int, seconds: float, version: Version | None = None) -> None:
         self.test, self.jobs, self.seconds, self.version = test, jobs, seconds, version
         self.pool = ThreadPoolExecutor(jobs)
-        self.idle: SimpleQueue[Child | None] = SimpleQueue()
-        self.children: list[Child] = []
+        self.idle: SimpleQueue[Remote | None] = SimpleQueue()
+        self.children: list[Remote] = []
         for _ in range(jobs):
             self.idle.put(None)
 
@@ -101,7 +96,7 @@ class Children:
         child = self.idle.get()
         try:
             if child is None:
-                child = Child(self.test)
+                child = Remote(self.test)
                 self.children.append(child)
             outcome = child.ask(data, self.seconds)
             if ends_child(self.test, outcome):
@@ -123,72 +118,29 @@ def ends_child(test: Test, outcome: str) -> bool:
     return outcome in (HANG, DIED) or (says_so is not None and says_so(outcome))
 
 
-class Child:
-    """A process that answers requests: a length and a pickle, each way."""
+class Remote:
+    """A process that runs a test on cases."""
 
     def __init__(self, test: Test) -> None:
         # The test may come from any module that this process can import. -P keeps the working directory out of it.
-        root = str(Path(__file__).resolve().parents[2])
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, sys.path)])}
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tilery.reducer.child"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=env,
-            start_new_session=True,
-        )
-        self._send(pickle.dumps(test))
-
-    def _send(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(struct.pack("<Q", len(data)) + data)
-        self.process.stdin.flush()
+        self._child = Child("tilery.reducer.child", paths=[*filter(None, sys.path)])
+        self._test = pickle.dumps(test)  # any callable; the process that gets it is our own
 
     def ask(self, data: bytes, seconds: float) -> str:
         """Return the outcome for a case, `hang` or `died`; an exception of the test is raised here."""
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            self._kill()
-
-        timer = threading.Timer(seconds, stop)
-        timer.start()
         try:
-            self._send(data)
-            answer = self._receive()
-        except (OSError, EOFError):
-            return HANG if late.is_set() else DIED
-        finally:
-            timer.cancel()
-        if isinstance(answer, BaseException):
-            raise answer
-        return str(answer)
-
-    def _receive(self) -> Any:
-        out = self.process.stdout
-        assert out is not None
-        head = out.read(8)
-        if len(head) < 8:
-            raise EOFError
-        (count,) = struct.unpack("<Q", head)
-        data = out.read(count)
-        if len(data) < count:
-            raise EOFError
-        return pickle.loads(data)
-
-    def _kill(self) -> None:
-        end_group(self.process.pid)
+            if not self._child.running:
+                self._child.ask({"do": "start"}, self._test, seconds=seconds)
+            answer, _ = self._child.ask({"do": "test"}, data, seconds=seconds)
+        except ChildError as error:
+            return HANG if error.ending is Ending.LATE else DIED
+        if "raised" in answer:
+            raise RuntimeError(answer["raised"])
+        return str(answer["outcome"])
 
     def end(self) -> None:
         """End the process and everything that it started."""
-        self._kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
+        self._child.stop()
 
 
 def run_command(command: list[str], seconds: float, **options: Any) -> tuple[int | None, str]:

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from ..diag import TileError
 from ..engines.cuda.launch import Binary
 from ..engines.gpu.variants import Variant, VariantCompiler
-from ..engines.triton.compiler import Child
+from ..engines.triton.compiler import Compiler
 from ..ops import Entry, Module
 
 Build = Callable[[Module, Entry, Variant, str], Binary]
@@ -36,18 +36,18 @@ class Builder:
     def __init__(self, workers: int | None = None, build: Build | None = None) -> None:
         self.workers = workers or os.cpu_count() or 1
         self._build = build
-        self._children: SimpleQueue[Child] = SimpleQueue()
-        self._all: list[Child] = []
+        self._compilers: SimpleQueue[Compiler] = SimpleQueue()
+        self._all: list[Compiler] = []
         for _ in range(self.workers if build is None else 0):
-            self._all.append(Child())
-            self._children.put(self._all[-1])
+            self._all.append(Compiler())
+            self._compilers.put(self._all[-1])
 
     def __enter__(self) -> Builder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for child in self._all:
-            child.stop()
+        for compiler in self._all:
+            compiler.stop()
 
     def one(self, module: Module, entry: Entry, variant: Variant, target: str, number: int = 0) -> Built:
         """Compile one variant; an error is part of the answer."""
@@ -56,11 +56,11 @@ class Builder:
             if self._build is not None:
                 binary = self._build(module, entry, variant, target)
             else:
-                child = self._children.get()
+                compiler = self._compilers.get()
                 try:
-                    binary = VariantCompiler(variant, child).compile(module, entry, target)
+                    binary = VariantCompiler(variant, compiler).compile(module, entry, target)
                 finally:
-                    self._children.put(child)
+                    self._compilers.put(compiler)
         except TileError as error:
             return Built(number, variant, None, error.message, time.monotonic() - started)
         return Built(number, variant, binary, "", time.monotonic() - started)

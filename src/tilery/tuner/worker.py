@@ -1,26 +1,22 @@
 """The process that runs variants on the GPU. A variant may hang or fault, and takes only this process with it.
 
-It reads requests from stdin and writes answers to stdout, one JSON object per line. `WorkerProcess` is the other end.
+It is a service of `tilery.child`; `WorkerProcess` is the other end.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
+from ..child import Child, ChildError
 from ..diag import ErrorKind, TileError
 from ..engines.cuda.contract import LaunchContract
 from ..engines.cuda.driver import STICKY, Driver, DriverError, open_driver
 from ..engines.cuda.launch import Binary
-from ..engines.programs import end_group
 from ..engines.recorded import load
-from ..engines.triton.compiler import read_line
+from ..serving import Alive, Reply
 from .session import Session
 
 START_SECONDS = 120.0
@@ -88,18 +84,12 @@ def _binary(request: dict[str, Any]) -> Binary:
     return Binary(Path(request["image"]).read_bytes(), LaunchContract.from_dict(request["contract"]))
 
 
-def main() -> None:
-    """Answer requests until stdin ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what kernels print goes to stderr
-    server = Server()
+_server = Server()
 
-    def say(answer: dict[str, Any]) -> None:
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
 
-    for line in sys.stdin:
-        say(server.answer(json.loads(line), lambda: say({"beat": True})))
+def answer(request: dict[str, Any], data: bytes, alive: Alive) -> Reply:
+    """Answer a request in the process of its own."""
+    return _server.answer(request, alive), b""
 
 
 # ---------------------------------------------------------------- outside
@@ -108,63 +98,30 @@ def main() -> None:
 class WorkerProcess:
     """A worker in a process of its own, which is started again after it hung or died."""
 
-    def __init__(self, command: list[str] | None = None) -> None:
-        source = Path(__file__).parents[2]
-        code = f"import sys; sys.path.insert(0, {str(source)!r}); from tilery.tuner.worker import main; main()"
-        self.command = command or [sys.executable, "-P", "-c", code]
-        self.process: subprocess.Popen[bytes] | None = None
-        self.log: IO[bytes] | None = None
+    def __init__(self, service: str = __name__) -> None:
+        self.child = Child(service)
         self._start: dict[str, Any] | None = None
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Return the answer, or None if there was none in time; beats of the worker prolong the time."""
+        """Return the answer, or None if there was none in time; signs of life prolong the time."""
         if request["do"] == "start":
             self._start = request
-        elif self.process is None and self._start is not None and self._send(self._start, START_SECONDS) is None:
+        elif not self.child.running and self._start is not None and self._send(self._start, START_SECONDS) is None:
             return None
         return self._send(request, START_SECONDS if request["do"] == "start" else seconds)
 
     def _send(self, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        if self.process is None:
-            self.log = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the process
-            self.process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, start_new_session=True
-            )
-        assert self.process.stdin is not None and self.process.stdout is not None
         try:
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
-            while True:
-                line = read_line(self.process.stdout, seconds)
-                if not line or not line.endswith(b"\n"):
-                    self.stop()
-                    return None
-                for each in line.splitlines():
-                    answer: dict[str, Any] = json.loads(each)
-                    if "beat" not in answer:
-                        if answer.get("lost"):
-                            self.stop()
-                        return answer
-        except (BrokenPipeError, ValueError):
-            self.stop()
+            found, _ = self.child.ask(request, seconds=seconds)
+        except ChildError:
             return None
-        except BaseException:
+        if found.get("lost"):
             self.stop()
-            raise
+        return found
 
     def stop(self) -> None:
         """End the process, and whatever it has started."""
-        process, self.process = self.process, None
-        if process is not None:
-            end_group(process.pid)
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
-        if self.log is not None:
-            self.log.close()
-            self.log = None
+        self.child.stop()
 
 
 class LocalWorker:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -13,7 +14,7 @@ from engines.triton.battery import battery, outcomes
 from support.oracle import corpus_files
 from tilery.declare.operation import OpDef
 from tilery.engines.cuda.contract import DESCRIPTOR, FRAME, GLOBAL, NULL, PARAMETER, SCRATCH, LaunchContract
-from tilery.engines.triton.compiler import Child, _smaller, compile_entry
+from tilery.engines.triton.compiler import Compiler, _smaller, compile_entry
 from tilery.engines.triton.config import DEVICE, HOST, POINTERS, Config
 from tilery.engines.triton.ops import LOWERS
 from tilery.engines.triton.targets import find_target
@@ -58,9 +59,9 @@ entry @k(%a: tile<ptr<f16>>, %b: tile<ptr<f16>>, %c: tile<ptr<f32>>, %n: tile<i3
 
 
 @pytest.fixture(scope="module")
-def child() -> Iterator[Child]:
+def child() -> Iterator[Compiler]:
     """One process for all tests of this file."""
-    made = Child()
+    made = Compiler()
     yield made
     made.stop()
 
@@ -71,21 +72,21 @@ def test_every_operation_has_a_rule() -> None:
 
 @pytest.mark.parametrize("target", ["sm_90", "gfx942"])
 @pytest.mark.parametrize("opdef", registered(), ids=lambda d: d.mnemonic)
-def test_the_example_of_every_operation_compiles(opdef: OpDef, target: str, child: Child) -> None:
+def test_the_example_of_every_operation_compiles(opdef: OpDef, target: str, child: Compiler) -> None:
     for module in battery(opdef, seeds=0):
         for found in outcomes(module, target, child):
             assert found.compiled, found.reason
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_a_random_module_compiles_or_is_refused_with_a_reason(seed: int, child: Child) -> None:
+def test_a_random_module_compiles_or_is_refused_with_a_reason(seed: int, child: Compiler) -> None:
     for found in outcomes(smith(seed), "sm_90" if seed % 2 else "gfx942", child):
         assert found.compiled or found.ours, found.reason
 
 
 @pytest.mark.corpus
 @pytest.mark.parametrize("path", corpus_files(30), ids=lambda p: p.stem)
-def test_a_real_kernel_compiles(path: Path, child: Child) -> None:
+def test_a_real_kernel_compiles(path: Path, child: Compiler) -> None:
     for found in outcomes(tilery.load(path), "sm_90", child):
         assert found.compiled, found.reason
 
@@ -93,8 +94,8 @@ def test_a_real_kernel_compiles(path: Path, child: Child) -> None:
 # ---------------------------------------------------------------- numerics
 
 
-def test_products_and_sums_are_not_fused(child: Child) -> None:
-    made = compile_entry(tilery.parse(KERNEL), target="sm_90", emit=["ptx"], child=child)
+def test_products_and_sums_are_not_fused(child: Compiler) -> None:
+    made = compile_entry(tilery.parse(KERNEL), target="sm_90", emit=["ptx"], compiler=child)
     assert "mul.rn.f32" in made.stages["ptx"] and "fma" not in made.stages["ptx"]
     assert ".ftz" not in made.stages["ptx"]
 
@@ -102,42 +103,44 @@ def test_products_and_sums_are_not_fused(child: Child) -> None:
 @pytest.mark.parametrize(("mode", "suffix"), [("nearest_even", "rn"), ("zero", "rz"), ("negative_inf", "rm")])
 @pytest.mark.parametrize(("name", "operands"), [("mulf", 2), ("divf", 2), ("fma", 3), ("sqrt", 1)])
 def test_flushing_and_rounding_are_one_instruction(
-    name: str, operands: int, mode: str, suffix: str, child: Child
+    name: str, operands: int, mode: str, suffix: str, child: Compiler
 ) -> None:
     """Whether a result near the smallest normal number is flushed depends on how it is rounded."""
     values = ", ".join(["%4"] * operands)
     text = KERNEL.replace("mulf %4, %4 :", f"{name} {values} rounding<{mode}> flush_to_zero :")
-    made = compile_entry(tilery.parse(text), target="sm_90", emit=["ptx"], child=child)
+    made = compile_entry(tilery.parse(text), target="sm_90", emit=["ptx"], compiler=child)
     assert f"{name.removesuffix('f')}.{suffix}.ftz.f32" in made.stages["ptx"]
 
 
-def test_a_target_without_such_an_instruction_looks_at_a_scaled_product(child: Child) -> None:
+def test_a_target_without_such_an_instruction_looks_at_a_scaled_product(child: Compiler) -> None:
     text = KERNEL.replace("mulf %4, %4 :", "mulf %4, %4 rounding<zero> flush_to_zero :")
-    made = compile_entry(tilery.parse(text), target="gfx942", child=child)
+    made = compile_entry(tilery.parse(text), target="gfx942", compiler=child)
     assert made.text.count("__ocml_mul_rtz_f32") == 2
 
 
-def test_a_later_addition_stays_outside_of_a_product(child: Child) -> None:
+def test_a_later_addition_stays_outside_of_a_product(child: Compiler) -> None:
     text = PRODUCT.replace("%t2 = store", "%w = addf %z, %z : tile<64x64xf32>\n  %t2 = store").replace(
         "weak %z,", "weak %w,"
     )
-    made = compile_entry(tilery.parse(text), target="sm_90", emit=["ttir"], child=child)
+    made = compile_entry(tilery.parse(text), target="sm_90", emit=["ttir"], compiler=child)
     assert "arith.addf" in made.stages["ttir"]
 
 
 # ---------------------------------------------------------------- the launch contract
 
 
-def test_the_contract_names_every_parameter(child: Child) -> None:
-    contract = compile_entry(tilery.parse(KERNEL), target="sm_90", child=child).contract
+def test_the_contract_names_every_parameter(child: Compiler) -> None:
+    contract = compile_entry(tilery.parse(KERNEL), target="sm_90", compiler=child).contract
     assert [a.kind for a in contract.arguments] == [PARAMETER, SCRATCH, NULL]
     assert contract.name == "k" and contract.threads == 32
     assert LaunchContract.from_dict(json.loads(json.dumps(contract.as_dict()))) == contract
 
 
 @pytest.mark.parametrize("views", [POINTERS, DEVICE, HOST])
-def test_views_are_accessed_as_the_configuration_says(views: str, child: Child) -> None:
-    made = compile_entry(tilery.parse(PRODUCT), target="sm_90", config=Config(4, 3, views), child=child, emit=["ptx"])
+def test_views_are_accessed_as_the_configuration_says(views: str, child: Compiler) -> None:
+    made = compile_entry(
+        tilery.parse(PRODUCT), target="sm_90", config=Config(4, 3, views), compiler=child, emit=["ptx"]
+    )
     maps = [a for a in made.contract.arguments if a.kind == DESCRIPTOR]
     assert len(maps) == (3 if views == HOST else 0)
     assert made.notes == {
@@ -150,15 +153,15 @@ def test_views_are_accessed_as_the_configuration_says(views: str, child: Child) 
         assert found.shape[0].parameter == 3 and found.strides[1].value == 1 and found.box
 
 
-def test_a_store_through_a_tensor_map_needs_rows_that_end_at_16_bytes(child: Child) -> None:
+def test_a_store_through_a_tensor_map_needs_rows_that_end_at_16_bytes(child: Compiler) -> None:
     """A tensor map writes chunks of 16 bytes, and with them what follows a row."""
     text = PRODUCT.replace("%n: tile<i32>)", "%n: tile<i32>, %m: tile<i32>)")
     text = text.replace("make_tensor_view %c0, shape = [%n0, %n0]", "make_tensor_view %c0, shape = [%n0, %m]")
     config = Config(4, 3, HOST)
-    made = compile_entry(tilery.parse(text), target="sm_90", config=config, child=child)
+    made = compile_entry(tilery.parse(text), target="sm_90", config=config, compiler=child)
     assert made.notes["descriptors"] == 2 and made.notes["pointers"] == 1
     promised = text.replace("%zero =", "%m0 = assume div_by<4>, %m : tile<i32>\n  %zero =").replace(", %m]", ", %m0]")
-    made = compile_entry(tilery.parse(promised), target="sm_90", config=config, child=child)
+    made = compile_entry(tilery.parse(promised), target="sm_90", config=config, compiler=child)
     assert made.notes["descriptors"] == 3 and made.notes["pointers"] == 0
 
 
@@ -189,15 +192,15 @@ partition_view<tile=(128x128), tensor_view<128x128xf32, strides=[128,1]>>, tile<
     ],
 )
 def test_blackwell_multiplies_scaled_blocks_by_one_instruction(
-    element: str, scale: str, blocks: int, name: str, child: Child
+    element: str, scale: str, blocks: int, name: str, child: Compiler
 ) -> None:
     module = tilery.parse(SCALED.format(element=element, scale=scale, blocks=blocks))
     for target in ("sm_100", "sm_120"):
-        assert f"lhs = {name} rhs = {name}" in compile_entry(module, target=target, child=child).text
-    assert "dot_scaled" not in compile_entry(module, target="sm_90", child=child).text
+        assert f"lhs = {name} rhs = {name}" in compile_entry(module, target=target, compiler=child).text
+    assert "dot_scaled" not in compile_entry(module, target="sm_90", compiler=child).text
 
 
-def test_globals_and_allocations_are_arguments(child: Child) -> None:
+def test_globals_and_allocations_are_arguments(child: Compiler) -> None:
     text = """
     global @g <f32: [1.0, 2.0]> : tile<2xf32>
     entry @k(%p: tile<ptr<f32>>) {
@@ -207,11 +210,11 @@ def test_globals_and_allocations_are_arguments(child: Child) -> None:
       %4 = store_ptr_tko weak %3, %1 : tile<ptr<f32>>, tile<f32> -> token
       return
     }"""
-    contract = compile_entry(tilery.parse(text), target="sm_90", child=child).contract
+    contract = compile_entry(tilery.parse(text), target="sm_90", compiler=child).contract
     kinds = {a.kind: a for a in contract.arguments}
     assert kinds[GLOBAL].name == "g" and FRAME in kinds and contract.frame_bytes == 256
     aligned = tilery.parse(text.replace("alignment = 16", "alignment = 1024"))
-    contract = compile_entry(aligned, target="sm_90", child=child).contract
+    contract = compile_entry(aligned, target="sm_90", compiler=child).contract
     assert (contract.frame_bytes, contract.frame_alignment) == (1024, 1024), "every tile block's frame is aligned"
 
 
@@ -224,31 +227,33 @@ def request(text: str) -> dict[str, object]:
 
 
 def test_text_that_triton_cannot_parse_is_an_answer_and_the_process_goes_on() -> None:
-    child = Child()
+    child = Compiler()
     try:
-        assert "error" in child.ask(request("module { nonsense }"))
-        made = compile_entry(tilery.parse(KERNEL), target="sm_90", child=child)
+        assert "error" in child.compile(request("module { nonsense }"))
+        made = compile_entry(tilery.parse(KERNEL), target="sm_90", compiler=child)
         assert made.binary.startswith(b"\x7fELF")
     finally:
         child.stop()
 
 
 def test_a_crash_is_an_answer_and_the_next_request_starts_a_new_process() -> None:
-    child = Child()
+    child = Compiler()
     try:
-        process = child.start()
-        process.kill()
-        process.wait()
-        assert "error" not in child.ask(request("module { tt.func public @k() { tt.return } }"))
+        empty = request("module { tt.func public @k() { tt.return } }")
+        timer = Timer(0.2, child.stop)  # before Triton is imported
+        timer.start()
+        found = child.compile(empty)
+        assert (found["error"], found["kind"]) == ("Triton crashed with SIGKILL", "compiler-crash")
+        assert "error" not in child.compile(empty)
     finally:
         child.stop()
 
 
 def test_a_request_that_takes_too_long_ends_the_process() -> None:
-    child = Child()
+    child = Compiler()
     try:
-        found = child.ask(request("module { tt.func public @k() { tt.return } }"), timeout=0.001)
-        assert "took more than" in found["error"] and child.process is None
+        found = child.compile(request("module { tt.func public @k() { tt.return } }"), timeout=0.001)
+        assert "took more than" in found["error"] and not child.running
     finally:
         child.stop()
 

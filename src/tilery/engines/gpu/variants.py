@@ -12,7 +12,7 @@ from ..cuda.contract import Ahead
 from ..cuda.launch import Binary, global_bytes
 from ..tileiras import launch as tileiras
 from ..triton import launch as triton
-from ..triton.compiler import Child, compile_entry
+from ..triton.compiler import Compiler, compile_entry
 from ..work import Work
 from .ahead import transpose_ahead, transposing_kernel
 from .rows import split_rows
@@ -96,7 +96,7 @@ class VariantCompiler:
     engine = "gpu"
 
     variant: Variant
-    child: Child | None = None
+    compiler: Compiler | None = None
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:
         """Compile an entry for an architecture such as sm_90."""
@@ -130,7 +130,7 @@ class VariantCompiler:
         if self.variant.engine == "tileiras":
             return tileiras.compiler_for(options).compile(module, entry, target)
         config = triton.configured(entry, target, options)
-        made = compile_entry(module, entry.sym_name, target=target, config=config, child=self.child)
+        made = compile_entry(module, entry.sym_name, target=target, config=config, compiler=self.compiler)
         return Binary(made.binary, made.contract)
 
     def initial(self, o: Global) -> bytes | None:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from ...attrs import FileLineCol
 from ...bytecode.writer import write
+from ...child import run_program
 from ...diag import ErrorKind, TileError
 from ...ir import Op, Refused, clone, walk
 from ...ops import Module
 from ...passes.debug_scopes import synthesize_debug_info_scopes
 from ...rewrite import Report
 from ...version import SUPPORTED, Version
-from ..programs import run_program
 
 TIMEOUT = 300.0
 """Seconds after which a compilation is given up."""

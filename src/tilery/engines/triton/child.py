@@ -1,47 +1,16 @@
 """The process that runs Triton. Triton may abort on input that it does not expect, so it never runs in the caller.
 
-It reads requests from stdin and writes answers to stdout, one JSON object per line. It imports Triton and the standard
-library alone.
+It is a service of `tilery.child`, and imports Triton and the standard library alone.
 """
 
 from __future__ import annotations
 
 import base64
 import inspect
-import json
 import os
 import re
-import sys
 import tempfile
 from typing import Any
-
-MEMORY = 16 << 30
-"""Bytes of address space that a compilation may take."""
-SECONDS = 330
-"""Processor seconds of one compilation. The caller gives up sooner; this ends a process whose caller has died."""
-
-
-def limit() -> None:
-    """Limit what this process may take, and leave no core file when it aborts."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    except (ImportError, OSError, ValueError):
-        return
-
-
-def limit_time() -> None:
-    """Give the next compilation its processor time."""
-    try:
-        import resource
-
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        _, most = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, most))
-    except (ImportError, OSError, ValueError):
-        return
 
 
 def compile_text(text: str, backend: str, name: str, warp: int, options: dict[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -88,8 +57,15 @@ def parameters(stages: dict[str, Any]) -> int:
     return len(re.findall(r"\.value_kind:\s+(?!hidden)", listed[1])) if listed else 0
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any], data: bytes, alive: object) -> tuple[dict[str, Any], bytes]:
     """Compile one request."""
+    try:
+        return compiled(request), b""
+    except BaseException as error:  # Triton may raise anything; the parent reports it
+        return {"error": f"{type(error).__name__}: {error}"}, b""
+
+
+def compiled(request: dict[str, Any]) -> dict[str, Any]:
     if request.get("ptxas"):
         os.environ["TRITON_PTXAS_PATH"] = request["ptxas"]
     stages, metadata = compile_text(
@@ -108,22 +84,3 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     }
     shown = {name: stages[name] for name in request["emit"] if isinstance(stages.get(name), str)}
     return {"binary": base64.b64encode(binary).decode(), "metadata": plain, "stages": shown}
-
-
-def main() -> None:
-    limit()
-    # Whatever Triton prints goes to stderr: stdout carries the answers alone.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        limit_time()
-        try:
-            made = answer(json.loads(line))
-        except BaseException as error:  # Triton may raise anything; the parent reports it
-            made = {"error": f"{type(error).__name__}: {error}"}
-        answers.write(json.dumps(made) + "\n")
-        answers.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import base64
 import json
-import os
 import re
-import selectors
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import Lock
-from typing import IO, Any
+from typing import Any
 
+from ...child import Child, ChildError, Ending, ended
 from ...diag import ErrorKind, TileError
 from ...ops import Module
 from ..cache import DiskCache
 from ..common.kernel import find_entry
 from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
-from ..programs import end_group
 from .assembler import Assembler, check_assembler, find_assembler
 from .config import POINTERS, Config, default_config
 from .lower import lower
@@ -33,6 +25,8 @@ from .versions import Dialect, installed
 
 TIMEOUT = 300.0
 """Seconds that one kernel may take to compile."""
+MEMORY = 16 << 30
+"""Bytes of address space that a compilation may take."""
 FORMAT = 2
 """Changes with what `child` answers, so that the cache holds nothing that an older version wrote."""
 STAGES = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
@@ -53,91 +47,26 @@ class TritonKernel:
     notes: dict[str, int] = field(default_factory=dict)
 
 
-class Child:
-    """A process that compiles one kernel after the other. It is started when it is needed, and again after a crash."""
+class Compiler(Child):
+    """A process that compiles one kernel after the other."""
 
-    def __init__(self, python: str = sys.executable) -> None:
-        self.python = python
-        self.process: subprocess.Popen[bytes] | None = None
-        self.log: IO[bytes] | None = None
-        self.lock = Lock()
+    def __init__(self, python: str = "") -> None:
+        super().__init__(str(Path(__file__).with_name("child.py")), python=python)
 
-    def start(self) -> subprocess.Popen[bytes]:
-        if self.process is None or self.process.poll() is not None:
-            self.log = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the process
-            command = [self.python, "-P", str(Path(__file__).with_name("child.py"))]
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, start_new_session=True
-            )
-        return self.process
-
-    def stop(self) -> None:
-        """End the process and whatever it has started."""
-        process, self.process = self.process, None
-        if process is not None:
-            end_group(process.pid)
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
-        if self.log is not None:
-            self.log.close()
-            self.log = None
-
-    def ask(self, request: dict[str, Any], timeout: float = TIMEOUT) -> dict[str, Any]:
-        """Send a request and return the answer; a crash is an answer with an error."""
-        with self.lock:
-            try:
-                return self._ask(request, timeout)
-            except BaseException:
-                self.stop()
-                raise
-
-    def _ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        process = self.start()
-        assert self.log is not None and process.stdin is not None and process.stdout is not None
-        before = self.log.seek(0, os.SEEK_END)
+    def compile(self, request: dict[str, Any], timeout: float = TIMEOUT) -> dict[str, Any]:
+        """Return Triton's answer to a request; a crash is an answer with an error."""
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
-            process.stdin.flush()
-            line = read_line(process.stdout, timeout)
-        except BrokenPipeError:
-            line = b""
-        self.log.seek(before)
-        said = self.log.read(1 << 16).decode(errors="replace")
-        if line is None:
-            self.stop()
-            return {"error": f"Triton took more than {timeout:.0f} seconds", "kind": "timeout", "log": said}
-        if not line.endswith(b"\n"):
-            code = process.wait()
-            self.stop()
-            name = signal.Signals(-code).name if code < 0 else f"status {code}"
-            return {"error": f"Triton crashed with {name}", "kind": "compiler-crash", "log": said}
-        answer: dict[str, Any] = json.loads(line)
-        answer["log"] = said
-        return answer
+            # The caller gives up before the processor time is over; that ends a process whose caller has died.
+            return self.ask(request, seconds=timeout, memory=MEMORY, cpu_seconds=int(timeout) + 30)[0]
+        except ChildError as error:
+            if error.ending is Ending.LATE:
+                message, kind = f"Triton took more than {timeout:.0f} seconds", ErrorKind.TIMEOUT
+            else:
+                message, kind = f"Triton crashed with {ended(error.status)}", ErrorKind.COMPILER_CRASH
+            return {"error": message, "kind": kind.value, "said": error.said}
 
 
-def read_line(stream: IO[bytes], timeout: float) -> bytes | None:
-    """Read a line from a pipe; None if it takes too long, and a line without its end if the pipe closes."""
-    from time import monotonic
-
-    parts, end = [], monotonic() + timeout
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while True:
-            left = end - monotonic()
-            if left <= 0 or not selector.select(left):
-                return None
-            part = os.read(stream.fileno(), 1 << 20)
-            parts.append(part)
-            if not part or part.endswith(b"\n"):
-                return b"".join(parts)
-
-
-_CHILD = Child()
-atexit.register(_CHILD.stop)
+_COMPILER = Compiler()
 
 
 def compile_entry(
@@ -147,12 +76,12 @@ def compile_entry(
     target: str | Target = "sm_90",
     config: Config | None = None,
     emit: Sequence[str] = (),
-    child: Child | None = None,
+    compiler: Compiler | None = None,
     dialect: Dialect | None = None,
 ) -> TritonKernel:
     """Compile a kernel of a verified module. Without a configuration, rules choose one.
 
-    `emit` names intermediate forms to keep: ttir, ttgir, llir, ptx, amdgcn. `child` and `dialect` are for another
+    `emit` names intermediate forms to keep: ttir, ttgir, llir, ptx, amdgcn. `compiler` and `dialect` are for another
     Python that has another version of Triton.
     """
     found = find_entry(module, entry)
@@ -163,12 +92,12 @@ def compile_entry(
             raise TileError(f"unknown form '{name}', expected one of {', '.join(STAGES)}")
     first = default_config(found, profile) if config is None else config
     attempts = [first] if config is not None else [first, *_smaller(first)]
-    assembler = find_assembler() if profile.nvidia and child is None else Assembler("", "unknown")
-    if child is None:
+    assembler = find_assembler() if profile.nvidia and compiler is None else Assembler("", "unknown")
+    if compiler is None:
         check_assembler(assembler, found, profile)
     for attempt in attempts:
         lowered = lower(module, found, profile, attempt, spelling)
-        answer = _answer(child or _CHILD, _request(lowered, profile, attempt, emit), spelling, assembler)
+        answer = _answer(compiler or _COMPILER, _request(lowered, profile, attempt, emit), spelling, assembler)
         if "error" in answer:
             raise _error(found.sym_name, profile, answer)
         metadata = answer["metadata"]
@@ -184,14 +113,14 @@ def compile_entry(
 CACHE = DiskCache("triton")
 
 
-def _answer(child: Child, request: dict[str, Any], dialect: Dialect, assembler: Assembler) -> dict[str, Any]:
+def _answer(compiler: Compiler, request: dict[str, Any], dialect: Dialect, assembler: Assembler) -> dict[str, Any]:
     """What Triton makes of a request, from the cache if it is there."""
     key = json.dumps([FORMAT, dialect.version, assembler.release, request], sort_keys=True)
     kept = CACHE.get(key)
     if kept is not None:
         found: dict[str, Any] = json.loads(kept)
         return found
-    answer = child.ask({**request, "ptxas": assembler.path})
+    answer = compiler.compile({**request, "ptxas": assembler.path})
     if "error" not in answer:
         CACHE.put(key, json.dumps(answer).encode())
     return answer
@@ -247,9 +176,9 @@ def _contract(lowered: Lowered, target: Target, config: Config, metadata: dict[s
 
 def _error(name: str, target: Target, answer: dict[str, Any]) -> TileError:
     """What Triton said, in one line."""
-    said = re.findall(r"error: (.+)", answer.get("log", ""))
+    said = re.findall(r"error: (.+)", answer.get("said", ""))
     asserted = re.findall(
-        r"Assertion `(.+?)' failed|LLVM ERROR: (.+)|UNREACHABLE executed at (.+)", answer.get("log", "")
+        r"Assertion `(.+?)' failed|LLVM ERROR: (.+)|UNREACHABLE executed at (.+)", answer.get("said", "")
     )
     words = [next(filter(None, groups)) for groups in asserted]
     notes = tuple(dict.fromkeys(text.strip()[:300] for text in (*said, *words)))[:3]

@@ -53,8 +53,8 @@ from tilery.explorer.protocol import Explorer
 def runner():
     if find_spec("numpy") is None:
         return None
-    from tilery.explorer.launching.job import answer
-    return answer
+    from tilery.explorer.launching.job import perform
+    return perform
 
 explorer = Explorer(runner=runner())
 lambda request: json.dumps(explorer.answer(json.loads(request)), allow_nan=False)

@@ -35,10 +35,12 @@ ROWS = (
     ("reducer",),
     ("cost",),
     ("tuner",),
+    ("programs",),
     ("cutile", "cpp"),
     ("debug",),
     ("documented",),
     ("builder", "api"),
+    ("triton",),
     ("manual", "docs", "lsp", "explorer", "cli", "__main__"),
 )
 """The packages and modules of tilery. A row may import from itself and from the rows above it, inside functions too."""

@@ -310,7 +310,7 @@ def test_a_capture_refuses_to_wait_for_a_result() -> None:
 
 WITHOUT_TRITON = """
 from tilery.cutile import on
-from tilery.cutile.standins import modules
+from tilery.programs.standins import modules
 modules.find_spec = lambda name: None
 with on():
     import torch, triton.testing

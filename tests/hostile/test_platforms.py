@@ -12,7 +12,7 @@ import pytest
 import tilery
 from support.assemble import File
 from tilery import TileError
-from tilery.cutile import children
+from tilery.programs import children
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys

@@ -18,20 +18,12 @@ from types import ModuleType
 from typing import Any
 
 from ..engines.common.addresses import HoldsAddresses
+from ..programs.device import ATTRIBUTES, CONTEXT, MAJOR, MINOR, STATE, VERSION, allocate
 
 LOADER = "cuda.tile._load_libcuda"
 MAGIC = b"tilery\0\0"
-VERSION = 13040
-CONTEXT = 1
-
-Step = Callable[[], object]
-"""Something that a replay of a graph does again."""
 
 INVALID_VALUE, INVALID_DEVICE, INVALID_IMAGE, LAUNCH_FAILED, NOT_SUPPORTED = 1, 101, 200, 719, 801
-
-# Device attributes by their CUDA numbers; all others are 1.
-MAJOR, MINOR = 75, 76
-ATTRIBUTES = {5: 2**31 - 1, 6: 65535, 7: 65535, 8: 49152, 10: 32, 16: 148, 38: 1 << 20, 97: 232448}
 
 
 @dataclass(slots=True)
@@ -50,43 +42,18 @@ class Launch(HoldsAddresses):
 
 
 @dataclass(slots=True)
-class State(HoldsAddresses):
-    """The state of the driver. There is one per process, because cuTile asks for its driver once."""
+class Loaded(HoldsAddresses):
+    """The code that cuTile has loaded. There is one per process, because cuTile asks for its driver once."""
 
     run: Callable[[Launch], None] | None = None
-    capability: tuple[int, int] = (10, 0)
+    """Executes launches; None outside of `on`."""
     libraries: dict[int, bytes] = field(default_factory=dict)
     kernels: dict[int, tuple[bytes, str]] = field(default_factory=dict)
     graphs: dict[int, list[Launch]] = field(default_factory=dict)
-    memory: dict[int, Any] = field(default_factory=dict)
-    last: int = 0x1000
-    capture: list[Step] | None = None
-    """Collects the work of all streams while torch captures a graph."""
-    captures: dict[int, list[Step]] = field(default_factory=dict)
-    """Collects the work of each stream that is being captured."""
-
-    def handle(self) -> int:
-        """Return a new handle, a number that no other object has."""
-        self.last += 0x10
-        return self.last
-
-    def recorded(self, stream: int) -> list[Step] | None:
-        """Return the steps of the graph that a stream is captured into."""
-        return self.captures.get(stream) if self.capture is None else self.capture
-
-    def submit(self, stream: int, step: Step) -> None:
-        """Do work in a stream: now, or in each replay of the graph that the stream is captured into."""
-        steps = self.recorded(stream)
-        if steps is None:
-            step()
-        else:
-            steps.append(step)
 
 
-STATE = State()
+LOADED = Loaded()
 FAILURE = threading.local()
-THREAD = threading.local()
-"""`arguments` are those of the launch that cuTile is starting, `read_only` the arrays among them that are."""
 FUNCTIONS: dict[str, int] = {}
 KEPT: list[Any] = []
 
@@ -207,30 +174,14 @@ def cuPointerGetAttribute(value: int, attribute: int, pointer: int) -> None:
 # ---------------------------------------------------------------- memory, streams, events
 
 
-def allocate(place: int, size: int) -> None:
-    """Allocate host memory, aligned to 256 bytes as on a device, and store its address at `place`."""
-    memory = ctypes.create_string_buffer(max(size, 1) + 256)
-    address = (ctypes.addressof(memory) + 255) & ~255
-    STATE.memory[address] = memory
-    put(place, c_void_p, address)
-
-
-def memory_at(address: int) -> Any:
-    """Return the allocation that holds an address; None if the driver made none there."""
-    for start, memory in STATE.memory.items():
-        if start <= address < ctypes.addressof(memory) + len(memory):
-            return memory
-    return None
-
-
 @function(c_void_p, c_size_t)
 def cuMemAlloc(place: int, size: int) -> None:
-    allocate(place, size)
+    put(place, c_void_p, allocate(size))
 
 
 @function(c_void_p, c_size_t)
 def cuMemAllocHost(place: int, size: int) -> None:
-    allocate(place, size)
+    put(place, c_void_p, allocate(size))
 
 
 @function(c_uint64)
@@ -293,7 +244,7 @@ def cuLibraryLoadData(library: int, code: int, *options: int) -> int | None:
     if not head.startswith(MAGIC):
         return INVALID_IMAGE  # compiled for a GPU, before this driver was installed
     handle = STATE.handle()
-    STATE.libraries[handle] = ctypes.string_at(code + 16, struct.unpack("<Q", head[8:])[0])
+    LOADED.libraries[handle] = ctypes.string_at(code + 16, struct.unpack("<Q", head[8:])[0])
     put(library, c_void_p, handle)
     return None
 
@@ -301,7 +252,7 @@ def cuLibraryLoadData(library: int, code: int, *options: int) -> int | None:
 @function(c_void_p, c_void_p, c_char_p)
 def cuLibraryGetKernel(kernel: int, library: int, name: bytes) -> None:
     handle = STATE.handle()
-    STATE.kernels[handle] = STATE.libraries[library], name.decode()
+    LOADED.kernels[handle] = LOADED.libraries[library], name.decode()
     put(kernel, c_void_p, handle)
 
 
@@ -337,10 +288,10 @@ def launch(kernel: int, grid: tuple[int, ...], slots: int, stream: int) -> int |
     """Run a kernel in the current session."""
     if 0 in grid or grid[1] > ATTRIBUTES[6] or grid[2] > ATTRIBUTES[7]:
         return INVALID_VALUE
-    bytecode, entry = STATE.kernels[kernel]
-    if STATE.run is None:
+    bytecode, entry = LOADED.kernels[kernel]
+    if LOADED.run is None:
         raise RuntimeError("a kernel was launched outside `with tilery.cutile.on(...)`")
-    STATE.run(Launch(bytecode, entry, (grid[0], grid[1], grid[2]), slots, stream))
+    LOADED.run(Launch(bytecode, entry, (grid[0], grid[1], grid[2]), slots, stream))
     return None
 
 
@@ -376,16 +327,16 @@ class KernelNode(ctypes.Structure):
 @function(c_void_p, c_uint)
 def cuGraphCreate(graph: int, flags: int) -> None:
     handle = STATE.handle()
-    STATE.graphs[handle] = []
+    LOADED.graphs[handle] = []
     put(graph, c_void_p, handle)
 
 
 @function(c_void_p, c_void_p, c_void_p, c_size_t, c_void_p)
 def cuGraphAddKernelNode(node: int, graph: int, needs: int, count: int, what: int) -> None:
     kernel = KernelNode.from_address(what)
-    bytecode, entry = STATE.kernels[kernel.kernel or kernel.function]
+    bytecode, entry = LOADED.kernels[kernel.kernel or kernel.function]
     grid = kernel.grid[0], kernel.grid[1], kernel.grid[2]
-    STATE.graphs[graph].append(Launch(bytecode, entry, grid, kernel.slots or 0))
+    LOADED.graphs[graph].append(Launch(bytecode, entry, grid, kernel.slots or 0))
     put(node, c_void_p, STATE.handle())
 
 
@@ -408,15 +359,15 @@ for name, count in (
 @function(c_void_p, c_void_p, c_uint64)
 def cuGraphInstantiateWithFlags(executable: int, graph: int, flags: int) -> None:
     handle = STATE.handle()
-    STATE.graphs[handle] = STATE.graphs[graph]
+    LOADED.graphs[handle] = LOADED.graphs[graph]
     put(executable, c_void_p, handle)
 
 
 @function(c_void_p, c_void_p)
 def cuGraphLaunch(executable: int, stream: int) -> None:
-    for each in STATE.graphs[executable]:
-        assert STATE.run is not None
-        STATE.run(each)
+    for each in LOADED.graphs[executable]:
+        assert LOADED.run is not None
+        LOADED.run(each)
 
 
 # The extension calls these from destructors, also while a Python exception propagates, when no Python code may run. The

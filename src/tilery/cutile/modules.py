@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 from ..diag import TileError
 from ..ops import Module
+from ..programs.arrays import host_argument
 from ..source.input import Input
 from ..verifier.explain import read_legal
 from . import versions
-from .arrays import host_argument
 from .session import on
 from .signatures import parse_signature
 

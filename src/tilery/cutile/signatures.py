@@ -10,8 +10,8 @@ from typing import Any
 from ..diag import TileError
 from ..engines.common.cutile_abi import Array, List, Number, Parameter
 from ..engines.common.dlpack import BOOL, FLOAT, INT, NARROW, UINT
+from ..programs.arrays import HostArray
 from ..types import SCALARS
-from .arrays import HostArray
 
 
 def parameters_of(constraints: Sequence[Any], names: Sequence[str]) -> list[Parameter]:

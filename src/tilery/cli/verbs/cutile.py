@@ -133,21 +133,21 @@ def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
 
 def run_to_end(args: argparse.Namespace, options: dict[str, object]) -> int:
     """Run the script of the command line; return its exit status."""
-    from ...cutile.scripts import run_script
+    from ...programs.scripts import run_script
 
     if not os.path.exists(args.script):
         raise Stop(f"cannot read '{args.script}': no such file or directory")
     try:
-        run_script(args.script, args.arguments, **options)
+        run_script("cutile", args.script, args.arguments, **options)
     except SystemExit as stop:
         return exit_status(stop)
     except TileError as error:
-        from ...cutile.frames import user_calls
+        from ...programs.frames import user_calls
 
         error.notes += user_calls(error)
         raise
     except Exception as error:  # raised by the script: shown as the interpreter does
-        from ...cutile.frames import user_traceback
+        from ...programs.frames import user_traceback
 
         write_error(user_traceback(error))
         return 1

@@ -7,8 +7,8 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from .. import driver
 from ..arrays import HostArray
+from ..device import STATE, VERSION, allocate
 from . import host_memory
 from .cuda_graphs import Graph, GraphBuilder, GraphCompleteOptions, handle_of
 
@@ -37,7 +37,7 @@ class Stream:
     """A stream whose work is always finished."""
 
     def __init__(self, handle: int | None = None) -> None:
-        self.handle = driver.STATE.handle() if handle is None else handle
+        self.handle = STATE.handle() if handle is None else handle
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.handle
@@ -68,7 +68,7 @@ class Buffer:
     """Memory in bytes, which belongs to the host."""
 
     def __init__(self, size: int) -> None:
-        self.handle = host_memory.allocate(size)
+        self.handle = allocate(size)
         self.size = size
         self.device_id = 0
         self.is_device_accessible = self.is_host_accessible = True
@@ -84,14 +84,14 @@ class Buffer:
         other = other if other is not None else Buffer(self.size)
         if other.size != self.size:
             raise ValueError(f"buffers of {self.size} and {other.size} bytes")
-        driver.STATE.submit(handle_of(stream), lambda: ctypes.memmove(other._live(), self._live(), self.size))
+        STATE.submit(handle_of(stream), lambda: ctypes.memmove(other._live(), self._live(), self.size))
         return other
 
     def copy_from(self, other: Any, *, stream: Any = None) -> None:
         other.copy_to(self, stream=stream)
 
     def fill(self, value: int, *, stream: Any = None) -> None:
-        driver.STATE.submit(handle_of(stream), lambda: ctypes.memset(self._live(), value, self.size))
+        STATE.submit(handle_of(stream), lambda: ctypes.memset(self._live(), value, self.size))
 
     def _live(self) -> int:
         """Return the address of memory that is not freed."""
@@ -120,11 +120,11 @@ class Device:
 
     @property
     def compute_capability(self) -> tuple[int, int]:
-        return driver.STATE.capability
+        return STATE.capability
 
     @property
     def arch(self) -> str:
-        return "{}{}".format(*driver.STATE.capability)
+        return "{}{}".format(*STATE.capability)
 
     @property
     def properties(self) -> Any:
@@ -152,4 +152,4 @@ class system:  # a module's name
 
     num_devices = 1
     devices = (Device(),)
-    driver_version = (driver.VERSION // 1000, driver.VERSION % 1000 // 10)
+    driver_version = (VERSION // 1000, VERSION % 1000 // 10)

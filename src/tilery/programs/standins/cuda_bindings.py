@@ -11,7 +11,7 @@ from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
-from .. import driver as device
+from .. import device
 from . import host_memory
 from .cuda_graphs import handle_of
 
@@ -59,7 +59,7 @@ class Api:
     # memory
 
     def _allocate(self, size: int) -> tuple[Any, ...]:
-        return self._ok(host_memory.allocate(size)) if size > 0 else self._wrong(0)
+        return self._ok(device.allocate(size)) if size > 0 else self._wrong(0)
 
     def _free(self, address: int) -> tuple[Any, ...]:
         return self._said(int(address) == 0 or host_memory.free(address))

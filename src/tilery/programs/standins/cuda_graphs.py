@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from .. import driver
-from ..driver import Step
+from ..device import STATE, Step
 
 
 def handle_of(stream: Any) -> int:
@@ -37,7 +36,7 @@ class GraphBuilder:
         self._steps: list[Step] = [] if primary is None else primary._steps
         self._ended = False
         if primary is not None:
-            driver.STATE.captures[stream.handle] = self._steps
+            STATE.captures[stream.handle] = self._steps
 
     @property
     def stream(self) -> Any:
@@ -50,7 +49,7 @@ class GraphBuilder:
 
     @property
     def is_building(self) -> bool:
-        return self._open().handle in driver.STATE.captures
+        return self._open().handle in STATE.captures
 
     def _open(self) -> Any:
         """Return the stream of a builder that is not closed."""
@@ -79,7 +78,7 @@ class GraphBuilder:
             raise RuntimeError("a graph builder cannot resume after building has ended")
         if not self._stream.handle:
             raise RuntimeError("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED: the default stream cannot be captured")
-        driver.STATE.captures[self._stream.handle] = self._steps
+        STATE.captures[self._stream.handle] = self._steps
         return self
 
     def end_building(self) -> GraphBuilder:
@@ -88,7 +87,7 @@ class GraphBuilder:
             raise RuntimeError("the graph builder is not building")
         if self._primary is not None or any(fork._stream for fork in self._forks):
             raise RuntimeError("a graph builder that was split must be joined before building ends")
-        del driver.STATE.captures[self._stream.handle]
+        del STATE.captures[self._stream.handle]
         self._ended = True
         return self
 
@@ -136,16 +135,16 @@ class GraphBuilder:
             raise RuntimeError("a callback cannot be added when the graph is not being built")
         if hasattr(function, "restype"):  # a function pointer of ctypes
             kept = user_data if user_data is None or isinstance(user_data, int) else bytes(user_data)
-            driver.STATE.submit(self._stream.handle, lambda: function(kept))
+            STATE.submit(self._stream.handle, lambda: function(kept))
             return
         if user_data is not None:
             raise ValueError("user_data is only for function pointers of ctypes")
-        driver.STATE.submit(self._stream.handle, lambda: function())
+        STATE.submit(self._stream.handle, lambda: function())
 
     def close(self) -> None:
         """Forget the builder; a graph that it has returned stays."""
         if self._stream is not None:
-            driver.STATE.captures.pop(self._stream.handle, None)
+            STATE.captures.pop(self._stream.handle, None)
         self._stream = None
 
     def _conditional(self, *values: Any, **options: Any) -> NoReturn:
@@ -162,7 +161,7 @@ class Graph:
 
     def __init__(self, steps: list[Step]) -> None:
         self._steps: list[Step] | None = list(steps)
-        self.handle = driver.STATE.handle()
+        self.handle = STATE.handle()
 
     def _live(self) -> list[Step]:
         if self._steps is None:
@@ -173,7 +172,7 @@ class Graph:
         """Do again what was recorded; in a stream that is being recorded itself, add it to that graph."""
         handle = handle_of(stream)
         for step in self._live():
-            driver.STATE.submit(handle, step)
+            STATE.submit(handle, step)
 
     def upload(self, stream: Any) -> None:
         """Check that the graph can be launched; there is nowhere to upload it to."""

@@ -1,24 +1,25 @@
-"""Run Python scripts as `python` would, with their cuTile kernels on an engine."""
+"""Run Python scripts as `python` would, with their kernels on an engine."""
 
 from __future__ import annotations
 
 import runpy
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from ..engines.registry import DEFAULT
 from . import children
-from .session import Session, on
+from .launches import Session
 
 
 def for_children(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options for other processes, as JSON can hold them.
 
-    A sanitizer becomes the names of its checks, and raises what it finds; what tuning finds is told to nobody. An
-    engine that is a function works in this process only; others use the reference engine.
+    A sanitizer becomes the names of its checks, and raises what it finds; a function that is told what tuning finds is
+    left out. An engine that is a function works in this process only; others use the reference engine.
     """
     plain = dict(options)
     if callable(plain.get("engine")):
@@ -33,12 +34,13 @@ def for_children(options: dict[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def run_script(file: str, arguments: Sequence[str] = (), **options: Any) -> Session:
+def run_script(language: str, file: str, arguments: Sequence[str] = (), **options: Any) -> Session:
     """Run a script to its end. Exceptions propagate, including SystemExit."""
     path = str(Path(file).resolve().parent)
+    session: Session
     with (
-        on(**options) as session,
-        children.cover(**for_children(options)),
+        import_module(children.LANGUAGES[language][1]).on(**options) as session,
+        children.cover(language, **for_children(options)),
         patch.object(sys, "argv", [file, *arguments]),
         patch.object(sys, "path", [path, *sys.path]),
     ):

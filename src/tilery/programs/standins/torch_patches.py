@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
-from .. import driver
+from ..device import STATE
 from ..imports import AfterImport
 
 
@@ -103,7 +103,7 @@ def refuse_dlpack(original: Any) -> Any:
     """Refuse cuTile a DLPack capsule, so that it uses the tensor's data pointer instead."""
 
     def to_dlpack(*values: Any, **options: Any) -> Any:
-        if len(values) == 1 and not options and driver.STATE.run is not None:
+        if len(values) == 1 and not options and STATE.hides_dlpack:
             raise BufferError("the tensor is on the CPU")
         return original(*values, **options)
 

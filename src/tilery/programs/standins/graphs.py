@@ -14,8 +14,7 @@ from unittest.mock import patch
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .. import driver
-from ..driver import Step
+from ..device import STATE, Step
 from .placement import LOCAL, MARK, place, storage_of, tensors_in
 from .torch_cuda import Stream
 
@@ -78,10 +77,10 @@ class CUDAGraph:
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
-        if driver.STATE.capture is not None:
+        if STATE.capture is not None:
             raise RuntimeError("a graph is being captured already")
         self.steps = []
-        with patch.object(driver.STATE, "capture", self.steps), Recorder(self.steps):
+        with patch.object(STATE, "capture", self.steps), Recorder(self.steps):
             yield
 
     def capture_begin(self, *values: Any, **options: Any) -> None:
@@ -129,7 +128,7 @@ class graph:  # torch's name
 
 
 def is_capturing() -> bool:
-    return driver.STATE.capture is not None
+    return STATE.capture is not None
 
 
 GRAPH_FUNCTIONS = {

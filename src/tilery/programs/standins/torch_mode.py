@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .. import driver
+from ..device import THREAD
 from .placement import CPU, GPU, LOCAL, MARK, is_on_gpu, on_gpu, place, storage_of, tensors_in
 
 HALVES = (torch.float16, torch.bfloat16)
@@ -188,7 +188,7 @@ def parse_to(function: Any, values: Any, options: dict[str, Any]) -> Any:
 
 def launching() -> bool:
     """Whether cuTile is looking at the arguments of a launch: every tensor may be one."""
-    return getattr(driver.THREAD, "arguments", None) is not None
+    return getattr(THREAD, "arguments", None) is not None
 
 
 def is_cuda(function: Any, values: Any, options: dict[str, Any]) -> bool:

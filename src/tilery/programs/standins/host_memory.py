@@ -5,24 +5,17 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from .. import driver
-
-
-def allocate(size: int) -> int:
-    """Allocate and return an address; the driver keeps the memory until it is freed."""
-    place = ctypes.c_void_p()
-    driver.allocate(ctypes.addressof(place), size)
-    return place.value or 0
+from ..device import STATE, memory_at
 
 
 def free(address: int) -> bool:
     """Free memory; whether there was any."""
-    return driver.STATE.memory.pop(int(address), None) is not None
+    return STATE.memory.pop(int(address), None) is not None
 
 
 def holds(address: int, size: int) -> bool:
     """Whether an allocation holds these bytes."""
-    memory = driver.memory_at(address)
+    memory = memory_at(address)
     return memory is not None and address + size <= ctypes.addressof(memory) + len(memory)
 
 

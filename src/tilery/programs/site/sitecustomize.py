@@ -1,4 +1,4 @@
-"""Python runs this when a process that finds it starts; see `tilery.cutile.children`.
+"""Python runs this when a process that finds it starts; see `tilery.programs.children`.
 
 The process may belong to another environment, so this must not fail, and not need a recent Python.
 """
@@ -20,9 +20,9 @@ def run_hidden() -> None:
 
 
 run_hidden()
-if "TILERY_CUTILE_ON" in os.environ:
+if "TILERY_PROGRAMS_ON" in os.environ:
     try:
-        from tilery.cutile import children
+        from tilery.programs import children
 
         children.start()
     except Exception:  # this environment has no tilery, or lacks what it needs

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from .. import driver
+from ..device import STATE, VERSION
 
 
 class ndarray(numpy.ndarray):  # CuPy's name
@@ -150,7 +150,7 @@ class cuda:  # a module's name
         def __init__(self, number: int = 0) -> None:
             self.id = number
 
-        compute_capability = property(lambda self: "{}{}".format(*driver.STATE.capability))
+        compute_capability = property(lambda self: "{}{}".format(*STATE.capability))
         mem_info = (1 << 36, 1 << 36)
 
         def use(self) -> None: ...
@@ -234,7 +234,7 @@ class cuda:  # a module's name
         deviceSynchronize = staticmethod(lambda: None)
         streamSynchronize = staticmethod(lambda stream: None)
         memGetInfo = staticmethod(lambda: (1 << 36, 1 << 36))
-        driverGetVersion = runtimeGetVersion = staticmethod(lambda: driver.VERSION)
+        driverGetVersion = runtimeGetVersion = staticmethod(lambda: VERSION)
         getDeviceProperties = staticmethod(lambda device: {"name": b"tilery", "multiProcessorCount": 148})
 
 

@@ -8,6 +8,7 @@ import os
 import site
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -15,38 +16,45 @@ from unittest.mock import patch
 from .imports import AfterImport
 
 if TYPE_CHECKING:
-    from .session import Session
+    from .launches import Session
 
-VARIABLE = "TILERY_CUTILE_ON"
-RESULTS = "TILERY_CUTILE_RESULTS"
+VARIABLE = "TILERY_PROGRAMS_ON"
+RESULTS = "TILERY_PROGRAMS_RESULTS"
 WAITING: list[AfterImport] = []
+LANGUAGES = {"cutile": ("cuda.tile", "tilery.cutile.session"), "triton": ("triton", "tilery.triton.session")}
+"""Of each language, the package whose import starts `on`, and the module that has it."""
 
 
 @contextmanager
-def cover(**options: object) -> Iterator[None]:
-    """Put every Python process that is started inside and imports cuTile `on` with these options."""
+def cover(language: str, **options: object) -> Iterator[None]:
+    """Put every Python process that is started inside and imports the language `on` with these options."""
     ours = [str(Path(__file__).parent / "site")]
     if (home := str(Path(__file__).parents[2])) not in site.getsitepackages():
         ours.append(home)  # a checkout
     old = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join([*ours, *(each for each in old if each and each not in ours)])
-    with patch.dict(os.environ, {VARIABLE: json.dumps(options), "PYTHONPATH": path}):
+    covered = json.loads(os.environ.get(VARIABLE, "{}")) | {language: options}
+    with patch.dict(os.environ, {VARIABLE: json.dumps(covered), "PYTHONPATH": path}):
         yield
 
 
 def start() -> None:
-    """Enter `on` as soon as this process imports cuTile; `sitecustomize` calls it when a covered process starts."""
-    options = json.loads(os.environ[VARIABLE])
+    """Enter `on` as soon as this process imports a covered language; `sitecustomize` calls it at the start."""
+    for language, options in json.loads(os.environ[VARIABLE]).items():
+        wait_for(language, options)
+
+
+def wait_for(language: str, options: dict[str, object]) -> None:
+    """Enter `on` after the import of a language."""
+    package, home = LANGUAGES[language]
 
     def enter() -> None:
-        from .session import on
-
-        context = on(**options)
+        context = import_module(home).on(**options)
         session = context.__enter__()
         atexit.register(context.__exit__, None, None, None)
         atexit.register(report, session)
 
-    WAITING.append(AfterImport("cuda.tile", enter))
+    WAITING.append(AfterImport(package, enter))
 
 
 def report(session: Session) -> None:

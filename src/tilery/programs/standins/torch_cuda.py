@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .. import driver
+from ..device import STATE
 from .placement import MEMORY
 
 
@@ -51,7 +51,7 @@ class Stream:
         return True
 
     def is_capturing(self) -> bool:
-        return driver.STATE.capture is not None
+        return STATE.capture is not None
 
     def record_event(self, event: Event | None = None) -> Event:
         return event or Event()
@@ -154,8 +154,8 @@ def cuda_functions() -> dict[str, Any]:
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "can_device_access_peer": lambda *devices: False,
-        "get_arch_list": lambda: [f"sm_{driver.STATE.capability[0]}{driver.STATE.capability[1]}"],
-        "get_device_capability": lambda *device: driver.STATE.capability,
+        "get_arch_list": lambda: [f"sm_{STATE.capability[0]}{STATE.capability[1]}"],
+        "get_device_capability": lambda *device: STATE.capability,
         "get_device_properties": lambda *device: properties(),
         "get_device_name": lambda *device: "tilery",
         "mem_get_info": free,
@@ -223,7 +223,7 @@ class Nvtx:
 
 
 def properties() -> SimpleNamespace:
-    major, minor = driver.STATE.capability
+    major, minor = STATE.capability
     return SimpleNamespace(
         name="tilery",
         major=major,

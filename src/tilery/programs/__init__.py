@@ -1,0 +1,1 @@
+"""Programs written for a GPU, without one: the parts that `tilery.cutile` and `tilery.triton` share."""

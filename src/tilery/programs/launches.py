@@ -1,0 +1,186 @@
+"""Launches of programs: what one is, the engines that execute it, and how it is recorded."""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import hooks
+from ..diag import TileError
+from ..engines import registry
+from ..engines.common.cutile_abi import Extent
+from ..engines.gpu.store import shape_class
+from ..engines.common.limits import Limits
+from ..ir import Refused
+from ..ops import Assert
+from ..source.positions import attach_place
+from . import device
+
+if TYPE_CHECKING:
+    from ..ops import Module
+    from ..sanitize import Sanitizer
+
+NO_ENGINE = "none"
+"""Used as an engine name: compile and check every kernel, execute nothing."""
+
+
+@dataclass(slots=True)
+class Call:
+    """A launch with its arguments decoded: everything needed to execute it, now or later."""
+
+    bytecode: bytes
+    entry: str
+    grid: tuple[int, int, int]
+    module: Module
+    values: list[Any]
+    names: list[str]
+    memory: list[Extent]
+    """The arrays among the arguments, including those inside lists."""
+    seconds: float | None = None
+    """The time limit."""
+
+
+Engine = Callable[[Call], None]
+
+
+@dataclass(slots=True)
+class Session:
+    """The state that all launches inside one `on` share."""
+
+    engine: Engine
+    seconds: float | None = None
+    calls: int = 0
+    name: str = ""
+    """The name of the engine."""
+
+    def submit(self, call: Call, stream: int) -> None:
+        """Execute a launch, or add it to the graph that its stream is captured into."""
+        if (steps := device.STATE.recorded(stream)) is None:
+            self.execute(call)
+        else:
+            steps.append(Captured(self, call))
+
+    def execute(self, call: Call) -> None:
+        self.calls += 1
+        call.seconds = self.seconds
+        self.engine(call)
+
+
+class Captured:
+    """A launch of a graph. It keeps the memory that the launch uses alive for as long as the graph."""
+
+    def __init__(self, session: Session, call: Call) -> None:
+        self.session, self.call = session, call
+        self.kept = getattr(device.THREAD, "arguments", None), [device.memory_at(each.address) for each in call.memory]
+
+    def __call__(self) -> None:
+        self.session.execute(self.call)
+
+
+def open_session(
+    engine: str | Engine,
+    *,
+    exact: bool = False,
+    record: str | Path | None = None,
+    seconds: float | None = None,
+    sanitize: str | Sanitizer | None = None,
+    tune: bool | dict[str, Any] = False,
+    options: dict[str, Any] | None = None,
+) -> Session:
+    """Return a session for the options that every `on` has; `options` are the engine's own."""
+    if engine == registry.AUTO:
+        engine = registry.DEFAULT if sanitize is not None else registry.find(registry.AUTO).name
+    name = engine if isinstance(engine, str) else "a function"
+    session = Session(engine_named(engine, sanitize, exact, options), seconds, name=name)
+    if tune:
+        if name != "gpu":
+            raise TileError(f"only engine 'gpu' can be tuned, got '{name}'")
+        session.engine = tuning(session.engine, {} if isinstance(tune, bool) else dict(tune))
+    if record is not None:
+        session.engine = recording(session.engine, Path(record))
+    return session
+
+
+def engine_named(
+    engine: str | Engine,
+    sanitize: str | Sanitizer | None = None,
+    exact: bool = False,
+    given: dict[str, Any] | None = None,
+) -> Engine:
+    """Return the function that executes launches on an engine."""
+    if callable(engine):
+        if sanitize is not None:
+            raise TileError("sanitize: an engine of your own cannot be watched")
+        if exact:
+            raise TileError("exact: an engine of your own has no options")
+        return engine
+    if engine == NO_ENGINE:
+        return lambda call: None
+    registry.find(engine, NO_ENGINE)
+    options = registry.exactly(engine, exact) | (given or {})
+    kernels: dict[tuple[bytes, str], Any] = {}
+    watched = {} if sanitize is None else {"sanitize": hooks.sanitizer(sanitize)}
+
+    def execute(call: Call) -> None:
+        key = call.bytecode, call.entry
+        if key not in kernels:
+            kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine, **options)
+        limits = Limits(seconds=call.seconds)
+        kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits, **watched)
+
+    return execute
+
+
+def tuning(engine: Engine, options: dict[str, Any]) -> Engine:
+    """Wrap an engine so that each kernel is tuned before its first launch with shapes of a class."""
+    from ..tuner import NotTunable, tune
+
+    tell = options.pop("tell", lambda entry, result: None)
+    known: set[tuple[bytes, str, str]] = set()
+
+    def execute(call: Call) -> None:
+        slots = [struct.pack("<q", v) if isinstance(v, int) else b"" for v in call.values]
+        shapes = shape_class(call.grid, call.module.entry(call.entry).function_type.params, slots)
+        key = call.bytecode, call.entry, shapes
+        if key not in known:
+            known.add(key)
+            given = {"entry": call.entry, "buffers": call.memory, **options}
+            try:
+                found: Any = tune(call.module, call.grid, call.values, **given)
+            except NotTunable as error:
+                found = error
+            tell(call.entry, found)
+        engine(call)
+
+    return execute
+
+
+def recording(engine: Engine, directory: Path) -> Engine:
+    """Wrap an engine so that every launch is saved before it is executed."""
+    from ..engines.recorded import capture, save
+
+    directory.mkdir(parents=True, exist_ok=True)
+    count = 0
+
+    def execute(call: Call) -> None:
+        nonlocal count
+        count += 1
+        name = call.entry.split("_Kt")[0]
+        launch = capture(call.module, call.bytecode, call.entry, call.grid, call.values, call.memory, call.names)
+        save(directory / f"{count:04}-{name}.zip", launch)
+        engine(call)
+
+    return execute
+
+
+def explain(error: Refused, note: str) -> None:
+    """Add the line of Python and a note to an error, and print the message of an assertion, as a GPU does."""
+    attach_place(error, None)
+    error.notes.append(note)
+    if isinstance(error.op, Assert) and error.op.message:
+        sys.stdout.write(f"{error.op.message}\n")
+        sys.stdout.flush()

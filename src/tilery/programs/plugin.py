@@ -1,0 +1,106 @@
+"""The part of the pytest plugins that all languages share: their options, `on` around the run, and results as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from . import children
+from .launches import Session
+
+
+class Plugin:
+    """The hooks of one language. A plugin module assigns them to its own names, where pytest finds them."""
+
+    def __init__(self, language: str, title: str, capability: str) -> None:
+        self.language, self.title, self.capability = language, title, capability
+        self.stack = ExitStack()
+        self.session: Session | None = None
+        self.test: dict[str, Any] = {}
+
+    def pytest_addoption(self, parser: pytest.Parser) -> None:
+        group = parser.getgroup("tilery", f"{self.title} on an engine of tilery")
+        group.addoption("--tilery-engine", default="reference", metavar="NAME", help="the engine; default: reference")
+        exact = "the reference engine's bits, from engines that have them"
+        group.addoption("--tilery-exact", action="store_true", help=exact)
+        capability = f"the compute capability that the device reports; default: {self.capability}"
+        group.addoption("--tilery-capability", default=self.capability, metavar="X.Y", help=capability)
+        checks = "look for faults in every launch: all, or names of checks; a test with a fault fails"
+        group.addoption("--tilery-sanitize", metavar="CHECKS", help=checks)
+        group.addoption("--tilery-record", metavar="DIR", help="save every launch in this directory")
+        results = "write the outcome of each test to this directory, as JSON"
+        group.addoption("--tilery-results", metavar="DIR", help=results)
+
+    def more_options(self, options: Any) -> dict[str, Any]:
+        """Return the options of `on` that only this language has."""
+        return {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        """Enter `on` before any conftest is loaded, because suites query the device while they are imported."""
+        options = early_config.known_args_namespace
+        children.stop()
+        major, minor = map(int, options.tilery_capability.split("."))
+        how: dict[str, Any] = {
+            "engine": options.tilery_engine,
+            "exact": options.tilery_exact,
+            "capability": (major, minor),
+            **self.more_options(options),
+        }
+        if options.tilery_sanitize:
+            how["sanitize"] = options.tilery_sanitize
+        if options.tilery_record:
+            how["record"] = os.path.abspath(options.tilery_record)
+        self.session = self.stack.enter_context(import_module(children.LANGUAGES[self.language][1]).on(**how))
+        self.stack.enter_context(children.cover(self.language, **how))
+        if options.tilery_results:
+            results = os.path.abspath(options.tilery_results)
+            Path(results).mkdir(parents=True, exist_ok=True)
+            self.stack.enter_context(patch.dict(os.environ, {children.RESULTS: results}))
+
+    def pytest_report_header(self) -> str:
+        assert self.session is not None, "`on` is entered before"
+        return f"tilery: {self.title} runs on engine '{self.session.name}'"
+
+    def pytest_unconfigure(self) -> None:
+        self.stack.close()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        assert self.session is not None, "`on` is entered before"
+        directory = os.environ.get(children.RESULTS)
+        start, calls = time.perf_counter(), self.session.calls
+        self.test.clear()
+        try:
+            return (yield)
+        finally:
+            if directory:
+                took = round(time.perf_counter() - start, 3)
+                launches = self.session.calls - calls
+                write(directory, {"test": item.nodeid, "launches": launches, "seconds": took, **self.test})
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
+        report = yield
+        if report.when == "call" or report.outcome != "passed":
+            self.test.update(when=report.when, outcome=report.outcome, xfail=hasattr(report, "wasxfail"))
+            if call.excinfo is not None:
+                last = call.excinfo.traceback[-1]
+                self.test.update(error=call.excinfo.typename, message=str(call.excinfo.value)[:600])
+                self.test.update(place=f"{Path(str(last.path)).name}:{last.lineno + 1}")
+        return report
+
+
+def write(directory: str, facts: dict[str, Any]) -> None:
+    """Append one test's results to this worker's file."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    with open(Path(directory) / f"{worker}.jsonl", "a") as file:
+        file.write(json.dumps(facts) + "\n")

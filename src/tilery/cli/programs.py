@@ -1,4 +1,4 @@
-"""A kernel as the verbs about performance take it: bytecode or text, a recorded launch, C++, or a kernel of cuTile."""
+"""A kernel as the verbs about performance take it: bytecode, text, a recorded launch, C++, cuTile or Triton."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ def add_program(parser: argparse.ArgumentParser, optional: bool = False) -> None
         "file",
         metavar="FILE",
         nargs="?" if optional else None,
-        help="bytecode, text, a recorded launch (.zip), C++ (.cu) or FILE.py::KERNEL of cuTile",
+        help="bytecode, text, a recorded launch (.zip), C++ (.cu) or FILE.py::KERNEL of cuTile or Triton",
     )
     add_spelling(parser)
-    parser.add_argument("--sig", metavar="ARGS", help="for cuTile: the arguments, such as 'f32[64, 128], 16'")
+    parser.add_argument(
+        "--sig", metavar="ARGS", help="for cuTile and Triton: the arguments, such as 'f32[64, 128], 16'"
+    )
     parser.add_argument(
         "--instance", action="append", default=[], metavar="NAME", help="for C++: an instance of a template"
     )
@@ -43,9 +45,9 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
     name: str = args.file
     args.launch = None
     if "::" in name:
-        return cutile_module(name, args.sig or "", gpu)
+        return python_module(name, args.sig or "", gpu)
     if args.sig:
-        raise Stop("--sig is for FILE.py::KERNEL of cuTile")
+        raise Stop("--sig is for FILE.py::KERNEL of cuTile or Triton")
     if name.endswith(CPP):
         from ..cpp import build
 
@@ -72,12 +74,21 @@ def open_program(args: argparse.Namespace, gpu: str) -> Module:
     return read_legal(open_text(name, args))
 
 
-def cutile_module(place: str, signature: str, gpu: str) -> Module:
-    """Return the module of a cuTile kernel; what its file or cuTile raises is an error of the input."""
-    from ..cutile.modules import find_kernel, module
-    from ..cutile.session import on
+def python_module(place: str, signature: str, gpu: str) -> Module:
+    """Return the module of a cuTile or Triton kernel; what its file or frontend raises is an error of the input."""
+    from ..programs.kernels import language_of
 
     try:
+        if language_of(place) == "triton":
+            from .. import triton
+
+            with triton.on("none"):
+                from ..triton.modules import find_kernel as find_triton
+
+                return triton.module(find_triton(place), signature)
+        from ..cutile.modules import find_kernel, module
+        from ..cutile.session import on
+
         with on("none"):
             return module(find_kernel(place), signature, gpu=gpu)
     except TileError:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
-from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
-from ..diag import TileError
 from ..ops import Module
 from ..programs.arrays import host_argument
+from ..programs.kernels import find
 from ..source.input import Input
 from ..verifier.explain import read_legal
 from . import versions
@@ -66,22 +61,4 @@ def find_kernel(place: str) -> Any:
 
     The name may be left out where the file has only one kernel.
     """
-    file, _, name = place.partition("::")
-    path = Path(file)
-    if not path.is_file():
-        raise TileError(f"there is no file '{file}'", notes=("write a kernel as FILE.py::kernel",))
-    loader = SourceFileLoader(path.stem, str(path))  # the file may have any extension
-    spec = spec_from_loader(path.stem, loader)
-    assert spec is not None, "a loader has a spec"
-    loaded = module_from_spec(spec)
-    sys.modules[path.stem] = loaded
-    with patch.object(sys, "path", [str(path.parent.resolve()), *sys.path]):  # as for a script
-        loader.exec_module(loaded)
-    kinds = import_module("cuda.tile").kernel
-    kernels = {key: value for key, value in vars(loaded).items() if isinstance(value, kinds)}
-    if not name and len(kernels) == 1:
-        return next(iter(kernels.values()))
-    if name not in kernels:
-        have = ", ".join(kernels) or "none"
-        raise TileError(f"'{file}' has no kernel '{name}'", notes=(f"its kernels: {have}",))
-    return kernels[name]
+    return find(place, import_module("cuda.tile").kernel)

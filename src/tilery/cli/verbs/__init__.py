@@ -30,6 +30,7 @@ VERBS = {
     "tune": "gpu.tune",
     "cache": "cache",
     "cutile": "cutile",
+    "triton": "frontends.triton",
     "cpp": "frontends.cpp",
     "remarks": "performance.remarks",
     "cost": "performance.cost",

@@ -24,19 +24,23 @@ class Memory:
 
     def __init__(self) -> None:
         self.now = self.most = self.made = 0
-        self.count = 0
+        self.live: dict[int, weakref.ref[Any]] = {}
 
     def add(self, storage: Any) -> None:
         size = storage.nbytes()
         self.now += size
         self.made += size
-        self.count += 1
+        self.live[id(storage)] = weakref.ref(storage)
         self.most = max(self.most, self.now)
-        weakref.finalize(storage, self.remove, size).atexit = False
+        weakref.finalize(storage, self.remove, id(storage), size).atexit = False
 
-    def remove(self, size: int) -> None:
+    def remove(self, number: int, size: int) -> None:
         self.now -= size
-        self.count -= 1
+        self.live.pop(number, None)
+
+    def storages(self) -> list[Any]:
+        """Return the memory of all tensors on the GPU."""
+        return [storage for each in list(self.live.values()) if (storage := each()) is not None]
 
 
 MEMORY = Memory()

@@ -125,7 +125,7 @@ def memory_stats(*device: Any) -> dict[str, int]:
     """Count the memory of the tensors that the program has on its GPU."""
     values = {"current": MEMORY.now, "peak": MEMORY.most, "allocated": MEMORY.made, "freed": MEMORY.made - MEMORY.now}
     found = {f"{name}.{key}": value for name in STATISTICS for key, value in values.items()}
-    return {**found, "allocation.all.current": MEMORY.count, "num_alloc_retries": 0, "num_ooms": 0}
+    return {**found, "allocation.all.current": len(MEMORY.live), "num_alloc_retries": 0, "num_ooms": 0}
 
 
 def memory_summary(*device: Any, **options: Any) -> str:

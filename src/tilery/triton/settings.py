@@ -1,0 +1,23 @@
+"""What the current `on` has set, for the backend and the driver that Triton calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..programs.launches import Session
+
+
+@dataclass(slots=True)
+class Settings:
+    """One object per process, because Triton has one active driver."""
+
+    session: Session | None = None
+    strict: bool = False
+    capability: tuple[int, int] = (9, 0)
+    time_configurations: bool = False
+    """Whether autotuning times configurations; it takes the first one otherwise."""
+
+
+SETTINGS = Settings()

@@ -1,0 +1,160 @@
+"""The translator: walks Triton IR and builds Tile IR, with the state that the rules of all operations share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...builder import Builder
+from ...diag import TileError
+from ...ir import Block, Op, Value
+from ...ops import Constant, Module
+from ...source.lines import excerpt
+from ...types import Ptr, Scalar, Tile
+from ..mlir import TBlock, TOp, Val, read
+from ..places import Places
+from .order import Order
+from .table import load_table
+from .types import constant, tile_of
+
+
+@dataclass(slots=True)
+class Translated:
+    """A kernel in Tile IR, with the names of its parameters and of the operations that it was made from."""
+
+    module: Module
+    entry: str
+    names: list[str]
+    operations: set[str]
+
+
+def translate(text: str, *, strict: bool = False) -> Translated:
+    """Translate a module of Triton IR, in MLIR's generic text, to Tile IR."""
+    return Translator(text, strict).run()
+
+
+class Translator:
+    """The state of one translation."""
+
+    def __init__(self, text: str, strict: bool = False) -> None:
+        found = read(text)
+        self.functions = {
+            op.attrs["sym_name"]: op for op in found.module.regions[0][0].ops if op.name == "tt.func" and op.regions
+        }
+        self.entry = next((f for f in self.functions.values() if f.attrs.get("sym_visibility") == "public"), None)
+        if self.entry is None:
+            raise TileError("Triton IR: the module has no kernel")
+        self.name: str = self.entry.attrs["sym_name"]
+        self.places = Places(found.locs, self.name)
+        self.builder = Builder()
+        self.builder.on_insert = self.locate
+        self.order = Order(self.builder, strict)
+        self.values: dict[Val, Value] = {}
+        self.loc: Any = None
+        self.table = load_table()
+        self.used: set[str] = set()
+        self.calls: list[str] = []
+
+    def run(self) -> Translated:
+        """Translate the kernel."""
+        assert self.entry is not None, "checked before"
+        block = self.entry.regions[0][0]
+        for arg in block.args:
+            arg.owner = None
+        self.loc = self.places.of(self.entry.loc)
+        names = [arg.name[1:] for arg in block.args]
+        # Parameters are numbered here, because a name may not be one of Python.
+        kinds: dict[str, Any] = {f"a{number}": self.tile(arg) for number, arg in enumerate(block.args)}
+        region = self.builder.entry(self.name, **kinds)
+        self.builder.module.entry(self.name).loc = self.loc
+        with region as parameters:
+            for arg, made in zip(block.args, parameters):
+                self.values[arg] = made
+            from .control import kernel_block
+
+            kernel_block(self, block)
+        return Translated(self.builder.module, self.name, names, self.used)
+
+    # ------------------------------------------------------------ places and errors
+
+    def locate(self, op: Op, block: Block, parent: Op | None) -> None:
+        if op.loc is None:
+            op.loc = self.loc
+
+    def error(self, message: str) -> TileError:
+        """Return an error at the line of the operation that is being translated."""
+        made = TileError(message)
+        made.excerpt = excerpt(self.loc)
+        return made
+
+    # ------------------------------------------------------------ values and types
+
+    def __getitem__(self, v: Val) -> Value:
+        found = self.values.get(v)
+        if found is None:
+            raise self.error(f"the value {v.name} is used before it is defined")
+        return found
+
+    def all(self, values: Sequence[Val]) -> list[Value]:
+        return [self[v] for v in values]
+
+    def tile(self, v: Val) -> Tile:
+        """Return the type of a value of Triton IR."""
+        try:
+            return tile_of(v.type)
+        except TileError as error:
+            raise self.error(error.message) from None
+
+    def result(self, op: TOp, index: int = 0) -> Tile:
+        """Return the type of a result."""
+        return self.tile(op.results[index])
+
+    def constant(self, value: Any, kind: Tile) -> Value:
+        """Build a constant that an attribute describes."""
+        return self.builder.emit(Constant(value=constant(value, kind))).result
+
+    def full(self, like: Value, number: float | bool) -> Value:
+        """Build a constant of the type of another value, all elements the same number."""
+        return self.builder.const(number, like.type)
+
+    # ------------------------------------------------------------ operations
+
+    def op(self, op: TOp) -> None:
+        """Translate one operation."""
+        self.loc = self.places.of(op.loc)
+        self.used.add(op.name)
+        rule = self.table.get(op.name)
+        if rule is None:
+            raise self.error(f"'{op.name}' has no translation to Tile IR")
+        try:
+            made = rule(self, op, *self.all(op.operands))
+        except TileError as error:
+            if not error.excerpt:
+                error.excerpt = excerpt(self.loc)
+            raise
+        if op.results:
+            for v, value in zip(op.results, made if isinstance(made, (list, tuple)) else [made], strict=True):
+                self.values[v] = value
+
+    def ops(self, block: TBlock) -> None:
+        """Translate the operations of a block but the last one, which ends it."""
+        for op in block.ops[:-1]:
+            self.op(op)
+
+
+def tile_type(value: Value) -> Tile:
+    """Return the type of a value that is a tile, as all values of Triton are."""
+    assert isinstance(value.type, Tile)
+    return value.type
+
+
+def scalar(value: Value) -> Scalar:
+    """Return the element type of a value that is a tile of numbers."""
+    element = tile_type(value).element
+    assert isinstance(element, Scalar)
+    return element
+
+
+def is_pointer(value: Value) -> bool:
+    return isinstance(tile_type(value).element, Ptr)

@@ -70,13 +70,21 @@ def replacements() -> Iterator[Any]:
     runtime = import_module("triton.runtime.driver")
     compiler = import_module("triton.compiler.compiler")
     from .backend import TileBackend
+    from .cublas import CublasLt
     from .driver import TileDriver
 
     made = registry.Backend(compiler=TileBackend, driver=TileDriver)
     yield patch.dict(registry.backends, {"nvidia": made})
     config = runtime.driver
     yield patch.object(config, "_active" if hasattr(config, "_active") else "active", TileDriver())
+    if (cublas := getattr(compiler_library("nvidia"), "cublas", None)) is not None:
+        yield patch.object(cublas, "CublasLt", CublasLt)
     yield patch.object(compiler.ASTSource, "hash", hash_with_file(compiler.ASTSource.hash))
+
+
+def compiler_library(part: str) -> Any:
+    """Return a part of Triton's extension module."""
+    return getattr(import_module("triton._C.libtriton"), part, None)
 
 
 def hash_with_file(original: Any) -> Any:

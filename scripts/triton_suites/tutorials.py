@@ -1,4 +1,4 @@
-"""Run Triton's tutorials on the engines, with the edits in `tutorials.toml`, and write docs/reports/triton_tutorials.md.
+"""Run Triton's tutorials on the engines, with the edits in `tutorials.toml`, and write a page about it.
 
     python scripts/triton_suites/tutorials.py TUTORIALS [--engines cpu,reference] [--only 03] [--report PAGE]
 
@@ -63,8 +63,9 @@ def page(rows: list[tuple[str, dict[str, tuple[str, float]]]], rules: dict[str, 
     lines = [
         "# Triton's tutorials",
         "",
-        f"`scripts/triton_suites/tutorials.py` wrote this page, with Triton {version('triton')}. It runs the tutorials of",
-        "Triton's repository on each engine, in a process of their own. Their own assertions decide whether they pass.",
+        f"`scripts/triton_suites/tutorials.py` wrote this page, with Triton {version('triton')}. It runs the tutorials",
+        "of Triton's repository on each engine, in a process of their own. Their own assertions decide whether they",
+        "pass.",
         "",
         "| tutorial | " + " | ".join(f"{e} | processor time, s" for e in engines) + " |",
         "|---|" + "---|--:|" * len(engines),

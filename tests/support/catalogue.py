@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from runpy import run_path
@@ -20,7 +21,7 @@ from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.ir import Op
 from tilery.sanitize import CHECKS, Report, Sanitizer
 from tilery.source.input import Input
-from tilery.source.lines import innermost
+from tilery.source.lines import places
 from tilery.verifier.explain import read_legal
 
 FOLDER = ROOT / "tests" / "sanitize" / "catalogue"
@@ -102,6 +103,19 @@ def cutile_reports_of(case: Case, checks: str, file: Path) -> list[tuple[int, Re
     """Run a kernel of cuTile Python, from a file that is written here; the same result."""
     from tilery.cutile import on
 
+    return python_reports_of(case, checks, file, on)
+
+
+def triton_reports_of(case: Case, checks: str, file: Path) -> list[tuple[int, Report, list[int]]]:
+    """Run a kernel of Triton, from a file that is written here; the same result."""
+    from tilery.triton import on
+
+    return python_reports_of(case, checks, file, on, strict=case.run == "strict")
+
+
+def python_reports_of(
+    case: Case, checks: str, file: Path, on: Callable[..., Any], **options: Any
+) -> list[tuple[int, Report, list[int]]]:
     file.write_text(case.text, "utf-8")
     found = Sanitizer(checks)
     kept = []
@@ -111,11 +125,14 @@ def cutile_reports_of(case: Case, checks: str, file: Path) -> list[tuple[int, Re
         found.declare_uninit(array)
         return array
 
-    with on(sanitize=found, seconds=20):
-        run_path(str(file))["main"](uninit)
+    with on(sanitize=found, seconds=20, **options):
+        try:
+            run_path(str(file))["main"](uninit)
+        except ExecutionError:
+            assert found.reports.faults, "the launch failed without a report"
 
     def line(op: Op) -> int:
-        place = innermost(op.loc)
+        place = next((each for each in places(op.loc) if each.file == str(file)), None)
         return 0 if place is None else place.line
 
     return [(line(r.op), r, [line(place.op) for place in r.places[1:]]) for r in found.reports]

@@ -1,0 +1,195 @@
+"""Run public suites of Triton kernels on an engine, and write docs/reports/triton_suites.md.
+
+    python scripts/triton_suites/suites.py run tritonbench FOLDER     # data/TritonBench_G_v1 of TritonBench
+    python scripts/triton_suites/suites.py run liger FOLDER           # a checkout of Liger-Kernel
+    python scripts/triton_suites/suites.py run fla FOLDER             # a checkout of flash-linear-attention
+    python scripts/triton_suites/suites.py page                       # the page, from docs/reports/triton_suites.json
+
+`--which known` leaves out the files that `heldout.toml` lists, and `held` runs only those. A run replaces the results
+of the files it ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+REPORTS = HERE.parents[1] / "docs" / "reports"
+DATA = REPORTS / "triton_suites.json"
+SECONDS = 60
+"""The time for one program or test."""
+TITLES = {"tritonbench": "TritonBench-G", "liger": "Liger-Kernel", "fla": "flash-linear-attention"}
+FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"]}
+
+Row = dict[str, Any]
+
+
+def held_out() -> dict[str, set[str]]:
+    found = tomllib.loads((HERE / "heldout.toml").read_text("utf-8"))
+    return {suite: set(facts["held_out"]) for suite, facts in found.items()}
+
+
+def chosen(suite: str, names: list[str], which: str) -> list[str]:
+    held = held_out()[suite]
+    return [name for name in names if which == "all" or (name in held) == (which == "held")]
+
+
+def run_program(path: Path, engine: str) -> Row:
+    """Run a program to its end; its outcome is how it ends."""
+    command = [sys.executable, "-m", "tilery", "triton", "run", "--engine", engine, str(path)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=path.parent)
+    except subprocess.TimeoutExpired:
+        return {"outcome": "too long", "reason": f"longer than {SECONDS} s"}
+    if done.returncode == 0:
+        return {"outcome": "passed"}
+    lines = [line for line in (done.stderr or done.stdout).strip().splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("error: ")]
+    place = next((line.strip() for line in lines if line.startswith("  at ")), "")
+    reason = f"{errors[0]} {place}" if errors else lines[-1] if lines else f"status {done.returncode}"
+    return {"outcome": "failed", "reason": clean(reason)}
+
+
+def clean(reason: str) -> str:
+    """Return a reason without addresses and folders."""
+    reason = re.sub(r"0x[0-9a-f]{6,}", "0x...", reason)
+    return re.sub(r"/[\w./+-]*/", "", reason)[:300]
+
+
+def run_tests(root: Path, file: str, engine: str, cases: int) -> list[Row]:
+    """Run the tests of a file; a row per test."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "--maxfail=1000", "-p", "no:cacheprovider"]
+        command += ["-p", "tilery.triton.pytest", "-p", "sampling", "--tilery-engine", engine]
+        command += ["--tilery-results", folder, file]
+        path = os.pathsep.join([str(HERE), str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
+        env = dict(os.environ, PYTHONPATH=path, SAMPLE_MAX=str(cases), SAMPLE_SECONDS=str(SECONDS))
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=env, timeout=60 * SECONDS)
+        except subprocess.TimeoutExpired:
+            return [{"test": file, "outcome": "too long", "reason": f"longer than {60 * SECONDS} s"}]
+        rows: list[Row] = []
+        for each in Path(folder).glob("*.jsonl"):
+            rows += [json.loads(line) for line in each.read_text("utf-8").splitlines()]
+    found = [outcome(row) for row in rows if "outcome" in row]
+    if not found:
+        last = (done.stdout or done.stderr).strip().splitlines()[-1:] or ["no output"]
+        found = [{"test": file, "outcome": "failed", "reason": clean(last[0])}]
+    return found
+
+
+def outcome(row: Row) -> Row:
+    kind, error = row["outcome"], row.get("error", "")
+    if error == "TooLong":
+        kind = "too long"
+    elif kind == "failed" and not row.get("launches"):
+        kind = "failed before a launch"
+    made = {"test": row["test"], "outcome": kind, "launches": row.get("launches", 0)}
+    if kind not in ("passed", "skipped"):
+        made["reason"] = clean(f"{error}: {row.get('message', '')}".replace("\n", " "))
+    return made
+
+
+def run(args: argparse.Namespace) -> None:
+    suite, root = args.suite, args.folder.resolve()
+    data = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
+    results = data.setdefault(suite, {}).setdefault(f"{args.engine}, {version('triton')}", {})
+    if suite == "tritonbench":
+        names = sorted(path.name for path in root.glob("*.py"))
+    else:
+        names = sorted(str(p.relative_to(root)) for part in FOLDERS[suite] for p in (root / part).rglob("test_*.py"))
+    short = {name: name.removeprefix("tests/").removeprefix("test/transformers/") for name in names}
+    known = {short[name]: name for name in names}
+    for name in chosen(suite, list(known), args.which):
+        if args.only and args.only not in name:
+            continue
+        if suite == "tritonbench":
+            results[name] = [run_program(root / name, args.engine) | {"test": name}]
+        else:
+            results[name] = run_tests(root, known[name], args.engine, args.cases)
+        counts = Counter(row["outcome"] for row in results[name])
+        print(name, dict(counts), *(row.get("reason", "") for row in results[name][:3]), flush=True)
+        DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+# ---------------------------------------------------------------- the page
+
+
+def page() -> str:
+    data = json.loads(DATA.read_text("utf-8"))
+    held = held_out()
+    lines = [
+        "# Suites of Triton kernels",
+        "",
+        "`scripts/triton_suites/suites.py` wrote this page. It runs public kernels and their tests without a GPU. A",
+        "program of TritonBench-G passes if it ends without an error: it has no expected results. Tests of the other",
+        "suites compare with torch. Of each test function at most two cases run, for at most",
+        f"{SECONDS} seconds each. A third of the files was held out, by `heldout.toml`: no rule was written for them.",
+        "",
+        "| suite | engine, Triton | files | passed | failed | failed before a launch | too long | skipped |",
+        "|---|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for suite, title in TITLES.items():
+        for engine, files in sorted(data.get(suite, {}).items()):
+            for label, wanted in (("known", False), ("held out", True)):
+                rows = [r for name, found in files.items() if (name in held[suite]) == wanted for r in found]
+                counts = Counter(row["outcome"] for row in rows)
+                cells = [counts[key] for key in ("passed", "failed", "failed before a launch", "too long", "skipped")]
+                lines.append(f"| {title} | {engine} | {label} | " + " | ".join(map(str, cells)) + " |")
+    for suite, title in TITLES.items():
+        for engine, files in sorted(data.get(suite, {}).items()):
+            lines += reasons(f"{title} on {engine}", files)
+    lines += [
+        "",
+        "## Not shown",
+        "",
+        "Nothing here was compared with a GPU; see `scripts/triton_gpu.py`. Tests that were skipped said so",
+        "themselves. A test that failed before a launch did not reach a kernel: it needs another package or release",
+        "of one.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def reasons(title: str, files: dict[str, list[Row]]) -> list[str]:
+    rows = [row for found in files.values() for row in found if row["outcome"] not in ("passed", "skipped")]
+    if not rows:
+        return []
+    lines = ["", f"## {title}: what did not pass", "", "| test | outcome | reason |", "|---|---|---|"]
+    for row in rows:
+        reason = row.get("reason", "").replace("|", "\\|")[:160]
+        lines.append(f"| {row['test'].rpartition('/')[2][:90]} | {row['outcome']} | {reason} |")
+    return lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    sub = verbs.add_parser("run")
+    sub.add_argument("suite", choices=list(TITLES))
+    sub.add_argument("folder", type=Path)
+    sub.add_argument("--engine", default="cpu")
+    sub.add_argument("--which", choices=["known", "held", "all"], default="known")
+    sub.add_argument("--cases", type=int, default=2)
+    sub.add_argument("--only", default="")
+    verbs.add_parser("page")
+    args = parser.parse_args()
+    if args.verb == "run":
+        run(args)
+    else:
+        (REPORTS / "triton_suites.md").write_text(page(), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

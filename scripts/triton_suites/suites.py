@@ -27,7 +27,7 @@ from typing import Any
 HERE = Path(__file__).parent
 REPORTS = HERE.parents[1] / "docs" / "reports"
 DATA = REPORTS / "triton_suites.json"
-SECONDS = 60
+SECONDS = 240
 """The time for one program or test."""
 TITLES = {"tritonbench": "TritonBench-G", "liger": "Liger-Kernel", "fla": "flash-linear-attention"}
 FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"]}

@@ -24,8 +24,8 @@ def scans(x, y, out, N: tl.constexpr):
     i = tl.arange(0, N)
     tl.store(out + i, tl.cumsum(tl.load(x + i), 0))
     tl.store(out + N + i, tl.cumsum(tl.load(x + i), 0, reverse=True))
-    a, b = tl.associative_scan((tl.load(x + i), tl.load(y + i)), 0, first_order)
-    tl.store(out + 2 * N + i, b)
+    pair = tl.associative_scan((tl.load(x + i), tl.load(y + i)), 0, first_order)
+    tl.store(out + 2 * N + i, pair[1])
 
 
 @triton.jit

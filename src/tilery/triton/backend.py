@@ -10,7 +10,6 @@ from typing import Any
 from triton._C.libtriton import ir, passes
 from triton.backends.nvidia.compiler import CUDABackend
 
-from .. import __version__
 from ..api import dumps, verify
 from ..diag import TileError
 from .settings import SETTINGS
@@ -39,14 +38,15 @@ class TileBackend(CUDABackend):  # type: ignore[misc]  # Triton's
 
     def hash(self) -> str:
         """Return the key of this backend: whatever changes the binary beside the source and Triton's options."""
-        return f"tilery-{__version__}-{content_of_package()}-{self.target.arch}-{SETTINGS.strict}"
+        return f"tilery-{content_of_package()}-{self.target.arch}-{SETTINGS.strict}"
 
 
 @cache
 def content_of_package() -> str:
-    """Return a digest of this package's files."""
+    """Return a digest of the files that make the binary: this package, the builder and the bytecode writer."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    root = Path(__file__).parents[1]
+    for path in sorted(each for part in ("triton", "builder", "bytecode") for each in (root / part).rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:20]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import Any
 
 from triton.backends.compiler import GPUTarget
@@ -50,17 +49,11 @@ class Utilities:
 
     def load_binary(self, name: str, binary: bytes, shared: int, number: int) -> tuple[Any, ...]:
         loaded = Loaded(name, binary)
-        # A kernel without a module has nothing to unload, when there may be no driver any more.
-        facts = None if unloads() else loaded, loaded, REGISTERS, SPILLS, THREADS
+        facts = loaded, loaded, REGISTERS, SPILLS, THREADS
         return facts[:4] if versions.require().startswith("3.3.") else facts
 
     def unload_module(self, loaded: Loaded) -> None:
         """Do nothing: the module is garbage when nothing refers to it."""
-
-
-def unloads() -> bool:
-    """Whether kernels of this Triton unload their module when they are freed."""
-    return hasattr(import_module("triton.compiler.compiler").CompiledKernel, "__del__")
 
 
 class DeviceNumber(int):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -79,7 +80,28 @@ def replacements() -> Iterator[Any]:
     yield patch.object(config, "_active" if hasattr(config, "_active") else "active", TileDriver())
     if (cublas := getattr(compiler_library("nvidia"), "cublas", None)) is not None:
         yield patch.object(cublas, "CublasLt", CublasLt)
+    yield without_unloading(compiler.CompiledKernel)
     yield patch.object(compiler.ASTSource, "hash", hash_with_file(compiler.ASTSource.hash))
+
+
+@contextmanager
+def without_unloading(kernels: Any) -> Iterator[None]:
+    """Let the kernels that are loaded inside forget it at the end: there may be no driver to unload them with."""
+    loaded: list[weakref.ref[Any]] = []
+    original = kernels._init_handles
+
+    def init_handles(kernel: Any) -> None:
+        if kernel.module is None:
+            original(kernel)
+            loaded.append(weakref.ref(kernel))
+
+    with patch.object(kernels, "_init_handles", init_handles):
+        try:
+            yield
+        finally:
+            for each in loaded:
+                if (kernel := each()) is not None:
+                    kernel.module = None
 
 
 def compiler_library(part: str) -> Any:

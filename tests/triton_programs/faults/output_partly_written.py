@@ -8,7 +8,7 @@ import triton.language as tl
 def produce(out, rows, B: tl.constexpr):
     row = tl.program_id(0)
     if row < rows - 1:
-    # fixed: if row < rows:
+        # fixed: if row < rows:
         tl.store(out + row * B + tl.arange(0, B), 1.0)
 
 

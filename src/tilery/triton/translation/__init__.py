@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .translator import Translated, translate
+from .kernel import Translated, translate
 
 __all__ = ["Translated", "translate"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...builder import Builder
 from ...diag import TileError
 from ...ir import Block, Op, Value
-from ...ops import Constant, Module
+from ...ops import Constant
 from ...source.lines import excerpt
 from ...types import Ptr, Scalar, Tile
 from ..mlir import TBlock, TOp, Val, read
@@ -17,21 +16,6 @@ from ..places import Places
 from .order import Order
 from .table import load_table
 from .types import constant, tile_of
-
-
-@dataclass(slots=True)
-class Translated:
-    """A kernel in Tile IR, with the names of its parameters and of the operations that it was made from."""
-
-    module: Module
-    entry: str
-    names: list[str]
-    operations: set[str]
-
-
-def translate(text: str, *, strict: bool = False) -> Translated:
-    """Translate a module of Triton IR, in MLIR's generic text, to Tile IR."""
-    return Translator(text, strict).run()
 
 
 class Translator:
@@ -42,9 +26,10 @@ class Translator:
         self.functions = {
             op.attrs["sym_name"]: op for op in found.module.regions[0][0].ops if op.name == "tt.func" and op.regions
         }
-        self.entry = next((f for f in self.functions.values() if f.attrs.get("sym_visibility") == "public"), None)
-        if self.entry is None:
+        kernels = [f for f in self.functions.values() if f.attrs.get("sym_visibility") == "public"]
+        if not kernels:
             raise TileError("Triton IR: the module has no kernel")
+        self.entry = kernels[0]
         self.name: str = self.entry.attrs["sym_name"]
         self.places = Places(found.locs, self.name)
         self.builder = Builder()
@@ -55,26 +40,6 @@ class Translator:
         self.table = load_table()
         self.used: set[str] = set()
         self.calls: list[str] = []
-
-    def run(self) -> Translated:
-        """Translate the kernel."""
-        assert self.entry is not None, "checked before"
-        block = self.entry.regions[0][0]
-        for arg in block.args:
-            arg.owner = None
-        self.loc = self.places.of(self.entry.loc)
-        names = [arg.name[1:] for arg in block.args]
-        # Parameters are numbered here, because a name may not be one of Python.
-        kinds: dict[str, Any] = {f"a{number}": self.tile(arg) for number, arg in enumerate(block.args)}
-        region = self.builder.entry(self.name, **kinds)
-        self.builder.module.entry(self.name).loc = self.loc
-        with region as parameters:
-            for arg, made in zip(block.args, parameters):
-                self.values[arg] = made
-            from .control import kernel_block
-
-            kernel_block(self, block)
-        return Translated(self.builder.module, self.name, names, self.used)
 
     # ------------------------------------------------------------ places and errors
 

@@ -89,9 +89,9 @@ def page(results: dict[str, dict[str, float]]) -> str:
     lines = [
         "# The speed of Triton kernels",
         "",
-        f"`bench/triton_programs.py` wrote this page, with Triton {version('triton')} and torch {version('torch')}. Each",
-        "time is processor time of one launch in milliseconds, the best of several, without compilation; the interpreter",
-        "(`TRITON_INTERPRET=1`) ran each kernel once after a first run. Results were compared with torch.",
+        f"`bench/triton_programs.py` wrote this page, with Triton {version('triton')} and torch {version('torch')}.",
+        "Each time is processor time of one launch in milliseconds, the best of several, without compilation; the",
+        "interpreter (`TRITON_INTERPRET=1`) ran each kernel once after a first run. Results were compared with torch.",
         "",
         "| kernel | engine cpu | interpreter | torch | interpreter / cpu | cpu / torch |",
         "|---|--:|--:|--:|--:|--:|",

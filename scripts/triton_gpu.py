@@ -1,0 +1,372 @@
+"""Compare Triton on a GPU with the same kernels as Tile IR on the reference engine; write docs/reports/triton_gpu.md.
+
+    python scripts/triton_gpu.py [--report docs/reports/triton_gpu.md] [--only NAME] [--json FILE]
+
+Needs a GPU, Triton 3.3 to 3.9 and a CUDA build of torch. The GPU runs in one process and the engine in another, which
+sees no GPU. Both make the same inputs from the same seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE / "triton_suites"), str(HERE.parent / "bench")]
+
+FLOATS = ("float32", "float16", "bfloat16", "float64")
+SIZES = (64, 1000)
+APPROXIMATE = {
+    "exp": 4,
+    "exp2": 4,
+    "log": 4,
+    "log2": 4,
+    "sin": 4,
+    "cos": 4,
+    "sqrt": 2,
+    "rsqrt": 2,
+    "erf": 3,
+    "sigmoid": 8,
+    "div": 3,
+    "tan": 8,
+    "pow": 12,
+    "normcdf": 8,
+    "erfcx": 6,
+    "erfc": 6,
+    "acosh": 6,
+    "atanh": 6,
+    "fmod": 0,
+}
+"""Units in the last place by which results may differ, where they may; other functions of libdevice: 4."""
+
+Case = tuple[str, str, dict[str, Any]]
+"""A name, the kernel, and what `launch` needs."""
+
+
+def cases() -> Iterator[Case]:
+    yield from elementwise_cases()
+    yield from conversion_cases()
+    yield from tile_cases()
+    for m, n, k in ((16, 16, 16), (32, 64, 32), (64, 32, 64)):
+        for dtype, precision in (
+            *(("float16", "ieee"), ("bfloat16", "ieee"), ("float32", "ieee"), ("float32", "tf32"), ("int8", "ieee")),
+            *(("float32", "tf32x3"), ("float8_e5m2", "ieee"), ("float8_e4m3fn", "ieee")),
+        ):
+            if k >= 32 or dtype not in ("int8", "float8_e5m2", "float8_e4m3fn"):
+                yield f"dot {dtype} {precision} {m}x{n}x{k}", "dot", {"dtype": dtype, "mnk": (m, n, k), "op": precision}
+
+
+def elementwise_cases() -> Iterator[Case]:
+    for op in (
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "sin",
+        "cos",
+        "sqrt",
+        "rsqrt",
+        "floor",
+        "ceil",
+        "erf",
+        "sqrt_rn",
+        "sigmoid",
+    ):
+        for dtype in ("float32", "float64") if op not in ("sqrt_rn", "sigmoid", "erf") else ("float32",):
+            for n in SIZES:
+                yield f"{op} {dtype} {n}", "unary", {"op": op, "dtype": dtype, "n": n}
+    for op in ("abs", "neg"):
+        for dtype in (*FLOATS, "int32", "int64"):
+            yield f"{op} {dtype}", "unary", {"op": op, "dtype": dtype, "n": 1000}
+    for op in (
+        *("log1p", "expm1", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "tan"),
+        *("log10", "exp10", "cbrt", "rcbrt", "erf", "erfc", "erfcx", "normcdf", "sinpi", "cospi", "pow", "fmod"),
+        *("hypot", "copysign", "rint", "round", "trunc", "nextafter", "fdim", "add_rz", "mul_ru", "div_rd", "fma_rz"),
+        "saturatef",
+    ):
+        yield f"libdevice {op}", "extern", {"op": op, "dtype": "float32", "n": 1000}
+    for op in ("popc", "clz", "ffs", "brev", "mulhi", "hadd", "mul24"):
+        yield f"libdevice {op}", "extern_int", {"op": op, "dtype": "int32", "n": 1000}
+    for op in ("add", "sub", "mul", "max", "min", "lt", "min_nan", "div", "fma"):
+        for dtype in ("float32", "float64", "float16") if op not in ("div", "fma") else ("float32", "float64"):
+            yield f"{op} {dtype}", "binary", {"op": op, "dtype": dtype, "n": 1000}
+    yield "div_rn float32", "binary", {"op": "div_rn", "dtype": "float32", "n": 1000}
+    for op in ("add", "sub", "mul", "floordiv", "mod", "and", "or", "xor", "shl", "shr", "max", "min", "lt"):
+        for dtype in ("int8", "int16", "int32", "int64"):
+            yield f"{op} {dtype}", "binary", {"op": op, "dtype": dtype, "n": 1000}
+    yield "umulhi", "binary", {"op": "umulhi", "dtype": "int32", "n": 1000}
+    for op in ("rand", "randn", "randint"):
+        for n in SIZES:
+            yield f"{op} {n}", "random", {"op": op, "n": n}
+    for op in ("tanh", "rcp", "prmt", "rna", "lop3"):
+        yield f"ptx {op}", "ptx", {"op": op, "dtype": "float32", "n": 1000}
+
+
+def conversion_cases() -> Iterator[Case]:
+    kinds = (*FLOATS, "float8_e5m2", "float8_e4m3fn", "int8", "int16", "int32", "int64")
+    for source in kinds:
+        for target in kinds:
+            narrow = [kind for kind in (source, target) if kind.startswith("float8")]
+            wide = {"float64", "int8", "int16", "int32", "int64"} & {source, target}
+            if source != target and not (narrow and wide) and len(narrow) < 2:
+                yield f"{source} to {target}", "cast", {"dtype": source, "to": target, "n": 1000}
+
+
+def tile_cases() -> Iterator[Case]:
+    for op in ("sum", "max", "min", "argmax"):
+        for dtype in ("float32", "float16", "int32"):
+            for shape in ((8, 16), (32, 64), (1, 512)):
+                for axis in (0, 1):
+                    yield (
+                        f"{op} {dtype} {shape} {axis}",
+                        "reduce",
+                        {"op": op, "dtype": dtype, "shape": shape, "axis": axis},
+                    )
+    for shape in ((8, 16), (32, 64)):
+        yield f"xor {shape}", "reduce", {"op": "xor", "dtype": "int32", "shape": shape, "axis": 1}
+    for op in ("cumsum", "cumsum_reverse", "cumprod", "recurrence"):
+        for shape in ((4, 32), (16, 128)):
+            for axis in (0, 1):
+                yield f"{op} {shape} {axis}", "scan", {"op": op, "dtype": "float32", "shape": shape, "axis": axis}
+    for op in ("sort", "sort_descending", "flip", "permute", "trans", "split", "gather", "join"):
+        for dtype in ("float32", "int32", "float16"):
+            yield f"{op} {dtype}", "shapes", {"op": op, "dtype": dtype, "n": 64}
+    for bins in (16, 64):
+        yield f"histogram {bins}", "histogram", {"n": 256, "bins": bins}
+    for op in ("add", "max", "min", "and", "or", "xor"):
+        for dtype in ("int32", "int64"):
+            yield f"atomic {op} {dtype}", "atomic", {"op": op, "dtype": dtype}
+    for op in ("add", "max", "min"):
+        yield f"atomic {op} float32", "atomic", {"op": op, "dtype": "float32"}
+
+
+# ---------------------------------------------------------------- one launch
+
+
+def random_input(torch: Any, name: str, which: int, size: int, dtype: str) -> Any:
+    """Return numbers that depend on the case alone; floats are in [-8, 8] with a few special ones."""
+    import numpy as np
+
+    rng = np.random.default_rng(zlib.crc32(f"{name}/{which}".encode()))
+    kind = getattr(torch, dtype)
+    if kind.is_floating_point:
+        values = rng.normal(size=size) * 2
+        values[: min(size, 6)] = [0.0, -0.0, 1.0, -1.0, 0.5, 7.5][: min(size, 6)]
+        return torch.tensor(values.clip(-8, 8), dtype=torch.float64).to(kind).cuda()
+    values = rng.integers(-100, 100, size)
+    values[values == 0] = 3
+    return torch.tensor(values).to(kind).cuda()
+
+
+def launch(name: str, kernel: str, how: dict[str, Any]) -> Any:
+    """Run a case and return its outputs as f64 or integers, on the host."""
+    import gpu_kernels
+    import torch
+
+    function = getattr(gpu_kernels, kernel)
+    op, n = how.get("op"), how.get("n", 0)
+    dtype = how.get("dtype", "float32")
+    new = lambda size, kind=dtype: torch.zeros(size, dtype=getattr(torch, kind), device="cuda")  # noqa: E731
+    given = lambda which, size, kind=dtype: random_input(torch, name, which, size, kind)  # noqa: E731
+    grid = (-(-n // 256),)
+    match kernel:
+        case "unary" | "ptx" | "extern_int":
+            out = new(n)
+            function[grid](given(0, n), out, n, op, 256)
+        case "extern" | "binary":
+            out = new(n)
+            function[grid](given(0, n), given(1, n), out, n, op, 256)
+        case "cast":
+            out = new(n, how["to"])
+            function[grid](given(0, n), out, n, 256)
+        case "reduce":
+            rows, columns = how["shape"]
+            out, index = new(512), new(512, "int32")
+            function[(1,)](given(0, rows * columns), out, index, rows, columns, how["axis"], op)
+            out = index if op == "argmax" else out
+        case "scan":
+            rows, columns = how["shape"]
+            out = new(rows * columns)
+            function[(1,)](given(0, rows * columns), out, rows, columns, how["axis"], op)
+        case "shapes":
+            out = new(2 * n)
+            function[(1,)](given(0, n), out, n, op)
+        case "histogram":
+            out = new(how["bins"], "int32")
+            function[(1,)](given(0, n, "int32").abs() % how["bins"], out, n, how["bins"])
+        case "dot":
+            m, columns, k = how["mnk"]
+            out = new(m * columns, "int32" if dtype == "int8" else "float32")
+            function[(1,)](given(0, m * k), given(1, k * columns), out, m, columns, k, op)
+        case "atomic":
+            out = new(8)
+            function[(4,)](given(0, 256), out, 64, op)
+        case "random":
+            out = new(n, "int32" if op == "randint" else "float32")
+            function[grid](out, n, 42, op, 256)
+    torch.cuda.synchronize()
+    return (out.double() if out.dtype.is_floating_point else out.long()).cpu().numpy()
+
+
+def run_all(how: str, folder: Path, only: str) -> None:
+    """Run all cases one way and save their outputs; an error is saved as text."""
+    import numpy as np
+
+    outputs: dict[str, Any] = {}
+
+    def every() -> None:
+        for name, kernel, options in cases():
+            if only in name:
+                try:
+                    outputs[name] = launch(name, kernel, options)
+                except Exception as error:  # whatever Triton raises is a result
+                    outputs[name] = np.array(f"{type(error).__name__}: {str(error).strip().splitlines()[-1][:200]}")
+
+    if how == "gpu":
+        every()
+    else:
+        import tilery.triton
+
+        with tilery.triton.on("reference"):
+            every()
+    np.savez(folder / f"{how}.npz", **outputs)
+
+
+# ---------------------------------------------------------------- comparison
+
+
+def limit(kernel: str, how: dict[str, Any]) -> tuple[float, float]:
+    """Return what may differ: units in the last place of each result, and a part of the largest result."""
+    op, dtype = how.get("op", ""), how.get("dtype", "float32")
+    if kernel == "extern" and op in ("copysign", "rint", "round", "trunc", "nextafter", "fdim", "saturatef"):
+        return 0, 0
+    if kernel == "extern" and op.endswith(("_rz", "_ru", "_rd")):
+        return 0, 0
+    if kernel == "extern":
+        return APPROXIMATE.get(op, 4), 0
+    if kernel == "ptx":
+        return (2**13, 0) if op == "tanh" else (2, 0) if op == "rcp" else (0, 0)
+    if kernel == "random":
+        return (8, 1e-6) if op == "randn" else (0, 0)
+    if kernel == "unary":
+        return (0 if op == "sqrt_rn" else APPROXIMATE.get(op, 0)), 0
+    if kernel == "binary":
+        return (APPROXIMATE["div"] if op == "div" else 0), 0
+    if kernel in ("reduce", "scan", "atomic") and dtype.startswith("float") and op in ("sum", "add", *SCANS):
+        return 0, 2e-3 if dtype == "float16" else 1e-6
+    if kernel == "dot" and dtype != "int8":
+        return 0, 1e-6
+    return 0, 0
+
+
+SCANS = ("cumsum", "cumsum_reverse", "cumprod", "recurrence")
+
+
+def compare(gpu: Any, engine: Any, kernel: str, how: dict[str, Any]) -> tuple[str, str]:
+    """Return how two outputs compare, and the first difference."""
+    import numpy as np
+
+    if gpu.dtype.kind == "U" or engine.dtype.kind == "U":
+        if gpu.dtype.kind == "U":
+            return "not run on the GPU", str(gpu)
+        return "refused", str(engine)
+    same = (gpu == engine) | ((gpu != gpu) & (engine != engine))
+    if same.all():
+        return "equal", ""
+    units, part = limit(kernel, how)
+    digits = {"float16": 11, "bfloat16": 8, "float64": 53}.get(how.get("to") or how.get("dtype", "float32"), 24)
+    spacing = np.exp2(np.floor(np.log2(np.maximum(np.abs(gpu.astype(float)), 2.0**-126))) - digits + 1)
+    finite = gpu[np.isfinite(gpu.astype(float))]
+    largest = float(np.abs(finite).max()) if finite.size else 0.0
+    with np.errstate(all="ignore"):
+        off = np.abs(gpu.astype(float) - engine.astype(float))
+    allowed = np.maximum(units * spacing, part * largest)
+    at = int(np.argmax(np.where(same, 0, off / np.maximum(spacing, 1e-300))))
+    distance = off.flat[at] / spacing.flat[at]
+    first = f"element {at}: {gpu.flat[at]!r} on the GPU, {engine.flat[at]!r} here ({distance:.1f} ULP)"
+    return ("within the error" if (same | (off <= allowed)).all() else "different"), first
+
+
+def page(rows: list[dict[str, str]], facts: dict[str, str]) -> str:
+    counts = Counter(row["outcome"] for row in rows)
+    lines = [
+        "# Triton on a GPU and as Tile IR",
+        "",
+        f"`scripts/triton_gpu.py` wrote this page, on {facts['gpu']} with Triton {facts['triton']} and torch",
+        f"{facts['torch']}. It runs {len(rows)} kernels and shapes with Triton itself, and translated to Tile IR on",
+        "the reference engine, on the same inputs.",
+        "",
+        "| outcome | cases |",
+        "|---|--:|",
+        *(f"| {name} | {count} |" for name, count in counts.most_common()),
+        "",
+        "Integers, shapes, conversions and functions with a rounding mode must be equal. Other functions may differ by",
+        "a few units in the last place (`APPROXIMATE` in the script), sums and products by 1e-6 of the largest result,",
+        "since their order differs.",
+    ]
+    for outcome in ("different", "refused", "not run on the GPU", "within the error"):
+        found = [row for row in rows if row["outcome"] == outcome]
+        if found:
+            lines += ["", f"## {outcome.capitalize()}", "", "| case | largest difference |", "|---|---|"]
+            lines += [f"| {row['name']} | {row['detail'].replace('|', '/')} |" for row in found]
+    lines += ["", "## Not compared", "", "Races, memory errors, times, and kernels of other people."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--report", type=Path)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--child", choices=["gpu", "engine"])
+    parser.add_argument("--folder", type=Path)
+    args = parser.parse_args()
+    if args.child:
+        run_all(args.child, args.folder, args.only)
+        return 0
+    import numpy as np
+
+    with tempfile.TemporaryDirectory() as folder:
+        children = []
+        for how in ("gpu", "engine"):
+            hidden = {"CUDA_VISIBLE_DEVICES": ""} if how == "engine" else {}
+            env = dict(os.environ, TRITON_CACHE_DIR=f"{folder}/{how}_cache", **hidden)
+            line = [sys.executable, __file__, "--child", how, "--folder", folder, "--only", args.only]
+            children.append(subprocess.Popen(line, env=env))
+        start = time.time()
+        for child in children:
+            if child.wait():
+                return 1
+        print(f"both ways took {time.time() - start:.0f} s", flush=True)
+        gpu, engine = (np.load(Path(folder) / f"{how}.npz") for how in ("gpu", "engine"))
+        rows = []
+        for name, kernel, how_built in cases():
+            if name in gpu.files:
+                outcome, detail = compare(gpu[name], engine[name], kernel, how_built)
+                rows.append({"name": name, "outcome": outcome, "detail": detail})
+    import torch
+    import triton
+
+    shown = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no GPU"
+    facts = {"gpu": shown, "triton": triton.__version__, "torch": torch.__version__}
+    text = page(rows, facts)
+    if args.report:
+        args.report.write_text(text, "utf-8")
+    if args.json:
+        args.json.write_text(json.dumps({"facts": facts, "rows": rows}, indent=1) + "\n", "utf-8")
+    print(text)
+    return int(any(row["outcome"] == "different" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
@@ -111,14 +114,14 @@ def cumsum_kernel(x, out, n, B: tl.constexpr):
     tl.store(out + row * n + i, tl.cumsum(tl.load(x + row * n + i, mask=i < n, other=0.0), 0), mask=i < n)
 
 
-def cases(device):
+def cases(device: str) -> Iterator[tuple[str, Callable[[], Any], Callable[[], Any], float]]:
     """Yield a name, a function that launches the kernel, one that computes the same with torch, and a tolerance."""
     g = torch.Generator().manual_seed(0)
 
-    def random(*shape, dtype=torch.float32):
+    def random(*shape: int, dtype: Any = torch.float32) -> Any:
         return torch.randn(*shape, generator=g).to(device).to(dtype)
 
-    def empty(*shape, dtype=torch.float32):
+    def empty(*shape: int, dtype: Any = torch.float32) -> Any:
         return torch.zeros(*shape, dtype=dtype, device=device)
 
     n = 1 << 18
@@ -146,7 +149,7 @@ def cases(device):
     )
     r, cos, sin, ro = random(2048, 128), random(2048, 64), random(2048, 64), empty(2048, 128)
 
-    def rope():
+    def rope() -> Any:
         a, c = r[:, :64], r[:, 64:]
         return torch.cat([a * cos - c * sin, c * cos + a * sin], 1)
 

@@ -86,7 +86,8 @@ def spread(rng: Any, low: float, high: float, count: int) -> np.ndarray[Any, Any
     even = rng.uniform(low, high, count // 2)
     top = max(abs(low), abs(high))
     powers = np.exp2(rng.uniform(np.log2(top) - 30, np.log2(top), count - len(even))) * rng.choice([-1, 1], count // 2)
-    return np.clip(np.concatenate([even, powers]), low, high)
+    found: np.ndarray[Any, Any] = np.clip(np.concatenate([even, powers]), low, high)
+    return found
 
 
 def main() -> int:

@@ -176,8 +176,13 @@ def launch(name: str, kernel: str, how: dict[str, Any]) -> Any:
     function = getattr(gpu_kernels, kernel)
     op, n = how.get("op"), how.get("n", 0)
     dtype = how.get("dtype", "float32")
-    new = lambda size, kind=dtype: torch.zeros(size, dtype=getattr(torch, kind), device="cuda")  # noqa: E731
-    given = lambda which, size, kind=dtype: random_input(torch, name, which, size, kind)  # noqa: E731
+
+    def new(size: int, kind: str = dtype) -> Any:
+        return torch.zeros(size, dtype=getattr(torch, kind), device="cuda")
+
+    def given(which: int, size: int, kind: str = dtype) -> Any:
+        return random_input(torch, name, which, size, kind)
+
     grid = (-(-n // 256),)
     match kernel:
         case "unary" | "ptx" | "extern_int":

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from runpy import run_path
+from types import SimpleNamespace
 from typing import Any
 
 from support.oracle import ROOT
@@ -19,12 +20,15 @@ from tilery.engines.common.errors import ExecutionError
 from tilery.engines.common.limits import Limits
 from tilery.engines.reference.launch import ReferenceLoaded
 from tilery.ir import Op
+from tilery.ops import Assert
 from tilery.sanitize import CHECKS, Report, Sanitizer
 from tilery.source.input import Input
 from tilery.source.lines import places
 from tilery.verifier.explain import read_legal
 
 FOLDER = ROOT / "tests" / "sanitize" / "catalogue"
+ASSERT = "assert"
+"""Stands for a check in the place of an assertion of the kernel, which ends the launch by itself."""
 FAULT = re.compile(r"(?://|#) fault: ([\w-]+)(?:: ((?:(?!//|#).)*))?")
 CAUSE = re.compile(r"(?://|#) cause: ((?:(?!//|#).)*)")
 OTHER = re.compile(r"(?://|#) other: ([\w-]+)")
@@ -69,7 +73,7 @@ def read_cases(path: Path) -> tuple[Case, Case]:
 
 def names_of(case: Case) -> str:
     """All checks, and the hints that a case names."""
-    hints = {check for _, check, _ in case.faults if CHECKS[check].hint}
+    hints = {check for _, check, _ in case.faults if check != ASSERT and CHECKS[check].hint}
     return ",".join(["all", *sorted(hints)])
 
 
@@ -119,6 +123,7 @@ def python_reports_of(
     file.write_text(case.text, "utf-8")
     found = Sanitizer(checks)
     kept = []
+    failed: list[ExecutionError] = []
 
     def uninit(array: Any) -> Any:
         kept.append(array)
@@ -128,11 +133,15 @@ def python_reports_of(
     with on(sanitize=found, seconds=20, **options):
         try:
             run_path(str(file))["main"](uninit)
-        except ExecutionError:
-            assert found.reports.faults, "the launch failed without a report"
+        except ExecutionError as error:
+            if isinstance(error.op, Assert):
+                failed.append(error)
+            else:
+                assert found.reports.faults, "the launch failed without a report"
 
     def line(op: Op) -> int:
         place = next((each for each in places(op.loc) if each.file == str(file)), None)
         return 0 if place is None else place.line
 
-    return [(line(r.op), r, [line(place.op) for place in r.places[1:]]) for r in found.reports]
+    asserted: list[Any] = [SimpleNamespace(op=e.op, check=ASSERT, message=e.message, places=[]) for e in failed]
+    return [(line(r.op), r, [line(place.op) for place in r.places[1:]]) for r in [*found.reports, *asserted]]

@@ -13,8 +13,8 @@ from .. import hooks
 from ..diag import TileError
 from ..engines import registry
 from ..engines.common.cutile_abi import Extent
-from ..engines.gpu.store import shape_class
 from ..engines.common.limits import Limits
+from ..engines.gpu.store import shape_class
 from ..ir import Refused
 from ..ops import Assert
 from ..source.positions import attach_place

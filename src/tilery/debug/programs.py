@@ -1,4 +1,4 @@
-"""Programs whose launches are debugged: a kernel with arguments, or a cuTile script with all its launches."""
+"""Programs whose launches are debugged: a kernel with arguments, or a script of cuTile or Triton with all its launches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .marks import marked_breakpoints
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..cutile.session import Call
+    from ..programs.launches import Call
 
 Front = Callable[[Session], None]
 """Debugs a launch: gives commands until it has had enough."""
@@ -36,8 +36,9 @@ def finish(session: Session) -> None:
 
 
 def debug_script(file: str, arguments: Sequence[str], front: Front, **options: Any) -> None:
-    """Run a Python script; `front` is called for each launch of a cuTile kernel. Exceptions propagate."""
-    from ..cutile.scripts import run_script
+    """Run a Python script; `front` is called for each launch of a cuTile or Triton kernel. Exceptions propagate."""
+    from ..programs.kernels import language_of
+    from ..programs.scripts import run_script
 
     given = {name: options.pop(name) for name in ("batch", "sanitize") if name in options}
 
@@ -52,4 +53,4 @@ def debug_script(file: str, arguments: Sequence[str], front: Front, **options: A
         finish(session)
 
     with marked_breakpoints():
-        run_script(file, arguments, engine=execute, **options)
+        run_script(language_of(file), file, arguments, engine=execute, **options)

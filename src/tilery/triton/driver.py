@@ -12,7 +12,7 @@ from triton.backends.driver import DriverBase
 
 from ..api import load
 from ..diag import TileError
-from ..engines.cutile_abi import Extent
+from ..engines.common.cutile_abi import Extent
 from ..ir import Refused, walk
 from ..ops import IntToPtr, Module
 from ..programs import device

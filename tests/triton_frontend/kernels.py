@@ -113,6 +113,12 @@ def round_trip(x, out, N: tl.constexpr, T: tl.constexpr):
 
 
 @triton.jit
+def to_f32(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i).to(tl.float32))
+
+
+@triton.jit
 def round_to_zero(x, out, N: tl.constexpr):
     i = tl.arange(0, N)
     v = tl.load(x + i)

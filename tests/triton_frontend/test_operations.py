@@ -291,6 +291,15 @@ def test_addresses_in_memory() -> None:
     close(out, sum(parts))
 
 
+def test_tensors_whose_elements_are_taken_for_another_type() -> None:
+    import triton
+    import triton.language as tl
+
+    x, out = torch.tensor([0x3C, 0x40, 0x44, 0] * 4, dtype=torch.int8).cuda(), new(16)
+    kernels.to_f32[(1,)](triton.reinterpret(x, tl.float8e5), out, 16)
+    close(out[:4], torch.tensor([1.0, 2.0, 4.0, 0.0]), 0)
+
+
 def test_printing(capfd: pytest.CaptureFixture[str]) -> None:
     kernels.prints[(1,)](torch.tensor([7], dtype=torch.int32).cuda())
     assert "value: 7" in capfd.readouterr().out

@@ -1,4 +1,4 @@
-"""Programs whose launches are debugged: a kernel with arguments, or a script of cuTile or Triton with all its launches."""
+"""Programs whose launches are debugged: a kernel with arguments, or a cuTile or Triton script with its launches."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class Arguments:
         if value is None or isinstance(value, int):
             return value or 0
         tensor = value
-        while not hasattr(tensor, "element_size") and hasattr(tensor, "base"):
+        while not hasattr(tensor, "untyped_storage") and hasattr(tensor, "base"):
             tensor = tensor.base  # a tensor whose elements are taken for another type
         if hasattr(tensor, "untyped_storage"):
             if is_on_host(tensor):

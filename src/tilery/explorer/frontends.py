@@ -120,8 +120,8 @@ def _specs(kernel: Any, values: Sequence[Any]) -> list[dict[str, str]]:
     """Return arguments to start with: an array for each array of the signature; constants are compiled in."""
     from importlib import import_module
 
-    from ..cutile.arrays import HostArray, host_argument
     from ..cutile.modules import signature_of
+    from ..programs.arrays import HostArray, host_argument
 
     signature = signature_of(kernel, host_argument(tuple(values)), import_module("cuda.tile.compilation"))
     names = list(kernel._annotated_function.pysig.parameters)

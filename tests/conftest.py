@@ -9,8 +9,10 @@ import pytest
 
 from support import oracle
 
-# A module of kernels, not of tests.
-collect_ignore = [] if importlib.util.find_spec("cuda") else ["support/cutile_kernels.py"]
+# Modules of kernels, not of tests.
+collect_ignore = ["triton_frontend/kernels.py"]
+if not importlib.util.find_spec("cuda"):
+    collect_ignore.append("support/cutile_kernels.py")
 MARKERS = {
     "corpus": "needs the corpus of real files in ../shared/conformance",
     "oracle": "needs NVIDIA's tileirdisasm (pip install 'tilery[nvidia]')",

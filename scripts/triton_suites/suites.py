@@ -165,7 +165,7 @@ def page() -> str:
             lines += reasons(f"{title} on {engine}", files)
     lines += [
         "",
-        "## Not shown",
+        "## Not measured",
         "",
         "Files that were not run, and suites that are not listed: they were left out for time. Nothing here was",
         "compared with a GPU; see `scripts/triton_gpu.py`. A test that failed before a launch did not reach a kernel:",

@@ -80,7 +80,7 @@ def page(rows: list[tuple[str, dict[str, tuple[str, float]]]], rules: dict[str, 
             lines.append(f"* {name}: `{old.strip()}` becomes `{shown}`")
     lines += [
         "",
-        "## Not shown",
+        "## Not measured",
         "",
         "Tutorial 04 asserts nothing, and 07 prints differences only. Tutorial 09 skips by itself what a device of",
         "capability 9.0 does not have. Times are those of a busy machine, with compilation; they compare nothing.",

@@ -14,7 +14,7 @@ from tilery.cli.main import main, make_parser, parse
 from tilery.cli.verbs import VERBS
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("cutile", "cpp", "debug")])
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("cutile", "triton", "cpp", "debug")])
 def test_every_verb_has_help_with_examples(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main([verb, "--help"])

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import Any
 
 from ...diag import TileError
-from ...engines.registry import DEFAULT, ENGINES
 from ..files import Stop, write_output
 from ..options import Verbs
-from ..output import as_json, write_error
-from ..sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
-from ..tracing import add_trace, wants_trace
+from ..scripts import add_run, add_script, describe, run_checked, run_to_end
 from .gpu.tune import add_search
 
 SHOW = ["cutile show add.py::add --sig 'f32[1024], f32[1024], f32[1024], 16'", "cutile show ... -o add.tileirbc"]
@@ -21,8 +17,6 @@ RUN = [
     "cutile run --sanitize all script.py",
     "cutile run --record launches script.py --size 64",
 ]
-
-
 TUNE = ["cutile tune script.py", "cutile tune --engine tileiras --budget 2m script.py"]
 
 
@@ -40,27 +34,11 @@ def add(verbs: Verbs) -> None:
         "--gpu", default="sm_100", metavar="NAME", help="the GPU whose hints are used; default: %(default)s"
     )
 
-    sub = inner.add("run", run, RUN)
-    engines = [*ENGINES, "none"]
-    sub.add_argument("--engine", default=DEFAULT, choices=engines, help="`none` compiles only; default: %(default)s")
-    sub.add_argument("--exact", action="store_true", help="the reference engine's bits, from engines that have them")
-    sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
-    sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and show where")
-    sub.add_argument(
-        "--capability", type=capability, default=(10, 0), metavar="X.Y", help="the compute capability; default: 10.0"
-    )
-    add_sanitize(sub)
-    add_trace(sub)
-    add_script(sub)
+    add_run(inner.add("run", run, RUN), "10.0")
 
     sub = inner.add("tune", tune, TUNE)
     add_search(sub)
     add_script(sub)
-
-
-def add_script(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("script", metavar="SCRIPT", help="a Python file")
-    parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
 
 
 def show(args: argparse.Namespace) -> int:
@@ -93,65 +71,7 @@ def show(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run a Python script with its cuTile kernels on an engine. Its cuda tensors are on the CPU."""
-    options = {"engine": args.engine, "exact": args.exact, "capability": args.capability, "seconds": args.seconds}
-    if args.record:
-        options["record"] = args.record
-    if (sanitizer := make_sanitizer(args)) is not None:
-        options["sanitize"] = sanitizer
-    if wants_trace(args):
-        options["engine"], options["sanitize"] = traced(args, sanitizer), None
-    try:
-        status = run_to_end(args, options)
-    except TileError as error:
-        error.facts |= report_facts(sanitizer)
-        show_reports(sanitizer, None, args)
-        raise
-    if sanitizer is not None and args.json:
-        write_error(as_json(report_facts(sanitizer), indent=None))  # stdout belongs to the script
-    return show_reports(sanitizer, None, args) or status
-
-
-def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
-    """Return an engine that observes each launch as the options ask for."""
-    from ...engines.common.limits import Limits
-    from ...engines.registry import compile_kernel
-    from ...observe.arrays import extent_arguments
-    from ..tracing import Tracing
-
-    tracing = Tracing(args)
-
-    def execute(call: Any) -> None:
-        kernel = compile_kernel(call.module, call.entry, engine=DEFAULT)
-        arrays = extent_arguments(kernel.params, call.values, call.memory)
-        options = {"buffers": call.memory, "names": call.names, "limits": Limits(seconds=call.seconds)}
-        observers = tracing.observers(kernel, call.grid, arrays)
-        kernel.launch(call.grid, call.values, sanitize=sanitizer, observe=observers, **options)
-        tracing.finish(kernel, call.grid)
-
-    return execute
-
-
-def run_to_end(args: argparse.Namespace, options: dict[str, object]) -> int:
-    """Run the script of the command line; return its exit status."""
-    from ...programs.scripts import run_script
-
-    if not os.path.exists(args.script):
-        raise Stop(f"cannot read '{args.script}': no such file or directory")
-    try:
-        run_script("cutile", args.script, args.arguments, **options)
-    except SystemExit as stop:
-        return exit_status(stop)
-    except TileError as error:
-        from ...programs.frames import user_calls
-
-        error.notes += user_calls(error)
-        raise
-    except Exception as error:  # raised by the script: shown as the interpreter does
-        from ...programs.frames import user_traceback
-
-        write_error(user_traceback(error))
-        return 1
-    return 0
+    return run_checked("cutile", args)
 
 
 def tune(args: argparse.Namespace) -> int:
@@ -166,27 +86,4 @@ def tune(args: argparse.Namespace) -> int:
             write_output("-", f"{name}, {result.shapes}\n{table(result)}for the source:\n{source_hints(result)}\n\n")
 
     found = {"engine": args.engine, "budget": args.budget, "full": args.full, "tell": tell}
-    return run_to_end(args, {"engine": "gpu", "tune": found})
-
-
-def capability(text: str) -> tuple[int, int]:
-    """Parse a compute capability, X.Y."""
-    major, _, minor = text.partition(".")
-    if not major.isdecimal() or not minor.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a capability such as 10.0, got '{text}'")
-    return int(major), int(minor)
-
-
-def exit_status(stop: SystemExit) -> int:
-    """Return the exit status that the interpreter derives from SystemExit."""
-    if stop.code is None or isinstance(stop.code, int):
-        return stop.code or 0
-    write_error(f"{stop.code}\n")
-    return 1
-
-
-def describe(error: Exception) -> str:
-    """Return the last lines of a traceback."""
-    import traceback
-
-    return "".join(traceback.format_exception_only(error)).strip()
+    return run_to_end("cutile", args, {"engine": "gpu", "tune": found})

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import Any
 
 from ....diag import TileError
-from ....engines.registry import DEFAULT, ENGINES
-from ...files import Stop, write_output
+from ...files import write_output
 from ...options import Verbs
 from ...output import as_json
-from ...sanitizing import add_sanitize, make_sanitizer, show_reports
-from ..cutile import add_script, capability, describe, exit_status
+from ...scripts import add_run, describe, run_checked
 from ..run import SPEC, add_launch, run_module
 
 SIGNATURE = "f32[1000], f32[1000], f32[1000], 1000, 256"
@@ -48,18 +44,9 @@ def add(verbs: Verbs) -> None:
     sub.set_defaults(convention=None)
 
     sub = inner.add("run", run, RUN)
-    engines = [*ENGINES, "none"]
-    sub.add_argument("--engine", default=DEFAULT, choices=engines, help="`none` compiles only; default: %(default)s")
-    sub.add_argument("--exact", action="store_true", help="the reference engine's bits, from engines that have them")
-    sub.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
-    sub.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and show where")
-    sub.add_argument(
-        "--capability", type=capability, default=(9, 0), metavar="X.Y", help="the compute capability; default: 9.0"
-    )
     sub.add_argument("--time-configurations", action="store_true", help="let autotuning time all configurations")
     add_strict(sub)
-    add_sanitize(sub)
-    add_script(sub)
+    add_run(sub, "9.0")
 
 
 def add_kernel(parser: argparse.ArgumentParser) -> None:
@@ -132,41 +119,4 @@ def launch(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run a Python script with its Triton kernels on an engine. Its cuda tensors are on the CPU."""
-    options = {
-        "engine": args.engine,
-        "exact": args.exact,
-        "capability": args.capability,
-        "seconds": args.seconds,
-        "strict": args.strict,
-        "time_configurations": args.time_configurations,
-    }
-    if args.record:
-        options["record"] = args.record
-    if (sanitizer := make_sanitizer(args)) is not None:
-        options["sanitize"] = sanitizer
-    try:
-        status = run_to_end(args, options)
-    except TileError:
-        show_reports(sanitizer, None, args)
-        raise
-    return show_reports(sanitizer, None, args) or status
-
-
-def run_to_end(args: argparse.Namespace, options: dict[str, object]) -> int:
-    """Run the script of the command line; return its exit status."""
-    from ....programs.frames import user_calls, user_traceback
-    from ....programs.scripts import run_script
-
-    if not os.path.exists(args.script):
-        raise Stop(f"cannot read '{args.script}': no such file or directory")
-    try:
-        run_script("triton", args.script, args.arguments, **options)
-    except SystemExit as stop:
-        return exit_status(stop)
-    except TileError as error:
-        error.notes += user_calls(error)
-        raise
-    except Exception as error:  # raised by the script: shown as the interpreter does
-        sys.stderr.write(user_traceback(error))
-        return 1
-    return 0
+    return run_checked("triton", args, strict=args.strict, time_configurations=args.time_configurations)

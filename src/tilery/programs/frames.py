@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from traceback import FrameSummary, StackSummary, TracebackException
 
@@ -16,9 +17,16 @@ def is_ours(frame: FrameSummary) -> bool:
     return frame.filename.startswith(PACKAGE) or frame.filename == "<frozen runpy>"
 
 
+def is_of_triton(frame: FrameSummary) -> bool:
+    """Whether a frame belongs to Triton, which is between a launch in a script and tilery."""
+    triton = sys.modules.get("triton")
+    return triton is not None and frame.filename.startswith(tuple(triton.__path__))
+
+
 def user_calls(error: BaseException) -> list[str]:
     """Return notes that name the calls around the line that launched a kernel, from the inside out."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not is_ours(frame)]
+    raised = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in raised if not is_ours(frame) and not is_of_triton(frame)]
     return [f"called at {f.filename}:{f.lineno} in {f.name}" for f in frames[-2 : -2 - MAX_CALLS : -1]]
 
 

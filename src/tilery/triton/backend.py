@@ -11,7 +11,7 @@ from triton._C.libtriton import ir, passes
 from triton.backends.nvidia.compiler import CUDABackend
 
 from ..api import dumps, verify
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 from .settings import SETTINGS
 from .translation import translate
 
@@ -32,7 +32,8 @@ class TileBackend(CUDABackend):  # type: ignore[misc]  # Triton's
 
     def add_stages(self, stages: dict[str, Any], options: Any, language: Any = None) -> None:
         if getattr(language, "name", "TRITON") != "TRITON":
-            raise TileError("Gluon kernels are written for the layouts of one GPU and have no Tile IR")
+            message = "Gluon kernels are written for the layouts of one GPU and have no Tile IR"
+            raise TileError(message, kind=ErrorKind.UNSUPPORTED)
         stages["ttir"] = lambda module, metadata: simplify(module)
         stages[EXTENSION] = make_tile_ir
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..diag import TileError
+from ..diag import ErrorKind, TileError
 
 MAX_DEPTH = 100
 """The deepest nesting of regions and attributes."""
@@ -140,7 +140,9 @@ class Reader:
             raise self.error(f"expected '{what}'")
 
     def error(self, message: str) -> TileError:
-        return TileError(f"Triton IR: {message}", source=self.text, start=self.at, end=self.at + 1)
+        return TileError(
+            f"Triton IR: {message}", kind=ErrorKind.SYNTAX, source=self.text, start=self.at, end=self.at + 1
+        )
 
     def match(self, pattern: re.Pattern[str]) -> str:
         self.skip()

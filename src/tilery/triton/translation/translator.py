@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...builder import Builder
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...ir import Block, Op, Value
 from ...ops import Constant
 from ...source.lines import excerpt
@@ -49,7 +49,7 @@ class Translator:
 
     def error(self, message: str) -> TileError:
         """Return an error at the line of the operation that is being translated."""
-        made = TileError(message)
+        made = TileError(message, kind=ErrorKind.UNSUPPORTED)
         made.excerpt = excerpt(self.loc)
         return made
 

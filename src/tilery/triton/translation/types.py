@@ -8,7 +8,7 @@ from typing import Any
 
 from ...attrs import Dense
 from ...attrs.numbers import number_bits
-from ...diag import TileError
+from ...diag import ErrorKind, TileError
 from ...types import I64, SCALARS, Ptr, Scalar, Tile
 from ..mlir import Bits, DenseText
 
@@ -36,7 +36,7 @@ def element_of(text: str) -> Scalar | Ptr:
     if text in SCALARS:
         return SCALARS[text]
     what = FOREIGN.get(text, f"the type '{text}'")
-    raise TileError(f"Tile IR does not have {what}")
+    raise TileError(f"Tile IR does not have {what}", kind=ErrorKind.UNSUPPORTED)
 
 
 def tile_of(text: str) -> Tile:

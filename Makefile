@@ -42,7 +42,7 @@ unit: $(VENV)/.tested $(if $(HEAVY),$(VENV)/.heavy)
 package: $(VENV)/.tested
 	sh scripts/check_package.sh $(BIN)/python
 
-# More: make fuzz FUZZ='--count 1000000 --seed 7 --jobs 16 --report docs/reports/fuzz.md'
+# More: make fuzz FUZZ='--count 1000000 --seed 7 --jobs 16 --report docs/reports/lab/fuzz.md'
 FUZZ ?= --count 1000000 --seconds 60
 
 fuzz: $(VENV)/.installed

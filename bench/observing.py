@@ -1,6 +1,6 @@
-"""Measure what `launch(observe=...)` costs, and write docs/reports/observe.md.
+"""Measure what `launch(observe=...)` costs, and write docs/reports/lab/observe.md.
 
-    python bench/observing.py --before SRC [--resume] [--only KERNELS] [--out docs/reports]
+    python bench/observing.py --before SRC [--resume] [--only KERNELS] [--out docs/reports/lab]
 
 SRC is the `src` folder of a checkout from before the hook. Instructions are those of two more launches in a process,
 which valgrind counts, so that nothing else on the machine matters.
@@ -136,7 +136,7 @@ def write(file: Path, found: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--before", type=Path, metavar="SRC")
-    parser.add_argument("--out", type=Path, default=Path("docs/reports"))
+    parser.add_argument("--out", type=Path, default=Path("docs/reports/lab"))
     parser.add_argument("--redraw", action="store_true", help="write the page from observe.json")
     parser.add_argument("--resume", action="store_true", help="keep the numbers of observe.json; measure the others")
     parser.add_argument("--only", metavar="KERNELS", help="measure these kernels only, such as vadd,gemm")

@@ -1,4 +1,4 @@
-"""Run the sanitizer on random modules, which have no fault, and write docs/reports/sanitizer_campaign.md.
+"""Run the sanitizer on random modules, which have no fault, and write docs/reports/lab/sanitizer_campaign.md.
 
     python bench/sanitizer_campaign.py [--seeds 3900] [--checks all]
 
@@ -23,7 +23,7 @@ from tilery.engines.reference.launch import ReferenceLoaded  # noqa: E402  # fou
 from tilery.sanitize import Sanitizer  # noqa: E402  # found only now
 from tilery.smith.contract import ALIGN  # noqa: E402  # found only now
 
-PAGE = ROOT / "docs" / "reports" / "sanitizer_campaign.md"
+PAGE = ROOT / "docs" / "reports" / "lab" / "sanitizer_campaign.md"
 
 
 def run(seeds: int, checks: str) -> tuple[Counter[str], list[str]]:

@@ -1,6 +1,6 @@
 """Processor time of `tilery dis` on small files, of this checkout against another one, alternating.
 
-python bench/startup.py ../other/src --label 0290d13 --runs 40 --report docs/reports/startup.md
+python bench/startup.py ../other/src --label 0290d13 --runs 40 --report docs/reports/lab/startup.md
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def page(found: dict[str, dict[str, dict[str, float]]], label: str, runs: int) -
         "## Not measured",
         "",
         "Wall time; the first start after an installation, which compiles the package; other verbs; large files (see"
-        " [speed](speed.md)); and other versions of CPython.",
+        " [speed](../speed.md)); and other versions of CPython.",
         "",
     ]
     return "\n".join(lines)

@@ -1,6 +1,6 @@
-"""Time ten Triton kernels on engine cpu, in Triton's interpreter and in torch, and write docs/reports/triton_speed.md.
+"""Time ten Triton kernels on engine cpu, in Triton's interpreter and in torch; write docs/reports/lab/triton_speed.md.
 
-    python bench/triton_programs.py [--report docs/reports/triton_speed.md] [--only NAME]
+    python bench/triton_programs.py [--report docs/reports/lab/triton_speed.md] [--only NAME]
 
 All times are processor times of one run, the best of some repetitions, without compilation. The interpreter needs a
 process of its own, with TRITON_INTERPRET=1.

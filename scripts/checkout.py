@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "docs" / "reports"
+LAB = REPORTS / "lab"
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 

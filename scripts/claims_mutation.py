@@ -1,6 +1,6 @@
 """Break the code behind claims of the documents, and see that the tests that a claim names fail.
 
-    python scripts/claims_mutation.py [--only F51 --only T98] [--jobs 4] [--output docs/reports/claims.md]
+    python scripts/claims_mutation.py [--only F51 --only T98] [--jobs 4] [--output docs/reports/lab/claims.md]
     python scripts/claims_mutation.py --check
 
 `scripts/claims_mutations.toml` has the mutations: claims, a function, a piece of it, and what replaces the piece (see
@@ -146,7 +146,7 @@ def page(results: list[tuple[Mutation, set[str]]], claims: dict[str, Claim], wit
     tried = sum(len(m.claims) for m, _ in results)
     intro = (
         "`scripts/claims_mutation.py` wrote this page. It breaks the code behind a claim of "
-        "[the documents](../appendix/documents.md) in one place, and runs the tests that the claim names. "
+        "[the documents](../../appendix/documents.md) in one place, and runs the tests that the claim names. "
         f"{len(claims)} claims hold. {len(rows)} of them have a mutation, {len(set(without) & set(claims))} have none, "
         f"for the reasons below. A test of the claim noticed {tried - missed} of {tried} times."
     )

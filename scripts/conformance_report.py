@@ -181,7 +181,7 @@ rounded once ([guide](guides/cutile.md)).
 ## Not measured
 
 The lit tests are those of 13.3, not of 13.4. Both suites are fixed sets of cases. Random modules are compared in
-[the verifier](reports/verifier.md) and [whole kernels on a GPU](reports/gpu_modules.md).
+[the verifier](reports/verifier.md) and [whole kernels on a GPU](reports/lab/gpu_modules.md).
 """.splitlines()
 
 

@@ -1,4 +1,4 @@
-"""Compare engine cpu with the reference engine on random modules, and try to make it crash; write docs/reports/cpu.md.
+"""Compare engine cpu with the reference engine on random modules, try to crash it, and write docs/reports/lab/cpu.md.
 
     python scripts/cpu_campaign.py --modules 10000 --mutants 20000 --hostile 1000 [--hardware FOLDER] [--report]
 
@@ -6,10 +6,10 @@ Every case runs in a child process, in buffers that end (or begin) at a page tha
 outside them ends the child and is found. Modules are those of `support.contract.random_case`, which store every value
 that they compute and do not use. A mutant is a random module with one or two changes that is still legal. `--hostile`
 counts kernels of `support.hostile.guarded`, ten launches each. `--hardware` is a folder with the cases of
-docs/reports/hardware.md.
+docs/reports/lab/hardware.md.
 
 Results are kept in FILE, a line per batch, and a batch that is there is not run again: a campaign can be stopped and
-continued. To start anew, name another file. `--report` writes docs/reports/cpu.md and cpu.json from all lines of FILE.
+continued. To start anew, name another file. `--report` writes docs/reports/lab/cpu.md and cpu.json from FILE.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=Path("cpu_campaign.jsonl"), metavar="FILE")
     parser.add_argument("--objects", default="", metavar="FILE", help="keep what LLVM made, for another campaign")
     parser.add_argument("--again", action="store_true", help="run the batches with findings again")
-    parser.add_argument("--report", action="store_true", help="write docs/reports/cpu.md and cpu.json")
+    parser.add_argument("--report", action="store_true", help="write docs/reports/lab/cpu.md and cpu.json")
     parser.add_argument("--redraw", action="store_true", help="write cpu.md again from cpu.json, and nothing else")
     parser.add_argument("--child", nargs=5, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -219,8 +219,8 @@ def main() -> int:
         run_cases(kind, int(first), int(end), folder, objects)
         return 0
     if args.redraw:
-        numbers = json.loads((checkout.REPORTS / "cpu.json").read_text("utf-8"))
-        (checkout.REPORTS / "cpu.md").write_text(page(numbers), encoding="utf-8")
+        numbers = json.loads((checkout.LAB / "cpu.json").read_text("utf-8"))
+        (checkout.LAB / "cpu.md").write_text(page(numbers), encoding="utf-8")
         return 0
     lines = args.results.read_text("utf-8").splitlines() if args.results.exists() else []
     done = {(batch["kind"], batch["first"]): batch for batch in map(json.loads, lines)}
@@ -235,8 +235,8 @@ def main() -> int:
     found = summary(list(done.values()))
     print(page(found))
     if args.report:
-        (checkout.REPORTS / "cpu.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        (checkout.REPORTS / "cpu.md").write_text(page(found), encoding="utf-8")
+        (checkout.LAB / "cpu.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        (checkout.LAB / "cpu.md").write_text(page(found), encoding="utf-8")
     return 1 if any(row["findings"] for row in found["rows"]) else 0
 
 

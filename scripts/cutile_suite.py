@@ -15,7 +15,7 @@
     python scripts/cutile_suite.py reports watched --plain reference --samples watched.json
 
 The run with an engine that does nothing shows which tests pass whatever a kernel computes. The last three lines write
-docs/reports/sanitizer_suite.md: what the sanitizer reports about the tests and the samples.
+docs/reports/lab/sanitizer_suite.md: what the sanitizer reports about the tests and the samples.
 """
 
 from __future__ import annotations
@@ -258,7 +258,7 @@ def redraw(_: argparse.Namespace) -> int:
     return 0
 
 
-WATCHED = checkout.REPORTS / "sanitizer_suite.md"
+WATCHED = checkout.LAB / "sanitizer_suite.md"
 LOOKED_AT = {
     "raw_memory_mixed_scalar_tile_atomic": "a fault of the test: elements 1 and up of an array of one are changed",
     "fmha_kernel": (
@@ -273,7 +273,7 @@ LOOKED_AT = {
 
 
 def reports(args: argparse.Namespace) -> int:
-    """Write docs/reports/sanitizer_suite.md from the results of a run with the sanitizer."""
+    """Write docs/reports/lab/sanitizer_suite.md from the results of a run with the sanitizer."""
     tests, plain = read_results(args.results), read_results(args.plain)
     facts = json.loads((Path(args.results) / "facts.json").read_text())
     launching = [row for row in tests.values() if launches(row)]
@@ -323,8 +323,8 @@ def reports(args: argparse.Namespace) -> int:
 
 WATCHED_INTRODUCTION = """\
 `scripts/cutile_suite.py` wrote this page. The tests and samples of NVIDIA/cutile-python run as in [the page on
-them](cutile.md), and a report of the sanitizer makes a test fail. Each kernel with a report was looked at; the verdict
-says whose fault it is."""
+them](../cutile.md), and a report of the sanitizer makes a test fail. Each kernel with a report was looked at; the
+verdict says whose fault it is."""
 
 WATCHED_NOT_MEASURED = """\
 ## Not measured

@@ -1,4 +1,4 @@
-"""Execute random modules before and after each pass of the optimiser, and write docs/reports/execution.md.
+"""Execute random modules before and after each pass of the optimiser, and write docs/reports/lab/execution.md.
 
     python scripts/execution_report.py [--count 10000] [--seed 0] [--jobs 2] [--minutes 45] [--output PAGE]
 

@@ -438,9 +438,9 @@ def recipe_lines(results: dict[str, Result]) -> list[str]:
 NOT_MEASURED = """\
 ## Not measured
 
-Inputs are small, and mutants come from generated modules, not from real files (the [corpus report](corpus.md) mutates
-those). Kernels are not run, and no two threads use the library at once. A kind that is missing from the table was not
-run.""".splitlines()
+Inputs are small, and mutants come from generated modules, not from real files (the [corpus report](../corpus.md)
+mutates those). Kernels are not run, and no two threads use the library at once. A kind that is missing from the table
+was not run.""".splitlines()
 
 
 def main() -> int:

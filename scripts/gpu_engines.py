@@ -5,7 +5,7 @@
                                       [--ragged 6] [--hardware FOLDER] [--case random:9000422 ...] [--workers 12]
                                       [--seconds 30] [--minutes 8]                                       (with a GPU)
     python scripts/gpu_engines.py report RESULTS.json [RESULTS.json ...] [--hardware FOLDER]
-                                      [--output docs/reports/gpu_engines.md]
+                                      [--output docs/reports/lab/gpu_engines.md]
     python scripts/gpu_engines.py slim FOLDER TARGET
 
 Cases run in worker processes: one that crashes or hangs is remembered, and the others go on. FOLDER holds the kernels

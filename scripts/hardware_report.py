@@ -1,6 +1,6 @@
-"""Run kernels that a GPU has run, compare their results bit for bit, and write docs/reports/hardware.md.
+"""Run kernels that a GPU has run, compare their results bit for bit, and write docs/reports/lab/hardware.md.
 
-    python scripts/hardware_report.py FOLDER [--group conv] [--case NAME] [-v] [--output docs/reports/hardware.md]
+    python scripts/hardware_report.py FOLDER [--group conv] [--case NAME] [-v] [--output docs/reports/lab/hardware.md]
 
 FOLDER holds the cases, their inputs, the outputs of the GPU, and `hardware.py`, which reads them.
 """

@@ -1,6 +1,6 @@
-"""Run each pass on the corpus of real files, check the results, and write docs/reports/optimiser.md.
+"""Run each pass on the corpus of real files, check the results, and write docs/reports/lab/optimiser.md.
 
-    python scripts/optimiser_report.py --report docs/reports/optimiser.md
+    python scripts/optimiser_report.py --report docs/reports/lab/optimiser.md
 
 Needs the corpus and tileirdisasm.
 """

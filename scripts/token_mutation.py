@@ -1,4 +1,4 @@
-"""Compare the race detector with a search by brute force, and write docs/reports/races.md.
+"""Compare the race detector with a search by brute force, and write docs/reports/lab/races.md.
 
     python scripts/token_mutation.py [--programs 4000] [--modules 3900] [--kernels 300] [--output PAGE]
 
@@ -126,8 +126,8 @@ def page(args: argparse.Namespace) -> str:
             checkout.fill(
                 "`python scripts/token_mutation.py` wrote this page. The search makes a graph with a node for each "
                 "accessed element, follows every path, and compares every pair of elements by the rules of [the "
-                "memory model](../memory-model.md). It shares no code with the detector, and is far too slow for real "
-                "launches."
+                "memory model](../../memory-model.md). It shares no code with the detector, and is far too slow for "
+                "real launches."
             ),
             "## Random programs",
             checkout.fill(programs(args.programs)),
@@ -147,7 +147,7 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=4000)
     parser.add_argument("--modules", type=int, default=3900)
     parser.add_argument("--kernels", type=int, default=300)
-    parser.add_argument("--output", type=Path, default=checkout.REPORTS / "races.md")
+    parser.add_argument("--output", type=Path, default=checkout.LAB / "races.md")
     args = parser.parse_args()
     checkout.publish(page(args), args.output)
     return 0

@@ -1,6 +1,6 @@
 """Measure the error of the functions that Triton programs call and Tile IR does not have; needs mpmath.
 
-    python scripts/triton_functions.py [--count 1000] [--report docs/reports/triton_functions.md]
+    python scripts/triton_functions.py [--count 1000] [--report docs/reports/lab/triton_functions.md]
 
 Each function is built as the translation builds it, executed by the reference engine, and compared with mpmath.
 """

@@ -1,6 +1,6 @@
-"""Compare Triton on a GPU with the same kernels as Tile IR on the reference engine; write docs/reports/triton_gpu.md.
+"""Compare Triton on a GPU with the same kernels as Tile IR on the reference engine, in docs/reports/lab/triton_gpu.md.
 
-    python scripts/triton_gpu.py [--report docs/reports/triton_gpu.md] [--only NAME] [--json FILE]
+    python scripts/triton_gpu.py [--report docs/reports/lab/triton_gpu.md] [--only NAME] [--json FILE]
 
 Needs a GPU, Triton 3.3 to 3.9 and a CUDA build of torch. The GPU runs in one process and the engine in another, which
 sees no GPU. Both make the same inputs from the same seed.

@@ -1,4 +1,4 @@
-"""Compile kernels for GPUs with the Triton engine, without a GPU, and write docs/reports/triton.{json,md}.
+"""Compile kernels for GPUs with the Triton engine, without a GPU, and write docs/reports/lab/triton.{json,md}.
 
     python scripts/triton_report.py kernels [--battery 1] [--corpus 400] [--random 500] [--minutes 30]
     python scripts/triton_report.py samples FOLDER [--minutes 30]
@@ -36,7 +36,7 @@ from tilery.ops import registered
 from tilery.smith import smith
 
 MAIN = ("sm_90", "gfx942")
-REPORT, NUMBERS = checkout.REPORTS / "triton.md", checkout.REPORTS / "triton.json"
+REPORT, NUMBERS = checkout.LAB / "triton.md", checkout.LAB / "triton.json"
 FIRST_SEED = 10_000
 Tally = dict[str, list[Outcome]]
 

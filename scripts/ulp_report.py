@@ -1,6 +1,6 @@
-"""Measure how far transcendental functions are from their exact values, and write docs/reports/ulp.md.
+"""Measure how far transcendental functions are from their exact values, and write docs/reports/lab/ulp.md.
 
-    python scripts/ulp_report.py [--count 2000] [--seed 1] [--output docs/reports/ulp.md]
+    python scripts/ulp_report.py [--count 2000] [--seed 1] [--output docs/reports/lab/ulp.md]
 
 The exact values have more than a hundred digits (`numerics/precise.py`, on Python's decimal numbers).
 How far an H200 is from the engine is measured by `hardware_report.py`.

@@ -31,15 +31,15 @@ def test_pages_follow_from_the_numbers(root: Path) -> None:
     assert (reports / "run.md").read_text("utf-8").strip() == run_page.page(kernels).strip()
     suite = json.loads((reports / "cutile.json").read_text("utf-8"))
     assert (reports / "cutile.md").read_text("utf-8") == cutile_page.page(suite)
-    cpu = json.loads((reports / "cpu.json").read_text("utf-8"))
-    assert (reports / "cpu.md").read_text("utf-8") == cpu_campaign.page(cpu)
+    cpu = json.loads((reports / "lab" / "cpu.json").read_text("utf-8"))
+    assert (reports / "lab" / "cpu.md").read_text("utf-8") == cpu_campaign.page(cpu)
 
 
 def test_more_pages_follow_from_the_numbers(root: Path) -> None:
     reports = root / "docs" / "reports"
     for name, page in (
-        ("reducer", planted.page),
-        ("triton", triton_report.page),
+        ("lab/reducer", planted.page),
+        ("lab/triton", triton_report.page),
         ("sanitizer", sanitizer.page),
         ("prove", proving_page.page),
     ):
@@ -51,7 +51,7 @@ def test_every_page_is_listed_with_its_script(root: Path) -> None:
     """It names the script too, and what it did not measure."""
     table = re.findall(r"^\| \[\w+\]\((.*?)\) \| (.*?) \|", (root / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
     scripts = {root / page: re.findall(r"`(.*?)`", cell) for page, cell in table}
-    assert sorted(scripts) == sorted([root / "docs" / "conformance.md", *(root / "docs" / "reports").glob("*.md")])
+    assert sorted(scripts) == sorted([root / "docs" / "conformance.md", *(root / "docs" / "reports").rglob("*.md")])
     for page, names in scripts.items():
         text = page.read_text("utf-8")
         assert all((root / name).exists() for name in names)
@@ -60,7 +60,7 @@ def test_every_page_is_listed_with_its_script(root: Path) -> None:
 
 
 def test_the_page_of_programs_follows_from_the_numbers(root: Path) -> None:
-    reports = root / "docs" / "reports"
+    reports = root / "docs" / "reports" / "lab"
     found = json.loads((reports / "programs.json").read_text("utf-8"))
     assert (reports / "programs.md").read_text("utf-8") == programs.page(found)
     assert {program.key for program in programs.programs()} >= set(found)

@@ -1,6 +1,6 @@
 """A grouped GEMM beside busy processes: BLAS limited to one thread inside a launch, and not; writes the page.
 
-    python bench/engines/quiet_cores.py [--rounds 2] [--out docs/reports/quiet_cores.md]
+    python bench/engines/quiet_cores.py [--rounds 2] [--out docs/reports/lab/quiet_cores.md]
     python bench/engines/quiet_cores.py --quick                     # small, and nothing is written
 
 The ways take turns in the same process. Each figure is the best of several rounds.
@@ -27,7 +27,7 @@ import tilery
 from tilery.engines.reference import cores
 
 HERE = Path(__file__).resolve().parent.parent
-PAGE = HERE.parent / "docs" / "reports" / "quiet_cores.md"
+PAGE = HERE.parent / "docs" / "reports" / "lab" / "quiet_cores.md"
 BUSY = "import os\nparent = os.getppid()\nwhile os.getppid() == parent:\n    sum(range(100_000))"
 """A process that keeps a core busy until its parent is gone."""
 GROUP = (512, 256, 128)

@@ -1,7 +1,7 @@
 """Measure what it costs that the Triton engine spells out the order of a reduction with several operations.
 
     python bench/engines/reduction_order.py run RESULTS.json                                               (with a GPU)
-    python bench/engines/reduction_order.py report RESULTS.json [--output docs/reports/reduction_order.md]
+    python bench/engines/reduction_order.py report RESULTS.json [--output docs/reports/lab/reduction_order.md]
 
 The position of the largest element of each row, with two lowerings in turn: Triton's own reduction, and halves of the
 tile that are combined in the order of NVIDIA's compiler.

@@ -1,6 +1,6 @@
 """Compile kernels of the corpus with tileiras for two GPUs, check where remarks are mapped, and write a report.
 
-    python scripts/compilers/remarks_report.py [--count 20] [--output docs/reports/remarks.md]
+    python scripts/compilers/remarks_report.py [--count 20] [--output docs/reports/lab/remarks.md]
 
 A reason that tileiras gives is checked against the operation that the remark was mapped to, by rules that are not
 tilery's mapping: a view without a promise of alignment, a stride that is no multiple of 16 bytes, and so on.

@@ -1,6 +1,6 @@
-"""Drive the debug adapter with VS Code's own test client, and write docs/reports/dap.md.
+"""Drive the debug adapter with VS Code's own test client, and write docs/reports/lab/dap.md.
 
-    python scripts/debugging/dap.py [--modules FOLDER] [--report docs/reports/dap.md]
+    python scripts/debugging/dap.py [--modules FOLDER] [--report docs/reports/lab/dap.md]
 
 Needs Node.js and npm, which fetches `@vscode/debugadapter-testsupport` into a temporary folder; with --modules it is
 taken from FOLDER.
@@ -49,7 +49,7 @@ def page(rows: list[dict[str, object]], version: str) -> str:
         "`tests/debug` send the same requests over pipes, without Node.js. In Neovim 0.7 with nvim-dap 0.4,",
         "`scripts/pictures/neovim_debug.py` drives a session and draws it:",
         "",
-        "![Neovim, stopped one line before a number becomes NaN](../pictures/neovim_debug.svg)",
+        "![Neovim, stopped one line before a number becomes NaN](../../pictures/neovim_debug.svg)",
         "",
         "| request | what for | seen | |",
         "|---|---|---|---|",

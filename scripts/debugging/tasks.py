@@ -1,6 +1,6 @@
-"""Find the faults of twenty kernels with the debugger and with prints, and write docs/reports/debugger.md.
+"""Find the faults of twenty kernels with the debugger and with prints, and write docs/reports/lab/debugger.md.
 
-    python scripts/debugging/tasks.py [--report docs/reports/debugger.md] [--transcript NAME]
+    python scripts/debugging/tasks.py [--report docs/reports/lab/debugger.md] [--transcript NAME]
 
 A session is a list of commands; it must lead to an answer that shows the fault. Prints are inserted into the kernel and
 the kernel is run again, in as many rounds as a case has. Stepping back is measured on a launch of 100,000 instructions.

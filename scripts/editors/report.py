@@ -1,7 +1,7 @@
-"""Try everything that editors get, and write docs/reports/editors.md.
+"""Try everything that editors get, and write docs/reports/lab/editors.md.
 
     python bench/keystroke.py --json keys.json
-    python scripts/editors/report.py --keystrokes keys.json [--modules FOLDER] [--report docs/reports/editors.md]
+    python scripts/editors/report.py --keystrokes keys.json [--modules FOLDER] [--report docs/reports/lab/editors.md]
 
 Needs the corpus, Neovim, Node.js and npm, which fetches the highlighter of VS Code into a temporary folder; with
 --modules it is taken from FOLDER. What is missing is not tried, and the page says so.
@@ -154,8 +154,8 @@ def page(keys: dict[str, Any], modules: Path | None) -> str:
 
 {fill(neovim(), 120)}
 
-[The guide](../guides/editors.md) has pictures of both. Every feature of the server is tested with a client over stdin
-and stdout, in `tests/lsp`.
+[The guide](../../guides/editors.md) has pictures of both. Every feature of the server is tested with a client over
+stdin and stdout, in `tests/lsp`.
 
 ## Not measured
 

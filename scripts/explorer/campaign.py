@@ -1,6 +1,6 @@
-"""Try the explorer in a browser, and write docs/reports/explorer.md and its pictures.
+"""Try the explorer in a browser, and write docs/reports/lab/explorer.md and its pictures.
 
-    python scripts/explorer/campaign.py [--modules FOLDER] [--chromium PATH] [--report docs/reports/explorer.md]
+    python scripts/explorer/campaign.py [--modules FOLDER] [--chromium PATH] [--report docs/reports/lab/explorer.md]
     python scripts/explorer/campaign.py --redraw     # writes the page from the numbers beside it
 
 Needs Node, npm and Chromium. npm installs the locked packages of `browser/` into a temporary folder; with --modules
@@ -33,7 +33,7 @@ from tilery.explorer.protocol import Explorer, File  # noqa: E402
 from tilery.explorer.server import serve  # noqa: E402
 
 HERE = Path(__file__).parent
-REPORT = ROOT / "docs" / "reports" / "explorer.md"
+REPORT = ROOT / "docs" / "reports" / "lab" / "explorer.md"
 PICTURES = ROOT / "docs" / "pictures" / "explorer"
 OPERATIONS = 20_000
 AXPY = """import cuda.tile as ct
@@ -301,7 +301,7 @@ def pictures(machine: dict[str, Any]) -> list[str]:
     lines = ["## Pictures", ""]
     for name in machine["pictures"]:
         stem = name.removesuffix(".webp")
-        lines += [f"**{stem}**", "", f"![{stem}](../pictures/explorer/{name})", ""]
+        lines += [f"**{stem}**", "", f"![{stem}](../../pictures/explorer/{name})", ""]
     return lines
 
 

@@ -18,7 +18,7 @@ from tilery.ops import Module
 from tilery.smith import Buffer, Contract, Launch
 from tilery.types import I32
 
-FOLDER = checkout.REPORTS / "compiler_bugs"
+FOLDER = checkout.LAB / "compiler_bugs"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Compare what modules left in memory on a GPU with the reference engine, and render docs/reports/gpu_modules.md."""
+"""Compare memory that modules left on a GPU with the reference engine, and render docs/reports/lab/gpu_modules.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page docs/reports/gpu_engines.md, from the results of `gpu_engines.py`."""
+"""The page docs/reports/lab/gpu_engines.md, from the results of `gpu_engines.py`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def page(facts: dict[str, Any]) -> str:
         "",
         checkout.fill(
             "A kernel is exact if all its operations have defined bits; the others may differ within the bounds "
-            "that [the reference](../reference/execution.md) states. `nan bits`: only the bits of NaNs differ, or "
+            "that [the reference](../../reference/execution.md) states. `nan bits`: only the bits of NaNs differ, or "
             "integers that were made of them (to test that, the module runs again with one bit pattern for all NaNs), "
             "or their signs in printed text. `printed text`: the memory is the same, but not the text. "
             "`compiler bug`: the module was reduced by hand to one of the kernels below."
@@ -104,11 +104,11 @@ JUDGED = (
 )
 AGAIN = (
     "Modules that differ also ran with their constants in memory, [where no compiler evaluates "
-    "them](../gpu-differences.md#constants)."
+    "them](../../gpu-differences.md#constants)."
 )
 NOT_AGAIN = (
     "None of them ran with its constants in memory, so whether NVIDIA's compiler [evaluated "
-    "constants](../gpu-differences.md#constants) was not tested."
+    "constants](../../gpu-differences.md#constants) was not tested."
 )
 FOUR_WARPS = "triton/num_warps=4"
 

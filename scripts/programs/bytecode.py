@@ -1,4 +1,4 @@
-"""Compare tilery with NVIDIA's disassembler on bytecode of other writers, and write docs/reports/other_writers.md.
+"""Compare tilery with NVIDIA's disassembler on bytecode of other writers, and write docs/reports/lab/other_writers.md.
 
     python scripts/programs/bytecode.py FOLDER --writer "cutile-ir of NVlabs/cutile-rs" --revision 0839fe4
 
@@ -19,7 +19,7 @@ import tilery
 from bytecode.other_writers import REFUSED, SAME, verdict
 from tilery.cli.progress import progress
 
-REPORT = checkout.REPORTS / "other_writers.md"
+REPORT = checkout.LAB / "other_writers.md"
 
 
 def operations(paths: list[Path]) -> int:

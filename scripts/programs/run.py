@@ -1,4 +1,4 @@
-"""Run public cuTile programs unchanged, without a GPU, and write docs/reports/programs.{json,md}.
+"""Run public cuTile programs unchanged, without a GPU, and write docs/reports/lab/programs.{json,md}.
 
     python scripts/programs/run.py run CHECKOUTS [--only TEXT ...] [--engine cpu] [--limit 60] [--memory 6]
     python scripts/programs/run.py redraw                      # the page again, from programs.json
@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import checkout
 
 LIST = Path(__file__).with_name("programs.toml")
-NUMBERS = checkout.REPORTS / "programs.json"
-REPORT = checkout.REPORTS / "programs.md"
+NUMBERS = checkout.LAB / "programs.json"
+REPORT = checkout.LAB / "programs.md"
 GOOD = "ends normally"
 LEAKS = r"nanobind: |- leaked |- \.\.\. skipped|See https://nanobind"
 """What a library says of its objects at the end of a process."""
@@ -194,7 +194,7 @@ def cell(text: str) -> str:
 
 INTRODUCTION = """\
 `scripts/programs/run.py` wrote this page. It runs programs of other people, unchanged, by `tilery cutile run SCRIPT`
-with the stand-ins for torch, CuPy, `cuda.core` and `cuda.bindings` that [the guide](../guides/cutile.md) describes.
+with the stand-ins for torch, CuPy, `cuda.core` and `cuda.bindings` that [the guide](../../guides/cutile.md) describes.
 Programs that took too long on engine `reference` were run on engine `cpu` instead."""
 
 NOT_MEASURED = """\

@@ -1,4 +1,4 @@
-"""Prove every pass with Z3 on the corpus and on random modules; write docs/reports/prove_passes.md.
+"""Prove every pass with Z3 on the corpus and on random modules; write docs/reports/lab/prove_passes.md.
 
     python scripts/proving/passes_campaign.py --count 5000 [--corpus] [--jobs 1] [--seconds 600] [--report]
 
@@ -34,7 +34,7 @@ from tilery.smith import Contract  # noqa: E402
 PASSES = [name for name in HOMES if name != "rename-symbol"]
 TIMEOUT = 2.0
 BUILD = ROOT / "build"
-PAGE = ROOT / "docs/reports/prove_passes.md"
+PAGE = ROOT / "docs/reports/lab/prove_passes.md"
 
 
 def prove(before: tilery.Module, after: tilery.Module) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""Write docs/reports/compiler_crashes.md: what crashes releases of tileiras, from the folders of campaigns.
+"""Write docs/reports/lab/compiler_crashes.md: what crashes releases of tileiras, from the folders of campaigns.
 
 tilery smith --campaign --against tileiras --tool PATH --version 13.4 --count 2500 --reduce-most 1000 -o FOLDER
-python scripts/reducing/compiler_crashes.py RELEASE=FOLDER ... [--output docs/reports/compiler_crashes.md]
+python scripts/reducing/compiler_crashes.py RELEASE=FOLDER ... [--output docs/reports/lab/compiler_crashes.md]
 """
 
 from __future__ import annotations

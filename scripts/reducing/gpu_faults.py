@@ -1,7 +1,7 @@
 """Find whole random modules that show known faults on a GPU, and reduce them there.
 
     python scripts/reducing/gpu_faults.py run RESULTS.json [--minutes 6] [--jobs 8]        (with tileiras and a GPU)
-    python scripts/reducing/gpu_faults.py report RESULTS.json ... [--output docs/reports/reducer_gpu.md]
+    python scripts/reducing/gpu_faults.py report RESULTS.json ... [--output docs/reports/lab/reducer_gpu.md]
 
 A pattern selects modules that may show a fault. Whether one does, the GPU decides: it is compared with the reference
 engine, or it hangs. Nobody says what the small kernel should look like. In a report, a later file replaces what earlier

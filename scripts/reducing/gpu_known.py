@@ -1,6 +1,6 @@
 """Known faults on a GPU, and random modules that may show them: three of tileiras, and wrong lowerings to Triton.
 
-The faults of tileiras are those of docs/reports/compiler_bugs. The wrong lowerings are planted in tilery's own engine.
+The faults of tileiras are those of docs/reports/lab/compiler_bugs. The wrong lowerings are planted in our own engine.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ KNOWN = (
 
 
 def kernels() -> dict[str, Case]:
-    """Return the kernels in docs/reports/compiler_bugs, which people made small, with their launches."""
+    """Return the kernels in docs/reports/lab/compiler_bugs, which people made small, with their launches."""
     return {bug.name: Case(bug.module(), launched(bug.contract().launches[0], 0)) for bug in gpu_bugs.BUGS}
 
 

@@ -1,4 +1,4 @@
-"""Reduce sixty planted faults and write docs/reports/reducer.md.
+"""Reduce sixty planted faults and write docs/reports/lab/reducer.md.
 
 python scripts/reducing/planted.py [--only KIND] [--seconds 120] [--json FILE] [--output PAGE]
 python scripts/reducing/planted.py --page FILES --json FILE --output PAGE      (the page again, from the numbers)

@@ -1,6 +1,6 @@
-"""Run the catalogue of faulty Triton kernels, and write docs/reports/triton_faults.md.
+"""Run the catalogue of faulty Triton kernels, and write docs/reports/lab/triton_faults.md.
 
-python scripts/triton_suites/faults.py [--which known|held|all] [--report docs/reports/triton_faults.md]
+python scripts/triton_suites/faults.py [--which known|held|all] [--report docs/reports/lab/triton_faults.md]
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Run public suites of Triton kernels on an engine, and write docs/reports/triton_suites.md.
+"""Run public suites of Triton kernels on an engine, and write docs/reports/lab/triton_suites.md.
 
     python scripts/triton_suites/suites.py run tritonbench FOLDER     # data/TritonBench_G_v1 of TritonBench
     python scripts/triton_suites/suites.py run liger FOLDER           # a checkout of Liger-Kernel
     python scripts/triton_suites/suites.py run fla FOLDER             # a checkout of flash-linear-attention
-    python scripts/triton_suites/suites.py page                       # the page, from docs/reports/triton_suites.json
+    python scripts/triton_suites/suites.py page                    # the page, from docs/reports/lab/triton_suites.json
 
 `--which known` leaves out the files that `heldout.toml` lists, and `held` runs only those. A run replaces the results
 of the files it ran.
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-REPORTS = HERE.parents[1] / "docs" / "reports"
+REPORTS = HERE.parents[1] / "docs" / "reports" / "lab"
 DATA = REPORTS / "triton_suites.json"
 SECONDS = 240
 """The time for one program or test."""

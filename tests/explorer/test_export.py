@@ -153,7 +153,7 @@ def test_the_lock_file_pins_everything_without_addresses() -> None:
 def test_the_report_follows_from_the_numbers() -> None:
     root = HERE.parents[2]
     page = runpy.run_path(str(root / "scripts" / "explorer" / "campaign.py"))["page"]
-    report = root / "docs" / "reports" / "explorer.md"
+    report = root / "docs" / "reports" / "lab" / "explorer.md"
     numbers = json.loads(report.with_suffix(".json").read_text("utf-8"))
     assert report.read_text("utf-8") == page(numbers)
     assert all(check["ok"] for check in numbers["checks"])

@@ -24,13 +24,13 @@ OF_TILEIRAS = ("return_in_two_loops", "continue_with_one_value_twice", "print_in
 @pytest.mark.parametrize("name", OF_TILEIRAS)
 def test_the_kernels_that_show_a_fault_have_its_pattern(name: str, root: Path) -> None:
     for other in OF_TILEIRAS:
-        text = (root / "docs" / "reports" / "compiler_bugs" / f"{other}.mlir").read_text("utf-8")
+        text = (root / "docs" / "reports" / "lab" / "compiler_bugs" / f"{other}.mlir").read_text("utf-8")
         assert FAULTS[name].pattern(tilery.parse(text)) == (name == other)
 
 
 @pytest.mark.parametrize(("count", "differs"), [(0, True), (2, False)])
 def test_results_are_told_apart_only_where_the_loop_is_not_entered(count: int, differs: bool, root: Path) -> None:
-    path = root / "docs" / "reports" / "compiler_bugs" / "continue_with_one_value_twice.mlir"
+    path = root / "docs" / "reports" / "lab" / "compiler_bugs" / "continue_with_one_value_twice.mlir"
     module = tilery.parse(path.read_text("utf-8"))
     launch = Launch(module.entries[0].sym_name, args=(np.zeros(1, np.int32), count))
     assert results_differ(Case(module, launch)) == differs

@@ -21,6 +21,6 @@ def test_sample(kind: str) -> None:
 
 
 def test_the_page_follows_from_the_numbers(root: Path) -> None:
-    reports = root / "docs" / "reports"
+    reports = root / "docs" / "reports" / "lab"
     rows = json.loads((reports / "reducer.json").read_text("utf-8"))
     assert (reports / "reducer.md").read_text("utf-8").strip() == planted.page(rows).strip()

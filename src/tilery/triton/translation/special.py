@@ -1,7 +1,7 @@
 """Functions that Tile IR does not have, composed of its operations in f64.
 
-Arguments of f32 are widened, so that every step is far more accurate than the result. docs/reports/triton_functions.md
-has the measured error of each function.
+Arguments of f32 are widened, so that every step is far more accurate than the result.
+docs/reports/lab/triton_functions.md has the measured error of each function.
 """
 
 from __future__ import annotations

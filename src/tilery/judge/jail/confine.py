@@ -1,0 +1,181 @@
+"""Confine a process: namespaces, read-only files, a private temporary folder, and limits on what it may take."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from . import system
+
+NOBODY = 65534
+HIDDEN = ("/tmp", "/var/tmp", "/run", "/home", "/root", "/mnt", "/media", "/srv")
+"""Folders that a candidate has no business in."""
+DEVICES = ("null", "zero", "full", "random", "urandom")
+NAMESPACES = system.NEWUSER | system.NEWNET | system.NEWPID | system.NEWNS | system.NEWIPC
+
+
+def has_namespaces() -> bool:
+    """Tell whether this system lets us make the namespaces that a jail needs."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        with suppress(BaseException):
+            become_nobody()
+            enter_namespaces()
+            inner = os.fork()
+            if inner == 0:
+                os._exit(0)
+            status = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
+        os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def become_nobody() -> None:
+    """Give up being root, if we are and nobody can read what a frontend needs."""
+    if os.geteuid() != 0 or not all(readable(path) for path in needed()):
+        return
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    system.control(system.DUMPABLE, 1)  # else /proc/self belongs to root, and we could not map ourselves
+
+
+def readable(path: Path) -> bool:
+    """Tell whether every user can read a file or folder."""
+    try:
+        return bool(path.stat().st_mode & 4) and all(parent.stat().st_mode & 1 for parent in path.parents)
+    except OSError:
+        return False
+
+
+def needed() -> list[Path]:
+    """Return the files and folders that a frontend reads."""
+    found = {sys.prefix, sys.base_prefix, str(Path(__file__).parents[3]), *filter(None, sys.path)}
+    return [path for each in sorted(found) if (path := Path(each).resolve()).exists()]
+
+
+def enter_namespaces() -> None:
+    """Move into new namespaces: of users, network, mounts and IPC for this process, of processes for its children."""
+    user, group = os.geteuid(), os.getegid()
+    system.unshare(NAMESPACES)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+def arrange_files(folder: str, size: int) -> str:
+    """Make all files read-only, hide what is private, and return a temporary folder that holds `size` bytes."""
+    system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
+    with suppress(OSError):  # refused where a container masks parts of /proc; then there is no total over processes
+        system.mount("proc", "/proc", "proc", system.MS_NOSUID | system.MS_NODEV)
+    keep = needed()
+    hidden = [each for each in HIDDEN if _is_free(Path(each), keep)]
+    work = "/tmp" if "/tmp" in hidden else folder
+    options = f"size={size},mode=755"
+    flags = system.MS_NOSUID | system.MS_NODEV
+    system.read_only_everywhere()
+    for each in hidden:
+        if each != work:
+            system.mount("none", each, "tmpfs", flags | system.MS_RDONLY, "size=4096,mode=755")
+    system.mount("none", work, "tmpfs", flags, options)
+    _arrange_devices(Path(work) / ".dev", size)
+    return work
+
+
+def _is_free(folder: Path, keep: list[Path]) -> bool:
+    return folder.is_dir() and not folder.is_symlink() and not any(path.is_relative_to(folder) for path in keep)
+
+
+def _arrange_devices(place: Path, size: int) -> None:
+    """Replace /dev by one with the harmless devices only: no GPU, no disk, no terminal."""
+    place.mkdir()
+    system.mount("none", str(place), "tmpfs", system.MS_NOSUID, f"size={size},mode=755")
+    for name in DEVICES:
+        (place / name).touch()
+        system.mount(f"/dev/{name}", str(place / name), flags=system.MS_BIND)
+    (place / "shm").mkdir()
+    system.mount(str(place), "/dev", flags=system.MS_MOVE)
+    place.rmdir()
+
+
+def limit(seconds: int, memory: int, file: int, processes: int) -> None:
+    """Limit what this process and its children may take, each."""
+    bounds = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_FSIZE: file,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_NPROC: processes,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+    for which, bound in bounds.items():
+        with suppress(ValueError, OSError):  # never above a limit that holds already
+            resource.setrlimit(which, (bound, bound))
+
+
+# ---------------------------------------------------------------- watching processes
+
+
+def usage(root: int | None) -> tuple[int, int]:
+    """Return the number of processes and their resident bytes: descendants of one, or all that /proc shows."""
+    pids = descendants(root) if root is not None else _all_processes()
+    page = os.sysconf("SC_PAGE_SIZE")
+    total = 0
+    for pid in pids:
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm", "rb") as file:
+            words = file.read().split()
+            total += (int(words[1]) - int(words[2])) * page  # pages of files are shared
+    return len(pids), total
+
+
+def _all_processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def descendants(root: int) -> list[int]:
+    """Return the processes that a process started, directly or not."""
+    parents: dict[int, list[int]] = {}
+    for pid in _all_processes():
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
+            parents.setdefault(int(file.read().rpartition(b")")[2].split()[1]), []).append(pid)
+    found: list[int] = []
+    work = [root]
+    while work:
+        inner = parents.get(work.pop(), [])
+        found += inner
+        work += inner
+    return found
+
+
+def end_descendants(rounds: int = 200) -> None:
+    """Kill everything that this process started, until nothing is left. It must be a subreaper."""
+    for _ in range(rounds):
+        found = descendants(os.getpid())
+        if not found:
+            return
+        for pid in found:  # stop them all before any can fork again
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGSTOP)
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        with suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+
+
+def folder_bytes(folder: str) -> int:
+    """Return the bytes of all files in a folder."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(path, name)).st_blocks * 512
+    return total

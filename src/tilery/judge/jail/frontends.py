@@ -1,0 +1,264 @@
+"""Frontends inside a jail: run a candidate's host code on arrays without data, and note its launches."""
+
+from __future__ import annotations
+
+import bisect
+import ctypes
+import tempfile
+import traceback
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from ...diag import ErrorKind, TileError
+from ..program import MOST_CONTENT, MOST_LAUNCHES, Launch, Program, Scratch, Slot, Submission, as_json
+
+UNDEFINED = 0xA5
+"""The byte that `numpy.empty` is filled with here. Scratch memory that has it everywhere is undefined."""
+HOST_FUNCTION = "run"
+
+
+def preload(kind: str) -> None:
+    """Import what a kind of candidate needs, so that a jail need not."""
+    if kind == "cutile":
+        from ...cutile import session  # noqa: F401
+    if kind == "cutile" and find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
+        import_module("cuda.tile._compile")
+        import_module("cuda.tile.compilation")
+    if kind == "cpp":
+        from ...cpp import compiler  # noqa: F401
+
+
+def compile_candidate(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the launches of a candidate for each shape, or an error, as plain data."""
+    try:
+        return FRONTENDS[request["kind"]](request)
+    except TileError as error:
+        return {"error": {"kind": error.kind.value, "message": error.message}}
+    except Exception as error:  # of the candidate, or of NVIDIA's frontend
+        said = "".join(traceback.format_exception_only(error)).strip()
+        return {"error": {"kind": ErrorKind.COMPILER.value, "message": said[:2000]}}
+    except SystemExit as error:
+        return {"error": {"kind": ErrorKind.COMPILER.value, "message": f"the candidate exited with {error.code}"}}
+
+
+# ---------------------------------------------------------------- frontends
+
+
+def compile_cpp(request: dict[str, Any]) -> dict[str, Any]:
+    """Compile C++; how it is launched is in the header of the file, which the judge reads."""
+    from ...cpp import build
+
+    text = request["source"] if "\n" in request["source"] else request["source"] + "\n"
+    made = build(text, request["instances"], file=request["name"], timeout=request["limits"]["seconds"])
+    return {**as_json(Submission([made.bytecode], [])), "symbols": dict(made.kernels)}
+
+
+def compile_cutile(request: dict[str, Any]) -> dict[str, Any]:
+    """Run the host function of a cuTile program for each shape."""
+    from ...cutile import driver
+    from ...cutile.session import on
+
+    def kept() -> object:
+        return getattr(driver.THREAD, "arguments", None)
+
+    if find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
+        # cuTile chose its folder when it was imported, outside the jail.
+        import_module("cuda.tile._cext").default_tile_context.config.temp_dir = tempfile.gettempdir()
+    return host_launches(request, on, kept, lambda array: array)
+
+
+def compile_triton(request: dict[str, Any]) -> dict[str, Any]:
+    """Run the host function of a Triton program for each shape, where `tilery.triton` is there."""
+    try:
+        found = find_spec("tilery.triton")
+    except (ImportError, ValueError):
+        found = None
+    if found is None:
+        message = "this tilery has no package tilery.triton, so Triton programs cannot be judged"
+        raise TileError(message, kind=ErrorKind.MISSING_TOOL)
+    torch = import_module("torch")
+    return host_launches(request, import_module("tilery.triton").on, lambda: None, torch.from_numpy)
+
+
+FRONTENDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "cpp": compile_cpp,
+    "cutile": compile_cutile,
+    "triton": compile_triton,
+}
+
+
+# ---------------------------------------------------------------- host code
+
+
+def host_launches(
+    request: dict[str, Any],
+    on: Callable[[Any], AbstractContextManager[Any]],
+    kept: Callable[[], object],
+    wrap: Callable[[Any], Any],
+) -> dict[str, Any]:
+    """Run the host function of a program once per shape, and return its launches."""
+    import numpy as np
+
+    _mark_undefined(np)
+    file = Path(Path(request["name"]).name).with_suffix(".py")
+    file.write_text(request["source"], "utf-8")
+    recorder = Recorder(kept)
+    with on(recorder):
+        host = _host_function(file)
+        for shape in request["shapes"]:
+            recorder.begin()
+            values = []
+            for argument in shape:
+                if "shape" not in argument:
+                    values.append(argument["value"])
+                    continue
+                raw, array = _host_array(np, argument)
+                recorder.add_array(argument["name"], raw, array)
+                values.append(wrap(array))
+            host(*values)
+            recorder.finish()
+    return as_json(Submission(list(recorder.modules), recorder.programs))
+
+
+def _mark_undefined(np: Any) -> None:
+    """Make memory that `numpy.empty` returns recognisable."""
+    empty, like = np.empty, np.empty_like
+
+    def marked(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*args: Any, **options: Any) -> Any:
+            array = make(*args, **options)
+            if array.dtype.kind in "fiub" and array.flags.c_contiguous:
+                array.reshape(-1).view(np.uint8)[...] = UNDEFINED
+            return array
+
+        return made
+
+    np.empty, np.empty_like = marked(empty), marked(like)
+
+
+def _host_function(file: Path) -> Callable[..., Any]:
+    spec = spec_from_file_location(file.stem, file.resolve())
+    assert spec is not None and spec.loader is not None
+    loaded = module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    host: Callable[..., Any] | None = getattr(loaded, HOST_FUNCTION, None)
+    if not callable(host):
+        note = f"a candidate in Python needs a function '{HOST_FUNCTION}' that takes the arguments and launches kernels"
+        raise TileError(note, kind=ErrorKind.ARGUMENT)
+    return host
+
+
+def _host_array(np: Any, argument: dict[str, Any]) -> tuple[Any, Any]:
+    """Return memory for an array, and the array in it: zeros, with the layout that the launch will have."""
+    dtype = _dtype(np, argument["type"])
+    size = argument["span"] * dtype.itemsize
+    raw = np.zeros(size + 1024, np.uint8)
+    start = -raw.ctypes.data % 256 + argument["offset"] * dtype.itemsize
+    steps = [stride * dtype.itemsize for stride in argument["strides"]]
+    array = np.ndarray(argument["shape"], dtype, raw.data, start, steps)
+    return raw, array
+
+
+def _dtype(np: Any, name: str) -> Any:
+    from ..problem import element_named
+
+    element = element_named(name)
+    if name[0] == "u":
+        return np.dtype(f"u{element.bits // 8}")
+    try:
+        return np.dtype(element.row.dtype)
+    except TypeError:
+        try:
+            return np.dtype(getattr(import_module("ml_dtypes"), element.row.dtype))
+        except ImportError:
+            message = f"arrays of {name} need the package ml_dtypes"
+            raise TileError(message, kind=ErrorKind.MISSING_TOOL) from None
+
+
+class Recorder:
+    """An engine that notes launches instead of executing them."""
+
+    def __init__(self, kept: Callable[[], object]) -> None:
+        self.modules: dict[bytes, int] = {}
+        self.programs: list[Program] = []
+        self.kept = kept
+        self.begin()
+
+    def begin(self) -> None:
+        """Start the program of a shape."""
+        self.calls: list[Any] = []
+        self.arrays: list[tuple[int, int, str]] = []
+        self.scratch: list[tuple[int, int, bytes]] = []
+        """Address, size and first content of memory of the candidate's own."""
+        self.alive: list[object] = []
+
+    def add_array(self, name: str, raw: Any, array: Any) -> None:
+        """Note where an argument is."""
+        self.alive.append(raw)
+        self.arrays.append((array.ctypes.data, raw.ctypes.data + raw.nbytes - array.ctypes.data, name))
+
+    def __call__(self, call: Any) -> None:
+        """Note a launch."""
+        if len(self.calls) >= MOST_LAUNCHES:
+            raise TileError(f"more than {MOST_LAUNCHES} launches")
+        self.alive.append(self.kept())  # memory that is freed could be used again for something else
+        for extent in call.memory:
+            if extent.pointers:
+                raise TileError("a kernel that takes a list of arrays cannot be judged", kind=ErrorKind.UNSUPPORTED)
+            if self._array_at(extent.address) is None and extent.size:
+                content = ctypes.string_at(extent.address, extent.size)
+                self.scratch.append((extent.address, extent.size, content))
+        self.calls.append(call)
+
+    def finish(self) -> None:
+        """Make the program of this shape."""
+        merged = _merge(self.scratch)
+        made = Program(scratch={f"scratch{n}": _scratch(each[2]) for n, each in enumerate(merged)})
+        for call in self.calls:
+            number = self.modules.setdefault(call.bytecode, len(self.modules))
+            params = call.module.entry(call.entry).function_type.params
+            slots = tuple(self._slot(kind, value, merged) for kind, value in zip(params, call.values))
+            made.launches.append(Launch(number, call.entry, tuple(call.grid), slots))
+        self.programs.append(made)
+
+    def _array_at(self, address: int) -> tuple[str, int] | None:
+        for start, size, name in self.arrays:
+            if start <= address < start + size:
+                return name, address - start
+        return None
+
+    def _slot(self, kind: Any, value: Any, merged: list[tuple[int, int, bytes]]) -> Slot:
+        from ...types import Ptr
+
+        if not isinstance(kind.element, Ptr):
+            return Slot(value=value)
+        if (found := self._array_at(value)) is not None:
+            return Slot(*found)
+        at = bisect.bisect_right([each[0] for each in merged], value) - 1
+        if at >= 0 and value <= merged[at][0] + merged[at][1]:
+            return Slot(f"scratch{at}", value - merged[at][0])
+        raise TileError("a kernel gets an address that is in no array", kind=ErrorKind.ARGUMENT)
+
+
+def _merge(found: list[tuple[int, int, bytes]]) -> list[tuple[int, int, bytes]]:
+    """Join memory that overlaps; the content that was seen first counts."""
+    made: list[tuple[int, bytearray]] = []
+    for address, size, content in sorted(found, key=lambda each: each[0]):
+        if made and address < made[-1][0] + len(made[-1][1]):
+            start, known = made[-1]
+            known += content[start + len(known) - address :]
+        else:
+            made.append((address, bytearray(content[:size])))
+    return [(address, len(content), bytes(content)) for address, content in made]
+
+
+def _scratch(content: bytes) -> Scratch:
+    if content.count(content[0]) == len(content):
+        return Scratch(len(content), None if content[0] == UNDEFINED else content[:1])
+    if len(content) > MOST_CONTENT:
+        raise TileError(f"scratch memory has a content of {len(content)} bytes; the limit is {MOST_CONTENT}")
+    return Scratch(len(content), content)

@@ -1,0 +1,55 @@
+"""Calls of Linux that Python has no functions for: namespaces, mounts, capabilities, process controls."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from contextlib import suppress
+
+NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = 1, 2, 4, 4096, 8192, 16384, 1 << 18
+PDEATHSIG, DUMPABLE, SUBREAPER, NO_NEW_PRIVS = 1, 4, 36, 38
+MOUNT_SETATTR = 442
+"""The number of the system call, the same on every architecture."""
+RECURSIVE, READ_ONLY, NO_SETUID = 0x8000, 1, 2
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int) -> None:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def unshare(flags: int) -> None:
+    """Move this process, or its children, into new namespaces."""
+    _check(_libc.unshare(flags))
+
+
+def control(option: int, value: int) -> None:
+    """Call prctl."""
+    _check(_libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    """Mount a file system."""
+    args = [os.fsencode(each) or None for each in (source, target, kind)]
+    _check(_libc.mount(*args, ctypes.c_ulong(flags), os.fsencode(data) or None))
+
+
+def read_only_everywhere() -> None:
+    """Make every mount of this namespace read-only, and deaf to set-user-id."""
+    words = (ctypes.c_uint64 * 4)(READ_ONLY | NO_SETUID, 0, 0, 0)
+    result = _libc.syscall(
+        ctypes.c_long(MOUNT_SETATTR), ctypes.c_int(-100), b"/", ctypes.c_uint(RECURSIVE), words, ctypes.c_size_t(32)
+    )
+    _check(result)
+
+
+def drop_capabilities() -> None:
+    """Give up all capabilities, for good."""
+    with suppress(OSError):
+        control(NO_NEW_PRIVS, 1)
+    header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+    _check(_libc.capset(header, (ctypes.c_uint32 * 6)()))

@@ -1,0 +1,398 @@
+"""Judge one candidate: stage after stage, until one rejects it."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..diag import ErrorKind, TileError
+from .candidates import compile_file, compile_source
+from .jail import Jail, Limits
+from .memory import Poison
+from .problem import KINDS, Case, Problem
+from .program import Program, Submission
+from .reference import Expected, expect, expect_of_kernel, load_function
+from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, Result, StageResult
+from .stages.comparing import compare
+from .stages.executing import Loaded, execute, load, make_buffers, outputs_of, sanitizer_for
+from .stages.metamorphic import change_expected, change_inputs
+from .stages.static import check_static, has_atomics
+from .values import Array, draw
+
+OPTIONAL = ("prove", "time")
+DEFAULT_STAGES = tuple(each for each in STAGES if each not in OPTIONAL)
+MOST_KEPT = 4096
+"""Cases whose inputs and expected outputs are kept for the next candidate."""
+
+
+class Rejected(Exception):
+    """A stage rejects the candidate."""
+
+    def __init__(self, kind: str, reason: str, **facts: Any) -> None:
+        super().__init__(reason)
+        self.kind, self.reason, self.facts = kind, reason, facts
+
+
+class Skipped(Exception):
+    """A stage has nothing to say."""
+
+
+def fault(kind: FaultKind, reason: str, **facts: Any) -> Rejected:
+    return Rejected(kind.value, reason, **facts)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """What is known of a candidate so far."""
+
+    submission: Submission
+    loaded: Loaded = field(default_factory=lambda: Loaded([]))
+    outputs: dict[Case, dict[str, Array]] = field(default_factory=dict)
+    """The bits of the outputs of each case, of a run in another order too if they may differ."""
+    others: dict[Case, dict[str, Array]] = field(default_factory=dict)
+
+
+class Judge:
+    """Judges candidates for a problem, one after the other.
+
+    `against` is a Python function, `FILE.py::function`, or the file of a kernel. The `salt` decides all random values:
+    by default it is drawn now, so no candidate can know the inputs.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        against: Callable[..., Any] | str | None = None,
+        *,
+        salt: int | None = None,
+        stages: tuple[str, ...] = DEFAULT_STAGES,
+        limits: Limits | None = None,
+        seconds: float = 10.0,
+        plain: bool = False,
+        timing: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.problem = problem
+        self.salt = secrets.randbits(63) if salt is None else salt
+        self.stages, self.seconds = stages, seconds
+        self.timing = dict(timing or {})
+        self.jail = Jail(limits, plain=plain)
+        self.function: Callable[..., Any] | None = None
+        self.kernel: Candidate | None = None
+        self.inputs: dict[Case, dict[str, Array]] = {}
+        self.expected: dict[Case, dict[str, Expected]] = {}
+        self._set_reference(against if against is not None else problem.reference)
+
+    def _set_reference(self, against: Callable[..., Any] | str) -> None:
+        if callable(against):
+            self.function = against
+        elif not against:
+            raise TileError("nothing says what is right: name a reference function or kernel")
+        elif "::" in against or (against.endswith(".py") and not _launches(self.problem.folder / against)):
+            self.function = load_function(against, self.problem.folder)
+        else:
+            submission = compile_file(self.problem.folder / against, self.problem, self.jail)
+            self.kernel = Candidate(submission, load(submission))
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the jail."""
+        self.jail.close()
+
+    # ------------------------------------------------------------ a candidate
+
+    def judge(self, path: str | Path) -> Result:
+        """Judge a file."""
+        return self._judge(str(path), lambda: compile_file(path, self.problem, self.jail))
+
+    def judge_source(self, source: bytes | str, name: str, header: str | None = None) -> Result:
+        """Judge a candidate that is in memory; the ending of its name tells what it is."""
+        data = source.encode() if isinstance(source, str) else source
+        return self._judge(name, lambda: compile_source(data, name, self.problem, self.jail, header=header))
+
+    def _judge(self, name: str, make: Callable[[], Submission]) -> Result:
+        result = Result(name, salt=self.salt)
+        candidate = Candidate(Submission([], []))
+
+        def compile_it() -> dict[str, Any]:
+            candidate.submission = make()
+            return {"jail": candidate.submission.jail, "modules": len(candidate.submission.modules)}
+
+        work: dict[str, Callable[[], dict[str, Any]]] = {
+            "compile": compile_it,
+            "verify": lambda: self._verify(candidate),
+            "static": lambda: self._static(candidate),
+            "sanitize": lambda: self._sanitize(candidate),
+            "run": lambda: self._run(candidate),
+            "compare": lambda: self._compare(candidate),
+            "metamorphic": lambda: self._laws(candidate),
+            "prove": lambda: self._prove(candidate),
+            "time": lambda: self._time(candidate),
+        }
+        for stage in STAGES:
+            if stage in self.stages:
+                made = self._stage(stage, work[stage])
+                if made is None:
+                    break
+                result.stages.append(made)
+                if made.verdict == FAILED:
+                    break
+        return result
+
+    def _stage(self, name: str, work: Callable[[], dict[str, Any]]) -> StageResult:
+        started = time.perf_counter()
+        try:
+            made = StageResult(name, PASSED, facts=work())
+        except Rejected as error:
+            made = StageResult(name, FAILED, error.reason, error.kind, facts=error.facts)
+        except Skipped as error:
+            made = StageResult(name, SKIPPED, str(error))
+        except TileError as error:
+            made = StageResult(name, FAILED, _told(error), error.kind.value)
+        except (MemoryError, RecursionError) as error:
+            made = StageResult(name, FAILED, f"{type(error).__name__} in the judge", ErrorKind.MEMORY.value)
+        made.seconds = time.perf_counter() - started
+        return made
+
+    # ------------------------------------------------------------ data
+
+    def inputs_of(self, case: Case) -> dict[str, Array]:
+        """Return the bits of the inputs of a case."""
+        if case not in self.inputs:
+            shape = self.problem.shapes[case.shape]
+            rng = np.random.default_rng([self.salt, case.shape, KINDS.index(case.values), case.seed])
+            made = {}
+            for argument in self.problem.typed(shape):
+                if argument.is_array and argument.is_read:
+                    made[argument.name] = draw(argument, shape, self.problem.extents(argument, shape), case.values, rng)
+            self._keep(self.inputs, case, made)
+            return made
+        return self.inputs[case]
+
+    def expected_of(self, case: Case) -> dict[str, Expected]:
+        """Return what the reference says about a case."""
+        if case in self.expected:
+            return self.expected[case]
+        shape, inputs = self.problem.shapes[case.shape], self.inputs_of(case)
+        seed = self.salt % (1 << 32) + 1000 * case.seed
+        if self.function is not None:
+            made = expect(self.function, self.problem, shape, inputs, seed)
+        else:
+            assert self.kernel is not None
+            kernel, program = self.kernel, self.kernel.submission.programs[case.shape]
+
+            def run(values: Mapping[str, Array]) -> dict[str, Array]:
+                buffers = make_buffers(self.problem, shape, program, values, Poison(seed))
+                execute(kernel.loaded, program, buffers, seconds=self.seconds)
+                return outputs_of(self.problem, shape, buffers)
+
+            made = expect_of_kernel(run, self.problem, shape, inputs, seed)
+        self._keep(self.expected, case, made)
+        return made
+
+    def _keep(self, store: dict[Case, Any], case: Case, made: Any) -> None:
+        if len(store) < MOST_KEPT:
+            store[case] = made
+
+    def _seed(self, case: Case) -> int:
+        return hash((self.salt, case.shape, case.values, case.seed)) & 0x7FFFFFFF
+
+    # ------------------------------------------------------------ stages
+
+    def _verify(self, candidate: Candidate) -> dict[str, Any]:
+        candidate.loaded = load(candidate.submission)
+        return {}
+
+    def _static(self, candidate: Candidate) -> dict[str, Any]:
+        modules = candidate.loaded.modules
+        entries = [
+            (launch.module, candidate.loaded.kernel(launch.module, launch.entry).name)
+            for program in candidate.submission.programs
+            for launch in program.launches
+        ]
+        found = check_static(modules, entries)
+        if found is not None:
+            raise fault(*found)
+        return {}
+
+    def _sanitize(self, candidate: Candidate) -> dict[str, Any]:
+        """Run each shape once with all checks, on the first of its cases."""
+        seen: set[str] = set()
+        first: dict[int, Case] = {}
+        for case in self.problem.cases:
+            first.setdefault(case.shape, case)
+        for case in first.values():
+            shape, program = self.problem.shapes[case.shape], candidate.submission.programs[case.shape]
+            buffers = make_buffers(self.problem, shape, program, self.inputs_of(case), Poison(self._seed(case)))
+            checks = sanitizer_for(self.problem, shape, program, buffers, seen)
+            with _in_case(shape.name, case):
+                execute(candidate.loaded, program, buffers, seconds=self.seconds, sanitize=checks)
+            if checks.reports.faults:
+                report = checks.reports.faults[0]
+                raise Rejected(
+                    report.kind.value, f"{report.message}, for {shape.name}",
+                    reports=[each.as_dict() for each in checks.reports.faults[:5]],
+                )  # fmt: skip
+        for argument in self.problem.arguments:
+            if argument.is_array and argument.is_read and not argument.unused and argument.name not in seen:
+                raise fault(FaultKind.UNREAD, f"the input '{argument.name}' is never read")
+        return {"launches": len(first)}
+
+    def _run(self, candidate: Candidate) -> dict[str, Any]:
+        """Run every case twice: over complementary poison, and in another order of tile blocks."""
+        atomics = has_atomics(candidate.loaded.modules)
+        for case in self.problem.cases:
+            first = self._once(candidate, case, inverted=False)
+            second = self._once(candidate, case, inverted=True)
+            for name, bits in first.items():
+                self._check_same(case, name, bits, second[name], atomics)
+            candidate.outputs[case] = first
+            if atomics:
+                candidate.others[case] = second
+        return {"cases": len(self.problem.cases), "runs": 2 * len(self.problem.cases)}
+
+    def _once(
+        self, candidate: Candidate, case: Case, *, inverted: bool, inputs: Mapping[str, Array] | None = None
+    ) -> dict[str, Array]:
+        shape, program = self.problem.shapes[case.shape], candidate.submission.programs[case.shape]
+        seed = self._seed(case)
+        values = self.inputs_of(case) if inputs is None else inputs
+        buffers = make_buffers(self.problem, shape, program, values, Poison(seed, inverted))
+        with _in_case(shape.name, case):
+            schedule = seed if inverted and _blocks(program) > 1 else None
+            execute(candidate.loaded, program, buffers, seconds=self.seconds, schedule=schedule)
+        for buffer in buffers.values():
+            if (not buffer.writable and buffer.changed()) or buffer.changed_outside():
+                what = "memory around" if buffer.writable else "the input"
+                raise fault(FaultKind.CHANGED_INPUT, f"{what} '{buffer.name}' was changed, for {shape.name}")
+        return outputs_of(self.problem, shape, buffers)
+
+    def _check_same(self, case: Case, name: str, first: Array, second: Array, atomics: bool) -> None:
+        """Refuse outputs that depend on poison or on the order of tile blocks."""
+        a, b = (each.view(f"u{each.dtype.itemsize}") for each in (first, second))
+        differ = a != b
+        if not differ.any():
+            return
+        where = [int(n) for n in np.argwhere(differ)[0]]
+        shape = self.problem.shapes[case.shape].name
+        argument = next(each for each in self.problem.arguments if each.name == name)
+        flipped = a ^ b
+        whole = 1 if argument.element.name == "i1" else np.iinfo(a.dtype).max
+        if argument.role == "out" and (flipped[differ] == whole).all():
+            count = int(np.count_nonzero(differ))
+            raise fault(FaultKind.UNWRITTEN, f"'{name}'{where} and {count - 1} more elements are not written, for {shape}")
+        if not (atomics and argument.element.is_float):
+            raise fault(
+                FaultKind.UNSTABLE,
+                f"'{name}'{where} depends on what memory held before, or on the order of tile blocks, for {shape}",
+            )
+
+    def _compare(self, candidate: Candidate) -> dict[str, Any]:
+        worst, undecided, total = 0.0, 0, 0
+        for runs in (candidate.outputs, candidate.others):
+            for case, outputs in runs.items():
+                shape = self.problem.shapes[case.shape]
+                expected = self.expected_of(case)
+                for argument in self.problem.typed(shape):
+                    if argument.name not in outputs:
+                        continue
+                    found = compare(argument, outputs[argument.name], expected[argument.name])
+                    worst, undecided, total = max(worst, found.worst), undecided + found.undecided, total + found.total
+                    if found.wrong:
+                        where = f"'{argument.name}'[{', '.join(map(str, found.where))}]"
+                        raise fault(
+                            FaultKind.WRONG_RESULT,
+                            f"{where} is {found.got}, expected {found.wanted}; {found.wrong} of {found.total} elements "
+                            f"are wrong, for {shape.name}, {case.values} values",
+                            **found.as_dict(),
+                        )
+        return {"worst": worst, "elements": total, "undecided": undecided}
+
+    def _laws(self, candidate: Candidate) -> dict[str, Any]:
+        if not self.problem.laws:
+            raise Skipped("the problem declares no laws")
+        checked = 0
+        for case in self.problem.cases:
+            if case.values != "normal" or case.seed:
+                continue
+            shape = self.problem.shapes[case.shape]
+            for law in self.problem.laws:
+                seed = self._seed(case)
+                inputs = change_inputs(law, self.problem, shape, self.inputs_of(case), seed)
+                outputs = self._once(candidate, case, inverted=False, inputs=inputs)
+                expected = change_expected(law, self.problem, shape, self.expected_of(case), seed)
+                for argument in self.problem.typed(shape):
+                    if argument.name in outputs:
+                        found = compare(argument, outputs[argument.name], expected[argument.name], 2.0)
+                        if found.wrong:
+                            raise fault(
+                                FaultKind.LAW,
+                                f"{law.name}: '{argument.name}'{list(found.where)} is {found.got}, expected "
+                                f"{found.wanted}, for {shape.name}",
+                            )
+                checked += 1
+        return {"checked": checked}
+
+    def _prove(self, candidate: Candidate) -> dict[str, Any]:
+        from .stages.proving import prove
+
+        said = []
+        for index, shape in enumerate(self.problem.shapes):
+            kernel = self.kernel and (self.kernel.loaded, self.kernel.submission.programs[index])
+            verdict, reason = prove((candidate.loaded, candidate.submission.programs[index]), kernel, self.problem, shape)
+            if verdict == FAILED:
+                raise fault(FaultKind.WRONG_RESULT, reason)
+            if verdict == SKIPPED:
+                raise Skipped(reason)
+            said.append(reason)
+        return {"theorems": said}
+
+    def _time(self, candidate: Candidate) -> dict[str, Any]:
+        from .stages.timing import time_submission
+
+        found = time_submission(self, candidate.submission, self.timing)
+        if found.get("impossible"):
+            raise fault(FaultKind.IMPOSSIBLE_TIME, str(found["impossible"]), **found)
+        return found
+
+
+def _blocks(program: Program) -> int:
+    return max(x * y * z for x, y, z in (launch.grid for launch in program.launches))
+
+
+def _launches(path: Path) -> bool:
+    """Tell whether a Python file is a candidate: it has a host function, and the reference is then a kernel."""
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return "cuda.tile" in text or "triton" in text
+
+
+class _in_case:
+    """Adds the case to an error."""
+
+    def __init__(self, shape: str, case: Case) -> None:
+        self.said = f"for {shape}, {case.values} values"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, TileError):
+            error.notes.append(self.said)
+
+
+def _told(error: TileError) -> str:
+    """Return an error in one line: its message, and the notes that say where."""
+    return "; ".join([error.message, *map(str, error.notes[:4])])[:1000]

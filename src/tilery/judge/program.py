@@ -1,0 +1,166 @@
+"""A candidate as data: launches of Tile IR over named buffers. Nothing else of a candidate is ever executed.
+
+The jail returns programs as JSON. `parse_programs` accepts nothing that could be more than that.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..diag import ErrorKind, TileError
+from ..engines.kernel import check_grid
+
+MOST_LAUNCHES = 64
+MOST_SLOTS = 1024
+MOST_MODULES = 256
+MOST_SCRATCH = 1 << 28
+"""The most bytes of scratch memory."""
+MOST_CONTENT = 1 << 20
+"""The most bytes that a candidate may put into its scratch memory before the launches."""
+MOST_BYTECODE = 1 << 24
+"""The most bytes of all modules of a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A parameter of a launch: a place in a buffer, or a number."""
+
+    buffer: str = ""
+    offset: int = 0
+    value: int | float | bool = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launch of an entry of a module."""
+
+    module: int
+    entry: str
+    grid: tuple[int, int, int]
+    slots: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Memory of the candidate's own: undefined, unless it has a content."""
+
+    size: int
+    content: bytes | None = None
+
+
+@dataclass(slots=True)
+class Program:
+    """The launches of a candidate for one shape."""
+
+    launches: list[Launch] = field(default_factory=list)
+    scratch: dict[str, Scratch] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Submission:
+    """A compiled candidate: modules as bytecode, and a program for each shape."""
+
+    modules: list[bytes]
+    programs: list[Program]
+    jail: str = "none: the file is data"
+    """How the frontend was confined."""
+
+
+def as_json(made: Submission) -> dict[str, Any]:
+    """Return a submission as JSON can hold it."""
+    return {
+        "modules": [base64.b64encode(each).decode() for each in made.modules],
+        "programs": [
+            {
+                "launches": [
+                    {
+                        "module": each.module,
+                        "entry": each.entry,
+                        "grid": list(each.grid),
+                        "slots": [[s.buffer, s.offset] if s.buffer else [s.value] for s in each.slots],
+                    }
+                    for each in program.launches
+                ],
+                "scratch": {
+                    name: [each.size, None if each.content is None else base64.b64encode(each.content).decode()]
+                    for name, each in program.scratch.items()
+                },
+            }
+            for program in made.programs
+        ],
+    }
+
+
+def parse_submission(data: Mapping[str, Any], names: Sequence[str], shapes: int) -> Submission:
+    """Check and return what a jail answered. `names` are the arrays of the problem, `shapes` is their number."""
+    try:
+        modules = [_decoded(each, MOST_BYTECODE) for each in _list(data["modules"], MOST_MODULES)]
+        if sum(map(len, modules)) > MOST_BYTECODE:
+            raise _refused(f"the modules have more than {MOST_BYTECODE} bytes", ErrorKind.MEMORY)
+        programs = [_program(each, names, len(modules)) for each in _list(data["programs"], shapes)]
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise _refused("what came out of the jail is not a list of launches") from None
+    if len(programs) != shapes:
+        raise _refused(f"there are launches for {len(programs)} of {shapes} shapes")
+    return Submission(modules, programs)
+
+
+def _refused(message: str, kind: ErrorKind = ErrorKind.COMPILER) -> TileError:
+    return TileError(message, kind=kind)
+
+
+def _list(value: Any, most: int) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError
+    if len(value) > most:
+        raise _refused(f"a list has {len(value)} items; the limit is {most}", ErrorKind.MEMORY)
+    return value
+
+
+def _decoded(value: Any, most: int) -> bytes:
+    if not isinstance(value, str):
+        raise TypeError
+    if len(value) > 2 * most:
+        raise _refused(f"more than {most} bytes", ErrorKind.MEMORY)
+    try:
+        return base64.b64decode(value, validate=True)
+    except binascii.Error:
+        raise ValueError from None
+
+
+def _program(data: Any, names: Sequence[str], modules: int) -> Program:
+    made = Program()
+    total = 0
+    for name, (size, content) in data["scratch"].items():
+        if name in names or not isinstance(size, int) or size < 0:
+            raise ValueError
+        total += size
+        if total > MOST_SCRATCH:
+            raise _refused(f"the candidate asks for more than {MOST_SCRATCH} bytes of scratch memory", ErrorKind.MEMORY)
+        made.scratch[name] = Scratch(size, None if content is None else _decoded(content, MOST_CONTENT))
+    launches = _list(data["launches"], MOST_LAUNCHES)
+    if not launches:
+        raise _refused("the candidate launches nothing")
+    for each in launches:
+        made.launches.append(_launch(each, {*names, *made.scratch}, modules))
+    return made
+
+
+def _launch(data: Any, buffers: set[str], modules: int) -> Launch:
+    module, entry = data["module"], data["entry"]
+    if not isinstance(module, int) or not 0 <= module < modules or not isinstance(entry, str):
+        raise ValueError
+    return Launch(module, entry, check_grid(data["grid"]), tuple(_slot(s, buffers) for s in _list(data["slots"], MOST_SLOTS)))
+
+
+def _slot(data: Any, buffers: set[str]) -> Slot:
+    match data:
+        case [str() as name, int() as offset] if name in buffers and 0 <= offset < 1 << 40:
+            return Slot(name, offset)
+        case [bool() | int() | float() as value] if not isinstance(value, int) or abs(value) < 1 << 64:
+            return Slot(value=value)
+    raise ValueError

@@ -1,0 +1,1 @@
+"""The stages that judge a submission, one module each."""

@@ -1,0 +1,121 @@
+"""Checks of a module's text, without running it: does anything that is stored depend on an input, is there state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...ir import Block, Op, Value, walk
+from ...ops import (
+    AtomicCASTko,
+    AtomicRedViewTko,
+    AtomicRMWTko,
+    Entry,
+    GetGlobal,
+    LoadPtrTko,
+    LoadViewTko,
+    Module,
+    StorePtrTko,
+    StoreViewTko,
+)
+from ...types import Scalar, Tile
+from ..results import FaultKind
+
+LOADS = (LoadPtrTko, LoadViewTko, AtomicCASTko, AtomicRMWTko)
+ATOMICS = (AtomicCASTko, AtomicRMWTko, AtomicRedViewTko)
+STORES = (StorePtrTko, StoreViewTko, *ATOMICS)
+
+Found = tuple[FaultKind, str] | None
+
+
+def check_static(modules: Sequence[Module], entries: Iterable[tuple[int, str]]) -> Found:
+    """Return what is wrong with the entries that a candidate launches, if anything is."""
+    loads = depends = False
+    stores = False
+    for number, name in dict.fromkeys(entries):
+        entry = modules[number].entry(name)
+        flow = Flow(entry)
+        for o in walk(entry.body):
+            loads |= isinstance(o, LOADS)
+            if not isinstance(o, STORES):
+                continue
+            stores = True
+            if any(isinstance(each, GetGlobal) for each in flow.producers(_pointers(o))):
+                return FaultKind.STATE, f"@{name} writes a global variable, which a later launch could read"
+            depends |= flow.depends_on_input(o)
+    if not stores:
+        return FaultKind.UNWRITTEN, "no kernel stores anything"
+    if not loads:
+        return FaultKind.UNREAD, "no kernel loads anything"
+    if not depends:
+        return FaultKind.CONSTANT, "nothing that is stored depends on what is loaded"
+    return None
+
+
+def has_atomics(modules: Sequence[Module]) -> bool:
+    """Tell whether results may depend on the order of atomic operations."""
+    return any(isinstance(o, ATOMICS) for module in modules for o in walk(module))
+
+
+def _pointers(o: Op) -> list[Value]:
+    """Return the operands that say where an operation stores: pointers and views, not tokens and values."""
+    value = getattr(o, "value", None) or getattr(o, "tile", None)
+    return [each for each in o.operands if each is not value and not _is_number(each)]
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value.type, Tile) and isinstance(value.type.element, Scalar)
+
+
+class Flow:
+    """Which operations a value depends on, by data or by control. Loops and branches are joined conservatively."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.parents: dict[Block, Op] = {}
+        self.homes: dict[Op, Block] = {}
+        self.entry = entry
+        for o in (entry, *walk(entry.body)):
+            for block in o.blocks:
+                self.parents[block] = o
+                for inner in block.ops:
+                    self.homes[inner] = block
+
+    def depends_on_input(self, store: Op) -> bool:
+        """Tell whether a stored value, or whether it is stored, depends on a load."""
+        where = set(_pointers(store))
+        values = [each for each in store.operands if each not in where]
+        return any(isinstance(o, LOADS) for o in self.producers(values, control=store))
+
+    def producers(self, values: Iterable[Value], control: Op | None = None) -> set[Op]:
+        """Return every operation that values depend on; with `control`, also what decides whether that one runs."""
+        found: set[Op] = set()
+        work: list[Op] = []
+        for value in values:
+            self._add(value, work)
+        if control is not None:
+            self._add_parents(control, work)
+        while work:
+            o = work.pop()
+            if o in found or o is self.entry:
+                continue
+            found.add(o)
+            for value in o.operands:
+                self._add(value, work)
+            for block in o.blocks:  # its results depend on what its regions yield
+                for inner in block.ops[-1:]:
+                    work.append(inner)
+                work += [each for each in block.ops if each.blocks]
+            self._add_parents(o, work)
+        return found
+
+    def _add(self, value: Value, work: list[Op]) -> None:
+        owner = value.owner
+        if isinstance(owner, Block):
+            if owner in self.parents:
+                work.append(self.parents[owner])
+        elif owner is not None:
+            work.append(owner)
+
+    def _add_parents(self, o: Op, work: list[Op]) -> None:
+        block = self.homes.get(o)
+        if block is not None and (parent := self.parents[block]) is not self.entry:
+            work.append(parent)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -205,7 +206,7 @@ class Judge:
             store[case] = made
 
     def _seed(self, case: Case) -> int:
-        return hash((self.salt, case.shape, case.values, case.seed)) & 0x7FFFFFFF
+        return crc32(f"{self.salt} {case.shape} {case.values} {case.seed}".encode())
 
     # ------------------------------------------------------------ stages
 

@@ -21,6 +21,7 @@ VERBS = {
     "smith": "smith",
     "prove": "testing.prove",
     "reduce": "testing.reduce",
+    "judge": "testing.judge",
     "opt": "opt",
     "debug": "debug",
     "run": "run",

@@ -1,0 +1,221 @@
+"""Judge many candidates on any executor; what is done is kept in a journal, so that a run can be continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ..diag import ErrorKind, TileError
+from .jail import Limits
+from .judging import DEFAULT_STAGES, Judge
+from .problem import parse_problem
+from .results import UNJUDGED, Result
+from .worker import TRIES, Worker
+
+WAITING = 4
+"""Candidates that are handed to the executor ahead of time, per worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that a worker needs to know to judge a candidate."""
+
+    cases: str
+    """The text of the cases file."""
+    folder: str
+    """Where the reference is."""
+    against: str = ""
+    salt: int = 0
+    stages: tuple[str, ...] = DEFAULT_STAGES
+    limits: Limits = field(default_factory=Limits)
+    seconds: float = 10.0
+    plain: bool = False
+    timing: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def longest(self) -> float:
+        """Seconds after which a worker counts as hanging; every stage has limits of its own that are far below."""
+        return 600.0 + 20 * (self.limits.seconds + self.seconds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON can hold it."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Plan:
+        """Return the plan that `as_dict` described."""
+        timing = tuple((str(key), value) for key, value in data["timing"])
+        return Plan(**{**data, "limits": Limits(**data["limits"]), "stages": tuple(data["stages"]), "timing": timing})
+
+    def identity(self) -> dict[str, Any]:
+        """Return what decides verdicts, as plain data; the salt is another matter."""
+        facts = json.loads(json.dumps(asdict(self)))
+        del facts["salt"]
+        return dict(facts)
+
+    def judge(self) -> Judge:
+        """Return a judge."""
+        return Judge(
+            parse_problem(self.cases, Path(self.folder)),
+            self.against or None,
+            salt=self.salt,
+            stages=self.stages,
+            limits=self.limits,
+            seconds=self.seconds,
+            plain=self.plain,
+            timing=dict(self.timing),
+        )
+
+
+_local = threading.local()
+
+
+def judge_one(plan: Plan, candidate: str) -> dict[str, Any]:
+    """Judge a candidate in this thread, which keeps its judge for the next one. Return plain data."""
+    try:
+        if getattr(_local, "plan", None) != plan:
+            end_judge()
+            _local.judge = plan.judge()
+            _local.plan = plan
+        judge: Judge = _local.judge
+        return judge.judge(candidate).as_dict()
+    except TileError as error:  # of the problem or the reference, not of the candidate
+        return Result(candidate, salt=plan.salt, error=error.message).as_dict()
+
+
+def end_judge() -> None:
+    """End the judge of this thread, if it has one."""
+    old: Judge | None = getattr(_local, "judge", None)
+    if old is not None:
+        old.close()
+    _local.judge = _local.plan = None
+
+
+class Processes(ThreadPoolExecutor):
+    """An executor whose threads each have a worker process."""
+
+    def __init__(self, jobs: int) -> None:
+        super().__init__(jobs)
+        self.workers: list[Worker] = []
+
+    def judge(self, plan: Plan, candidate: str) -> dict[str, Any]:
+        """Judge a candidate in the process of this thread; one that dies is replaced."""
+        worker: Worker | None = getattr(_local, "worker", None)
+        if worker is None or worker not in self.workers:
+            worker = _local.worker = Worker()
+            self.workers.append(worker)
+        for _ in range(TRIES):
+            made = worker.ask(plan.as_dict(), candidate, plan.longest)
+            if made is not None:
+                return made
+        return Result(candidate, salt=plan.salt, error=f"{TRIES} workers died").as_dict()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        for worker in self.workers:
+            worker.close()
+
+
+def judge_all(
+    candidates: Sequence[str],
+    plan: Plan,
+    *,
+    executor: Executor | None = None,
+    jobs: int = 0,
+    journal: str | Path | None = None,
+    step: Callable[[int], None] = lambda count: None,
+) -> Iterator[Result]:
+    """Judge candidates, and yield results as they become known.
+
+    Without an `executor`, `jobs` processes are started. With a `journal`, results are written to that file, and those
+    that it has are not computed again if the candidate's file is the same.
+    """
+    jobs = jobs or len(os.sched_getaffinity(0))
+    known, plan = _open_journal(journal, plan)
+    todo = []
+    for name in dict.fromkeys(candidates):
+        found = known.get(name)
+        if found is not None and found["digest"] == digest(name):
+            step(1)
+            yield Result.from_dict(found["result"])
+        else:
+            todo.append(name)
+    for result in _run(todo, plan, executor, jobs):
+        if journal is not None and result.verdict != UNJUDGED:
+            line = {"digest": digest(result.candidate), "result": result.as_dict()}
+            with open(journal, "a", encoding="utf-8") as out:
+                out.write(json.dumps(line) + "\n")
+        step(1)
+        yield result
+
+
+def _run(todo: Sequence[str], plan: Plan, given: Executor | None, jobs: int) -> Iterator[Result]:
+    """Judge on an executor, with a few candidates ahead of time."""
+    if not todo:
+        return
+    own = None if given is not None else Processes(min(jobs, len(todo)))
+    function = judge_one if own is None else own.judge
+    executor = own if given is None else given
+    assert executor is not None
+    work = list(todo)[::-1]
+    running: dict[Future[dict[str, Any]], str] = {}
+    try:
+        while work or running:
+            while work and len(running) < WAITING * jobs:
+                name = work.pop()
+                running[executor.submit(function, plan, name)] = name
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name = running.pop(future)
+                try:
+                    yield Result.from_dict(future.result())
+                except Exception as error:  # of the executor: a worker died, or cannot be reached
+                    yield Result(name, salt=plan.salt, error=f"{type(error).__name__}: {error}")
+    finally:
+        for future in running:
+            future.cancel()
+        if own is not None:
+            own.shutdown(wait=True, cancel_futures=True)
+
+
+def digest(name: str) -> str:
+    """Return a digest of a candidate's file; empty if it cannot be read."""
+    try:
+        return sha256(Path(name).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _open_journal(journal: str | Path | None, plan: Plan) -> tuple[dict[str, Any], Plan]:
+    """Return the results of a journal, and the plan with its salt; start one if there is none for this plan."""
+    fresh = plan if plan.salt else replace(plan, salt=secrets.randbits(63))
+    if journal is None:
+        return {}, fresh
+    path = Path(journal)
+    lines: list[Any] = []
+    try:
+        if path.exists():
+            lines = [found for line in path.read_text("utf-8").splitlines() if (found := _parsed(line)) is not None]
+        same = bool(lines) and lines[0].get("plan") == plan.identity()
+        if same and plan.salt in (0, lines[0].get("salt")):
+            return {each["result"]["candidate"]: each for each in lines[1:]}, replace(plan, salt=lines[0]["salt"])
+        if lines:
+            path.rename(path.with_suffix(path.suffix + ".old"))
+        path.write_text(json.dumps({"plan": plan.identity(), "salt": fresh.salt}) + "\n", "utf-8")
+    except OSError as error:
+        raise TileError(f"cannot write the journal '{path}': {error.strerror}", kind=ErrorKind.FILE) from None
+    return {}, fresh
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:  # cut off when the run was interrupted
+        return None

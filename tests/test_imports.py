@@ -37,6 +37,7 @@ ROWS = (
     ("tuner",),
     ("programs",),
     ("cutile", "cpp"),
+    ("judge",),
     ("debug",),
     ("documented",),
     ("builder", "api"),

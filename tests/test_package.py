@@ -30,6 +30,7 @@ EXECUTE = (
     "cutile/",
     "triton/",
     "cpp/",
+    "judge/",
     "cost/counting",
     "cli/arguments",
     "cli/recorded",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilery.judge import Judge, Problem, Result, read_problem
+from tilery.judge import Judge, Limits, Problem, Result, read_problem
 
 HERE = Path(__file__).parent / "catalogue"
 HONEST, EXPLOIT = "honest", "exploit"
@@ -58,7 +58,7 @@ class Bench:
     def judge(self, entry: Entry) -> Result:
         """Judge an entry."""
         if entry.problem not in self.judges:
-            made = self.judges[entry.problem] = Judge(problem_of(entry.problem), salt=self.salt, seconds=5.0)
+            made = self.judges[entry.problem] = Judge(problem_of(entry.problem), salt=self.salt, seconds=5.0, limits=Limits(seconds=8.0, cpu_seconds=6))
             first = next(iter(self.judges.values()))
             made.jail = first.jail  # one server for all problems
         return self.judges[entry.problem].judge_source(entry.text, entry.name)

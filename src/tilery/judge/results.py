@@ -90,7 +90,7 @@ class Result:
 
     @property
     def seconds(self) -> float:
-        return sum(each.seconds for each in self.stages)
+        return sum(round(each.seconds, 4) for each in self.stages)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain data, for JSON."""

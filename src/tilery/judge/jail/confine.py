@@ -114,8 +114,10 @@ def limit(seconds: int, memory: int, file: int, processes: int) -> None:
         resource.RLIMIT_MSGQUEUE: 0,
     }
     for which, bound in bounds.items():
+        # The signal of the soft limit tells a lack of processor time from other deaths; the hard one kills.
+        hard = bound + 1 if which == resource.RLIMIT_CPU else bound
         with suppress(ValueError, OSError):  # never above a limit that holds already
-            resource.setrlimit(which, (bound, bound))
+            resource.setrlimit(which, (bound, hard))
 
 
 # ---------------------------------------------------------------- watching processes
@@ -131,6 +133,16 @@ def usage(root: int | None) -> tuple[int, int]:
             words = file.read().split()
             total += (int(words[1]) - int(words[2])) * page  # pages of files are shared
     return len(pids), total
+
+
+def proportional(root: int | None) -> int:
+    """Return the bytes of the same processes, where pages that several share count once; this takes longer."""
+    total = 0
+    for pid in descendants(root) if root is not None else _all_processes():
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            line = next(each for each in file if each.startswith(b"Pss_Anon:") or each.startswith(b"Pss:"))
+            total += int(line.split()[1]) * 1024
+    return total
 
 
 def _all_processes() -> list[int]:

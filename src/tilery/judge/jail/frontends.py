@@ -38,6 +38,8 @@ def compile_candidate(request: dict[str, Any]) -> dict[str, Any]:
         return FRONTENDS[request["kind"]](request)
     except TileError as error:
         return {"error": {"kind": error.kind.value, "message": error.message}}
+    except MemoryError:
+        return {"error": {"kind": ErrorKind.MEMORY.value, "message": "not enough memory to compile it"}}
     except Exception as error:  # of the candidate, or of NVIDIA's frontend
         said = "".join(traceback.format_exception_only(error)).strip()
         return {"error": {"kind": ErrorKind.COMPILER.value, "message": said[:2000]}}

@@ -86,9 +86,6 @@ def run_frontend(request: dict[str, Any], answer: int, log: int, work: str, join
 def _answer(request: dict[str, Any], answer: int) -> None:
     try:
         made = frontends.compile_candidate(request)
-    except MemoryError:
-        made = {"error": {"kind": "memory", "message": "not enough memory to compile it"}}
-    try:
         data = json.dumps(made).encode()
         with os.fdopen(answer, "wb") as out:
             out.write(data)
@@ -112,7 +109,7 @@ def watch(child: int, limits: dict[str, Any], root: int | None, folder: str) -> 
         count, resident = confine.usage(root)
         if count > limits["processes"] + 2:
             return PROCESSES
-        if resident > limits["memory"]:
+        if resident > limits["memory"] and (count == 2 or confine.proportional(root) > limits["memory"]):
             return MEMORY
         if root is not None and confine.folder_bytes(folder) > limits["disk"]:
             return DISK

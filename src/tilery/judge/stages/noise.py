@@ -1,15 +1,14 @@
 """Arrays that compute with the rounding errors of a narrower type, to measure how large those errors are.
 
 A reference function runs on them unchanged. Each operation adds a random error of the size that the candidate's precision
-allows; a sum of n terms adds one that grows with the square root of n and with the sum of absolute values, whatever the
-order of its terms. How far results move is how far a correct kernel may be off.
+allows. A sum of n terms adds one that grows with the square root of n and with the largest partial sum that an order of
+the terms is likely to reach. How far results move is how far a correct kernel may be off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,8 @@ EXACT = frozenset((
 BASIC = frozenset(("add", "subtract", "multiply", "true_divide", "divide", "sqrt", "square", "reciprocal"))
 BASIC_ERROR, FUNCTION_ERROR = 1.0, 4.0
 """Errors in units of the rounding error: of arithmetic, and of functions such as exp."""
+SPREAD = 2.0
+"""How far partial sums of a random order leave the way from zero to the sum, in units of the root of summed squares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Noisy(np.ndarray[Any, np.dtype[Any]]):
         plain = [_plain(each) for each in args]
         with np.errstate(all="ignore"):
             result = np.asarray(function(*plain, **kwargs))
-            size = np.asarray(function(*[_absolute(each) for each in plain], **kwargs))
+            size = partial_sums(result, np.asarray(function(*[_squared(each) for each in plain], **kwargs)))
             terms = max(1.0, max(each.size for each in _flat(plain) if isinstance(each, np.ndarray)) / max(1, result.size))
             return noise.wrap(noise.summed(result, size, terms))
 
@@ -120,11 +121,14 @@ class Noise:
         if isinstance(result, tuple) or name in EXACT or np.asarray(result).dtype.kind not in "f":
             return result
         if name in ("matmul", "vecdot", "matvec", "vecmat"):
-            size = function(*[_absolute(each) for each in args], **options)
+            size = partial_sums(result, function(*[_squared(each) for each in args], **options))
             return self.summed(result, size, args[0].shape[-1])
         if method in ("reduce", "accumulate") and name == "add":
-            size = getattr(function, method)(_absolute(args[0]), *args[1:], **options)
-            terms = args[0].size / max(1, np.asarray(result).size) if method == "reduce" else np.asarray(result).size
+            squares = getattr(function, method)(_squared(args[0]), *args[1:], **options)
+            size = partial_sums(result, squares)
+            terms = args[0].size / max(1, np.asarray(result).size)
+            if method == "accumulate":
+                terms = args[0].shape[options.get("axis", args[1] if len(args) > 1 else 0)]
             return self.summed(result, size, terms)
         scale = BASIC_ERROR if name in BASIC else FUNCTION_ERROR
         if method == "reduce":  # a product
@@ -132,7 +136,7 @@ class Noise:
         return self._limited(np.asarray(result), scale * self.precision.compute * np.abs(result))
 
     def summed(self, result: Any, size: Any, terms: float) -> Array:
-        """Add the error of a sum of `terms` terms, whose absolute values have the sum `size`."""
+        """Add the error of a sum of `terms` terms, whose partial sums are at most about `size`."""
         return self._limited(np.asarray(result), self.precision.accumulate * np.sqrt(terms) * np.asarray(size))
 
     def _limited(self, result: Array, error: Array) -> Array:
@@ -150,10 +154,16 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _absolute(value: Any) -> Any:
+def partial_sums(result: Any, squares: Any) -> Array:
+    """Return about how large partial sums become in a random order, given the sum and that of the squared terms."""
+    made: Array = np.abs(result) + SPREAD * np.sqrt(squares)
+    return made
+
+
+def _squared(value: Any) -> Any:
     if isinstance(value, (list, tuple)) and any(isinstance(each, np.ndarray) for each in value):
-        return type(value)(_absolute(each) for each in value)
-    return np.abs(value) if isinstance(value, (np.ndarray, float, np.floating)) else value
+        return type(value)(_squared(each) for each in value)
+    return np.square(value) if isinstance(value, (np.ndarray, float, np.floating)) else value
 
 
 def _flat(value: Any) -> list[Any]:

@@ -1,0 +1,102 @@
+"""Each stage rejects what it is there for, and says why."""
+
+from __future__ import annotations
+
+import pytest
+
+from judge.kernels import DOUBLE, GOOD, LOAD, STORE, judged, problem, text
+from tilery.judge import Judge, parse_problem
+from tilery.judge.results import ACCEPTED
+
+GLOBAL = "global @kept <f32: [0.0]> : tile<1xf32>"
+SAVE = """\
+  %g = get_global @kept : tile<ptr<f32>>
+  %one = constant <f32: 1.0> : tile<f32>
+  %t5 = store_ptr_tko weak %g, %one : tile<ptr<f32>>, tile<f32> -> token
+"""
+UNMASKED = "  %xv, %t0 = load_ptr_tko weak %xa : tile<8xptr<f32>> -> tile<8xf32>, token\n"
+TO_INPUT = "  %t8 = store_ptr_tko weak %xa, %r, %m : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token\n"
+FROM_OUTPUT = (
+    "  %old, %t3 = load_ptr_tko weak %oa, %m, %z : tile<8xptr<f32>>, tile<8xi1>, tile<8xf32> -> tile<8xf32>, token\n"
+    "  %q = mulf %old, %z : tile<8xf32>\n  %p = addf %xv, %xv : tile<8xf32>\n  %r = addf %p, %q : tile<8xf32>\n"
+)
+HALF = """\
+  %h = constant <i32: 4> : tile<8xi32>
+  %lower = cmpi less_than %k, %h, signed : tile<8xi32> -> tile<8xi1>
+  %mm = andi %m, %lower : tile<8xi1>
+  %t9 = store_ptr_tko weak %oa, %r, %mm : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
+"""
+FAULTS = {
+    "syntax": ("entry @k(", "compile", "syntax"),
+    "illegal": (text("  %a = reshape %k : tile<8xi32> -> tile<4xi32>"), "compile", "illegal"),
+    "too few arguments": (GOOD.replace('"x", "out", "N"', '"x", "out"'), "verify", "argument"),
+    "no store": (text(LOAD), "static", "unwritten"),
+    "no load": (text(STORE.replace("%r", "%two")), "static", "unread"),
+    "constant": (text(LOAD + STORE.replace("%r", "%two")), "static", "constant"),
+    "state": (text(LOAD + DOUBLE + STORE + SAVE, GLOBAL), "static", "state"),
+    "bounds": (text(UNMASKED + DOUBLE + STORE), "sanitize", "bounds"),
+    "changes input": (text(LOAD + DOUBLE + STORE + TO_INPUT), "sanitize", "bounds"),
+    "reads output": (text(LOAD + FROM_OUTPUT + STORE.replace(" : ", " token = %t3 : ", 1)), "sanitize", "uninitialized"),
+    "half written": (text(LOAD + DOUBLE + HALF), "run", "unwritten"),
+    "wrong": (text(LOAD + DOUBLE.replace("addf", "mulf") + STORE), "compare", "wrong-result"),
+    "endless": (text(LOAD + DOUBLE + STORE + "  loop { continue }\n"), "sanitize", "steps"),
+}
+
+
+def test_a_correct_kernel_passes_every_stage() -> None:
+    found = judged(GOOD)
+    assert found.verdict == ACCEPTED, found.reason
+    assert [each.stage for each in found.stages] == [
+        "compile", "verify", "static", "sanitize", "run", "compare", "metamorphic",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(name: str) -> None:
+    source, stage, kind = FAULTS[name]
+    found = judged(source, seconds=20.0)
+    assert found.failed is not None
+    assert (found.failed.stage, found.kind) == (stage, kind), found.reason
+    assert found.reason
+
+
+def test_the_salt_decides_the_inputs() -> None:
+    with Judge(problem(), lambda x: 2 * x, salt=7) as one, Judge(problem(), lambda x: 2 * x, salt=7) as two:
+        case = one.problem.cases[2]
+        assert (one.inputs_of(case)["x"] == two.inputs_of(case)["x"]).all()
+    with Judge(problem(), lambda x: 2 * x) as one, Judge(problem(), lambda x: 2 * x) as two:
+        assert one.salt != two.salt
+        assert (one.inputs_of(case)["x"] != two.inputs_of(case)["x"]).any()
+
+
+def test_a_law_that_does_not_hold() -> None:
+    """The reference is not linear, and the kernel agrees with it; the declared law is what fails."""
+    law = "[[metamorphic]]\nscale = { x = 2.0, out = 4.0 }\n"
+    from judge.kernels import CASES
+
+    with Judge(parse_problem(CASES + law), lambda x: 2 * x) as judge:
+        found = judge.judge_source(GOOD, "k.mlir")
+    assert found.failed is not None
+    assert (found.failed.stage, found.kind) == ("metamorphic", "law")
+
+
+def test_a_kernel_as_the_reference(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("reference")
+    (folder / "good.mlir").write_text(GOOD)
+    made = problem()
+    made.folder = folder
+    with Judge(made, "good.mlir") as judge:
+        assert judge.judge_source(GOOD, "same.mlir").verdict == ACCEPTED
+        found = judge.judge_source(text(LOAD + DOUBLE.replace("addf", "mulf") + STORE), "other.mlir")
+    assert found.kind == "wrong-result"
+
+
+def test_a_proof_is_skipped_without_a_kernel() -> None:
+    found = judged(GOOD, stages=("compile", "verify", "prove"))
+    assert found.stages[-1].verdict == "skipped"
+    assert found.verdict == ACCEPTED
+
+
+def test_a_reference_that_fails_is_not_the_candidates_fault() -> None:
+    found = judged(GOOD, function=lambda x: x.nothing)
+    assert found.failed is not None and "the reference failed" in found.reason

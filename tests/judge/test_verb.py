@@ -1,0 +1,104 @@
+"""`tilery judge` and batches."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from judge.kernels import CASES, GOOD, LOAD, STORE, text
+from tilery.cli.main import main
+from tilery.judge.batch import Plan, Processes, judge_all
+from tilery.judge.worker import Worker
+
+BAD = text(LOAD + STORE.replace("%r", "%two"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "cases.toml").write_text(CASES)
+    (tmp_path / "reference.py").write_text("def reference(x):\n    return 2 * x\n")
+    (tmp_path / "good.mlir").write_text(GOOD)
+    (tmp_path / "bad.mlir").write_text(BAD)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_one_candidate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "good.mlir"]) == 0
+    assert "accepted" in capsys.readouterr().out
+    assert main(["judge", "bad.mlir", "--json", "--junit", "out.xml", "-o", "results"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["stage"], found["kind"]) == ("rejected", "static", "constant")
+    assert json.loads((folder / "results" / "bad.mlir.json").read_text()) == found
+    assert (folder / "out.xml").read_text().startswith("<?xml")
+
+
+def test_the_salt_repeats_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = text(LOAD + "  %r = mulf %xv, %xv : tile<8xf32>\n" + STORE)
+    (folder / "wrong.mlir").write_text(wrong)
+    main(["judge", "wrong.mlir", "--json"])
+    (first,) = json.loads(capsys.readouterr().out)
+    main(["judge", "wrong.mlir", "--json", "--salt", str(first["salt"])])
+    (second,) = json.loads(capsys.readouterr().out)
+    assert first["reason"] == second["reason"]
+
+
+def test_usage(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "good.mlir", "--cases", "none.toml"]) == 1
+    assert main(["judge", "init"]) == 2
+    assert main(["judge", "good.mlir", "--sig", "x"]) == 2
+    assert main(["judge", "good.mlir", "--shard", "3"]) == 2
+    assert main(["judge", "good.mlir", "--against", "none.py::f"]) == 2
+    assert main(["judge", "missing.mlir"]) == 1
+    capsys.readouterr()
+    assert main(["judge", "init", "--sig", "x: f32[N], out y: f32[N]"]) == 0
+    assert "[[cases]]" in capsys.readouterr().out
+
+
+def test_a_batch_continues_where_it_was(folder: Path) -> None:
+    plan = Plan(CASES, str(folder))
+    names = ["good.mlir", "bad.mlir"]
+    with ThreadPoolExecutor(1) as pool:
+        first = {each.candidate: each for each in judge_all(names, plan, executor=pool, journal="log.jsonl")}
+    assert [first[name].verdict for name in names] == ["accepted", "rejected"]
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    (folder / "log.jsonl").write_text("\n".join([*lines[:2], lines[2][:20]]))  # interrupted while it wrote
+    (folder / "bad.mlir").write_text(GOOD)
+    steps: list[int] = []
+    with ThreadPoolExecutor(1) as pool:
+        again = list(judge_all(names, plan, executor=pool, journal="log.jsonl", step=steps.append))
+    assert {each.candidate: each.verdict for each in again} == dict.fromkeys(names, "accepted")
+    assert again[0].as_dict() == first["good.mlir"].as_dict()
+    assert sum(steps) == 2
+
+
+def test_workers_that_die_are_replaced(folder: Path) -> None:
+    """The default executor has processes; one is killed between two candidates."""
+    plan = Plan(CASES, str(folder), salt=5)
+    pool = Processes(1)
+    try:
+        assert pool.submit(pool.judge, plan, "good.mlir").result()["verdict"] == "accepted"
+        process = pool.workers[0].process
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+        assert pool.submit(pool.judge, plan, "bad.mlir").result()["verdict"] == "rejected"
+    finally:
+        pool.shutdown()
+    assert pool.workers[0].process is None
+
+
+def test_a_worker_that_hangs_is_ended(folder: Path) -> None:
+    worker = Worker()
+    assert worker.ask(Plan(CASES, str(folder), salt=5).as_dict(), "good.mlir", 0.01) is None
+    assert worker.process is None
+
+
+def test_a_broken_reference_is_not_a_verdict(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "reference.py").write_text("1 / 0\n")
+    assert main(["judge", "good.mlir"]) == 2
+    assert "not judged" in capsys.readouterr().out

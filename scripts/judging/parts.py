@@ -58,7 +58,9 @@ class Bench:
     def judge(self, entry: Entry) -> Result:
         """Judge an entry."""
         if entry.problem not in self.judges:
-            made = self.judges[entry.problem] = Judge(problem_of(entry.problem), salt=self.salt, seconds=5.0, limits=Limits(seconds=8.0, cpu_seconds=6))
+            made = self.judges[entry.problem] = Judge(
+                problem_of(entry.problem), salt=self.salt, seconds=5.0, limits=Limits(seconds=8.0, cpu_seconds=6)
+            )
             first = next(iter(self.judges.values()))
             made.jail = first.jail  # one server for all problems
         return self.judges[entry.problem].judge_source(entry.text, entry.name)

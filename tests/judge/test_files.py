@@ -36,7 +36,9 @@ def test_wrong_cases_files(name: str) -> None:
     assert caught.value.message
 
 
-@pytest.mark.parametrize("text", ["", "1 +", "N ** 2", "__import__('os')", "N.x", "Q", "1 // 0", "9" * 600, "cdiv(1)", "'a'"])
+@pytest.mark.parametrize(
+    "text", ["", "1 +", "N ** 2", "__import__('os')", "N.x", "Q", "1 // 0", "9" * 600, "cdiv(1)", "'a'"]
+)
 def test_expressions_that_are_refused(text: str) -> None:
     with pytest.raises(TileError):
         evaluate(text, {"N": 4})
@@ -47,13 +49,23 @@ def test_headers() -> None:
     made = make_program(read_header(GOOD), problem(), shape)
     assert made.launches[0].grid == (3, 1, 1)
     assert [slot.value for slot in made.launches[0].slots] == [0, 0, 21]
-    with_scratch = 'scratch = { p = { shape = ["N"], fill = 0 } }\n[[launch]]\nargs = ["x", "p"]\n[[launch]]\nargs = ["p", "out"]'
+    with_scratch = (
+        'scratch = { p = { shape = ["N"], fill = 0 } }\n[[launch]]\nargs = ["x", "p"]\n[[launch]]\nargs = ["p", "out"]'
+    )
     made = make_program(parse_table(with_scratch), problem(), shape)
     assert made.scratch["p"].size == 84
     assert [[slot.buffer for slot in each.slots] for each in made.launches] == [["x", "p"], ["p", "out"]]
     made = make_program(parse_table('convention = "cutile"'), problem(), shape)
     assert [slot.value for slot in made.launches[0].slots] == [0, 21, 1, 0, 21, 1]
-    for wrong in ("grid = 'Q'", "grids = 1", "args = 3", "convention = 'c'", "scratch = 1", "launch = 1", "grid = [1,1,1,1]"):
+    for wrong in (
+        "grid = 'Q'",
+        "grids = 1",
+        "args = 3",
+        "convention = 'c'",
+        "scratch = 1",
+        "launch = 1",
+        "grid = [1,1,1,1]",
+    ):
         with pytest.raises(TileError):
             make_program(parse_table(wrong), problem(), shape)
 

@@ -137,7 +137,10 @@ FORGED: dict[str, Any] = {
     "scratch of an array's name": {"modules": [""], "programs": [{"launches": [LAUNCH], "scratch": {"x": [1, None]}}]},
     "endless scratch": {"modules": [""], "programs": [{"launches": [LAUNCH], "scratch": {"s": [1 << 40, None]}}]},
     "too few programs": {"modules": [""], "programs": []},
-    "a negative offset": {"modules": [""], "programs": [{"launches": [{**LAUNCH, "slots": [["x", -8]]}], "scratch": {}}]},
+    "a negative offset": {
+        "modules": [""],
+        "programs": [{"launches": [{**LAUNCH, "slots": [["x", -8]]}], "scratch": {}}],
+    },
 }
 
 

@@ -36,7 +36,11 @@ FAULTS = {
     "state": (text(LOAD + DOUBLE + STORE + SAVE, GLOBAL), "static", "state"),
     "bounds": (text(UNMASKED + DOUBLE + STORE), "sanitize", "bounds"),
     "changes input": (text(LOAD + DOUBLE + STORE + TO_INPUT), "sanitize", "bounds"),
-    "reads output": (text(LOAD + FROM_OUTPUT + STORE.replace(" : ", " token = %t3 : ", 1)), "sanitize", "uninitialized"),
+    "reads output": (
+        text(LOAD + FROM_OUTPUT + STORE.replace(" : ", " token = %t3 : ", 1)),
+        "sanitize",
+        "uninitialized",
+    ),
     "half written": (text(LOAD + DOUBLE + HALF), "run", "unwritten"),
     "wrong": (text(LOAD + DOUBLE.replace("addf", "mulf") + STORE), "compare", "wrong-result"),
     "endless": (text(LOAD + DOUBLE + STORE + "  loop { continue }\n"), "sanitize", "steps"),

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = Any
+"""An array of NumPy, or one whose operations have rounding errors."""
 
 
 def add(x: Array, y: Array) -> Array:

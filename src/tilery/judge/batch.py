@@ -8,15 +8,13 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from ..diag import ErrorKind, TileError
-from .jail import Limits
-from .judging import DEFAULT_STAGES, Judge
-from .problem import parse_problem
+from .plan import Plan, judge_one
 from .results import UNJUDGED, Result
 from .worker import TRIES, Worker
 
@@ -24,79 +22,7 @@ WAITING = 4
 """Candidates that are handed to the executor ahead of time, per worker."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything that a worker needs to know to judge a candidate."""
-
-    cases: str
-    """The text of the cases file."""
-    folder: str
-    """Where the reference is."""
-    against: str = ""
-    salt: int = 0
-    stages: tuple[str, ...] = DEFAULT_STAGES
-    limits: Limits = field(default_factory=Limits)
-    seconds: float = 10.0
-    plain: bool = False
-    timing: tuple[tuple[str, Any], ...] = ()
-
-    @property
-    def longest(self) -> float:
-        """Seconds after which a worker counts as hanging; every stage has limits of its own that are far below."""
-        return 600.0 + 20 * (self.limits.seconds + self.seconds)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the plan as JSON can hold it."""
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(data: dict[str, Any]) -> Plan:
-        """Return the plan that `as_dict` described."""
-        timing = tuple((str(key), value) for key, value in data["timing"])
-        return Plan(**{**data, "limits": Limits(**data["limits"]), "stages": tuple(data["stages"]), "timing": timing})
-
-    def identity(self) -> dict[str, Any]:
-        """Return what decides verdicts, as plain data; the salt is another matter."""
-        facts = json.loads(json.dumps(asdict(self)))
-        del facts["salt"]
-        return dict(facts)
-
-    def judge(self) -> Judge:
-        """Return a judge."""
-        return Judge(
-            parse_problem(self.cases, Path(self.folder)),
-            self.against or None,
-            salt=self.salt,
-            stages=self.stages,
-            limits=self.limits,
-            seconds=self.seconds,
-            plain=self.plain,
-            timing=dict(self.timing),
-        )
-
-
 _local = threading.local()
-
-
-def judge_one(plan: Plan, candidate: str) -> dict[str, Any]:
-    """Judge a candidate in this thread, which keeps its judge for the next one. Return plain data."""
-    try:
-        if getattr(_local, "plan", None) != plan:
-            end_judge()
-            _local.judge = plan.judge()
-            _local.plan = plan
-        judge: Judge = _local.judge
-        return judge.judge(candidate).as_dict()
-    except TileError as error:  # of the problem or the reference, not of the candidate
-        return Result(candidate, salt=plan.salt, error=error.message).as_dict()
-
-
-def end_judge() -> None:
-    """End the judge of this thread, if it has one."""
-    old: Judge | None = getattr(_local, "judge", None)
-    if old is not None:
-        old.close()
-    _local.judge = _local.plan = None
 
 
 class Processes(ThreadPoolExecutor):

@@ -34,9 +34,7 @@ def compile_file(path: str | Path, problem: Problem, jail: Jail) -> Submission:
     return compile_source(data, name, problem, jail, header=header)
 
 
-def compile_source(
-    data: bytes, name: str, problem: Problem, jail: Jail, *, header: str | None = None
-) -> Submission:
+def compile_source(data: bytes, name: str, problem: Problem, jail: Jail, *, header: str | None = None) -> Submission:
     """Compile a candidate that is in memory; `name` tells what it is. `header` replaces its `judge:` lines."""
     if name.endswith((".py", *CPP)):
         if len(data) > MOST_SOURCE:

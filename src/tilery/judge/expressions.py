@@ -58,7 +58,9 @@ def _value(node: ast.expr, names: Mapping[str, int], text: str) -> int:
         case ast.Name(id=name) if name in names:
             found = names[name]
         case ast.Name(id=name):
-            raise _wrong(f"unknown size '{name}', expected one of {', '.join(names)}{did_you_mean(name, names)}", node, text)
+            raise _wrong(
+                f"unknown size '{name}', expected one of {', '.join(names)}{did_you_mean(name, names)}", node, text
+            )
         case ast.UnaryOp(op=ast.USub(), operand=inner):
             found = -_value(inner, names, text)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:

@@ -112,7 +112,7 @@ def _names(arguments: Sequence[Argument], problem: Problem, shape: Shape) -> dic
 
 def _scratch(table: Any, shape: Shape) -> tuple[dict[str, Scratch], dict[str, list[int]]]:
     if not isinstance(table, dict):
-        raise TileError("judge: 'scratch' must be a table such as { partial = { type = \"f32\", shape = [\"N\"] } }")
+        raise TileError('judge: \'scratch\' must be a table such as { partial = { type = "f32", shape = ["N"] } }')
     made: dict[str, Scratch] = {}
     shapes: dict[str, list[int]] = {}
     for name, facts in table.items():

@@ -143,8 +143,6 @@ class Judge:
         for stage in STAGES:
             if stage in self.stages:
                 made = self._stage(stage, work[stage])
-                if made is None:
-                    break
                 result.stages.append(made)
                 if made.verdict == FAILED:
                     break
@@ -291,7 +289,9 @@ class Judge:
         whole = 1 if argument.element.name == "i1" else np.iinfo(a.dtype).max
         if argument.role == "out" and (flipped[differ] == whole).all():
             count = int(np.count_nonzero(differ))
-            raise fault(FaultKind.UNWRITTEN, f"'{name}'{where} and {count - 1} more elements are not written, for {shape}")
+            raise fault(
+                FaultKind.UNWRITTEN, f"'{name}'{where} and {count - 1} more elements are not written, for {shape}"
+            )
         if not (atomics and argument.element.is_float):
             raise fault(
                 FaultKind.UNSTABLE,
@@ -349,8 +349,10 @@ class Judge:
 
         said = []
         for index, shape in enumerate(self.problem.shapes):
-            kernel = self.kernel and (self.kernel.loaded, self.kernel.submission.programs[index])
-            verdict, reason = prove((candidate.loaded, candidate.submission.programs[index]), kernel, self.problem, shape)
+            kernel = None if self.kernel is None else (self.kernel.loaded, self.kernel.submission.programs[index])
+            verdict, reason = prove(
+                (candidate.loaded, candidate.submission.programs[index]), kernel, self.problem, shape
+            )
             if verdict == FAILED:
                 raise fault(FaultKind.WRONG_RESULT, reason)
             if verdict == SKIPPED:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..diag import ErrorKind, TileError
-from ..engines.addresses import runs_of
-from ..engines.cutile_abi import Extent
+from ..engines.common.addresses import runs_of
+from ..engines.common.cutile_abi import Extent
 from .problem import Argument
 from .program import Scratch
 from .values import Array, storage

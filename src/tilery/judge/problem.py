@@ -179,11 +179,13 @@ def parse_problem(text: str, folder: Path | None = None) -> Problem:
     if len(set(names)) < len(names):
         raise TileError("two arguments have the same name")
     if not any(each.is_written for each in arguments):
-        raise TileError("no argument is an output: one needs role = \"out\" or \"inout\"")
+        raise TileError('no argument is an output: one needs role = "out" or "inout"')
     for key in ("compute", "accumulate"):
         if head.get(key) and not _is_float(head[key]):
             raise TileError(f"[problem]: '{key}' must be a float type, got {head[key]!r}")
-    made = Problem(arguments, [], [], folder=folder or Path(), **{key: str(value) for key, value in head.items()})
+    made = Problem(arguments, [], [], folder=folder or Path())
+    for key, value in head.items():
+        setattr(made, key, str(value))
     for group in _tables(table, "cases"):
         _add_cases(made, group)
     if not made.cases:
@@ -291,7 +293,7 @@ def _law(table: dict[str, Any], problem: Problem) -> Metamorphic:
     _known(table, "[[metamorphic]]", "permute", "scale")
     permute, scale = table.get("permute", ""), table.get("scale", {})
     if bool(permute) == bool(scale) or not isinstance(permute, str) or not isinstance(scale, dict):
-        raise TileError("[[metamorphic]]: expected either permute = \"SIZE\" or scale = { x = 2.0, y = 2.0 }")
+        raise TileError('[[metamorphic]]: expected either permute = "SIZE" or scale = { x = 2.0, y = 2.0 }')
     names = [each.name for each in problem.arguments if each.is_array]
     for name, factor in scale.items():
         if name not in names:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..diag import ErrorKind, TileError
-from ..engines.kernel import check_grid
+from ..engines.common.launch import check_grid
 
 MOST_LAUNCHES = 64
 MOST_SLOTS = 1024
@@ -154,7 +154,9 @@ def _launch(data: Any, buffers: set[str], modules: int) -> Launch:
     module, entry = data["module"], data["entry"]
     if not isinstance(module, int) or not 0 <= module < modules or not isinstance(entry, str):
         raise ValueError
-    return Launch(module, entry, check_grid(data["grid"]), tuple(_slot(s, buffers) for s in _list(data["slots"], MOST_SLOTS)))
+    return Launch(
+        module, entry, check_grid(data["grid"]), tuple(_slot(s, buffers) for s in _list(data["slots"], MOST_SLOTS))
+    )
 
 
 def _slot(data: Any, buffers: set[str]) -> Slot:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,6 @@ class Expected:
     exact: Array
     tolerance: Array
     decided: Array
-    kernel: bool = field(default=False)
 
 
 def load_function(place: str, folder: Path) -> Callable[..., Any]:
@@ -50,7 +49,7 @@ def load_function(place: str, folder: Path) -> Callable[..., Any]:
         spec.loader.exec_module(loaded)
     except Exception as error:
         raise TileError(f"the reference cannot be imported: {type(error).__name__}: {error}", file=str(path)) from None
-    functions = {
+    functions: dict[str, Callable[..., Any]] = {
         key: value
         for key, value in vars(loaded).items()
         if callable(value) and getattr(value, "__module__", "") == loaded.__name__ and not key.startswith("_")
@@ -80,12 +79,12 @@ def expect(
     exact = _call(function, problem, shape, arguments, inputs, lambda a: a.astype(wide) if a.dtype.kind == "f" else a)
     moved = []
     for sample in range(SAMPLES):
-        noise = Noise(bounds, seed + sample)
-        moved.append(
-            _call(function, problem, shape, arguments, inputs,
-                  lambda a, noise=noise: noise.array(a) if a.dtype.kind == "f" else a)
-        )  # fmt: skip
+        moved.append(_call(function, problem, shape, arguments, inputs, _noisy(Noise(bounds, seed + sample))))
     return {each.name: _expected(each, exact[each.name], [m[each.name] for m in moved]) for each in _outputs(arguments)}
+
+
+def _noisy(noise: Noise) -> Callable[[Array], Any]:
+    return lambda array: noise.array(array) if array.dtype.kind == "f" else array
 
 
 def _outputs(arguments: Sequence[Argument]) -> list[Argument]:
@@ -145,7 +144,8 @@ def spacing(argument: Argument, numbers: Array) -> Array:
     form = argument.element.format
     with np.errstate(all="ignore"):
         _, exponent = np.frexp(np.where(np.isfinite(numbers), numbers, 0).astype(np.float64))
-    return np.ldexp(1.0, np.maximum(exponent - 1, 1 - form.bias) - form.mantissa)
+    made: Array = np.ldexp(1.0, np.maximum(exponent - 1, 1 - form.bias) - form.mantissa)
+    return made
 
 
 def expect_of_kernel(

@@ -141,24 +141,30 @@ def junit(results: Iterable[Result], name: str = "tilery judge") -> str:
         skipped = sum(each.verdict == SKIPPED for each in result.stages)
         if result.error:
             cases.append(
-                f"    <testcase classname={_quoted(result.candidate)} name=\"judge\"><error message="
+                f'    <testcase classname={_quoted(result.candidate)} name="judge"><error message='
                 f"{_quoted(result.error)}/></testcase>"
             )
         totals = [totals[0] + len(cases), totals[1] + failed, totals[2] + bool(result.error)]
         head = f'tests="{len(cases)}" failures="{failed}" errors="{int(bool(result.error))}" skipped="{skipped}"'
         suites += [
-            f"  <testsuite name={_quoted(result.candidate)} {head} time=\"{result.seconds:.4f}\">",
+            f'  <testsuite name={_quoted(result.candidate)} {head} time="{result.seconds:.4f}">',
             *cases,
             "  </testsuite>",
         ]
     head = f'tests="{totals[0]}" failures="{totals[1]}" errors="{totals[2]}"'
     return "\n".join(
-        ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites name={_quoted(name)} {head}>", *suites, "</testsuites>", ""]
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f"<testsuites name={_quoted(name)} {head}>",
+            *suites,
+            "</testsuites>",
+            "",
+        ]
     )
 
 
 def _case(result: Result, stage: StageResult) -> str:
-    head = f"    <testcase classname={_quoted(result.candidate)} name={_quoted(stage.stage)} time=\"{stage.seconds:.4f}\""
+    head = f'    <testcase classname={_quoted(result.candidate)} name={_quoted(stage.stage)} time="{stage.seconds:.4f}"'
     match stage.verdict:
         case "failed":
             return f"{head}><failure type={_quoted(stage.kind)} message={_quoted(stage.reason)}/></testcase>"

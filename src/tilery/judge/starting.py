@@ -39,7 +39,10 @@ def start(signature: str, reference: str = "reference.py::reference") -> str:
         found = PART.match(signature, at)
         if found is None or found.end() == at:
             raise TileError(
-                "expected an argument such as 'x: f32[M, N]'", source=signature, start=at, notes=(f"an example: {EXAMPLE}",)
+                "expected an argument such as 'x: f32[M, N]'",
+                source=signature,
+                start=at,
+                notes=(f"an example: {EXAMPLE}",),
             )
         at = found.end()
         lines.append(_argument(found))

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engines.reference.numerics.convert import float_to_float, to_f64
-from ..engines.reference.tiles import carrier
+from ..engines.common.numerics.convert import float_to_float, to_f64
+from ..engines.common.tiles import carrier
 from ..types import Scalar
 from .expressions import evaluate
 from .problem import Argument, Shape
@@ -16,9 +16,7 @@ from .problem import Argument, Shape
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def draw(
-    argument: Argument, shape: Shape, extents: Sequence[int], kind: str, rng: np.random.Generator
-) -> Array:
+def draw(argument: Argument, shape: Shape, extents: Sequence[int], kind: str, rng: np.random.Generator) -> Array:
     """Return the bits of an array, as its carrier type, C-contiguous."""
     element = argument.element
     if element.is_int:
@@ -127,9 +125,7 @@ def _ranged(extents: Sequence[int], kind: str, rng: np.random.Generator, low: fl
 # ---------------------------------------------------------------- integers
 
 
-def _integers(
-    argument: Argument, shape: Shape, extents: Sequence[int], kind: str, rng: np.random.Generator
-) -> Array:
+def _integers(argument: Argument, shape: Shape, extents: Sequence[int], kind: str, rng: np.random.Generator) -> Array:
     dtype = storage(argument)
     if argument.element.name == "i1":
         wanted = {"zeros": 0.0, "ones": 1.0}.get(kind, 0.5)

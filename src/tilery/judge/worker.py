@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..engines.programs import end_group
+from .plan import Plan, judge_one
 
 TRIES = 3
 """How often a candidate is started whose worker dies. Candidates cannot kill one; a lack of memory can."""
@@ -19,8 +20,6 @@ TRIES = 3
 
 def main() -> None:
     """Judge the candidates that lines on stdin name, until it ends."""
-    from .batch import Plan, judge_one
-
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:

@@ -163,8 +163,7 @@ def supervise(request: dict[str, Any], answer: int, log: int, say: int, joined: 
 def _supervise_plain(request: dict[str, Any], answer: int, log: int, say: int, folder: str) -> None:
     """Do the same without namespaces: everything that the frontend starts is a descendant of this process."""
     system.control(system.SUBREAPER, 1)
-    wanted: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: wanted.append(number) or _finish(say, TIMEOUT))
+    signal.signal(signal.SIGTERM, lambda number, frame: _finish(say, TIMEOUT))
     child = os.fork()
     if child == 0:
         os.close(say)
@@ -192,11 +191,11 @@ def handle(request: dict[str, Any], joined: bool) -> dict[str, Any]:
     if supervisor == 0:
         for reader, _ in pipes.values():
             os.close(reader)
-        supervise(request, *(pipes[name][1] for name in ("answer", "log", "say")), joined, folder)
+        supervise(request, pipes["answer"][1], pipes["log"][1], pipes["say"][1], joined, folder)
     for _, writer in pipes.values():
         os.close(writer)
     found: dict[str, bytearray] = {name: bytearray() for name in pipes}
-    late = False
+    late = ""
     try:
         late = collect({name: pipe[0] for name, pipe in pipes.items()}, found, limits)
     finally:
@@ -212,8 +211,8 @@ def handle(request: dict[str, Any], joined: bool) -> dict[str, Any]:
     return {"status": status, "answer": bytes(found["answer"]).decode("utf-8", "replace"), "log": log}
 
 
-def collect(readers: dict[str, int], found: dict[str, bytearray], limits: dict[str, Any]) -> str | bool:
-    """Read what a jail writes until it ends; return the limit that it passed, if it did."""
+def collect(readers: dict[str, int], found: dict[str, bytearray], limits: dict[str, Any]) -> str:
+    """Read what a jail writes until it ends; return the limit that it passed, or nothing."""
     deadline = time.monotonic() + limits["seconds"]
     most = {"answer": limits["answer"], "log": limits["output"], "say": 4096}
     with selectors.DefaultSelector() as selector:
@@ -238,7 +237,7 @@ def collect(readers: dict[str, int], found: dict[str, bytearray], limits: dict[s
                 os.set_blocking(readers[name], False)
                 while len(found[name]) <= most[name] and (part := os.read(readers[name], 1 << 16)):
                     found[name] += part
-    return OUTPUT if len(found["answer"]) > most["answer"] else False
+    return OUTPUT if len(found["answer"]) > most["answer"] else ""
 
 
 def end(supervisor: int, first: int | None, joined: bool) -> None:

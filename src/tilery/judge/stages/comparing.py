@@ -60,7 +60,9 @@ def _difference(bad: Array, got: Array, expected: Expected, ratio: Array) -> Dif
     worst = float(ratio.max()) if ratio.size else 0.0
     made = Difference(int(np.count_nonzero(bad)), undecided, got.size, worst)
     if made.wrong:
-        at = np.unravel_index(int(np.argmax(np.where(bad, np.nan_to_num(ratio, nan=0.0, posinf=1e308), -1.0))), bad.shape)
+        at = np.unravel_index(
+            int(np.argmax(np.where(bad, np.nan_to_num(ratio, nan=0.0, posinf=1e308), -1.0))), bad.shape
+        )
         made.where = tuple(int(n) for n in at)
         made.got, made.wanted = str(got[at]), f"{expected.exact[at]} (within {expected.tolerance[at]:.3g})"
     return made

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...diag import ErrorKind, TileError
-from ...engines.kernel import Kernel, Limits, find_entry
+from ...engines.common.kernel import find_entry
+from ...engines.kernel import Kernel, Limits
 from ...engines.reference.machine import Machine
 from ...engines.registry import compile_kernel
 from ...ops import Module

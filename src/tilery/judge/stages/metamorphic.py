@@ -38,8 +38,10 @@ def change_expected(
             continue
         old = expected[argument.name]
         if law.permute:
-            parts = [_permuted(argument, each, law, shape, seed) for each in (old.exact, old.tolerance, old.decided)]
-            found[argument.name] = Expected(*parts)
+            exact, tolerance, decided = (
+                _permuted(argument, each, law, shape, seed) for each in (old.exact, old.tolerance, old.decided)
+            )
+            found[argument.name] = Expected(exact, tolerance, decided)
         else:
             factor = law.scale.get(argument.name, 1.0)
             found[argument.name] = Expected(old.exact * factor, old.tolerance * abs(factor), old.decided)

@@ -65,15 +65,15 @@ class Noisy(np.ndarray[Any, np.dtype[Any]]):
     def __array_finalize__(self, other: object) -> None:
         self.noise = getattr(other, "noise", None)  # type: ignore[assignment]
 
-    def __array_ufunc__(self, function: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **options: Any) -> Any:
         noise = next(each.noise for each in _flat((args, options.get("out", ()))) if isinstance(each, Noisy))
         plain = [_plain(each) for each in args]
         out = options.pop("out", None)
         if "where" in options:
             options["where"] = _plain(options["where"])
         with np.errstate(all="ignore"):
-            result = getattr(function, method)(*plain, **options)
-            result = noise.after(function, method, plain, options, result)
+            result = getattr(ufunc, method)(*plain, **options)
+            result = noise.after(ufunc, method, plain, options, result)
         if out is not None:
             for target, each in zip(out, result if isinstance(result, tuple) else (result,)):
                 np.asarray(target).view(np.ndarray)[...] = each
@@ -88,7 +88,9 @@ class Noisy(np.ndarray[Any, np.dtype[Any]]):
         with np.errstate(all="ignore"):
             result = np.asarray(function(*plain, **kwargs))
             size = partial_sums(result, np.asarray(function(*[_squared(each) for each in plain], **kwargs)))
-            terms = max(1.0, max(each.size for each in _flat(plain) if isinstance(each, np.ndarray)) / max(1, result.size))
+            terms = max(
+                1.0, max(each.size for each in _flat(plain) if isinstance(each, np.ndarray)) / max(1, result.size)
+            )
             return noise.wrap(noise.summed(result, size, terms))
 
 
@@ -140,7 +142,9 @@ class Noise:
         return self._limited(np.asarray(result), self.precision.accumulate * np.sqrt(terms) * np.asarray(size))
 
     def _limited(self, result: Array, error: Array) -> Array:
-        small = np.where(np.abs(result) < self.precision.smallest / self.precision.compute, self.precision.smallest, 0.0)
+        small = np.where(
+            np.abs(result) < self.precision.smallest / self.precision.compute, self.precision.smallest, 0.0
+        )
         error = np.where(result == 0, error, np.maximum(error, small))
         made = result + np.where(np.isfinite(error), error, 0.0) * self.rng.uniform(-1, 1, np.shape(result))
         return np.where(np.abs(made) > self.precision.largest, np.copysign(np.inf, made), made)
@@ -170,5 +174,3 @@ def _flat(value: Any) -> list[Any]:
     if isinstance(value, (list, tuple)):
         return [inner for each in value for inner in _flat(each)]
     return [value]
-
-

@@ -70,7 +70,9 @@ def measure(judge: Judge, submission: Submission, index: int, options: dict[str,
             offset = OFFSET * storage(each).itemsize if shape.layout == "offset" else 0
             element = each.element
             kind = element.name if element.is_float else "int"
-            arrays.append({"name": each.name, "size": size, "offset": offset, "kind": kind, "high": _top(each, shape.sizes)})
+            arrays.append(
+                {"name": each.name, "size": size, "offset": offset, "kind": kind, "high": _top(each, shape.sizes)}
+            )
     request = {
         **as_json(Submission(submission.modules, [submission.programs[index]])),
         "arrays": arrays,

@@ -31,7 +31,9 @@ def add(verbs: Verbs) -> None:
     what = "a cuTile or Triton program (.py), C++ (.cu), text or bytecode; or `init`, which writes a cases file"
     sub.add_argument("candidate", nargs="+", metavar="CANDIDATE", help=what)
     sub.add_argument("--cases", default="cases.toml", metavar="FILE", help="arguments and cases; default: %(default)s")
-    against = "what is right: FILE.py::FUNCTION on NumPy arrays, or the file of a kernel; default: the cases file says it"
+    against = (
+        "what is right: FILE.py::FUNCTION on NumPy arrays, or the file of a kernel; default: the cases file says it"
+    )
     sub.add_argument("--against", default="", metavar="REFERENCE", help=against)
     sub.add_argument("--sig", metavar="ARGS", help="for init: such as 'x: f32[M, N], out y: f32[M, N], n: i32 = N'")
     output = "a folder for one JSON file per candidate; for init: the cases file"
@@ -130,9 +132,7 @@ def make_plan(args: argparse.Namespace) -> Any:
         raise TileError("nothing says what is right: pass --against, or set 'reference'", file=args.cases)
     stages = (*DEFAULT_STAGES, *(["prove"] if args.prove else []), *(["time"] if args.time else []))
     timing = {"engine": args.time, "gpu": args.gpu or ""} if args.time else {}
-    limits = Limits(
-        seconds=args.compile_seconds, cpu_seconds=int(args.compile_seconds) + 1, memory=args.compile_memory
-    )
+    limits = Limits(seconds=args.compile_seconds, cpu_seconds=int(args.compile_seconds) + 1, memory=args.compile_memory)
     return Plan(
         cases.read_text("utf-8"),
         str(cases.resolve().parent),

@@ -77,9 +77,10 @@ def expect(
     is_double = any(each.element.name == "f64" for each in arguments)
     wide = np.longdouble if is_double else np.float64
     exact = _call(function, problem, shape, arguments, inputs, lambda a: a.astype(wide) if a.dtype.kind == "f" else a)
-    moved = []
-    for sample in range(SAMPLES):
-        moved.append(_call(function, problem, shape, arguments, inputs, _noisy(Noise(bounds, seed + sample))))
+    moved = [
+        _call(function, problem, shape, arguments, inputs, _noisy(Noise(bounds, seed + sample)))
+        for sample in range(SAMPLES)
+    ]
     return {each.name: _expected(each, exact[each.name], [m[each.name] for m in moved]) for each in _outputs(arguments)}
 
 

@@ -1,7 +1,7 @@
 """The process that times a submission: fresh inputs for each launch, caches flushed before it.
 
-It reads a request from the file that its argument names, and writes an answer to stdout, both JSON. It knows neither the
-reference nor the inputs that results are compared on.
+It reads a request from the file that its argument names, and writes an answer to stdout, both JSON. It knows neither
+the reference nor the inputs that results are compared on.
 """
 
 from __future__ import annotations

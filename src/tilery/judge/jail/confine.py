@@ -140,7 +140,7 @@ def proportional(root: int | None) -> int:
     total = 0
     for pid in descendants(root) if root is not None else _all_processes():
         with suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-            line = next(each for each in file if each.startswith(b"Pss_Anon:") or each.startswith(b"Pss:"))
+            line = next(each for each in file if each.startswith((b"Pss_Anon:", b"Pss:")))
             total += int(line.split()[1]) * 1024
     return total
 

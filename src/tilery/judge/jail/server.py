@@ -1,8 +1,8 @@
 """The process that starts jails. It has the frontends imported, so that a jail is a fork and not a new Python.
 
-It reads requests from stdin and writes answers to stdout, each a length and JSON. A request never runs in it: it forks a
-supervisor, which enters the namespaces; that forks the first process of the jail, which watches; that forks the frontend.
-The end of the first process ends all others of its namespace.
+It reads requests from stdin and writes answers to stdout, each a length and JSON. A request never runs in it: it forks
+a supervisor, which enters the namespaces; that forks the first process of the jail, which watches; that forks the
+frontend. The end of the first process ends all others of its namespace.
 """
 
 from __future__ import annotations
@@ -247,6 +247,10 @@ def end(supervisor: int, first: int | None, joined: bool) -> None:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         os.waitpid(supervisor, 0)
+        if first is not None:
+            # It is our child now. It ends after everything else in its namespace, so nothing is left then.
+            with suppress(ChildProcessError):
+                os.waitpid(first, 0)
         return
     with suppress(ProcessLookupError):
         os.kill(supervisor, signal.SIGTERM)

@@ -1,8 +1,8 @@
 """Arrays that compute with the rounding errors of a narrower type, to measure how large those errors are.
 
-A reference function runs on them unchanged. Each operation adds a random error of the size that the candidate's precision
-allows. A sum of n terms adds one that grows with the square root of n and with the largest partial sum that an order of
-the terms is likely to reach. How far results move is how far a correct kernel may be off.
+A reference function runs on them unchanged. Each operation adds a random error of the size that the candidate's
+precision allows. A sum of n terms adds one that grows with the square root of n and with the largest partial sum that
+an order of the terms is likely to reach. How far results move is how far a correct kernel may be off.
 """
 
 from __future__ import annotations

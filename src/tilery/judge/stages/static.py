@@ -101,8 +101,7 @@ class Flow:
             for value in o.operands:
                 self._add(value, work)
             for block in o.blocks:  # its results depend on what its regions yield
-                for inner in block.ops[-1:]:
-                    work.append(inner)
+                work += block.ops[-1:]
                 work += [each for each in block.ops if each.blocks]
             self._add_parents(o, work)
         return found

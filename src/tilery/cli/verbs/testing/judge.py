@@ -94,7 +94,8 @@ def judge(args: argparse.Namespace, candidates: list[str]) -> list[Result]:
     """Judge candidates and return the results in their order."""
     from concurrent.futures import Executor, ThreadPoolExecutor
 
-    from ....judge.batch import end_judge, judge_all
+    from ....judge.batch import judge_all
+    from ....judge.plan import end_judge
 
     plan = make_plan(args)
     executor: Executor | None = None
@@ -117,9 +118,9 @@ def judge(args: argparse.Namespace, candidates: list[str]) -> list[Result]:
 
 def make_plan(args: argparse.Namespace) -> Any:
     """Return the plan that the options describe; the problem and the reference are checked here."""
-    from ....judge.batch import Plan
     from ....judge.jail import Limits
     from ....judge.judging import DEFAULT_STAGES
+    from ....judge.plan import Plan
     from ....judge.problem import read_problem
 
     problem = read_problem(args.cases)

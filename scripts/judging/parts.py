@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilery.judge import Judge, Limits, Problem, Result, read_problem
+from tilery.judge import Jail, Judge, Limits, Problem, Result, read_problem
 
 HERE = Path(__file__).parent / "catalogue"
 HONEST, EXPLOIT = "honest", "exploit"
@@ -48,23 +48,24 @@ def problem_of(name: str) -> Problem:
     return read_problem(HERE / "problems" / f"{name}.toml")
 
 
+LIMITS = Limits(seconds=8.0, cpu_seconds=6)
+"""What compiling a candidate of the catalogue may take."""
+
+
 class Bench:
-    """Judges entries, with one judge per problem."""
+    """Judges entries, with one judge per problem and one jail for all."""
 
     def __init__(self, salt: int | None = None) -> None:
         self.salt = salt
+        self.jail = Jail(LIMITS)
         self.judges: dict[str, Judge] = {}
 
     def judge(self, entry: Entry) -> Result:
         """Judge an entry."""
         if entry.problem not in self.judges:
-            made = self.judges[entry.problem] = Judge(
-                problem_of(entry.problem), salt=self.salt, seconds=5.0, limits=Limits(seconds=8.0, cpu_seconds=6)
-            )
-            first = next(iter(self.judges.values()))
-            made.jail = first.jail  # one server for all problems
+            made = self.judges[entry.problem] = Judge(problem_of(entry.problem), salt=self.salt, seconds=5.0)
+            made.jail = self.jail
         return self.judges[entry.problem].judge_source(entry.text, entry.name)
 
     def close(self) -> None:
-        for each in self.judges.values():
-            each.close()
+        self.jail.close()

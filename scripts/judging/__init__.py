@@ -1,0 +1,1 @@
+"""Campaigns of the judge, and the catalogue that they run."""

@@ -1,0 +1,197 @@
+"""Judge a catalogue, measure how many candidates a second that makes, and soak the judge; write docs/reports/judge.md.
+
+    python scripts/judging/campaign.py catalogue             honest kernels, exploits and faults
+    python scripts/judging/campaign.py throughput            small kernels per second
+    python scripts/judging/campaign.py soak --count 2000 --minutes 10
+    python scripts/judging/campaign.py page                  the page again, from the numbers
+
+Each part keeps its numbers in docs/reports/judge.json (`--json FILE`) and writes the page anew (`--report FILE`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import checkout
+from judging.page import page
+from judging.parts import EXPLOIT, HERE, HONEST, Bench, entries
+from tilery.cli.progress import progress
+from tilery.judge import Limits, Plan, judge_all
+from tilery.judge.results import ACCEPTED, REJECTED, UNJUDGED
+
+REPORTS = checkout.ROOT / "docs" / "reports"
+WANTED = {HONEST: ACCEPTED, EXPLOIT: REJECTED}
+HOSTILE = {
+    "hang": "def run(x, y, out):\n    while True:\n        pass\n",
+    "sleep": "import time\ndef run(x, y, out):\n    time.sleep(1000)\n",
+    "crash": "import ctypes\ndef run(x, y, out):\n    ctypes.string_at(0)\n",
+    "fork": "import os\ndef run(x, y, out):\n    while True:\n        os.fork()\n",
+    "daemon": "import os, time\ndef run(x, y, out):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(1000)\n",
+    "disk": "def run(x, y, out):\n    with open('f', 'wb') as f:\n        while True:\n            f.write(bytes(1 << 20))\n",
+    "memory": "def run(x, y, out):\n    kept = []\n    while True:\n        kept.append(bytearray(1 << 26))\n",
+    "output": "import sys\ndef run(x, y, out):\n    while True:\n        sys.stderr.write('x' * 65536)\n",
+}
+"""Candidates that attack the judge, by what they do."""
+
+
+def run_catalogue(args: argparse.Namespace) -> dict[str, Any]:
+    """Judge every entry of the catalogue."""
+    every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind)]
+    rows: list[dict[str, Any]] = []
+    bench = Bench()
+    started = time.process_time()
+    with progress(len(every), "candidates") as step:
+        for entry in every:
+            found = bench.judge(entry)
+            worst = next((each.facts.get("worst") for each in found.stages if each.stage == "compare"), None)
+            rows.append({
+                "kind": entry.kind, "key": entry.key, "source": entry.source, "held_out": entry.held_out,
+                "verdict": found.verdict, "stage": found.failed.stage if found.failed else "", "fault": found.kind,
+                "worst": worst, "jail": next((s.facts["jail"] for s in found.stages if "jail" in s.facts), ""),
+            })  # fmt: skip
+            if found.verdict != WANTED[entry.kind]:
+                sys.stderr.write(f"{entry.kind} {entry.key}: {found.verdict}, {found.reason}\n")
+            step()
+    bench.close()
+    return {"rows": rows, "judge_seconds": round(time.process_time() - started, 1)}
+
+
+# ---------------------------------------------------------------- many candidates
+
+
+def plan_of(problem: str, limits: Limits) -> Plan:
+    path = HERE / "problems" / f"{problem}.toml"
+    return Plan(path.read_text("utf-8"), str(path.parent), limits=limits, seconds=5.0)
+
+
+def copies(problem: str, folder: Path, count: int) -> list[str]:
+    """Write honest candidates for a problem again and again, each a file of its own, and return their names."""
+    honest = [entry for entry in entries(HONEST) if entry.problem == problem]
+    names = []
+    for number in range(count):
+        entry = honest[number % len(honest)]
+        mark = "//" if entry.name.endswith(".mlir") else "#"
+        path = folder / f"{number:05d}_{entry.name}"
+        path.write_text(f"{mark} {number}\n{entry.text}", "utf-8")
+        names.append(str(path))
+    return names
+
+
+def run_throughput(args: argparse.Namespace) -> dict[str, Any]:
+    """Judge copies of honest kernels on two workers."""
+    rows = []
+    for problem in ("add", "rowsum", "softmax", "matmul"):
+        with tempfile.TemporaryDirectory() as folder:
+            names = copies(problem, Path(folder), args.count)
+            plan = plan_of(problem, Limits())
+            moments = [time.monotonic()]
+            used = resource.getrusage(resource.RUSAGE_CHILDREN)
+            with progress(len(names), problem) as step:
+                for result in judge_all(names, plan, jobs=2, step=step):
+                    moments.append(time.monotonic())
+                    assert result.verdict == ACCEPTED, result.reason
+            done = resource.getrusage(resource.RUSAGE_CHILDREN)
+            processor = done.ru_utime + done.ru_stime - used.ru_utime - used.ru_stime
+        warm = moments[len(moments) // 4 :]
+        facts = plan.judge().problem
+        rows.append({
+            "problem": problem, "candidates": len(names), "shapes": len(facts.shapes), "cases": len(facts.cases),
+            "seconds": round(moments[-1] - moments[0], 2), "processor": round(processor, 2),
+            "per_second": round(len(names) / (moments[-1] - moments[0]), 2),
+            "warm_per_second": round((len(warm) - 1) / (warm[-1] - warm[0]), 2),
+        })  # fmt: skip
+    return {"rows": rows, "cores": len(os.sched_getaffinity(0)), "load": round(os.getloadavg()[0], 1)}
+
+
+def run_soak(args: argparse.Namespace) -> dict[str, Any]:
+    """Judge many candidates of which one in ten attacks the judge; look at what is left afterwards."""
+    rng = random.Random(args.seed)
+    before = left_behind()
+    started = time.monotonic()
+    verdicts: Counter[str] = Counter()
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        names = copies("add", Path(folder), args.count)
+        attacks = {}
+        for number in rng.sample(range(args.count), args.count // 10):
+            kind = rng.choice(sorted(HOSTILE))
+            path = Path(folder) / f"{number:05d}_{kind}.py"
+            path.write_text(f"# {number}\n{HOSTILE[kind]}", "utf-8")
+            names[number] = str(path)
+            attacks[str(path)] = kind
+        limits = Limits(seconds=4.0, cpu_seconds=2, memory=1 << 30)
+        kinds: Counter[str] = Counter()
+        with progress(len(names), "candidates") as step:
+            for result in judge_all(names, plan_of("add", limits), jobs=2, step=step):
+                verdicts[result.verdict] += 1
+                kind = attacks.get(result.candidate, "honest")
+                kinds[f"{kind}: {result.verdict}" + (f", {result.kind}" if result.kind else "")] += 1
+                if (result.verdict == ACCEPTED) != (kind == "honest"):
+                    wrong.append(f"{Path(result.candidate).name}: {result.reason}")
+                if time.monotonic() - started > 60 * args.minutes:
+                    break
+    time.sleep(1)
+    after = left_behind()
+    return {
+        "count": args.count, "judged": sum(verdicts.values()), "minutes": args.minutes,
+        "seconds": round(time.monotonic() - started, 1), "outcomes": dict(sorted(kinds.items())), "wrong": wrong,
+        "not_judged": verdicts[UNJUDGED],
+        "left": {name: sorted(set(after[name]) - set(before[name])) for name in after},
+    }  # fmt: skip
+
+
+def left_behind() -> dict[str, list[str]]:
+    """Return processes of judges, and their temporary folders."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            except OSError:
+                continue
+            if "tilery.judge" in command:
+                found.append(f"{entry.name} {command}")
+    folders = [str(path) for path in Path(tempfile.gettempdir()).glob("tilery-judge-*")]
+    return {"processes": found, "folders": folders}
+
+
+PARTS = {"catalogue": run_catalogue, "throughput": run_throughput, "soak": run_soak}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=[*PARTS, "page"])
+    parser.add_argument("--count", type=int, help="candidates: 40 per problem for throughput, 2000 for soak")
+    parser.add_argument("--minutes", type=float, default=10.0, help="the most minutes of a soak")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, default=REPORTS / "judge.json")
+    parser.add_argument("--report", type=Path, default=REPORTS / "judge.md")
+    args = parser.parse_args()
+    args.count = args.count or (2000 if args.part == "soak" else 40)
+    numbers = json.loads(args.json.read_text("utf-8")) if args.json.exists() else {}
+    if args.part != "page":
+        numbers[args.part] = PARTS[args.part](args)
+        args.json.write_text(json.dumps(numbers, indent=1) + "\n", "utf-8")
+    args.report.write_text(page(numbers), "utf-8")
+    rows = numbers.get("catalogue", {}).get("rows", [])
+    worst = [each["worst"] for each in rows if each["kind"] == HONEST and each["worst"] is not None]
+    if worst:
+        print(f"errors of honest kernels, in units of what is allowed: median {statistics.median(worst):.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

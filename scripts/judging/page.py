@@ -1,0 +1,116 @@
+"""The page docs/reports/judge.md, from the numbers of the campaign."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from typing import Any
+
+HONEST, EXPLOIT = "honest", "exploit"
+INTRODUCTION = """\
+# The judge
+
+`tilery judge` was given kernels that are right and kernels that are wrong, on purpose or by mistake. `scripts/judging/campaign.py`
+wrote this page. The [guide](../guides/judge.md) explains the stages.
+"""
+CATALOGUE = """\
+## Catalogue
+
+The candidates are in `scripts/judging/catalogue`: honest kernels for {problems} problems, with different tilings, orders and
+precisions, and exploits and faults, each with its source. A third of both was held out: `held_out.txt` was written before the
+first of these was run, and they were run for this page only, after the judge was finished.
+"""
+NOT_MEASURED = """\
+## Not measured
+
+* Times on a GPU: the timing stage ran in tests on engine `cpu` only.
+* Candidates in Triton: they need `tilery.triton`.
+* Kernels of other people: the honest kernels were written for this catalogue by the authors of the judge, so they share
+  habits that other people may not have.
+* Systems without namespaces for users: there, only a process group with limits confines a frontend.
+"""
+
+
+def page(numbers: dict[str, Any]) -> str:
+    """Return the page."""
+    parts = [INTRODUCTION]
+    if "catalogue" in numbers:
+        parts.append(catalogue(numbers["catalogue"]["rows"]))
+    if "throughput" in numbers:
+        parts.append(throughput(numbers["throughput"]))
+    if "soak" in numbers:
+        parts.append(soak(numbers["soak"]))
+    return "\n".join([*parts, NOT_MEASURED])
+
+
+def catalogue(rows: list[dict[str, Any]]) -> str:
+    problems = len({each["key"].partition("/")[0] for each in rows if each["kind"] == HONEST})
+    lines = [CATALOGUE.format(problems=problems), "| | candidates | accepted | rejected |", "|---|--:|--:|--:|"]
+    for kind, title in ((HONEST, "honest kernels"), (EXPLOIT, "exploits and faults")):
+        for held in (False, True):
+            found = [each for each in rows if each["kind"] == kind and each["held_out"] is held]
+            count = Counter(each["verdict"] for each in found)
+            which = "held out" if held else "others"
+            lines.append(f"| {title}, {which} | {len(found)} | {count['accepted']} | {count['rejected']} |")
+    worst = sorted(each["worst"] for each in rows if each["kind"] == HONEST and each["worst"] is not None)
+    lines += [
+        "",
+        f"The largest error of an honest kernel is {worst[-1]:.2f} of what is allowed, the median {statistics.median(worst):.2f}. "
+        "A kernel above 1 would be rejected.",
+        "",
+        "Which stage rejected the exploits and faults:",
+        "",
+        "| stage | rejected | kinds |",
+        "|---|--:|---|",
+    ]
+    wrong = [each for each in rows if each["kind"] == EXPLOIT]
+    for stage in dict.fromkeys(each["stage"] for each in sorted(wrong, key=lambda each: order(each["stage"]))):
+        kinds = Counter(each["fault"] for each in wrong if each["stage"] == stage)
+        said = ", ".join(f"{name} {count}" for name, count in kinds.most_common())
+        lines.append(f"| {stage or 'accepted'} | {sum(kinds.values())} | {said} |")
+    lines += ["", "| exploit or fault | held out | rejected by | kind | source |", "|---|---|---|---|---|"]
+    for each in wrong:
+        held = "yes" if each["held_out"] else ""
+        lines.append(f"| `{each['key']}` | {held} | {each['stage']} | {each['fault']} | {each['source']} |")
+    return "\n".join([*lines, ""])
+
+
+def order(stage: str) -> int:
+    stages = ("compile", "verify", "static", "sanitize", "run", "compare", "metamorphic", "")
+    return stages.index(stage)
+
+
+def throughput(found: dict[str, Any]) -> str:
+    lines = [
+        "## Throughput",
+        "",
+        f"Honest kernels of the catalogue, each a file of its own, on {found['cores']} cores with two workers: all stages but "
+        "timing. Every case runs twice, and every shape once more with all checks of the sanitizer; cuTile compiles for "
+        "every shape. The last column leaves out the first quarter, in which workers start.",
+        "",
+        "| problem | candidates | shapes | cases | seconds | processor seconds | per second | when warm |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for each in found["rows"]:
+        lines.append(
+            f"| {each['problem']} | {each['candidates']} | {each['shapes']} | {each['cases']} | {each['seconds']} | "
+            f"{each['processor']} | {each['per_second']} | {each['warm_per_second']} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def soak(found: dict[str, Any]) -> str:
+    left = found["left"]
+    lines = [
+        "## Soak",
+        "",
+        f"{found['judged']:,} candidates in {found['seconds']:,} seconds with two workers; one in ten hangs, crashes, forks, "
+        "leaves processes, or fills the disk, memory or the log. "
+        f"Judged wrongly: {len(found['wrong'])}. Not judged: {found['not_judged']}. Left behind: "
+        f"{len(left['processes'])} processes and {len(left['folders'])} folders.",
+        "",
+        "| candidate: verdict | count |",
+        "|---|--:|",
+    ]
+    lines += [f"| {name} | {count} |" for name, count in found["outcomes"].items()]
+    return "\n".join([*lines, ""])

@@ -37,6 +37,7 @@ PROMISED = {
         MemoryFenceAliasTko MinF MinI MmaF MmaFScaled MmaI Module MulF MulI MulhiI NegF NegI Offset OrI Pack Permute
         PrintTko PtrToInt PtrToPtr Reduce RemF RemI Reshape Return Rsqrt Scan Select ShLI ShRI Sin SinH Sqrt StorePtrTko
         StoreViewTko SubF SubI Tan TanH TruncI Unpack XOrI Yield""",
+    "tilery.judge": "FaultKind Judge Limits Plan Problem Result StageResult judge_all read_problem",
     "tilery.prove": "Buffer Program Stage Verdict Witness bits over reals",
     "tilery.rewrite": """
         Answer Dead Place Report Rewrite Rules apply erase erase_dead insert isolated map_operands replace replace_uses

@@ -39,8 +39,8 @@ HOSTILE = {
     "sleep": "import time\ndef run(x, y, out):\n    time.sleep(1000)\n",
     "crash": "import ctypes\ndef run(x, y, out):\n    ctypes.string_at(0)\n",
     "fork": "import os\ndef run(x, y, out):\n    while True:\n        os.fork()\n",
-    "daemon": "import os, time\ndef run(x, y, out):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(1000)\n",
-    "disk": "def run(x, y, out):\n    with open('f', 'wb') as f:\n        while True:\n            f.write(bytes(1 << 20))\n",
+    "daemon": "import os, time\ndef run(x, y, out):\n    os.fork() or (os.setsid(), time.sleep(1000))\n",
+    "disk": "def run(x, y, out):\n    f = open('f', 'wb')\n    while True:\n        f.write(bytes(1 << 20))\n",
     "memory": "def run(x, y, out):\n    kept = []\n    while True:\n        kept.append(bytearray(1 << 26))\n",
     "output": "import sys\ndef run(x, y, out):\n    while True:\n        sys.stderr.write('x' * 65536)\n",
 }
@@ -49,7 +49,7 @@ HOSTILE = {
 
 def run_catalogue(args: argparse.Namespace) -> dict[str, Any]:
     """Judge every entry of the catalogue."""
-    every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind)]
+    every = [entry for kind in (HONEST, EXPLOIT) for entry in entries(kind) if args.held_out or not entry.held_out]
     rows: list[dict[str, Any]] = []
     bench = Bench()
     started = time.process_time()
@@ -175,6 +175,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=[*PARTS, "page"])
     parser.add_argument("--count", type=int, help="candidates: 40 per problem for throughput, 2000 for soak")
+    parser.add_argument("--held-out", action="store_true", help="with those of the catalogue that were held out")
     parser.add_argument("--minutes", type=float, default=10.0, help="the most minutes of a soak")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, default=REPORTS / "judge.json")

@@ -10,15 +10,15 @@ HONEST, EXPLOIT = "honest", "exploit"
 INTRODUCTION = """\
 # The judge
 
-`tilery judge` was given kernels that are right and kernels that are wrong, on purpose or by mistake. `scripts/judging/campaign.py`
-wrote this page. The [guide](../guides/judge.md) explains the stages.
+`tilery judge` was given kernels that are right and kernels that are wrong, on purpose or by mistake.
+`scripts/judging/campaign.py` wrote this page. The [guide](../guides/judge.md) explains the stages.
 """
 CATALOGUE = """\
 ## Catalogue
 
-The candidates are in `scripts/judging/catalogue`: honest kernels for {problems} problems, with different tilings, orders and
-precisions, and exploits and faults, each with its source. A third of both was held out: `held_out.txt` was written before the
-first of these was run, and they were run for this page only, after the judge was finished.
+The candidates are in `scripts/judging/catalogue`: honest kernels for {problems} problems, with different tilings,
+orders and precisions, and exploits and faults, each with its source. A third of both was held out: `held_out.txt` was
+written before the first of these was run, and they were run for this page only, after the judge was finished.
 """
 NOT_MEASURED = """\
 ## Not measured
@@ -55,8 +55,8 @@ def catalogue(rows: list[dict[str, Any]]) -> str:
     worst = sorted(each["worst"] for each in rows if each["kind"] == HONEST and each["worst"] is not None)
     lines += [
         "",
-        f"The largest error of an honest kernel is {worst[-1]:.2f} of what is allowed, the median {statistics.median(worst):.2f}. "
-        "A kernel above 1 would be rejected.",
+        f"The largest error of an honest kernel is {worst[-1]:.2f} of what is allowed, the median "
+        f"{statistics.median(worst):.2f}. A kernel above 1 would be rejected.",
         "",
         "Which stage rejected the exploits and faults:",
         "",
@@ -70,8 +70,8 @@ def catalogue(rows: list[dict[str, Any]]) -> str:
         lines.append(f"| {stage or 'accepted'} | {sum(kinds.values())} | {said} |")
     lines += ["", "| exploit or fault | held out | rejected by | kind | source |", "|---|---|---|---|---|"]
     for each in wrong:
-        held = "yes" if each["held_out"] else ""
-        lines.append(f"| `{each['key']}` | {held} | {each['stage']} | {each['fault']} | {each['source']} |")
+        mark = "yes" if each["held_out"] else ""
+        lines.append(f"| `{each['key']}` | {mark} | {each['stage']} | {each['fault']} | {each['source']} |")
     return "\n".join([*lines, ""])
 
 
@@ -84,18 +84,18 @@ def throughput(found: dict[str, Any]) -> str:
     lines = [
         "## Throughput",
         "",
-        f"Honest kernels of the catalogue, each a file of its own, on {found['cores']} cores with two workers: all stages but "
-        "timing. Every case runs twice, and every shape once more with all checks of the sanitizer; cuTile compiles for "
-        "every shape. The last column leaves out the first quarter, in which workers start.",
+        f"Honest kernels of the catalogue, each a file, on {found['cores']} cores with two workers: all stages "
+        "but timing. Every case runs twice, and every shape once more with all checks of the sanitizer; cuTile compiles "
+        "for every shape. The last column leaves out the first quarter, in which workers start.",
         "",
         "| problem | candidates | shapes | cases | seconds | processor seconds | per second | when warm |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for each in found["rows"]:
-        lines.append(
-            f"| {each['problem']} | {each['candidates']} | {each['shapes']} | {each['cases']} | {each['seconds']} | "
-            f"{each['processor']} | {each['per_second']} | {each['warm_per_second']} |"
-        )
+    lines += [
+        f"| {each['problem']} | {each['candidates']} | {each['shapes']} | {each['cases']} | {each['seconds']} | "
+        f"{each['processor']} | {each['per_second']} | {each['warm_per_second']} |"
+        for each in found["rows"]
+    ]
     return "\n".join([*lines, ""])
 
 
@@ -104,8 +104,8 @@ def soak(found: dict[str, Any]) -> str:
     lines = [
         "## Soak",
         "",
-        f"{found['judged']:,} candidates in {found['seconds']:,} seconds with two workers; one in ten hangs, crashes, forks, "
-        "leaves processes, or fills the disk, memory or the log. "
+        f"{found['judged']:,} candidates in {found['seconds']:,} seconds with two workers; one in ten hangs, crashes, "
+        "forks, leaves processes, or fills the disk, memory or the log. "
         f"Judged wrongly: {len(found['wrong'])}. Not judged: {found['not_judged']}. Left behind: "
         f"{len(left['processes'])} processes and {len(left['folders'])} folders.",
         "",

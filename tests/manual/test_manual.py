@@ -29,7 +29,7 @@ REFERENCE = sorted((ROOT / "docs" / "reference").rglob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 SCRIPT = re.compile(r"^`(\w+\.(?:py|cu|mlir))`:\n\n```(?:python|cpp|mlir)\n(.*?)^```$", re.M | re.S)
 """A file that the commands of a document use."""
-NEEDS_CUTILE = ["cutile.md", "nan.md"]
+NEEDS_CUTILE = ["cutile.md", "judge.md", "nan.md"]
 NEEDS_NVRTC = ["cpp.md", "performance.md"]
 NEEDS_Z3 = ["prove.md"]
 NEEDS_TILEIRAS = ["performance.md"]

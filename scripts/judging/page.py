@@ -85,8 +85,8 @@ def throughput(found: dict[str, Any]) -> str:
         "## Throughput",
         "",
         f"Honest kernels of the catalogue, each a file, on {found['cores']} cores with two workers: all stages "
-        "but timing. Every case runs twice, and every shape once more with all checks of the sanitizer; cuTile compiles "
-        "for every shape. The last column leaves out the first quarter, in which workers start.",
+        "but timing. Every case runs twice, and every shape once more with all checks of the sanitizer. cuTile "
+        "compiles for every shape. The last column leaves out the first quarter, in which workers start.",
         "",
         "| problem | candidates | shapes | cases | seconds | processor seconds | per second | when warm |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",

@@ -92,15 +92,16 @@ def test_what_a_candidate_may_not_do(name: str, jail: Jail) -> None:
         assert caught.value.kind is ErrorKind(kind), caught.value
 
 
-def test_nothing_is_left_behind(jail: Jail, tmp_path: Path) -> None:
-    confined(jail)
-    before = children()
-    folders = set(Path("/tmp").glob("tilery-judge-*"))
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     source = "import os, time\ndef run(x, out):\n  if os.fork() == 0:\n    os.setsid()\n    time.sleep(1000)\n"
-    with pytest.raises(TileError):
-        compile_source(source.encode(), "k.py", problem(), jail)
-    assert len(children()) <= len(before) + 1  # `ps` itself
-    assert set(Path("/tmp").glob("tilery-judge-*")) <= folders
+    with Jail(LIMITS) as jail:
+        compile_source(ADD.encode(), "add.py", problem(), jail)
+        before = children()
+        with pytest.raises(TileError):
+            compile_source(source.encode(), "k.py", problem(), jail)
+        assert len(children()) <= len(before) + 1  # `ps` itself
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_namespaces() -> None:

@@ -37,11 +37,11 @@ ROWS = (
     ("tuner",),
     ("programs",),
     ("cutile", "cpp"),
-    ("judge",),
     ("debug",),
     ("documented",),
     ("builder", "api"),
     ("triton",),
+    ("judge",),
     ("manual", "docs", "lsp", "explorer", "cli", "__main__"),
 )
 """The packages and modules of tilery. A row may import from itself and from the rows above it, inside functions too."""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..engines.programs import end_group
+from ..child import end_group
 from .plan import Plan, judge_one
 
 TRIES = 3

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ...child import end_group
 from ...diag import ErrorKind, TileError
-from ...engines.programs import end_group
 
 STARTUP_SECONDS = 60.0
 """How long the server may take to start, besides the time of a candidate."""

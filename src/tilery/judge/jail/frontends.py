@@ -61,11 +61,11 @@ def compile_cpp(request: dict[str, Any]) -> dict[str, Any]:
 
 def compile_cutile(request: dict[str, Any]) -> dict[str, Any]:
     """Run the host function of a cuTile program for each shape."""
-    from ...cutile import driver
     from ...cutile.session import on
+    from ...programs.device import THREAD
 
     def kept() -> object:
-        return getattr(driver.THREAD, "arguments", None)
+        return getattr(THREAD, "arguments", None)
 
     if find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
         # cuTile chose its folder when it was imported, outside the jail.

@@ -9,9 +9,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from ...child import run_program
 from ...cost.gpus import find_gpu
 from ...diag import ErrorKind, TileError
-from ...engines.programs import run_program
 from ..memory import OFFSET, span_of, strides_of
 from ..program import Submission, as_json
 from ..values import storage

@@ -45,32 +45,6 @@ def constructor(opdef: OpDef) -> Callable[..., None]:
     return made
 
 
-def construct(o: Any, given: dict[str, Any]) -> bool:
-    """Do what the constructor does, or return False if the arguments are wrong: the constructor says why."""
-    fields = o.opdef.fields
-    values = {f.attr: given.get(f.attr, f.default) for f in fields}
-    if not given.keys() <= values.keys() or any(value is REQUIRED for value in values.values()):
-        return False
-    o.loc = o.extra = None
-    for f in fields:
-        value = values[f.attr]
-        if f.role == "operand" and f.arity == "var":
-            value = tuple(value)
-        elif f.enum is not None and value.__class__ is str:
-            value = _keyword(f, value)
-        setattr(o, f.attr, value)
-    for f in fields:
-        value = values[f.attr]
-        if f.role == "out":
-            setattr(o, f.attr, _make_result(o, f, value))
-        elif f.default is INFER:
-            if value is INFER:
-                setattr(o, f.attr, f.infer(o))
-        elif f.role == "region":
-            _adopt(value)
-    return True
-
-
 def signature(opdef: OpDef) -> Signature:
     """Return the keyword arguments of a constructor, with the types that the class declares."""
     from inspect import Parameter, Signature

@@ -1,7 +1,7 @@
 """The part of `dataclasses` that tilery uses; declaring a class takes a tenth of the time.
 
 A command on a small file spends most of its time on declarations, so methods are shared, and a constructor is compiled
-only if it is called often. A class that a command makes hundreds of times writes its own `__init__`.
+when it is first called.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ else:
 
 
 MISSING: Any = object()
-PATIENCE = 100
-"""How often a constructor is called before it is compiled. The first use of `compile` in a process takes two
-milliseconds, which a command on a small file saves."""
 
 
 class Spec:
@@ -56,7 +53,7 @@ def dataclass(
             given = cls.__dict__.get(name, MISSING)
             specs[name] = given if isinstance(given, Spec) else Spec(given, None, True)
         body: dict[str, Any] = {"_specs": specs, "_frozen": frozen, "__match_args__": tuple(specs)}
-        body["__init__"] = _first_init(specs, hasattr(cls, "__post_init__"))
+        body["__init__"] = _first_init
         if repr:
             body["__repr__"] = _repr
         if frozen:
@@ -94,43 +91,11 @@ def _content(names: list[str]) -> Any:
 # ---------------------------------------------------------------- shared methods
 
 
-def _first_init(specs: dict[str, Spec], has_post_init: bool) -> Callable[..., None]:
-    """Make a constructor that sets the fields one by one in the first calls; then a compiled one replaces it."""
-    calls = 0
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        nonlocal calls
-        calls += 1
-        given = args if not kwargs and len(args) == len(specs) else _all_fields(specs, args, kwargs)
-        if given is None or calls > PATIENCE:
-            cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__init__") is __init__)
-            made = cls.__init__ = _constructor(cls)
-            made(self, *args, **kwargs)
-            return
-        put = object.__setattr__
-        for name, value in zip(specs, given):
-            put(self, name, value)
-        if has_post_init:
-            self.__post_init__()
-
-    return __init__
-
-
-def _all_fields(specs: dict[str, Spec], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
-    """Return a value for each field, or None if the arguments are wrong: the compiled constructor says why."""
-    given = dict(zip(specs, args))
-    if len(args) > len(specs) or not given.keys().isdisjoint(kwargs) or not kwargs.keys() <= specs.keys():
-        return None
-    given |= kwargs
-    found = []
-    for name, spec in specs.items():
-        value = given.get(name, MISSING)
-        if value is MISSING:
-            value = spec.default if spec.factory is None else spec.factory()
-            if value is MISSING:
-                return None
-        found.append(value)
-    return found
+def _first_init(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Compile the constructor of a class when the first object is made: a command makes objects of few classes."""
+    cls: Any = next(c for c in type(self).__mro__ if c.__dict__.get("__init__") is _first_init)
+    made = cls.__init__ = _constructor(cls)
+    made(self, *args, **kwargs)
 
 
 def _constructor(cls: Any) -> Callable[..., None]:

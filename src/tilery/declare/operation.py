@@ -71,7 +71,6 @@ class OpDef:
         self.syntax = syntax
         """the syntax of a custom format, in the language of formats, with `%name` for new names"""
         self.tables = tables
-        self.made = 0
         """how often the constructor was called before it was generated"""
         self.fields: list[Field] = []
         self.operands: list[Field] = []
@@ -126,8 +125,6 @@ def has_trait(o: Op, trait: Trait) -> bool:
     return not isinstance(o, UnknownOp) and trait in o.opdef.traits
 
 
-PATIENCE = 25
-"""How often an operation is made before its constructor is generated, which takes as long as this many calls."""
 BY_OPCODE: dict[int, OpDef] = {}
 BY_NAME: dict[str, OpDef] = {}
 """Every operation by its mnemonic, and by its former one."""
@@ -270,11 +267,8 @@ _SIGNATURE = _Signature()
 
 def _first_init(self: Any, **fields: Any) -> None:
     """Make an operation from its fields. Types of results that follow from the operands can be left out."""
-    # In the first calls the fields are set one by one; then a generated constructor replaces this one.
-    from .constructors import construct, constructor
+    # A command uses few operations, so the constructor is generated when the first one is made.
+    from .constructors import constructor
 
-    opdef: OpDef = self.opdef
-    opdef.made += 1
-    if opdef.made > PATIENCE or not construct(self, fields):
-        made = self.__class__.__init__ = constructor(opdef)
-        made(self, **fields)
+    made = self.__class__.__init__ = constructor(self.opdef)
+    made(self, **fields)

@@ -12,7 +12,7 @@ from itertools import chain
 
 from ..ir import Block, Op, Value, walk
 
-NOBODY: Mapping[Op, int] = {}
+NO_USERS: Mapping[Op, int] = {}
 
 
 class UseCounts(Counter[Value]):
@@ -64,11 +64,11 @@ class Uses:
 
     def of(self, value: Value) -> list[Op]:
         """The users of a value, once per use."""
-        return [o for o, count in self.users.get(value, NOBODY).items() for _ in range(count)]
+        return [o for o, count in self.users.get(value, NO_USERS).items() for _ in range(count)]
 
     def count(self, value: Value) -> int:
         """The number of uses of a value."""
-        return sum(self.users.get(value, NOBODY).values())
+        return sum(self.users.get(value, NO_USERS).values())
 
     def __contains__(self, value: Value) -> bool:
         """Whether anything uses a value."""
@@ -76,7 +76,7 @@ class Uses:
 
     def only(self, value: Value) -> Op | None:
         """The operation that has the only use of a value; None if there are more uses, or none."""
-        users = self.users.get(value, NOBODY)
+        users = self.users.get(value, NO_USERS)
         return next((o for o, count in users.items() if count == 1), None) if len(users) == 1 else None
 
     def add(self, o: Op) -> None:
@@ -98,7 +98,7 @@ class Uses:
 
     def replace(self, old: Value, new: Value) -> Mapping[Op, int]:
         """Make every use of a value one of another value; return the users. Their operands are the caller's affair."""
-        users = self.users.pop(old, NOBODY)
+        users = self.users.pop(old, NO_USERS)
         if users:
             mine = self.users.setdefault(new, {})
             for o, count in users.items():

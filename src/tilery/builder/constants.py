@@ -45,7 +45,9 @@ def dense(value: Any, given: Type | str | None) -> Dense:
         tile = wanted if isinstance(wanted, Tile) else Tile((), element)
         return Dense.of(tile, [number_bits(element, value)])
     array = _array(value)
-    if wanted is None and not hasattr(value, "dtype"):  # of lists, NumPy makes f64 and i64, which nobody asked for
+    if wanted is None and not hasattr(
+        value, "dtype"
+    ):  # of lists, NumPy makes f64 and i64, which the caller did not ask for
         wanted = {"f": F32, "i": I32}.get(array.dtype.kind)
     element = _element(wanted, array)
     tile = Tile(array.shape, element)

@@ -30,7 +30,7 @@ GIVING_UP = (GiveUp, TileError, IndexError, KeyError, StopIteration)
 
 
 SECOND, THIRD = ([(byte << shift) - (1 << shift) for byte in range(256)] for shift in (7, 14))
-"""What the second and third byte of a variable-length integer add to it, less the top bit of the byte before."""
+"""The terms that the second and third byte of a variable-length integer add, less the top bit of the byte before."""
 
 
 class DecoderBinding:

@@ -23,7 +23,7 @@ class Profile:
     texts: Mapping[str, str] = field(default_factory=dict)
     prefixes: Mapping[str, str] = field(default_factory=dict)
     element_texts: Mapping[str, str] = field(default_factory=dict)
-    """What is said of an element type that does not fit, by the name of the type that has it."""
+    """The message for an element type that does not fit, by the name of the type that has it."""
     last_section: Section = Section.PRODUCER
     missing_bytes_are_zero: bool = False
     """The magic number and presence flags read as zeros past the end of the data."""

@@ -33,7 +33,7 @@ OTHER_FORMATS = {
     b"\x93NUMPY": "this looks like a NumPy array",
     b"\x1f\x8b": "this looks like a gzip file",
 }
-"""How files start that people pass by mistake."""
+"""The first bytes of files that people pass by mistake."""
 KNOWN_FLAGS = sum(FunctionFlag)
 _GlobalRow = dict[str, tuple[int, int]]
 """The offset and the number in each column of a global."""

@@ -17,8 +17,8 @@ from .wire import ONE_BYTE, encode_varint
 from .write_body import BodyWriter
 
 OpenRegion = tuple[Iterator[Op], Op, OpLayout, int, int]
-"""What remains around a region: further operations, the region's own operation with layout and region index, and how
-many values are visible outside."""
+"""The state around a region: further operations, the region's own operation with layout and region index, and the
+number of values that are visible outside."""
 
 
 class _Indices(dict[Any, bytes]):

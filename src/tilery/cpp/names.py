@@ -34,7 +34,7 @@ def normalized(name: str) -> str:
 def name_kernels(symbols: Iterable[str], instances: Mapping[str, str]) -> dict[str, str]:
     """Return the symbols of kernels by their C++ names.
 
-    `instances` are symbols by the names that were asked for. Overloads of one name, and instances that nobody named,
+    `instances` are symbols by the names that were asked for. Overloads of one name, and instances without a name,
     have their symbol for a name.
     """
     asked = {symbol: name for name, symbol in instances.items()}

@@ -1,6 +1,6 @@
-"""A cache of compiled code on disk, in a directory that nobody but the user can write.
+"""A cache of compiled code on disk, in a directory that only the user can write.
 
-Code from the cache is loaded into the process, so a cache that somebody else could have written is never used: the
+Code from the cache is loaded into the process, so a cache that another user could have written is never used: the
 directory must be a real directory (not a link) that belongs to the user and has mode 0700. Everything is opened
 relative to that directory, without following links, after it was checked.
 """
@@ -41,7 +41,7 @@ class Unsafe(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the cache of an engine holds. `problem` says why it is not used, if it is not."""
+    """The content of an engine's cache. `problem` says why it is not used, if it is not."""
 
     path: str
     entries: int = 0
@@ -163,7 +163,7 @@ class DiskCache:
             os.close(directory)
 
     def _may_be_full(self, directory: int, size: int) -> bool:
-        """Note that an entry was added; tell whether entries may now take too much, or nobody knows how much."""
+        """Note that an entry was added; tell whether entries may now take too much, or it is not known how much."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | FLAGS
         try:
             with open(os.open(GROWTH, flags, 0o600, dir_fd=directory), "ab", buffering=0) as stream:
@@ -232,4 +232,4 @@ def _open_directory(path: str, above: int | None) -> int:
 
 def _check_entry(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise Unsafe("the entry could have been written by somebody else")
+        raise Unsafe("the entry could have been written by another user")

@@ -37,7 +37,7 @@ class EngineRow(NamedTuple):
 
         try:
             return not self.package or find_spec(self.package) is not None
-        except (ImportError, ValueError):  # an import hook says no, or somebody has put None in its place
+        except (ImportError, ValueError):  # an import hook refuses, or None is in its place
             return False
 
     def missing(self, package: str) -> TileError:

@@ -1,4 +1,4 @@
-"""How exactly each operation is defined: what is undefined, and where hardware may return different bits.
+"""The exactness of each operation: what is undefined, and where hardware may return different bits.
 
 There is one row per operation. Notes state what the reference engine does, and how far an H200 was from it; the bounds
 are the largest distances seen over hundreds of millions of f32 arguments for functions of one operand, and millions of
@@ -20,14 +20,14 @@ APPROXIMATE = (RoundingMode.APPROX, RoundingMode.FULL)
 
 
 class Semantics(NamedTuple):
-    """How exactly an operation is defined; a row without text is exact everywhere."""
+    """The exactness of an operation; a row without text is exact everywhere."""
 
     undefined: str = ""
-    """What the specification leaves undefined, and what the reference engine does."""
+    """The cases that the specification leaves undefined, and what the reference engine does."""
     note: str = ""
     """Facts about the result that the specification does not state."""
     differs: str = ""
-    """How hardware differs from the reference engine, and by how much."""
+    """The differences of hardware from the reference engine, and their size."""
     may_differ: Callable[[Any], bool] | None = None
     """Whether hardware may return different bits for an operation, given its types and attributes; None for never."""
 

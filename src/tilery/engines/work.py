@@ -17,7 +17,7 @@ LOOPS = (For, Loop)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a kernel does, as far as it decides how to compile it."""
+    """The facts about a kernel that decide how to compile it."""
 
     products: int = 0
     """Matrix products in the text of the kernel."""

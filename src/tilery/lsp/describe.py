@@ -1,4 +1,4 @@
-"""What hover shows: operations, types, values with their constants, keywords, symbols and aliases."""
+"""The texts of hover: operations, types, values with their constants, keywords, symbols and aliases."""
 
 from __future__ import annotations
 

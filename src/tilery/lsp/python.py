@@ -17,7 +17,7 @@ from .protocol import lsp
 
 COMMAND = "tilery.showTileIR"
 SECONDS = 60
-"""How long the child process may take."""
+"""The seconds that the child process may take."""
 _SIGNATURE = re.compile(r"#\s*tilery:\s*(.+)")
 HOW = """// The arguments of the launch are not known. Write them in a comment above the kernel, for example
 //     # tilery: f32[1024], f32[1024], f32[1024], 16

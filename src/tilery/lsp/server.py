@@ -88,7 +88,7 @@ class TileServer(LanguageServer):
         await self._collect()
 
     async def _collect(self) -> None:
-        """Collect garbage when nobody waits: it takes longer than a check, so it does not happen by itself."""
+        """Collect garbage while no request waits: it takes longer than a check, so it does not happen by itself."""
         self.uncollected += 1
         if self.uncollected < BURST:
             await asyncio.sleep(IDLE)  # the next check cancels this

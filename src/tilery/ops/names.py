@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import registered
 
 ELSEWHERE = {"matmul": "matrix product", "dot": "matrix product", "gemm": "matrix product", "cast": "convert"}
-"""What other compilers call operations, and the words for it in the reference."""
+"""The names of operations in other compilers, and the words for them in the reference."""
 
 
 def similar(name: str) -> list[str]:

@@ -31,14 +31,14 @@ from .runners import InProcess, Remote, Runner, Threads, ends_child
 from .search import Reduction, Search
 
 MOST_REDUCED = 20
-"""How many findings with the same outcome are reduced, unless a campaign says otherwise."""
+"""The number of findings with the same outcome that are reduced, unless a campaign says otherwise."""
 TOGETHER = 8
-"""How many seeds make a task of a cluster."""
+"""The number of seeds that make a task of a cluster."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign does with a seed: which module it makes, and what it compares."""
+    """The work of a campaign for each seed: the module that it makes, and the comparison."""
 
     against: str = "tileiras"
     """`tileiras`, which must not crash, or two engines, which must agree."""
@@ -49,9 +49,9 @@ class Plan:
     """The bytecode version; by default all take turns."""
     mix: Mapping[str, float] | None = None
     seconds: float = 60.0
-    """How long one test may take."""
+    """The seconds that one test may take."""
     reduce_seconds: float = 600.0
-    """How long one reduction may take."""
+    """The seconds that one reduction may take."""
 
     @property
     def engines(self) -> tuple[str, str] | None:

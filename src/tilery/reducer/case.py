@@ -1,4 +1,4 @@
-"""What is reduced: a module and, if it is executed, how to launch it. Its size, its digest, and its form on disk."""
+"""A case to reduce: a module and, if it is executed, its launch. Its size, its digest, and its form on disk."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def digest(data: bytes) -> str:
 
 
 class Size(NamedTuple):
-    """How large a case is: what comes first matters most. A candidate is taken only if it is smaller."""
+    """The size of a case: what comes first matters most. A candidate is taken only if it is smaller."""
 
     operations: int
     computing: int

@@ -10,7 +10,7 @@ from .campaign import Map, Plan
 from .case import digest
 
 TRIES = 10
-"""How often a task is started whose workers die; only another program can kill them, since tests run in children."""
+"""The number of starts of a task whose workers die; only another program can kill them, since tests run in children."""
 PATIENCE = "30s"
 
 

@@ -20,7 +20,7 @@ from .case import Case, Launch
 
 
 class Source(Enum):
-    """Where the replacement of a value comes from."""
+    """The source of a value's replacement."""
 
     OPERAND = "an operand of the operation"
     VISIBLE = "a value that is defined before"

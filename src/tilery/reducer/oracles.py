@@ -141,9 +141,9 @@ class Message:
 ON_THIS_MACHINE = {"reference", "cpu"}
 """Engines that need no GPU. They print in the order of the grid; what others print is not compared."""
 DEFINED = "all,order-sensitive"
-"""What must not be wrong with a launch that engines are compared on. They combine elements in any order."""
+"""The checks that a launch must pass before engines are compared on it. They combine elements in any order."""
 FAILS = " fails: "
-"""What is between an engine and its message, in an outcome."""
+"""The text between an engine and its message, in an outcome."""
 
 
 def execute(module: Module, launch: Launch, engine: str, seconds: float, *, backwards: bool = False) -> list[bytes]:

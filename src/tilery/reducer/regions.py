@@ -139,7 +139,7 @@ SLOTS: dict[type[Op], tuple[Slot, ...]] = {
     For: (Slot("resultValues", "initValues", (Continue,), 1),),
     Loop: (Slot("", "initValues", (Continue,), 0), Slot("resultValues", "", (Break,), -1)),
 }
-"""What operations pass on."""
+"""The operations that pass values on, and those values."""
 
 
 def slot_places(case: Case) -> list[tuple[int, int, int]]:

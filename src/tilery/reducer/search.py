@@ -19,7 +19,7 @@ from .runners import Runner
 from .steps import Candidates, plan
 
 TOGETHER = 8
-"""How many candidates are shuffled at a time."""
+"""The number of candidates that are shuffled at a time."""
 
 
 @dataclass(slots=True)
@@ -28,15 +28,15 @@ class Reduction:
 
     case: Case
     outcome: str
-    """What the test said about it."""
+    """The outcome of the test."""
     before: Size
     after: Size
     tests: int = 0
-    """How many candidates were tested."""
+    """The number of candidates that were tested."""
     illegal: int = 0
-    """How many were not tested because they are not legal."""
+    """The number of candidates that were not tested because they are not legal."""
     known: int = 0
-    """How many had been tested before, in this run or in the one that it continues."""
+    """The number of candidates that had been tested before, in this run or in the one that it continues."""
     seconds: float = 0.0
     complete: bool = True
     """Whether nothing is left to try; False if the time was up."""

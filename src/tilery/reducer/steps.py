@@ -24,7 +24,7 @@ SMALL = 48
 """Up to this many operations, every way to replace each of them is tried."""
 
 Candidates = Iterator[tuple[int, Case | None]]
-"""Where to go on if a candidate is taken, and the candidate; None is a change that is not possible."""
+"""The place to go on from if a candidate is taken, and the candidate; None is a change that is not possible."""
 
 
 class Step(NamedTuple):
@@ -222,7 +222,7 @@ LARGE = (
     Step("locations", no_debug_info),
     Step("end early", shorter),
 )
-"""What comes before operations are removed."""
+"""The steps before operations are removed."""
 
 SMALLER = (
     Step("regions", fewer_regions),
@@ -239,7 +239,7 @@ SMALLER = (
     Step("names", restarting(simpler_names)),
     Step("pairs", pairs),
 )
-"""What comes after."""
+"""The steps after operations were removed."""
 
 
 def plan(current: Callable[[], Case]) -> Iterator[Step]:

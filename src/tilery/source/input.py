@@ -115,7 +115,7 @@ class Input:
 
     @cached_property
     def looks_like(self) -> str:
-        """What the text looks like if it is not Tile IR; empty if that is unknown."""
+        """The kind of text that this looks like if it is not Tile IR; empty if that is unknown."""
         from .kinds import looks_like
 
         return looks_like(self.text or "")

@@ -14,9 +14,9 @@ LOOKS = {
     "TOML": r"^\[[\w.-]+\]$",
     "HTML or XML": r"\A\s*<(?:!DOCTYPE|\?xml|html|svg)\b",
 }
-"""How texts of other kinds look."""
+"""Patterns of texts of other kinds."""
 MAX_LOOK = 20_000
-"""How many characters are looked at."""
+"""The number of characters that are looked at."""
 
 
 def looks_like(text: str) -> str:

@@ -7,9 +7,9 @@ from collections import deque
 from itertools import islice
 
 BLOCK = 512
-"""How many tokens are placed at once."""
+"""The number of tokens that are placed at once."""
 MOST_BLOCKS = 64
-"""How many blocks of places are kept."""
+"""The number of blocks of places that are kept."""
 BLANKS = " \t\r\n\0"
 SPACE = rf"[{BLANKS}]*+(?://[^\n\r]*+[{BLANKS}]*+)*+"
 SUFFIX = r"(?:[0-9]++|[A-Za-z$._-][A-Za-z0-9$._-]*+)"
@@ -76,7 +76,7 @@ def spans(text: str, pattern: re.Pattern[str] = TOKEN) -> list[tuple[int, int]]:
 
 
 class Places:
-    """Where the tokens of a text are. All places at once would take many times the memory of the text.
+    """The places of the tokens of a text. All of them at once would take many times the memory of the text.
 
     >>> Places("%0 = iota").span(2)
     (5, 9)

@@ -265,7 +265,7 @@ class _Tuner:
                 for number, times in answer["times"].items():
                     timed[int(number)].seconds, timed[int(number)].final = median(times), True
                 return
-            failed = chosen.pop()  # nobody knows which one it was: go on with fewer
+            failed = chosen.pop()  # it is not known which one it was: go on with fewer
             timed[failed].error = "it, or a variant beside it, failed while variants were timed in turn"
 
     # ------------------------------------------------------------ the answer

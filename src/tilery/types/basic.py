@@ -32,7 +32,7 @@ class _Ref(ref["Any"]):
 
 
 class Pool:
-    """Interned objects by their keys. An object that nobody uses leaves the pool."""
+    """Interned objects by their keys. An object that is no longer used leaves the pool."""
 
     __slots__ = ("forget", "lock", "refs")
 

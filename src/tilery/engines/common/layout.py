@@ -1,4 +1,4 @@
-"""How tensors, views and memory of tile blocks are laid out, the same for all engines."""
+"""The layout of tensors, views and memory of tile blocks, the same for all engines."""
 
 from __future__ import annotations
 

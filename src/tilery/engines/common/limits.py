@@ -35,7 +35,7 @@ class Stats:
     bytes_read: int = 0
     bytes_written: int = 0
     device_nanoseconds: int = 0
-    """How long the kernel ran on a GPU, by the device's own clock."""
+    """The time that the kernel took on a GPU, by the device's own clock."""
     complete: bool = False
     """Whether everything but the time on a GPU was counted."""
 

@@ -63,7 +63,7 @@ class Segment(HoldsAddresses):
     parent: Segment | None = None
     """The segment that this is a part of, if any: accesses to all its parts are made together."""
     place: int | None = None
-    """Where the bytes are, if they are a copy of those at the address."""
+    """The address of the bytes, if they are a copy of those at `start`."""
     parts: tuple[Part, ...] = ()
     """The arrays in it, if only some of its bytes are writable."""
     arrays: tuple[Part, ...] = ()

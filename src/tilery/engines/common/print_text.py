@@ -23,7 +23,7 @@ from .tiles import Array
 from .watch import check
 
 MOST_AT_ONCE = 32
-"""How many elements of a row one call of printf gets."""
+"""The number of elements of a row that one call of printf gets."""
 
 
 def lay_out(values: Array, type: Type) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Which bytes of a segment may be written, where arrays overlap or have gaps."""
+"""The bytes of a segment that may be written, where arrays overlap or have gaps."""
 
 from __future__ import annotations
 

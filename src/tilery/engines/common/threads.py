@@ -1,4 +1,4 @@
-"""How the elements of a tile are spread over threads, which decides the order of reductions and scans."""
+"""The threads that hold the elements of a tile, which decide the order of reductions and scans."""
 
 from __future__ import annotations
 

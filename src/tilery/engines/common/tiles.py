@@ -1,4 +1,4 @@
-"""How NumPy arrays represent the values of a kernel.
+"""Values of a kernel as NumPy arrays.
 
 A tile is an array whose axis 0 runs over the tile blocks of a batch ("lanes") and whose other axes are the tile's. A
 value that is the same in all blocks has one lane and broadcasts. Types that NumPy lacks are held as their bits: bf16 in

@@ -1,4 +1,4 @@
-"""What the lowering gives to the runtime: LLVM IR with one function, and the layout of the memory that it is passed.
+"""The contract between lowering and runtime: LLVM IR with one function, and the layout of the memory that it is passed.
 
 The function is `i64 @run(ptr slots, ptr grid, i64 first, i64 last, ptr arena, ptr control)`. It executes the tile
 blocks `first` to `last - 1`, numbered in the order of the grid (x varies fastest), and returns DONE, STOPPED or FAULT.
@@ -42,7 +42,7 @@ CONTEXT = 4
 CONTROL_WORDS = 8
 
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove"})
-"""What an object may need besides what it defines. Anything else must not be loaded: it would jump to address 0."""
+"""The symbols that an object may need. An object that needs others must not be loaded: it would jump to address 0."""
 
 QUICKLY = "; compile quickly"
 """The first line of a text whose speed matters less than the time to compile it."""
@@ -68,7 +68,7 @@ class NotLowered(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the code is made for. `features` are LLVM's names, without a sign."""
+    """The processor that the code is made for. `features` are LLVM's names, without a sign."""
 
     triple: str
     cpu: str = ""
@@ -86,7 +86,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Specialisation:
-    """What the code may rely on beyond the module. `exact` asks for the reference engine's bits of all functions."""
+    """Promises about a launch beyond the module. `exact` asks for the reference engine's bits of all functions."""
 
     exact: bool = False
 
@@ -107,7 +107,7 @@ class Lowered:
     callbacks: list[Op] = field(default_factory=list)
     """Operations that are executed by a call of the reference engine."""
     written: list[Any] | None = None
-    """What the kernel writes, see `stores.written_tensors`."""
+    """The tensors that the kernel writes, see `stores.written_tensors`."""
     waits: bool = False
     """Whether tile blocks may wait for each other: then the reference engine, which is fair to them, has to run it."""
     long: bool = False

@@ -92,7 +92,7 @@ def refuse_far(g: Writer, o: Any, at: Number, stride: Number, size: Number, insi
 
 
 def _farthest(g: Writer, parts: list[tuple[int, Number]]) -> int:
-    """How many elements the last one of a tile can be from the first, at most, if the tile is not empty."""
+    """Return the largest distance from the first element of a tile to its last, if the tile is not empty."""
     total = 0
     for count, stride in parts:
         if isinstance(stride, int):
@@ -162,7 +162,7 @@ def place(g: Writer, a: Access, index: tuple[Number, ...]) -> str:
 
 
 def mask_of(g: Writer, a: Access, index: tuple[Number, ...], vd: int, w: int) -> str | None:
-    """Which elements of a chunk are inside the tensor; None where all are."""
+    """Return a mask of the elements of a chunk that are inside the tensor; None if all are."""
     if not g.masked:
         return None
     mask = None

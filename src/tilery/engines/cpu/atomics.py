@@ -57,7 +57,7 @@ def reg_of(e: Scalar) -> str:
 
 
 def _added(g: Writer, e: Scalar, t: str, address: str, x: str) -> str:
-    """A sum of floats: tried until nobody else came in between."""
+    """Add floats: try again until no other thread has changed the memory in between."""
     first = g.let(f"load atomic {t}, ptr {address} seq_cst, align {BYTES[t]}")
     head, done = g.fresh("again"), g.fresh("added")
     before = g.label

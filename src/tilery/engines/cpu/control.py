@@ -62,7 +62,7 @@ def variable(g: Writer, v: Value, pair: bool) -> Carried | None:
 
 
 def current(g: Writer, c: Carried) -> Any:
-    """Where the value is now."""
+    """The present place of the value."""
     if is_scalar(c.value):
         return g.load(reg(c.value), c.slot)
     return Buffer(g.load("ptr", c.slot), shape(c.value), stored(reg(c.value)))

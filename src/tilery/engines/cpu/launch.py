@@ -35,13 +35,13 @@ from .native.jobs import Job, Prepared, fast_key, prepare
 from .native.targets import TARGETS, named
 
 PREPARED = 16
-"""How many sets of arguments a kernel remembers, so that launching it again with the same arrays costs less."""
+"""The number of sets of arguments that a kernel remembers; launching it again with the same arrays costs less."""
 EXPLAIN_SECONDS = 60.0
-"""How long the reference engine may look for the words of a fault."""
+"""The seconds that the reference engine has to find the words for a fault."""
 MAX_SECONDS = 1e9
 """Of the clock that deadlines are measured by; later ones are not reached."""
 EMITS = {"llvm": "LLVM IR", "asm": "assembly of this machine", "object": "an ELF object"}
-"""What `emit` can produce."""
+"""The forms that `emit` can produce."""
 
 
 def load(module: Module, **options: Any) -> CpuLoaded:
@@ -109,12 +109,12 @@ class CpuKernel(Kernel):
         super().__init__(loaded, entry)
         built = build(loaded.module, entry, loaded.exact)
         self.lowered = None if built is None else built[0]
-        """What is known about the code; None if the reference engine runs this kernel."""
+        """The facts about the code; None if the reference engine runs this kernel."""
         self._prepared: dict[Any, Prepared] = {}
         self.pace = [0.0]
         """Nanoseconds that a tile block took lately; 0 if unknown."""
         self.calls = 0
-        """How often the last launch called the reference engine for an operation."""
+        """The number of operations for which the last launch called the reference engine."""
         if built is not None:
             self.code = built[1]
             self.address = self.code.address("run")

@@ -405,7 +405,7 @@ LEAVE
 
 
 def _depth(block: Block) -> int:
-    """How many regions are inside each other."""
+    """Return the depth of nested regions."""
     depth, level = 0, [block]
     while level:
         depth, level = depth + 1, [inner for b in level for o in b.ops if o.nested for inner in o.blocks]

@@ -20,7 +20,7 @@ from .tiles import Home, is_scalar, reg, register, shape, stored, tile
 from .writer import Writer, pointer
 
 LINE = 64
-"""What the arena is aligned to."""
+"""The alignment of the arena."""
 MAX_ALIGNMENT = 1 << 20
 """The largest alignment of an `alloca`."""
 
@@ -265,7 +265,7 @@ def get_global(g: Writer, o: GetGlobal) -> None:
 
 
 def provenance(g: Writer, o: Any) -> None:
-    """Where the pointers that an operation makes come from: the only operand with pointers, if there is one."""
+    """Return the operand that the pointers of an operation come from: the only one with pointers, if there is one."""
     if not o.results or not _has_pointers(o.results[0]):
         return
     sources = {g.homes.get(v) for v in o.operands if _has_pointers(v)}

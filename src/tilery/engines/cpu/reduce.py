@@ -176,7 +176,7 @@ def _quick(g: Writer, o: Reduce) -> str | None:
 
 
 def _careful(g: Writer, o: Reduce, x: str, quick: str, at: Callable[[Number], list[Number]]) -> str:
-    """Where the quick way is not exact, zeros of both signs and rows without a number, once more."""
+    """Repeat the reduction where the quick way is not exact: zeros of both signs, and rows without a number."""
     (source,) = o.operands_
     size, t = shape(source)[o.dim], reg(source)
     slot = g.slot(t)
@@ -282,7 +282,7 @@ def _across(g: Writer, o: Any, rows: Rows, base: Number, first: int, second: int
 
 
 def _fold(g: Writer, o: Any, rows: Rows, base: Number, row: int, kept: int) -> None:
-    """What a thread holds, from first to last."""
+    """Combine the elements of a thread from first to last."""
     w = min(LANES, row)
 
     def one(j: Number) -> None:
@@ -299,7 +299,7 @@ def _fold(g: Writer, o: Any, rows: Rows, base: Number, row: int, kept: int) -> N
 
 
 def _pairs(g: Writer, o: Any, rows: Rows, base: Number, row: int, kept: int) -> None:
-    """What a thread holds, by a balanced tree."""
+    """Combine the elements of a thread by a balanced tree."""
     w = min(LANES, row)
     while kept > 1:
         kept //= 2
@@ -423,7 +423,7 @@ def _scan_columns(g: Writer, o: Scan, rows: Rows, base: Number, sizes: tuple[int
     w = min(LANES, inner)
 
     def place(j: Number) -> Number:
-        """Where element `j` in the order of the scan is."""
+        """Return the address of element `j` in the order of the scan."""
         return g.add(base, g.mul(g.sub(size - 1, j) if o.reverse else j, inner))
 
     def join(earlier: Number, later: Number, c: Number) -> None:

@@ -77,7 +77,7 @@ def cat(g: Writer, o: Cat) -> None:
 
 
 def _starts(g: Writer, indices: tuple[Value, ...], whole: Sizes, part: Sizes) -> list[Number]:
-    """Where a part starts; an index outside the grid of parts wraps around."""
+    """Return the start of a part; an index outside the grid of parts wraps around."""
     found: list[Number] = []
     for v, size, inner in zip(indices, whole, part):
         index = g.let(f"and i64 {g.scalar64(v, signed=reg(v) != 'i1')}, {size // inner - 1}")
@@ -176,7 +176,7 @@ def assertion(g: Writer, o: Assert) -> None:
 
 
 def square(v: Value) -> int:
-    """How many rows and columns of a tile are turned at once."""
+    """Return the number of rows and columns of a tile that are turned at once."""
     return 8 if BYTES[stored(reg(v))] == 8 else 16
 
 

@@ -81,7 +81,7 @@ def boxes(g: Writer, o: Any, writes: bool, body: Callable[[Number, Access, tuple
 
 
 def _clipped(g: Writer, v: Value, size: Number, tile: int, sure: bool) -> tuple[Number, Number, Number]:
-    """Which elements of a tile lie in the tensor along a dimension, from and to, and where the tile begins."""
+    """Return the range of elements of a tile that are in the tensor along a dimension, and the start of the tile."""
     if sure:
         return 0, tile, g.cast("sext", g.scalar(v), reg(v), "i64", 1)
     begin = g.least(g.most(g.cast("sext", g.scalar(v), reg(v), "i64", 1), -tile), LARGE)

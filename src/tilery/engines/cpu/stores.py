@@ -1,4 +1,4 @@
-"""Which arrays a kernel writes through which views, so that what lies between the elements of an array stays as it is.
+"""Find the arrays that a kernel writes through views, so that memory between the elements of an array stays as it is.
 
 Native code checks ranges. That is not enough for a segment of which some bytes may not be written: an array with gaps,
 or one that a read-only array overlaps. The reference engine, which checks every byte, runs such a launch, unless all

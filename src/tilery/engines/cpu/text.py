@@ -65,7 +65,7 @@ class LoopText:
 
     @property
     def turns(self) -> int:
-        """How often the body runs, or a guess."""
+        """The number of times that the body runs, or a guess."""
         if isinstance(self.low, int) and isinstance(self.high, int) and isinstance(self.step, int):
             return max(0, -(-(self.high - self.low) // self.step))
         return GUESS

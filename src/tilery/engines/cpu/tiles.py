@@ -1,4 +1,4 @@
-"""How the values of a kernel are held in LLVM IR.
+"""Values of a kernel in LLVM IR.
 
 A tile of one element is a name. Other tiles are recipes, evaluated chunk by chunk in the loops of what needs them, or
 buffers in the arena of the thread, row by row. Types that LLVM lacks are held as their bits, as the reference engine

@@ -91,11 +91,11 @@ class Writer(Text):
         self.fetchers: dict[Value, Op] = {}
         """For loads that several loops read: the one that has time to fetch what a later tile block will load."""
         self.fetches: dict[Op, list[tuple[Access, str]]] = {}
-        """What the loops of an operation fetch for a later tile block: the part of this one and the bytes between."""
+        """The memory that the loops of an operation fetch for a later tile block: this part and the bytes between."""
         self.loops: dict[Value, For] = {}
         """The loops that carry block arguments."""
         self.allocas: dict[Alloca, int] = {}
-        """Where the memory of each `alloca` begins, counted from that of the first."""
+        """The start of the memory of each `alloca`, counted from that of the first."""
         self.done_in_place: set[Value] = set()
         self.called: dict[Op, None] = {}
         """Operations that are computed by a call of the reference engine."""

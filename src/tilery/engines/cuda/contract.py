@@ -20,7 +20,7 @@ PARAMETER, DESCRIPTOR, GLOBAL, CONSTANT, FRAME, WORD, GRID, SCRATCH, PRINTS, NUL
     global       the address of the module's global `name`
     constant     the address of `constants[index]` in device memory
     frame        the address of `frame_bytes` for each tile block, zero at the start of each launch (`alloca`)
-    word         the address of eight bytes that nobody reads
+    word         the address of eight bytes that are never read
     grid         the extent of the grid along dimension `index`, four bytes; only in a folded kernel
     scratch      the address of `scratch_bytes` for each tile block, aligned to `scratch_alignment`
     prints       the address of a buffer for printed values, see `printing`; its first eight bytes are zero at first
@@ -85,7 +85,7 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class LaunchContract:
-    """What a launcher must know about a compiled kernel."""
+    """The facts about a compiled kernel that a launcher needs."""
 
     name: str
     """The symbol in the binary."""
@@ -105,7 +105,7 @@ class LaunchContract:
     """Whether the kernel runs on a grid of one dimension with x * y * z tile blocks."""
     ahead: tuple[Ahead, ...] = ()
     spread: int = 1
-    """How many tile blocks along x share the work of one tile block of the launch."""
+    """The number of tile blocks along x that share the work of one tile block of the launch."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the contract as JSON can hold it."""

@@ -1,4 +1,4 @@
-"""What kernels print: text from the driver, or records that a kernel leaves in a buffer.
+"""Output of kernels: text from the driver, or records that a kernel leaves in a buffer.
 
 NVIDIA's compiler prints through the driver. The Triton engine writes the values to a buffer, and the host formats them
 as the reference engine does. The buffer starts with the number of bytes that all tile blocks asked for. Records follow

@@ -25,7 +25,7 @@ class _Copy:
     end: int
     ranges: list[MemoryRange]
     base: int = 0
-    """What the driver allocated."""
+    """The memory that the driver allocated."""
     device: int = 0
     """The address that stands for `start`."""
 

@@ -50,7 +50,7 @@ LEAST = 32
 
 
 class Mixed(Exception):
-    """An operation mixes rows, or nobody knows whether it does."""
+    """An operation mixes rows, or may do so."""
 
 
 def split_rows(module: Module, name: str) -> Module | None:
@@ -302,7 +302,7 @@ def _halved(tile: Tile, dim: int) -> Tile:
 
 
 def _moved(old: object, new: object, dim: int) -> int:
-    """Where a reshape puts a dimension: it must keep it whole."""
+    """Return the dimension to which a reshape moves another; it must keep it whole."""
     assert isinstance(old, Tile) and isinstance(new, Tile)
     before, size = prod(old.shape[:dim]), old.shape[dim]
     for at, n in enumerate(new.shape):

@@ -32,7 +32,7 @@ LOWERING = 1
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a record was measured on."""
+    """The machine and the compilers that a record was measured on."""
 
     device: str
     target: str
@@ -63,7 +63,7 @@ class Record:
     tried: int = 0
     date: str = ""
     checked: str = ""
-    """What its results were compared with."""
+    """The results that its own were compared with."""
     lowering: int = LOWERING
 
     def as_dict(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ SHORT = {
     "num_cta_in_cga": "cta",
     "occupancy": "occ",
 }
-"""How labels abbreviate options, before their value."""
+"""The abbreviations of options in labels, before their value."""
 TRANSPOSE = "transpose"
 """An option of both compilers: the right operand of products is transposed before each launch, see `ahead`."""
 SPLIT = "split"

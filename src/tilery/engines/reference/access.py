@@ -29,7 +29,7 @@ NO_IDS: Array = np.empty(0, np.uint64)
 
 
 class Kind(Enum):
-    """What an access does: read, write, or both as one atomic transaction per element."""
+    """The effect of an access: read, write, or both as one atomic transaction per element."""
 
     READ = "read"
     WRITE = "write"
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 
 class Span(NamedTuple):
-    """Where all elements of an access are, or more than them."""
+    """The places of all elements of an access, and possibly more."""
 
     low: int
     high: int
@@ -93,7 +93,7 @@ class Access:
     """The token that each lane waits for, an id; None without a token operand: it waits for nothing."""
     element: Scalar
     value: Array | None = None
-    """What is stored or combined with memory; lanes may be 1."""
+    """The values that are stored or combined with memory; lanes may be 1."""
     refused: Array | None = None
     """The elements that a check refused, if any; `mask` does not select them."""
     wrote: Array | None = None
@@ -108,7 +108,7 @@ class Access:
 
     @property
     def mask(self) -> Array:
-        """Which elements access memory: not those that a mask leaves out or that lie outside the tensor of a view."""
+        """A mask of the elements that access memory: not those that are masked or outside the tensor of a view."""
         return self.place.made[1]
 
     @property
@@ -162,7 +162,7 @@ KINDS: dict[type[Op], Kind] = {
     AtomicCASTko: Kind.UPDATE,
     AtomicRedViewTko: Kind.UPDATE,
 }
-"""What the operations that access memory do; any other operation with a memory ordering would be an error here."""
+"""The effects of all operations that access memory; another operation with a memory ordering would be an error."""
 
 STORED = {
     StorePtrTko: "value",
@@ -233,7 +233,7 @@ def _each(lanes: int, array: Array) -> Array:
 
 
 def _halves(addresses: Array) -> Array:
-    """Which half of its byte each four-bit element of a tile of pointers is: pairs of neighbours share an address."""
+    """Return the half of its byte that each four-bit element of a tile of pointers is: neighbours share an address."""
     axis = paired_axis(addresses)
     if axis is None:
         return np.broadcast_to(np.uint8(0), addresses.shape)  # the engine refuses to execute it
@@ -267,7 +267,7 @@ def view_elements(
 
 
 def _span(where: ViewAccess) -> Span | None:
-    """Where the boxes of an access are, if each lies in the tensor as a whole or is clipped in the same way."""
+    """Return the places of the boxes, if each is in the tensor as a whole or is clipped in the same way."""
     if any(not isinstance(n, int) for n in (*where.skips, *where.extents)) or any(where.skips):
         return None
     extents = [n for n in where.extents if isinstance(n, int)]
@@ -283,7 +283,7 @@ def _span(where: ViewAccess) -> Span | None:
 
 
 def _inside(where: ViewAccess) -> Array:
-    """Which elements of the boxes of an access lie in the tensor."""
+    """Return a mask of the elements of the boxes that are in the tensor."""
     inside = np.ones((1,) * (1 + len(where.shape)), bool)
     if where.present is not None:
         inside = inside & where.present.reshape(-1, *(1,) * len(where.shape))

@@ -22,7 +22,7 @@ SMALL = 64
 
 
 class Host(Protocol):
-    """What the tile blocks of a launch share, and how to execute the body of an operation."""
+    """The state that the tile blocks of a launch share; it executes the bodies of operations."""
 
     @property
     def memory(self) -> Memory: ...
@@ -55,7 +55,7 @@ class Batch:
         self.lanes = len(ranks)
         self.pc = 0
         self.turn = self.waits = 0
-        """How often the batch has yielded to others, and its back edges since."""
+        """The number of times that the batch has yielded to others, and its back edges since."""
         self.stuck = -1
         """The state of memory in which the batch was found spinning: it waits for another state."""
         self.seen: dict[int, Seen] = {}
@@ -145,7 +145,7 @@ def merge(batches: list[Batch]) -> Batch:
     order = np.argsort(ranks)
     place[order] = np.arange(len(ranks))
     places = np.split(place, np.cumsum([b.lanes for b in batches])[:-1])
-    # A value that only some have is one that nobody needs any more.
+    # A value that only some have is no longer needed.
     slots = [slot for slot in first.env if all(slot in b.env for b in batches)]
     env = {slot: join([b.env[slot] for b in batches], places) for slot in slots}
     blocks = np.concatenate([b.blocks for b in batches])[order]

@@ -1,4 +1,4 @@
-"""Which access a tile block waits for, once it waits for ever."""
+"""Find the access that a tile block waits for, once it waits for ever."""
 
 from __future__ import annotations
 

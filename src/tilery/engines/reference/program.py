@@ -30,7 +30,7 @@ NO_MOVES: Moves = ((), ())
 CONTROL = (If, For, Loop, Yield, Continue, Break, Return)
 """The operations that are lowered to control-flow instructions."""
 MAX_NESTED_BODIES = 32
-"""How deep bodies of `reduce` and `scan` may nest."""
+"""The deepest nesting of bodies of `reduce` and `scan`."""
 
 
 class Label:
@@ -105,7 +105,7 @@ class Advance:
 
 @dataclass(slots=True)
 class Leave:
-    """Where control flow joins after an `if` or a loop: copy values, then free those of `frees` and `inner`."""
+    """The join of control flow after an `if` or a loop: copy values, then free those of `frees` and `inner`."""
 
     op: Op
     moves: Moves
@@ -150,7 +150,7 @@ class Program:
     steady: bool
     """Whether tile blocks cannot observe each other: every access is weak."""
     slots: dict[Value, int]
-    """Where each value is held while it is live."""
+    """The slot of each value while it is live."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Which function executes which operation. The functions are in `ops/`, one file per chapter."""
+"""The table of functions that execute operations. The functions are in `ops/`, one file per chapter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How to execute an operation.
+    """The function that executes an operation, and how to call it.
 
     `function(o, *operands)` takes the operation and one value per operand field, in the order of the declaration (None
     for an absent optional operand, a tuple for a variadic one). It returns the result, or a tuple of results if the

@@ -1,4 +1,4 @@
-"""Which elements of a tensor in memory make up a tile of a view.
+"""The elements of a tensor in memory that make up a tile of a view.
 
 A tile is a box of elements (see `boxes`), or one box for each position of a sparse dimension. Boxes are clipped to the
 tensor. Indices, sizes and strides are unsigned.
@@ -52,11 +52,11 @@ class ViewAccess(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     skips: tuple[Number, ...]
-    """How many elements of a box precede the tensor; only positions of a gather/scatter view can be negative."""
+    """The number of elements of a box before the tensor; only positions of a gather/scatter view can be negative."""
     extents: tuple[Number, ...]
-    """How many elements of a box lie in the tensor."""
+    """The number of elements of a box in the tensor."""
     present: Array | None
-    """Which positions of the sparse dimension lie in the tensor; None for all of them."""
+    """A mask of the positions of the sparse dimension that are in the tensor; None for all of them."""
 
     @property
     def sparse(self) -> int | None:

@@ -1,4 +1,4 @@
-"""What would change a remark of tileiras: one sentence for each reason that it gives, as far as that is known."""
+"""Advice on remarks of tileiras: one sentence for each reason that it gives, as far as that is known."""
 
 from __future__ import annotations
 

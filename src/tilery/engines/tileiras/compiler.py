@@ -29,7 +29,7 @@ TAG = "op"
 _PLACE = re.compile(r'loc\("' + TAG + r'":(\d+):1\)')
 _ERROR = re.compile(r"(?:^|: )error: (.*)$", re.MULTILINE)
 _GENERAL = ("failed to compile Tile IR program", "verification failed", "input does not correspond")
-"""What tileiras adds to the error that says what is wrong."""
+"""Lines that tileiras adds to the error itself."""
 
 
 class TimedOut(TileError):

@@ -21,7 +21,7 @@ HINTS = ("num_cta_in_cga", "occupancy", "allow_tma")
 """Options that become hints of the module, for the target that it is compiled for."""
 OPTIONS = ("level", *HINTS)
 EMITS = {"cubin": "machine code, as the driver loads it", "sass": "machine code as text; needs NVIDIA's nvdisasm"}
-"""What `tilery compile --emit` can write."""
+"""The forms that `tilery compile --emit` can write."""
 
 
 def emit(module: Module, entry: str | None, kind: str, *, target: str = "", **options: Any) -> str | bytes:

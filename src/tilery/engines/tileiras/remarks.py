@@ -1,4 +1,4 @@
-"""What tileiras says of its choices: each remark at the operation that it is about, and what would change it."""
+"""Remarks of tileiras on its choices: each at the operation that it is about, with advice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Remark:
     kind: str
     """passed, failed, missed or analysis."""
     category: str
-    """What it is about, such as Memory or TensorCore."""
+    """The subject, such as Memory or TensorCore."""
     name: str
     """The identifier that tileiras has for it."""
     message: str
@@ -52,7 +52,7 @@ class Remark:
 
     @property
     def advice(self) -> list[str]:
-        """What would change the choice, where that is known."""
+        """Advice on changing the choice, if there is any."""
         instruction = dict(self.details).get("Instruction", "")
         return advise(self.name, self.reasons, self.op, instruction=instruction, target=self.target)
 

@@ -1,4 +1,4 @@
-"""Which ptxas assembles what Triton compiles for NVIDIA GPUs."""
+"""Find the ptxas that assembles Triton's code for NVIDIA GPUs."""
 
 from __future__ import annotations
 

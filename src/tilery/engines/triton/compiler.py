@@ -114,7 +114,7 @@ CACHE = DiskCache("triton")
 
 
 def _answer(compiler: Compiler, request: dict[str, Any], dialect: Dialect, assembler: Assembler) -> dict[str, Any]:
-    """What Triton makes of a request, from the cache if it is there."""
+    """Return Triton's answer to a request, from the cache if it is there."""
     key = json.dumps([FORMAT, dialect.version, assembler.release, request], sort_keys=True)
     kept = CACHE.get(key)
     if kept is not None:
@@ -152,7 +152,7 @@ def _request(lowered: Lowered, target: Target, config: Config, emit: Sequence[st
 
 
 def _contract(lowered: Lowered, target: Target, config: Config, metadata: dict[str, Any]) -> LaunchContract:
-    """What the launcher must know: Triton appends a pointer to scratch memory and one for profiling."""
+    """Return the facts that the launcher needs: Triton appends a pointer to scratch memory and one for profiling."""
     extra = (Argument(SCRATCH), Argument(NULL))[: max(0, metadata["parameters"] - len(lowered.arguments))]
     maps = metadata["maps"]
     descriptors = tuple(
@@ -175,7 +175,7 @@ def _contract(lowered: Lowered, target: Target, config: Config, metadata: dict[s
 
 
 def _error(name: str, target: Target, answer: dict[str, Any]) -> TileError:
-    """What Triton said, in one line."""
+    """Return Triton's error in one line."""
     said = re.findall(r"error: (.+)", answer.get("said", ""))
     asserted = re.findall(
         r"Assertion `(.+?)' failed|LLVM ERROR: (.+)|UNREACHABLE executed at (.+)", answer.get("said", "")

@@ -1,4 +1,4 @@
-"""How a kernel is compiled: warps, pipeline stages, how views are accessed. The default follows from rules."""
+"""Options for compiling a kernel: warps, pipeline stages, the access of views. The default follows from rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..work import Work, work_of
 from .targets import Target
 
 POINTERS, DEVICE, HOST = "pointers", "device", "host"
-"""How views access memory: through pointers, or through tensor maps that the kernel or the host makes."""
+"""The ways in which views access memory: through pointers, or through tensor maps that the kernel or the host makes."""
 
 REGISTERS = 192
 """Registers per thread that accumulators may take before a kernel gets eight warps."""
@@ -21,13 +21,13 @@ SMALL_TILE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """How a kernel is compiled."""
+    """Options for compiling a kernel."""
 
     num_warps: int = 4
     num_stages: int = 3
     views: str = POINTERS
     unroll: int = 0
-    """How often loops without matrix products are unrolled; 0 leaves it to Triton."""
+    """The factor by which loops without matrix products are unrolled; 0 leaves it to Triton."""
     pipeline: int = 0
     """Stages of the loads of loops without matrix products; 0 leaves it to Triton."""
     folded: bool = False

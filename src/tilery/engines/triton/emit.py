@@ -338,7 +338,7 @@ def commas(numbers: Sequence[int]) -> str:
 
 
 def unit_axes(old: Sequence[int], new: Sequence[int]) -> list[int] | None:
-    """Where unit dimensions must be inserted to make one shape from another; None if that is not all.
+    """Return the places of unit dimensions that make one shape from another; None if more must change.
 
     >>> unit_axes((8,), (1, 8, 1)), unit_axes((8, 1), (1, 8))
     ([0, 2], None)

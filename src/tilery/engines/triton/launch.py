@@ -24,7 +24,7 @@ EMITS = {
     "ptx": "NVIDIA's assembly",
     "amdgcn": "AMD's assembly",
 }
-"""What `tilery compile --emit` can write."""
+"""The forms that `tilery compile --emit` can write."""
 
 
 def targets() -> dict[str, str]:

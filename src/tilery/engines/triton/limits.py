@@ -1,4 +1,4 @@
-"""What the Triton engine refuses, and what it does differently from the reference engine: the tables of its report."""
+"""The tables of the Triton engine's report: operations that it refuses, and differences from the reference engine."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ REFUSED = (
 )
 
 LIBRARY_ULPS = {("fpowf", "f32"): 2}
-"""How far functions of Triton's library are from the nearest number, where NVIDIA's compiler is closer."""
+"""Errors of functions of Triton's library, where NVIDIA's compiler is closer to the nearest number."""
 
 DIFFERENT = (
     ("`print_tko`", "Printed when the launch has ended. A launch can print values of 32 MiB; more is an error."),
     ("`assert`", "The kernel stops, and the driver reports an error without the tile block."),
-    ("`atomic_cas_tko` with a mask", "Masked elements are compared with a word that nobody reads."),
+    ("`atomic_cas_tko` with a mask", "Masked elements are compared with a word that is never read."),
     ("NaN", "Signs and payloads may differ."),
     ("`mmaf` above 2**14 multiplications", "Tensor cores, or fused steps for f32 and f64, in Triton's order."),
     ("`mmaf_scaled`", "Scaled elements are rounded to bf16, which is exact above its smallest normal number."),
@@ -48,4 +48,4 @@ DIFFERENT = (
     ("`scan` of floats", "Triton's order."),
     ("`reduce` with control flow in its body", "Triton's order, even if the body is not commutative."),
 )
-"""What the engine computes or does differently, without an error."""
+"""Differences in what the engine computes or does, without an error."""

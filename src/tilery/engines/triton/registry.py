@@ -1,4 +1,4 @@
-"""Which function lowers which operation. The functions are in `ops/`, one file per chapter."""
+"""The table of functions that lower operations. The functions are in `ops/`, one file per chapter."""
 
 from __future__ import annotations
 

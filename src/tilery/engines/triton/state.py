@@ -29,7 +29,7 @@ from .targets import Target
 from .versions import Dialect
 
 MAX_DEPTH = 120
-"""How deep control flow may nest after early exits have been turned into branches."""
+"""The deepest nesting of control flow after early exits have been turned into branches."""
 MAX_LINES = 200_000
 """Lines of Triton IR after which the lowering gives up."""
 
@@ -46,7 +46,7 @@ class Lowered:
     frame_bytes: int = 0
     frame_alignment: int = 256
     notes: dict[str, int] = field(default_factory=dict)
-    """How many accesses go through descriptors and pointers, and how many barriers there are."""
+    """The numbers of accesses through descriptors and through pointers, and of barriers."""
 
 
 @dataclass(frozen=True, slots=True)

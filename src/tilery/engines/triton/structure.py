@@ -26,7 +26,7 @@ RUNNING, LEFT, RETURNED = 0, -1, -2
 
 @dataclass(frozen=True, slots=True)
 class Exits:
-    """How to leave a construct: the values that all its paths end with, and how a terminator makes them."""
+    """A way to leave a construct: the values that all its paths end with, and how a terminator makes them."""
 
     kinds: Sequence[Kind]
     leave: Callable[[Op | None], list[Val]]
@@ -113,7 +113,7 @@ def kind_of(low: Lowering, value: object) -> Kind:
 
 
 def dummies(low: Lowering, kinds: Sequence[Kind]) -> list[Val]:
-    """Values that nobody reads."""
+    """Values that are never read."""
     return [low.constant(0, shape, element) for shape, element in kinds]
 
 
@@ -240,7 +240,7 @@ def lower_for(
 
 
 def _attributes(low: Lowering, o: For) -> str:
-    """What Triton is told about a loop."""
+    """Return the attributes of a loop that Triton reads."""
     inner = o.region.ops
     if any(isinstance(i, (For, Loop)) for i in inner):
         return ""

@@ -1,4 +1,4 @@
-"""What differs between versions of Triton, in one place. 3.6 and 3.9 are tested; others are best effort."""
+"""The differences between versions of Triton, in one place. 3.6 and 3.9 are tested; others are best effort."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TESTED = ("3.6", "3.9")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a version of Triton spells its IR."""
+    """The spelling of Triton IR in a version of Triton."""
 
     version: str
     bare_descriptors: bool

@@ -33,7 +33,7 @@ class ViewRef:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the elements of a tile are. Unit dimensions of the tile may be missing."""
+    """The places of the elements of a tile. Unit dimensions of the tile may be missing."""
 
     pointers: Val
     mask: Val | None

@@ -127,7 +127,7 @@ class Api:
 
 
 def require(done: bool) -> None:
-    """Raise the error of a copy in a graph, whose status nobody sees."""
+    """Raise the error of a copy in a graph, whose status the program does not see."""
     if not done:
         raise RuntimeError("a graph copies or sets memory outside of every allocation, or memory that was freed")
 

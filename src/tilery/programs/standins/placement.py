@@ -1,6 +1,6 @@
 """Which tensors a program believes to be on the GPU. All memory is the host's; a mark on a storage tells.
 
-Tensors that share memory share the mark. Memory that nobody has marked was made by torch itself, mostly gradients in a
+Tensors that share memory share the mark. Memory without a mark was made by torch itself, mostly gradients in a
 backward pass, and counts as the GPU's.
 """
 

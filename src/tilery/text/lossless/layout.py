@@ -1,4 +1,4 @@
-"""How tokens are written: the blanks between them, and where a long line is broken. Only tokens and comments decide."""
+"""Write tokens: the blanks between them, and the breaks of long lines. Only tokens and comments decide."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Part:
 
 
 class Reading:
-    """What a text says. `errors` are in the order of the text; `module` has everything that could be read."""
+    """The content of a text. `errors` are in the order of the text; `module` has everything that could be read."""
 
     def __init__(self, text: str, parts: list[Part], options: Options) -> None:
         self.text, self.parts, self.options = text, parts, options

@@ -27,7 +27,7 @@ from .tokens import Tokens
 MAX_ERRORS = 100
 """The most errors of one chunk; parsing stops there."""
 STEP = 500
-"""How many statements are read in one step."""
+"""The number of statements that are read in one step."""
 BROKEN, CLOSED = "<<broken>>", "<<closed>>"
 """The names of operations that stand for one whose head could not be read, and for the end of an enclosing module."""
 
@@ -38,7 +38,7 @@ UNEXPECTED_BRACE, OPEN_REGION = "unexpected-brace", "open-region"
 
 @dataclass(slots=True)
 class Context:
-    """What the text before a chunk defines: aliases, and the names of the modules that are open."""
+    """The definitions of the text before a chunk: aliases, and the names of the modules that are open."""
 
     aliases: dict[str, Attr] = field(default_factory=dict)
     alias_costs: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ def _merged(inner: Waiting, outer: Waiting) -> Waiting:
 
 
 class Names:
-    """Which definition each use of a value refers to. Regions are scopes; a use may precede its definition."""
+    """The definition that each use of a value refers to. Regions are scopes; a use may precede its definition."""
 
     def __init__(self, parsed: ParsedChunk) -> None:
         self.parsed = parsed

@@ -84,7 +84,7 @@ class Tokens:
 
     @property
     def tail(self) -> str:
-        """What follows the last token."""
+        """The text after the last token."""
         return self.text[self.spans[-1][1] :]
 
 

@@ -19,7 +19,7 @@ _TYPE_WORDS = re.compile(r"!?(?:cuda_tile\.)?(?:tile|ptr|token|\w*_?view)\Z|[su]
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     OPERATION = "operation"
     VALUE = "value"

@@ -21,7 +21,7 @@ from .types import parse_type
 
 MAX_ERRORS = 100
 NEARBY = 20_000
-"""How many tokens before and after a name are searched for what it may mean."""
+"""The number of tokens before and after a name that are searched for what it may mean."""
 
 
 # ---------------------------------------------------------------- the walk over operations

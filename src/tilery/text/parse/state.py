@@ -73,7 +73,7 @@ class Extensions:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a parser accepts. `file` is the name of the text in messages."""
+    """The inputs that a parser accepts. `file` is the name of the text in messages."""
 
     file: str = ""
     allow_unregistered: bool = False

@@ -1,4 +1,4 @@
-"""Print operations with names of values that somebody chose: the author of a text, or the source of a kernel."""
+"""Print operations with chosen names of values: those of the author of a text, or of the source of a kernel."""
 
 from __future__ import annotations
 

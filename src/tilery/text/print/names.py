@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 Counters = tuple[int, int, int, int]
-"""How many results and arguments are numbered, how many conflicts occurred, and how many names come from hints."""
+"""The numbers of results and arguments, of conflicts, and of names that come from hints."""
 START: Counters = (0, 0, 0, 0)
 FEW = 4
 """Up to this many texts are joined without checking their length."""
@@ -103,7 +103,7 @@ ARGUMENTS: dict[type[Op], Callable[[Block], list[str]]] = {For: _for_arguments, 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to name an operation's results."""
+    """The rule for naming an operation's results."""
 
     single: str
     """the field of the only result; empty if there are more or none"""

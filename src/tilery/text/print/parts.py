@@ -26,7 +26,7 @@ Part = str | Region
 
 
 class Context:
-    """What the functions that print operations need: the names of values, the indentation, and aliases."""
+    """The context of the functions that print operations: the names of values, the indentation, and aliases."""
 
     def __init__(self, names: Names, aliases: Aliases, locs: bool, texts: dict[Value, str] | None = None) -> None:
         self.names, self.aliases, self.locs = names, aliases, locs

@@ -19,7 +19,7 @@ from .quick_lines import Nested, QuickContext, QuickLine, SureNames, make_bind
 from .styles import Style
 
 CHUNK = 64
-"""How many lines are made before their length is checked."""
+"""The number of lines that are made before their length is checked."""
 
 Printed = tuple[list[str], list[Nested], str]
 """A block's lines, the operations with regions among them, and the indentation."""

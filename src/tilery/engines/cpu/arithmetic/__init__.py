@@ -1,1 +1,1 @@
-"""What element-wise operations compute, on vectors of LLVM."""
+"""The arithmetic of element-wise operations, on vectors of LLVM."""

@@ -25,7 +25,7 @@ from .mathlib import MAGIC, polynomial, rounded
 FIRST, LAST = -1, 127
 """The exponents of arguments in the table; smaller ones are left as they are."""
 DIGITS = 23
-"""How far the last bit of an argument is from the first."""
+"""The distance of the last bit of an argument from the first."""
 SINE = [(-1) ** (n // 2) / factorial(n) for n in range(17, 0, -2)]
 """sin(r) / r in powers of r**2, highest first: for |r| <= pi / 4 the next term is below 2**-63."""
 COSINE = [(-1) ** (n // 2) / factorial(n) for n in range(18, -1, -2)]
@@ -50,7 +50,7 @@ def table(g: Text, name: str, numbers: list[float], index: str, w: int) -> str:
 
 
 def reduced(g: Text, x: str, w: int) -> tuple[str, str]:
-    """What an angle is more than its nearest multiple of a quarter of a circle, and the number of quarters, as i64."""
+    """Return the rest of an angle beyond the nearest quarter of a circle, and the number of quarters, as i64."""
     t, i = "double", "i64"
     bits = bits_of(g, x, t, w)
     power = g.op("and", i, w, g.op("lshr", i, w, bits, g.const(52, i, w)), g.const(0x7FF, i, w))

@@ -21,10 +21,10 @@ from .floats import (
     bits_of,
     doubled,
     finished_ftz,
+    fixed64,
     float_of,
     flushed,
     from_f32,
-    mended64,
     narrowed,
     odd_sum,
     widened,
@@ -54,7 +54,7 @@ def arithmetic(g: Text, o: Any, w: int, a: str, b: str) -> str:
         if mode is not NEAREST:
             raise NotLowered(o.name)
         first = (a, b) if isinstance(o, DivF) else (b, a)
-        return mended64(g, g.op(name, "double", w, a, b), w, *first)
+        return fixed64(g, g.op(name, "double", w, a, b), w, *first)
     if mode is not NEAREST:
         return _careful(g, o, w, mode, a, b)
     if not o.flush_to_zero:
@@ -83,7 +83,7 @@ def _flushing(g: Text, name: str, w: int, a: str, b: str) -> str:
 
 
 def _doubtful(g: Text, result: str, w: int) -> str:
-    """Where a result is as small as the smallest normal number, but not zero."""
+    """Test for results that are as small as the smallest normal number, but not zero."""
     size = g.intrinsic("fabs", "float", w, result)
     small = g.compare("ole", "float", w, size, g.const(SMALLEST_NORMAL, "float", w))
     return g.op("and", "i1", w, small, g.compare("one", "float", w, result, g.const(0.0, "float", w)))
@@ -124,7 +124,7 @@ def fma(g: Text, o: Fma, w: int, a: str, b: str, c: str) -> str:
     if e is F64:
         if mode is not NEAREST:
             raise NotLowered(o.name)
-        return mended64(g, g.intrinsic("fma", "double", w, a, b, c), w, b, c, a)
+        return fixed64(g, g.intrinsic("fma", "double", w, a, b, c), w, b, c, a)
     if mode is not NEAREST:
         return _careful(g, o, w, mode, a, b, c)
     if e is F32 and not o.flush_to_zero:
@@ -146,7 +146,7 @@ def sqrt(g: Text, o: Sqrt, w: int, x: str) -> str:
     if e is F64:
         if mode is not NEAREST:
             raise NotLowered(o.name)
-        return mended64(g, g.intrinsic("sqrt", "double", w, x), w, x)
+        return fixed64(g, g.intrinsic("sqrt", "double", w, x), w, x)
     if mode is not NEAREST or o.flush_to_zero:
         return _careful(g, o, w, mode, x)
     return from_f32(g, g.intrinsic("sqrt", "float", w, widened(g, x, e, w)), e, w)
@@ -157,7 +157,7 @@ def extreme(g: Text, o: Any, w: int, a: str, b: str) -> str:
     e, largest = element(o.result), isinstance(o, MaxF)
     name = ("maximum" if largest else "minimum") + ("" if o.propagate_nan else "num")
     if e is F64:
-        result = mended64(g, g.intrinsic(name, "double", w, a, b), w, b, a)
+        result = fixed64(g, g.intrinsic(name, "double", w, a, b), w, b, a)
         if not o.propagate_nan:
             return result
         nan = g.compare("uno", "double", w, result, result)
@@ -190,7 +190,7 @@ def signs(g: Text, o: Any, w: int, x: str) -> str:
     absolute = isinstance(o, AbsF)
     if e in (F32, F64):
         made = g.intrinsic("fabs", t, w, x) if absolute else g.let(f"fneg {_type(t, w)} {x}")
-        return made if e is F32 else mended64(g, made, w, x)
+        return made if e is F32 else fixed64(g, made, w, x)
     size = g.op("and", "i16", w, x, g.const(0x7FFF, "i16", w))
     nan = g.compare("ugt", "i16", w, size, g.const(NAN_BOUND[e], "i16", w))
     made = size if absolute else g.op("xor", "i16", w, x, g.const(0x8000, "i16", w))
@@ -201,5 +201,5 @@ def signs(g: Text, o: Any, w: int, x: str) -> str:
 def integral(g: Text, o: Any, w: int, x: str) -> str:
     e, name = element(o.result), "floor" if isinstance(o, Floor) else "ceil"
     if e is F64:
-        return mended64(g, g.intrinsic(name, "double", w, x), w, x)
+        return fixed64(g, g.intrinsic(name, "double", w, x), w, x)
     return from_f32(g, g.intrinsic(name, "float", w, widened(g, x, e, w)), e, w)

@@ -38,7 +38,7 @@ def canonical(g: Text, x: str, w: int) -> str:
     return g.select(is_nan_bits(g, b, w), "i32", w, g.const(NAN32, "i32", w), b)
 
 
-def mended64(g: Text, r: str, w: int, *operands: str) -> str:
+def fixed64(g: Text, r: str, w: int, *operands: str) -> str:
     """An f64 result with the NaN of the first operand that has one, made quiet, or a fixed one."""
     nan = g.compare("uno", "double", w, r, r)
     found = g.const(INVALID64, "i64", w)

@@ -122,7 +122,7 @@ def _divide(g: Text, o: Any, t: str, w: int, a: str, b: str) -> str:
 
 
 def _by_zero(g: Text, t: str, w: int, a: str) -> str:
-    """What an H200 gives for a division by zero. Its 64-bit division tries one of 32 bits first."""
+    """Return the result of an H200 for a division by zero. Its 64-bit division tries one of 32 bits first."""
     ones = g.const(-1, t, w)
     if t != "i64":
         return ones

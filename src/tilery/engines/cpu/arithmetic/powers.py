@@ -24,7 +24,7 @@ SERIES = [1 / factorial(n) for n in range(13, -1, -1)]
 DOUBTFUL = 3
 """The last bits of a result, which may be wrong."""
 LOG2E_LOW = 2.0355273740931033e-17
-"""What the logarithm of e is more than LOG2E."""
+"""The difference between the logarithm of e and LOG2E."""
 
 
 def pair_of_log2(g: Text, x: str, w: int) -> tuple[str, str]:

@@ -79,7 +79,7 @@ def key_of(module: Module, entry: Entry, exact: bool) -> str:
 
 
 def _described(lowered: Lowered | None, entry: Entry) -> dict[str, Any]:
-    """What to keep of a kernel besides its object, operations by their position; nothing if it is not compiled."""
+    """Return the facts that are kept beside the object of a kernel, operations by position; none without an object."""
     if lowered is None:
         return {}
     numbers = {o: n for n, o in enumerate(walk(entry))}

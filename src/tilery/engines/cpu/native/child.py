@@ -17,7 +17,7 @@ that has it.
 
 This process answers one request and ends. If it is told the numbers of three more files, it leaves a copy of itself,
 which reads requests from the first, writes answers to the second, and complains to the third. The copy forks for each
-request; the fork compiles, and may die. The copy ends at the end of its input, or when nobody has asked for `IDLE`
+request; the fork compiles, and may die. The copy ends at the end of its input, or when it has been idle for `IDLE`
 seconds.
 """
 
@@ -37,7 +37,7 @@ ANSWER = struct.Struct("<qiqq")
 """The number of the request, the status of the process that compiled, the sizes of what it returned and complained."""
 IDLE = 60
 ERRORS = 20_000
-"""How many bytes of complaints are kept."""
+"""The bytes of complaints that are kept."""
 
 
 def main() -> None:
@@ -56,14 +56,14 @@ def main() -> None:
 
 
 def serve(first: int) -> None:
-    """Answer requests as long as somebody may ask; `first` is the process that this one is a copy of."""
+    """Answer requests until the pipe is closed; `first` is the process that this one is a copy of."""
     os.chdir("/")
     try:
         while select.select([0], [], [], IDLE)[0]:
             answer_by_fork(*_receive())
     except (EOFError, BrokenPipeError):
         if os.getppid() == first:
-            os.kill(first, 9)  # nobody waits for its answer either
+            os.kill(first, 9)  # its answer is not waited for either
     os._exit(0)
 
 

@@ -29,7 +29,7 @@ LEVEL = 2
 MEMORY = 4 << 30
 SECONDS = 120
 FRAME_WARNING = "stack frame size ("
-"""What LLVM says about a function whose frame is larger than its attribute `warn-stack-size`."""
+"""LLVM's remark on a function whose frame is larger than its attribute `warn-stack-size`."""
 CACHE = DiskCache("cpu")
 ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA = 158, 0x1023, 18
 """A system call of Linux on x86, and what it is asked for."""

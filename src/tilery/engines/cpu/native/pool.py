@@ -23,7 +23,7 @@ from .compiler import compile_texts, host
 from .objects import Code
 
 SPINS = 2000
-"""How often a worker looks for the next job before it sleeps: about 50 microseconds."""
+"""The number of times that a worker looks for the next job before it sleeps: about 50 microseconds."""
 SLICE = 50_000_000
 """Nanoseconds after which a waiting caller looks for signals that reached another thread."""
 LINE = 64

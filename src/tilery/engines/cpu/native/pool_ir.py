@@ -15,7 +15,7 @@ A job is 8-byte words, see the indices below. The shared state of a crew of work
     3  1 to end the workers
     4  1 while a caller of `drive` uses the crew
 
-A worker joins a job only while it is open, so that nobody waits for one that wakes up late. The words of the process,
+A worker joins a job only while it is open, so that no job waits for one that wakes up late. The words of the process,
 which all crews share, are
 
     0  how many callers are inside `drive`
@@ -32,14 +32,14 @@ RUN, SLOTS, GRID, CONTROL, NEXT, LAST, CHUNK, WANTED, STATUS, ARENA, STRIDE = ra
 STATUS collects what `run` returned. The arena of worker n is n * STRIDE bytes after ARENA."""
 JOB_WORDS = 16
 BUSY, FINISHED, EXPIRED, CLOSED = range(4)
-"""What `drive` returns: another caller uses the crew; all tile blocks ran, or the status says why not; the time was
+"""The results of `drive`: another caller uses the crew; all tile blocks ran, or the status says why not; the time was
 over; the interpreter exits."""
 TAKES_PART, ALTHOUGH_CLOSED = 1, 2
 """The bits of the mode of `drive`."""
 PROCESS_WORDS = 8
 SHARED_WORDS = 16
 SYMBOLS = frozenset({"syscall"})
-"""What the code needs from the C library."""
+"""The functions of the C library that the code calls."""
 
 _X86 = {
     "declare": """declare void @llvm.x86.sse2.pause()

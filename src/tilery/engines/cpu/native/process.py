@@ -1,7 +1,7 @@
 """The processes that compile. The first request starts one; a copy of it stays and forks for each later request.
 
 A process that has answered is idle until it is asked again, or until it ends by itself. Threads that compile at the
-same time have a process each. One whose answer nobody waits for any more, after Ctrl-C or for lack of time, is left to
+same time have a process each. One whose answer is no longer waited for, after Ctrl-C or for lack of time, is left to
 its end and never asked again. Where there is no `os.fork`, there is a process for each request.
 """
 
@@ -25,7 +25,7 @@ from .child import ANSWER, ERRORS, IDLE, REQUEST, is_whole
 
 STAY = hasattr(os, "fork")
 PROGRAM = "import sys; sys.path += sys.argv[1:3]; import child; child.main()"
-"""What the process executes; Python keeps the compiled code of what is imported, unlike that of a script."""
+"""The program of the process; Python keeps the compiled code of what is imported, unlike that of a script."""
 Answer = tuple[int, bytes, bytes]
 """The status of the process that compiled, what it wrote, and its last complaints."""
 _numbers = count(1)
@@ -34,7 +34,7 @@ _idle: list[Staying] = []
 
 
 class Request(NamedTuple):
-    """What to compile, as `child` describes it, and limits on the process: bytes of memory, seconds of CPU time."""
+    """A text to compile, as `child` describes it, and limits on the process: bytes of memory, seconds of CPU time."""
 
     content: bytes
     memory: int
@@ -67,7 +67,7 @@ class Child:
         """
         answer = self._process.ask(request, seconds)
         if answer is None:
-            self._process = Staying()  # the other one may just have ended because nobody had asked it for long
+            self._process = Staying()  # the other one may just have ended because it had been idle for long
             answer = self._process.ask(request, seconds)
             assert answer is not None
         status, out, errors = answer
@@ -177,7 +177,7 @@ class Staying:
         return (status, content[:size], content[size:]) if same == number else None
 
     def release(self) -> None:
-        """Let others ask the process; end those that nobody has asked for long."""
+        """Let others ask the process; end those that have been idle for long."""
         if not self._first.asked:
             self.close()
         if self not in _all:
@@ -189,7 +189,7 @@ class Staying:
                 _idle.pop(0).close()
 
     def close(self) -> None:
-        """Let the process end, and what it is compiling; it sees that nobody can ask any more."""
+        """Let the process end, and what it is compiling; it sees that the pipe is closed."""
         if self in _all:
             _all.discard(self)
             _close(self._files)

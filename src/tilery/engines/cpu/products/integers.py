@@ -126,7 +126,7 @@ def _right_fours(g: Writer, o: MmaI) -> tuple[Buffer, Buffer | None]:
 
 
 def _excess(g: Writer, s: Sizes, b: Buffer, step: Callable[[str, str], str]) -> Buffer:
-    """What flipping the bytes of all rows adds to the sums of each column."""
+    """Return the sums that flipping the bytes of all rows adds to each column."""
     out = g.buffer((s.batch, s.n), "i32")
     columns = range(0, s.columns, s.w)
     loops = [g.begin(s.batch), g.begin(s.n // s.columns)]

@@ -15,7 +15,7 @@ from ....ir import Value
 from ....ops import MmaF, MmaFScaled
 from ....types import F32, F64, TF32, Scalar
 from ...semantics import rounds_once
-from ..arithmetic.floats import doubled, from_f32, mended64, narrowed, widened
+from ..arithmetic.floats import doubled, fixed64, from_f32, narrowed, widened
 from ..registry import emits
 from ..shapes import along
 from ..text import BYTES, Number, vector
@@ -195,14 +195,14 @@ def multiply(g: Writer, t: str, w: int, fused: bool) -> Step:
         term = g.op("fmul", t, w, a, b)
         if t == "float":
             return g.op("fadd", t, w, total, term)
-        term = mended64(g, term, w, b, a)
-        return mended64(g, g.op("fadd", t, w, total, term), w, total, term)
+        term = fixed64(g, term, w, b, a)
+        return fixed64(g, g.op("fadd", t, w, total, term), w, total, term)
 
     return step
 
 
 def destination(g: Writer, o: Any) -> Buffer:
-    """Where the result goes: over the accumulator that a loop carries, where nothing else needs that."""
+    """Return the place of the result: the accumulator that a loop carries, unless something else needs that."""
     c = g.frames[-1].in_place.get(o.result) if g.frames else None
     if c is not None:
         g.done_in_place.add(o.result)
@@ -212,7 +212,7 @@ def destination(g: Writer, o: Any) -> Buffer:
 
 
 def finished(g: Writer, o: Any, t: str, out: Buffer) -> Callable[..., None]:
-    """What stores sums as results. NaNs of f32 are made canonical later, see `Writer.dirty`."""
+    """Return the function that stores sums as results. NaNs of f32 are made canonical later, see `Writer.dirty`."""
     e = element(o.result)
 
     def finish(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
@@ -239,7 +239,7 @@ def mmaf(g: Writer, o: MmaF) -> None:
     def add_last(batch: Number, i: Number, j: Number, w: int, x: str) -> None:
         last = acc(batch, i, j, w)
         total = g.op("fadd", t, w, x, last)
-        store(batch, i, j, w, mended64(g, total, w, x, last) if t == "double" and e is F64 else total)
+        store(batch, i, j, w, fixed64(g, total, w, x, last) if t == "double" and e is F64 else total)
 
     first, finish = (acc, store) if once else (None, add_last)
     blocks(g, t, s, a, b, first, finish, multiply(g, t, s.w, once))

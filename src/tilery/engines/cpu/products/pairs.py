@@ -174,7 +174,7 @@ def by_tiles(
 
 
 def _configuration() -> str:
-    """What `ldtilecfg` reads: palette 1, then the bytes of a row and the rows of each of eight registers."""
+    """Return the operand of `ldtilecfg`: palette 1, then the bytes of a row and the rows of each of eight registers."""
     rows = [1, *[0] * 15, *[4 * SIDE, 0] * 8, *[0] * 16, *[SIDE] * 8, *[0] * 8]
     return '@tiles = internal constant [64 x i8] c"' + "".join(f"\\{x:02X}" for x in rows) + '", align 64'
 

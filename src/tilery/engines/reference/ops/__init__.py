@@ -1,4 +1,4 @@
-"""How each operation is executed, one file per chapter. Importing this package fills `RUNS`."""
+"""The functions that execute operations, one file per chapter. Importing this package fills `RUNS`."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from .memory import pointee, stored
 
 Combine = Callable[[Array, Array], Array]
 SOME = 1 << 14
-"""How many elements at one address are swapped before the launch can stop."""
+"""The number of elements at one address that are swapped before the launch can stop."""
 
 
 def _as_unsigned(function: np.ufunc) -> Combine:
@@ -56,7 +56,7 @@ class _Turns:
         self.order = np.argsort(addresses, kind="stable")
         ordered = addresses[self.order]
         self.first = np.ones(len(ordered), bool)
-        """Which elements are the first at their address."""
+        """A mask of the elements that are the first at their address."""
         self.first[1:] = ordered[1:] != ordered[:-1]
         self.starts = np.flatnonzero(self.first)
         self.counts = np.diff(np.append(self.starts, len(ordered)))

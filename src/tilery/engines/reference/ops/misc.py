@@ -12,7 +12,7 @@ from ..batch import Batch
 from ..registry import executes
 
 SHOWN = 4
-"""How many elements the error of a failed assertion lists."""
+"""The number of elements that the error of a failed assertion lists."""
 
 
 @executes(PrintTko, batch=True)

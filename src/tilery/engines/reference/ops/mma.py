@@ -20,7 +20,7 @@ CHUNK = 1 << 17
 """Elements of an f64 product to compute at a time, so that they stay in the cache. A third faster."""
 
 SATURATING = 32
-"""How many steps of K tensor cores add up before they saturate integers."""
+"""The steps of K that tensor cores add up before they saturate integers."""
 
 LARGEST = (1 << 31) - 1
 

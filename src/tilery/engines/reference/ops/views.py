@@ -63,7 +63,7 @@ def get_tensor_shape(o: GetTensorShape, src: TensorRef) -> tuple[Array, ...]:
 
 @executes(GetIndexSpaceShape)
 def get_index_space_shape(o: GetIndexSpaceShape, src: TensorRef) -> tuple[Array, ...]:
-    """How many tiles there are along each dimension, partial ones at the edge included."""
+    """Return the number of tiles along each dimension, partial ones at the edge included."""
     view = o.src.type
     assert isinstance(view, TileView)
     dims, steps = layout(view)

@@ -1,4 +1,4 @@
-"""How each operation is lowered, one file per chapter. Importing this package fills `LOWERS`."""
+"""The functions that lower operations, one file per chapter. Importing this package fills `LOWERS`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def atomic_rmw_tko(
 def atomic_cas_tko(
     low: Lowering, o: AtomicCASTko, pointers: Val, expected: Val, value: Val, mask: Val | None, token: Tok | None
 ) -> tuple[Val, Tok]:
-    """Floats are compared by their bits. Triton has no mask here: masked elements go to a word that nobody reads."""
+    """Floats are compared by their bits. Triton has no mask here: masked elements go to a word that is never read."""
     made = low.order(token, write=True)
     element = value.element
     if element not in INTEGERS:
@@ -42,8 +42,8 @@ def atomic_cas_tko(
         expected, value = low.bitcast(expected, word), low.bitcast(value, word)
     target = pointers
     if mask is not None:
-        nobody = low.splat(low.bitcast(low.word(), pointers.element), pointers.shape)
-        target = low.select(mask, pointers, nobody)
+        unread = low.splat(low.bitcast(low.word(), pointers.element), pointers.shape)
+        target = low.select(mask, pointers, unread)
     args = [target, expected, value]
     order = f"{o.memory_ordering_semantics.text}, {SCOPES[o.memory_scope]}"
     text = f"tt.atomic_cas {order}, {names(args)} : ({types(args)}) -> {value.type}"

@@ -28,5 +28,5 @@ def loop(low: Lowering, o: Loop, carried: tuple[Any, ...]) -> Any:
 
 @lowers(Module, Entry, Global, Yield, Continue, Break, Return)
 def structural(low: Lowering, o: Any, *operands: Any) -> Any:
-    """What `lower` and `structure` handle; it is never lowered on its own."""
+    """Refuse an operation that `lower` and `structure` handle; it is never lowered on its own."""
     raise low.refuse("it cannot stand here")

@@ -40,9 +40,9 @@ _REMEMBERED = 256
 _LINES = 32
 """Operations that take more lines up to their first region make the fast path give up."""
 _SPARE = 10_000
-"""How many characters, beyond the length of the text, may be tokenized a second time."""
+"""The number of characters, beyond the length of the text, that may be tokenized a second time."""
 _AHEAD = 8
-"""How many tokens to look at after a line with `else`: as many as an empty region and a location take."""
+"""The number of tokens to look at after a line with `else`: as many as an empty region and a location take."""
 
 
 def quick_parse(text: str, forms: Mapping[str, Syntax], options: Options) -> Block | None:

@@ -79,7 +79,7 @@ class Stopping(State):
         self.catches: set[str] = {"report"} if sanitize else set()
         """`nan`: stop where NaN or an infinity comes from; `report`: stop at a report of the sanitizer."""
         self.sanitizer = Sanitizer(sanitize, uninit=uninit, outputs=outputs) if sanitize else None
-        self._undefined = [] if self.sanitizer is None else [region.bytes.copy() for region in self.sanitizer.uninit]
+        self._undefined = [] if self.sanitizer is None else [region.save() for region in self.sanitizer.uninit]
         self.log: Callable[[str], None] = output or (lambda text: None)
         """Prints the messages of breakpoints."""
         self._numbers = 0
@@ -181,8 +181,8 @@ class Stopping(State):
     def _restart(self) -> Program:
         """Start the checks again, for a launch that starts again."""
         if self.sanitizer is not None:
-            for region, content in zip(self.sanitizer.uninit, self._undefined):
-                region.bytes[...] = content
+            for region, saved in zip(self.sanitizer.uninit, self._undefined):
+                region.restore(saved)
         self.program = self._instrumented()
         self._notices.clear()
         return self.program

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..engines.common.tiles import Array
-from ..engines.reference.access import KINDS, POINTERS, Access
+from ..engines.reference.access import KINDS, Access
 from ..engines.reference.batch import Batch
 from ..engines.reference.program import Advance, Instruction, Jump, Leave
-from ..ir import Block, Op, Value, walk
+from ..ir import Block, Op, walk
 from ..ops import Alloca, Break, Continue, Entry, For, Loop, Yield
 from .checks import Check, Rule, Step
-from .provenance import NOTHING, Owner
+from .provenance import NOTHING, Owner, pointer_of
 
 
 class Alignment(Check):
@@ -187,12 +187,6 @@ class Bounds(Check):
             return {"the address": hex(address) + self.machine.memory.nearby(address).replace(":", ",", 1)}
 
         return values
-
-
-def pointer_of(o: Any) -> Value:
-    """Return the operand of an access that says where it is."""
-    value: Value = next(getattr(o, name) for name in ("view", *POINTERS) if hasattr(o, name))
-    return value
 
 
 def _spread_over(lanes: Array, access: Access) -> Array:

@@ -23,9 +23,10 @@ from ..ir import Op, walk
 from ..ops import AtomicCASTko, Reduce, Scan
 from .body import fold
 from .checks import Check, Rule, Step, overrides
+from .origins import Origins
 from .partly import execute_partly
 from .provenance import Provenance, find_owners
-from .uninit import Region
+from .regions import Region
 
 Make = Callable[[Any, "Checking"], Check]
 
@@ -61,7 +62,12 @@ class Checking(Observer):
     """Whether the launch has ended with an error."""
 
     def __init__(
-        self, makes: Sequence[Make], reports: Any, uninit: list[Region], outputs: Sequence[ArrayMemory] = ()
+        self,
+        makes: Sequence[Make],
+        reports: Any,
+        uninit: list[Region],
+        outputs: Sequence[ArrayMemory] = (),
+        origins: Origins | None = None,
     ) -> None:
         self._makes, self._reports = makes, reports
         self.checks: list[Check] = []
@@ -69,6 +75,7 @@ class Checking(Observer):
         """Memory of arguments that nobody has written yet."""
         self.outputs = outputs
         """Arrays that the launch must write, if it has them as arguments."""
+        self.origins = Origins() if origins is None else origins
         self._quiet = False
         """Whether operations are executed without telling checks."""
 

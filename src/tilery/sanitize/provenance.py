@@ -71,6 +71,10 @@ class Provenance:
                 return self._kept(step.batch, slot)
         return None
 
+    def of_operation(self, o: Op) -> int:
+        """Return the owner of the memory that an operation accesses; NOTHING if it varies, or is not known."""
+        return self.fixed.get(pointer_of(o), NOTHING)
+
     def compute(self, step: Step) -> None:
         """Keep the owners of an operation's result beside it."""
         o, instruction = step.op, step.instruction
@@ -152,6 +156,12 @@ def is_pointer(value: Any) -> bool:
     """Tell whether a value is a tile of pointers, or a view."""
     type = getattr(value, "type", None)
     return isinstance(type, (TensorView, TileView)) or (isinstance(type, Tile) and isinstance(type.element, Ptr))
+
+
+def pointer_of(o: Any) -> Value:
+    """Return the operand of an access that says where it is."""
+    value: Value = next(getattr(o, name) for name in ("view", *POINTERS) if hasattr(o, name))
+    return value
 
 
 def _shape(value: Value) -> tuple[int, ...]:

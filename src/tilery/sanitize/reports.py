@@ -25,12 +25,20 @@ class Place:
     op: Op
     block: tuple[int, ...] = ()
     element: tuple[int, ...] = ()
+    role: str = "the other access is"
+    """What the operation has to do with the report, if another one is reported."""
+    reason: str = ""
 
     def __str__(self) -> str:
         where = f" in tile block ({', '.join(map(str, self.block))})" if self.block else ""
         if self.element:
             where += f", element [{', '.join(map(str, self.element))}]"
         return f"{self.op.name}{where}"
+
+    @property
+    def note(self) -> str:
+        """The line of a report for an operation that takes part."""
+        return f"{self.role} {self}" + (f", {self.reason}" if self.reason else "")
 
 
 @dataclass(slots=True, eq=False)
@@ -41,7 +49,7 @@ class Report:
     rule: str
     """What is wrong, in words that are the same for every occurrence."""
     places: list[Place]
-    """The first occurrence: where it is reported, then the other operation that takes part, if any."""
+    """The first occurrence: where it is reported, then other operations that take part, if any."""
     values: dict[str, Any] = field(default_factory=dict)
     """The values of the first occurrence, by name."""
     count: int = 0
@@ -70,7 +78,7 @@ class Report:
             times = f"{self.count} elements" if first.element else f"{self.count} times"
             lines.append(f"{times} in {len(self.blocks)} tile block{'s' * (len(self.blocks) != 1)}")
         for other in others:
-            line = f"the other access is {other}"
+            line = other.note
             if (place := innermost(other.op.loc)) is not None:
                 line += f", from {place}"
             lines.append(Note(line, kind=NoteKind.OTHER))
@@ -91,7 +99,10 @@ class Report:
             "count": self.count,
             "blocks": len(self.blocks),
             "values": {name: str(value) for name, value in self.values.items()},
-            "places": [_place(place, source) for place in self.places],
+            "places": [
+                _place(self.places[0], source),
+                *({**_place(place, source), "note": place.note} for place in self.places[1:]),
+            ],
             "notes": list(self.notes),
         }
 
@@ -163,24 +174,25 @@ class Reports:
         *,
         hint: bool = False,
         note: str = "",
-    ) -> None:
+    ) -> Report | None:
         """Report the elements for which `bad`, an array with its lanes first, is true; do nothing if there are none.
 
-        `values` returns what to show for the element with an index, lane first.
+        `values` returns what to show for the element with an index, lane first. Return the report if it is new.
         """
         if not bad.any():
-            return
+            return None
         lanes = np.flatnonzero(bad.reshape(len(bad), -1).any(axis=1))
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
         shared = len(blocks) // len(bad)  # one lane of a value may stand for all tile blocks
         report = self.add(check, rule, [Place(o, _block(blocks[first[0]]), first[1:])], hint=hint)
         if report is None:
-            return
-        if not report.count:
+            return None
+        if is_new := not report.count:
             report.values = values(first) if values is not None else {}
             report.notes = [note] if note else []
         report.count += int(np.count_nonzero(bad)) * shared
         report.blocks.update(_block(blocks[lane]) for lane in (range(len(blocks)) if shared > 1 else lanes))
+        return report if is_new else None
 
 
 def _block(block: Array) -> tuple[int, ...]:

@@ -13,8 +13,9 @@ from ..engines.common.errors import ExecutionError
 from ..engines.reference.machine import Machine
 from .checking import Checking
 from .checks import Check
+from .origins import Origin, Origins
+from .regions import Region
 from .reports import Faults, Report, Reports
-from .uninit import Region
 
 
 class CheckRow(NamedTuple):
@@ -83,6 +84,7 @@ class Sanitizer:
         schedule: int | None = None,
     ) -> None:
         self.rows = parse_checks(checks)
+        self.origins = Origins()
         self.uninit: list[Region] = []
         """The memory of arguments that nobody has written yet; a launch that writes it changes this."""
         for array in uninit:
@@ -127,7 +129,7 @@ class Sanitizer:
         """Declare that nobody has written an array yet, which later launches take as an argument."""
         found = locate(array).range("")
         if found.size:
-            self.uninit.append(Region(found.address, found.size, private=False))
+            self.uninit.append(Region(found.address, found.size, False, self.origins.add(Origin(is_memory=True))))
 
     def declare_output(self, array: Any) -> None:
         """Declare that nobody has written an array yet, and that a launch which takes it must write every element."""
@@ -162,7 +164,8 @@ class _Watching(Checking):
     """The checks of one launch, and what becomes of their reports at its end."""
 
     def __init__(self, owner: Sanitizer) -> None:
-        super().__init__((*map(_load, owner.rows), *owner.more), owner.reports, owner.uninit, owner.outputs)
+        makes = (*map(_load, owner.rows), *owner.more)
+        super().__init__(makes, owner.reports, owner.uninit, owner.outputs, owner.origins)
         self._owner = owner
         self._counts = {report: report.count for report in owner.reports}
 

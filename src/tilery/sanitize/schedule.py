@@ -91,15 +91,15 @@ def explore(
     contents at the start of each run; those of globals that the kernel writes are not reset.
     """
     contents = [np.array(array, copy=True) for array in arrays]
-    undefined = [region.bytes.copy() for region in sanitizer.uninit]
+    undefined = [region.save() for region in sanitizer.uninit]
     try:
         for number in range(seed, seed + schedules):
             sanitizer.schedule = number
             launch()
             for array, content in zip(arrays, contents):
                 array[...] = content
-            for region, content in zip(sanitizer.uninit, undefined):
-                region.bytes[...] = content
+            for region, saved in zip(sanitizer.uninit, undefined):
+                region.restore(saved)
     finally:
         sanitizer.schedule = None
     return launch()

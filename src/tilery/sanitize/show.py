@@ -18,7 +18,7 @@ def as_error(report: Report, source: Input | None = None) -> TileError:
     message = f"{report.check}: {report.message}"
     notes = report.details
     if source is not None:
-        related = [(place.op, f"the other access is {place}") for place in report.places[1:]]
+        related = [(place.op, place.note) for place in report.places[1:]]
         first = [note for note in notes if not has_kind(note, NoteKind.OTHER)]
         error = source.error(report.op, message, notes=first, related=related, kind=report.kind)
     else:
@@ -48,7 +48,7 @@ def _result(report: Report, source: Input | None) -> dict[str, object]:
         "level": "note" if report.hint else "error",
         "message": {"text": "\n".join(lines)},
         "locations": [_location(first, source)],
-        "relatedLocations": [{**_location(place, source), "message": {"text": str(place)}} for place in others],
+        "relatedLocations": [{**_location(place, source), "message": {"text": place.note}} for place in others],
         "occurrenceCount": max(1, report.count),
         "properties": report.as_dict(source),
     }

@@ -4,16 +4,17 @@ Memory that nobody wrote is undefined: that of an `alloca`, and arguments that t
 elements of a load without padding, and elements outside the tensor of a view without a padding value. Undefined bytes
 may be loaded, moved, computed with and stored in an `alloca`. They are reported where they are stored to other memory,
 decide a branch, are used as an address, a mask or a size, or are printed.
+
+The shadow of a value has 32 bits for each element: the lower 8 say which of its bytes are undefined, the others are the
+number of the origin of that.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from typing import Any
 
 import numpy as np
 
-from ..engines.common.addresses import HoldsAddresses
 from ..engines.common.layout import alloca_bytes
 from ..engines.common.tiles import Array
 from ..engines.reference.access import POINTERS, Access, Kind
@@ -23,63 +24,9 @@ from ..ir import Op
 from ..ops import Alloca, Assert, AtomicCASTko, Entry, LoadPtrTko, LoadViewTko, PrintTko
 from ..types import TileView
 from .checks import Check, Step
-from .shadow import FULL, Shadow, full, present, spread
-
-
-class Region(HoldsAddresses):
-    """Memory of which some bytes are undefined: 1 for each byte that nobody wrote."""
-
-    __slots__ = ("bytes", "end", "private", "start")
-
-    def __init__(self, start: int, size: int, private: bool) -> None:
-        self.start, self.end, self.private = start, start + size, private
-        self.bytes = np.ones(size, np.uint8)
-
-
-class MemoryShadow:
-    """The regions, in order of address. Everything else is defined."""
-
-    def __init__(self, regions: list[Region]) -> None:
-        self.regions = sorted(regions, key=lambda region: region.start)
-
-    def add(self, start: int, size: int, private: bool) -> None:
-        at = bisect_right([r.start for r in self.regions], start)
-        self.regions.insert(at, Region(start, size, private))
-
-    def parts(self, addresses: Array) -> list[tuple[Region, Array]]:
-        """Return the regions that hold some of the addresses, and which ones."""
-        if not self.regions or not addresses.size:
-            return []
-        low, high = int(addresses.min()), int(addresses.max())
-        near = [r for r in self.regions if r.start <= high and low < r.end]
-        found = [(r, np.flatnonzero((addresses >= r.start) & (addresses < r.end))) for r in near]
-        return [(region, chosen) for region, chosen in found if len(chosen)]
-
-    def load(self, addresses: Array, size: int) -> Array:
-        """Return for each element which of its bytes are undefined."""
-        out = np.zeros(len(addresses), np.uint8)
-        for region, chosen in self.parts(addresses):
-            at = addresses[chosen] - region.start
-            for byte in range(size):
-                out[chosen] |= region.bytes[np.minimum(at + byte, len(region.bytes) - 1)] << byte
-        return out
-
-    def store(self, addresses: Array, size: int, shadows: Array) -> Array:
-        """Set the bytes of elements in private regions, and clear them elsewhere. Return which elements are private."""
-        private = np.zeros(len(addresses), bool)
-        for region, chosen in self.parts(addresses):
-            at = addresses[chosen] - region.start
-            for byte in range(size):
-                value = shadows[chosen] >> byte & 1 if region.private else 0
-                region.bytes[np.minimum(at + byte, len(region.bytes) - 1)] = value
-            private[chosen] = region.private
-        return private
-
-    def fill(self, starts: Array, size: int) -> None:
-        """Make memory undefined again."""
-        for region, chosen in self.parts(starts):
-            for at in (starts[chosen] - region.start).tolist():
-                region.bytes[at : at + size] = 1
+from .origins import Origin, Routes, bytes_of, with_origins
+from .regions import MemoryShadow, Region
+from .shadow import FULL, Shadow, present, spread
 
 
 class Uninit(Check):
@@ -94,6 +41,8 @@ class Uninit(Check):
 
     def begin(self, entry: Entry) -> None:
         self.memory = MemoryShadow(self.machine.uninit)
+        self._entry, self._origins = entry, self.machine.origins
+        self._routes: Routes | None = None
         self._allocated: set[int] = set()
         """The memory of tile blocks that has a region."""
         self._any = False
@@ -116,20 +65,21 @@ class Uninit(Check):
         if not self._any and access is None and not isinstance(o, Alloca):
             return
         env = batch.env
-        shadows = {name: _shadow(env, slot) for name, slot in zip(step.args, instruction.args)}
-        found = present(shadows)
+        whole = {name: _shadow(env, slot) for name, slot in zip(step.args, instruction.args)}
+        shadows = {name: _bytes(shadow) for name, shadow in whole.items()}
+        found = present(whole)
         made: Any = None
         if access is not None:
-            made = self._access(o, access, step, shadows)
+            made = self._access(o, access, whole)
         elif isinstance(o, Alloca):
-            self._allocate(result, alloca_bytes(o))
+            self._allocate(o, result, alloca_bytes(o))
         elif found and isinstance(o, PrintTko):
-            for value in (s for s in shadows["args"] if s is not None):
-                self._report(o, "a value that nobody defined is printed", batch.blocks, value != 0)
+            for value in found:
+                self._report(o, "a value that nobody defined is printed", batch.blocks, value)
         elif found and isinstance(o, Assert):
-            self._report(o, "an assertion depends on a value that nobody defined", batch.blocks, found[0] != 0)
+            self._report(o, "an assertion depends on a value that nobody defined", batch.blocks, found[0])
         elif found:
-            made = spread(o, step, shadows)
+            made = with_origins(spread(o, step, shadows), o, step.args, whole)
         if made is None and not self._any:
             return
         self._any = True
@@ -137,10 +87,11 @@ class Uninit(Check):
         for slot in instruction.frees:
             env.pop(~slot, None)
 
-    def _allocate(self, addresses: Array, size: int) -> None:
+    def _allocate(self, o: Alloca, addresses: Array, size: int) -> None:
         """Make the memory of tile blocks undefined; what is new lies together."""
         if new := set(addresses.tolist()) - self._allocated:
-            self.memory.add(min(new), max(new) + size - min(new), private=True)
+            origin = self._origins.add(Origin(op=o, is_memory=True))
+            self.memory.add(Region(min(new), max(new) + size - min(new), private=True, origin=origin))
             self._allocated |= new
         self.memory.fill(addresses, size)
 
@@ -171,43 +122,60 @@ class Uninit(Check):
 
     def _decides(self, o: Op, batch: Batch, shadow: Shadow) -> None:
         if shadow is not None:
-            self._report(o, "a value that nobody defined decides what is executed", batch.blocks, shadow != 0)
+            self._report(o, "a value that nobody defined decides what is executed", batch.blocks, shadow)
 
-    def _report(self, o: Op, rule: str, blocks: Array, bad: Array, values: Any = None) -> None:
-        self.reports.elements(self.name, o, rule, blocks, bad, values)
+    def _report(self, o: Op, rule: str, blocks: Array, shadow: Array, values: Any = None) -> None:
+        """Report the elements that are undefined, and where the first one comes from."""
+        report = self.reports.elements(self.name, o, rule, blocks, shadow & 0xFF != 0, values)
+        if report is None:
+            return
+        if self._routes is None:
+            self._routes = Routes(self._entry, self.machine.provenance)
+        origin = int(shadow.reshape(-1)[np.argmax(shadow & 0xFF != 0)]) >> 8
+        places, notes = self._routes.places(self._origins, origin, o)
+        report.places += places
+        report.notes += notes
 
     # ------------------------------------------------------------ memory
 
-    def _access(self, o: Any, access: Access, step: Step, shadows: dict[str, Any]) -> Any:
+    def _access(self, o: Any, access: Access, shadows: dict[str, Any]) -> Any:
         if not self.memory.regions and not present(shadows) and self._is_defined(o, access):
             return None
         shape = access.mask.shape
         for name in (*POINTERS, "view", "index", "mask"):
             for shadow in present({name: shadows.get(name)}):
                 what = {"mask": "the mask", "index": "the index of the tile"}.get(name, "the address")
-                bad = shadow != 0
-                if name in POINTERS:
-                    bad = bad & access.mask
+                bad = np.where(access.mask, shadow, 0) if name in POINTERS else shadow
                 self._report(o, f"{what} of an access is a value that nobody defined", access.blocks, bad)
         chosen, addresses = access.elements
-        memory = self.memory.load(addresses, access.bytes) if access.reads and self.memory.regions else None
+        memory = self._read(o, addresses, access.bytes) if access.reads and self.memory.regions else None
         if access.kind is Kind.READ:
             return self._loaded(o, access, shadows, chosen, memory), None
         given = shadows.get("value", shadows.get("tile", shadows.get("arg", shadows.get("val"))))
-        stored = np.zeros(len(chosen), np.uint8)
+        stored = np.zeros(len(chosen), np.uint32)
         if given is not None:
             stored = np.broadcast_to(given, shape).reshape(-1)[chosen]
         if isinstance(o, AtomicCASTko) and shadows["cmp"] is not None:
-            bad = np.broadcast_to(shadows["cmp"] != 0, shape) & access.mask
+            bad = np.where(access.mask, shadows["cmp"], 0)
             self._report(o, "memory is compared with a value that nobody defined", access.blocks, bad)
-        old = stored if memory is None else full(memory != 0)
-        private = self.memory.store(addresses, access.bytes, stored if memory is None else stored | old)
+        old = stored if memory is None else np.where(memory == 0, np.uint32(0), memory | FULL)
+        combined = stored if memory is None else np.where(stored == 0, old, stored | FULL)
+        private = self.memory.store(addresses, access.bytes, combined)
         self._public(o, access, chosen, stored, memory, private)
         if access.kind is Kind.WRITE or memory is None or not memory.any():
             return None
-        out = np.zeros(access.mask.size, np.uint8)
+        out = np.zeros(access.mask.size, np.uint32)
         out[chosen] = old
         return out.reshape(shape), None
+
+    def _read(self, o: Op, addresses: Array, size: int) -> Array:
+        """Return the shadows of elements of memory that an operation reads."""
+        found = self.memory.load(addresses, size)
+        return self._origins.read(o, found, lambda at: self._label(int(addresses[at]))) if found.any() else found
+
+    def _label(self, address: int) -> str:
+        segment = self.machine.memory.at(address)
+        return "memory" if segment is None else segment.label
 
     def _is_defined(self, o: Any, access: Access) -> bool:
         """Tell quickly whether no element of an access can be undefined if its operands and memory are defined."""
@@ -223,10 +191,9 @@ class Uninit(Check):
             (memory, "an atomic operation changes memory that nobody wrote"),
         ):
             if shadow is not None and shadow.any():
-                flat = np.zeros(access.mask.size, bool)
-                flat[chosen] = (shadow != 0) & ~private
-                bad = flat.reshape(access.mask.shape)
-                self._report(o, rule, access.blocks, bad, self._where(access))
+                flat = np.zeros(access.mask.size, np.uint32)
+                flat[chosen] = np.where(private, 0, shadow)
+                self._report(o, rule, access.blocks, flat.reshape(access.mask.shape), self._where(access))
 
     def _where(self, access: Access) -> Any:
         def values(where: tuple[int, ...]) -> dict[str, Any]:
@@ -242,14 +209,14 @@ class Uninit(Check):
         self, o: LoadPtrTko | LoadViewTko, access: Access, shadows: dict[str, Any], chosen: Array, memory: Shadow
     ) -> Shadow:
         """The shadow of a loaded tile: that of memory, and of what takes the place of elements that are left out."""
-        if isinstance(o, LoadViewTko):
-            padding: Any = None if _padding_of(o) is not None else FULL
+        if _padding_of(o) is None:
+            padding: Any = np.uint32(self._origins.add(Origin(_unpadded(o), o)) << 8 | 0xFF)
         else:
-            padding = FULL if o.paddingValue is None else shadows["paddingValue"]
+            padding = shadows.get("paddingValue")
         whole = len(chosen) == access.mask.size
         if (memory is None or not memory.any()) and (padding is None or whole):
             return None
-        out = np.zeros(access.mask.shape, np.uint8)
+        out = np.zeros(access.mask.shape, np.uint32)
         if padding is not None:
             out[...] = padding
         if access.refused is not None:
@@ -264,6 +231,17 @@ def _padding_of(o: LoadPtrTko | LoadViewTko) -> object:
         return o.paddingValue
     assert isinstance(o.view.type, TileView)
     return o.view.type.padding_value
+
+
+def _unpadded(o: LoadPtrTko | LoadViewTko) -> str:
+    """Say why elements of a load without padding are undefined."""
+    if isinstance(o, LoadPtrTko):
+        return "which has no padding value for the elements that its mask leaves out"
+    return "whose view has no padding value for the elements outside its tensor"
+
+
+def _bytes(shadow: Any) -> Any:
+    return tuple(map(bytes_of, shadow)) if isinstance(shadow, tuple) else bytes_of(shadow)
 
 
 def _shadow(env: dict[int, Any], slot: Any) -> Any:
@@ -303,4 +281,4 @@ def fill_in(batches: list[Batch]) -> None:
     for slot, shadow in known.items():
         for batch in batches:
             if slot not in batch.env and ~slot in batch.env:
-                batch.env[slot] = np.broadcast_to(np.uint8(0), (1, *shadow.shape[1:]))
+                batch.env[slot] = np.broadcast_to(np.uint32(0), (1, *shadow.shape[1:]))

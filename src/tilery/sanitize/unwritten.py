@@ -11,9 +11,7 @@ from ..engines.common.tiles import Array
 from ..engines.reference.access import KINDS, Access, Kind
 from ..ir import Op
 from ..ops import Entry
-from .bounds import pointer_of
 from .checks import Check
-from .provenance import NOTHING
 from .reports import Place
 
 Block = tuple[int, ...]
@@ -148,7 +146,7 @@ class Unwritten(Check):
         """Return the first operation that would write to an output nothing wrote to, or the kernel."""
         provenance = self.machine.provenance
         for o in accesses(self._entry):
-            owner = provenance.owners[provenance.fixed.get(pointer_of(o), NOTHING)]
+            owner = provenance.owners[provenance.of_operation(o)]
             if KINDS[type(o)] is Kind.READ or owner is None or owner.alloca is not None:
                 continue
             if owner.start <= output.array.low < owner.end:

@@ -10,7 +10,7 @@ cuda_tile.module @m { entry @k(%q: tile<ptr<i32>>) {
     %first = cmpi equal %i, %c0, signed : tile<i32> -> tile<i1>
     // fixed: %first = cmpi greater_than_or_equal %i, %c0, signed : tile<i32> -> tile<i1>
     %t = store_ptr_tko weak %a, %i, %first : tile<ptr<i32>>, tile<i32>, tile<i1> -> token
-    %v, %t1 = load_ptr_tko weak %a token=%t : tile<ptr<i32>> -> tile<i32>, token
+    %v, %t1 = load_ptr_tko weak %a token=%t : tile<ptr<i32>> -> tile<i32>, token  // other: uninit
     %s = addi %acc, %v : tile<i32>
     continue %s : tile<i32>
   }

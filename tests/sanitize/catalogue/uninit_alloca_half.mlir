@@ -14,7 +14,7 @@ cuda_tile.module @m { entry @k(%q: tile<ptr<f32>>) {
   %m = cmpi less_than %i, %n, signed : tile<8xi32> -> tile<8xi1>
   %x = constant <f32: 1.0> : tile<8xf32>
   %t = store_ptr_tko weak %a, %x, %m : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
-  %v, %t1 = load_ptr_tko weak %a token=%t : tile<8xptr<f32>> -> tile<8xf32>, token
+  %v, %t1 = load_ptr_tko weak %a token=%t : tile<8xptr<f32>> -> tile<8xf32>, token  // other: uninit
   %t2 = store_ptr_tko weak %b, %v : tile<8xptr<f32>>, tile<8xf32> -> token  // fault: uninit
   return
 } }

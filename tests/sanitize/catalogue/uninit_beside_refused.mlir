@@ -16,7 +16,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %o = offset %b_n, %i : tile<8xptr<f32>>, tile<8xi32> -> tile<8xptr<f32>>
   %n = constant <i32: 6> : tile<8xi32>
   %m = cmpi less_than %i, %n, signed : tile<8xi32> -> tile<8xi1>
-  %v, %t = load_ptr_tko weak %a, %m : tile<8xptr<f32>>, tile<8xi1> -> tile<8xf32>, token  // fault: bounds
+  %v, %t = load_ptr_tko weak %a, %m : tile<8xptr<f32>>, tile<8xi1> -> tile<8xf32>, token  // fault: bounds  // other: uninit
   %t1 = store_ptr_tko weak %o, %v : tile<8xptr<f32>>, tile<8xf32> -> token  // fault: uninit
   // fixed: %t1 = store_ptr_tko weak %o, %v, %m : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
   return

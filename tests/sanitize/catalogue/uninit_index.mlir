@@ -2,7 +2,7 @@
 // run: --arg a=uninit:i32:1 --arg b=zeros:f32:16
 // fixed-run: --arg a=ones:i32:1 --arg b=zeros:f32:16
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<f32>>) {
-  %n, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+  %n, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token  // other: uninit
   %one = constant <i32: 1> : tile<i32>
   %k = andi %n, %one : tile<i32>
   %d = make_tensor_view %q, shape = [16], strides = [1] : tensor_view<16xf32, strides=[1]>

@@ -4,7 +4,7 @@
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>) {
   %c0 = constant <i32: 0> : tile<i32>
   %c1 = constant <i32: 1> : tile<i32>
-  %n, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+  %n, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token  // other: uninit
   for %i in (%c0 to %n, step %c1) : tile<i32> {  // fault: uninit: decides what is executed
     %old, %t1 = atomic_rmw_tko relaxed device %q, add, %c1 : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
   }

@@ -10,7 +10,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %b = offset %b_n, %i : tile<8xptr<f32>>, tile<8xi32> -> tile<8xptr<f32>>
   %n = constant <i32: 5> : tile<8xi32>
   %m = cmpi less_than %i, %n, signed : tile<8xi32> -> tile<8xi1>
-  %v, %t = load_ptr_tko weak %a, %m : tile<8xptr<f32>>, tile<8xi1> -> tile<8xf32>, token
+  %v, %t = load_ptr_tko weak %a, %m : tile<8xptr<f32>>, tile<8xi1> -> tile<8xf32>, token  // other: uninit
   %zero = constant <f32: 0.0> : tile<8xf32>
   %w = select %m, %zero, %v : tile<8xi1>, tile<8xf32>
   // fixed: %w = select %m, %v, %zero : tile<8xi1>, tile<8xf32>

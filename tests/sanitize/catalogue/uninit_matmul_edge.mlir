@@ -10,7 +10,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %p2: tile<ptr<f32>>, %q: tile
   // fixed: %bv = make_partition_view %b : partition_view<tile=(8x8), padding_value = zero, tensor_view<6x8xf32, strides=[8,1]>>
   %cv = make_partition_view %c : partition_view<tile=(8x8), tensor_view<8x8xf32, strides=[8,1]>>
   %x, %t = load_view_tko weak %av[%z, %z] : partition_view<tile=(8x8), padding_value = zero, tensor_view<8x6xf32, strides=[6,1]>>, tile<i32> -> tile<8x8xf32>, token
-  %y, %t1 = load_view_tko weak %bv[%z, %z] : partition_view<tile=(8x8), tensor_view<6x8xf32, strides=[8,1]>>, tile<i32> -> tile<8x8xf32>, token
+  %y, %t1 = load_view_tko weak %bv[%z, %z] : partition_view<tile=(8x8), tensor_view<6x8xf32, strides=[8,1]>>, tile<i32> -> tile<8x8xf32>, token  // other: uninit
   // fixed: %y, %t1 = load_view_tko weak %bv[%z, %z] : partition_view<tile=(8x8), padding_value = zero, tensor_view<6x8xf32, strides=[8,1]>>, tile<i32> -> tile<8x8xf32>, token
   %acc = constant <f32: 0.0> : tile<8x8xf32>
   %r = mmaf %x, %y, %acc : tile<8x8xf32>, tile<8x8xf32>, tile<8x8xf32>

@@ -8,7 +8,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %n = constant <i32: 5> : tile<8xi32>
   %m = cmpi less_than %i, %n, signed : tile<8xi32> -> tile<8xi1>
   %zero = constant <f32: 0.0> : tile<8xf32>
-  %w, %t = load_ptr_tko weak %a, %m : tile<8xptr<f32>>, tile<8xi1> -> tile<8xf32>, token
+  %w, %t = load_ptr_tko weak %a, %m : tile<8xptr<f32>>, tile<8xi1> -> tile<8xf32>, token  // other: uninit
   // fixed: %w, %t = load_ptr_tko weak %a, %m, %zero : tile<8xptr<f32>>, tile<8xi1>, tile<8xf32> -> tile<8xf32>, token
   %v = reduce %w dim=0 identities=[0.0 : f32] : tile<8xf32> -> tile<f32> (%x: tile<f32>, %y: tile<f32>) {
     %s = addf %x, %y : tile<f32>

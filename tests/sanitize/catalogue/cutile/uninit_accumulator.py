@@ -5,7 +5,7 @@ import numpy as np
 
 @ct.kernel
 def kernel(x, y):
-    total = ct.load(y, index=(0,), shape=(16,))
+    total = ct.load(y, index=(0,), shape=(16,))  # other: uninit
     # fixed: total = ct.zeros((16,), dtype=ct.float32)
     total += ct.load(x, index=(0,), shape=(16,))
     ct.store(y, index=(0,), tile=total)  # fault: uninit

@@ -5,7 +5,7 @@ import numpy as np
 
 @ct.kernel
 def kernel(x, indices, y):
-    i = ct.load(indices, index=(0,), shape=(8,))
+    i = ct.load(indices, index=(0,), shape=(8,))  # other: uninit
     # fixed: i = ct.load(indices, index=(0,), shape=(8,), padding_mode=ct.PaddingMode.ZERO)
     t = ct.gather(x, i)  # fault: uninit: the mask of an access
     ct.store(y, index=(0,), tile=t)

@@ -5,7 +5,7 @@ import numpy as np
 
 @ct.kernel
 def kernel(x, y):
-    ct.store(y, index=(0,), tile=ct.load(x, index=(0,), shape=(16,)) + 1)  # fault: uninit
+    ct.store(y, index=(0,), tile=ct.load(x, index=(0,), shape=(16,)) + 1)  # fault: uninit  # other: uninit
 
 
 def main(uninit):

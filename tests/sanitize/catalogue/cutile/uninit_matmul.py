@@ -7,7 +7,7 @@ import numpy as np
 def kernel(a, b, c):
     acc = ct.zeros((8, 8), dtype=ct.float32)
     for k in range(2):
-        x = ct.load(a, index=(0, k), shape=(8, 8))
+        x = ct.load(a, index=(0, k), shape=(8, 8))  # other: uninit
         # fixed: x = ct.load(a, index=(0, k), shape=(8, 8), padding_mode=ct.PaddingMode.ZERO)
         y = ct.load(b, index=(k, 0), shape=(8, 8), padding_mode=ct.PaddingMode.ZERO)
         acc = ct.mma(x, y, acc)

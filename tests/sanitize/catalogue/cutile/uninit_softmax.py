@@ -5,7 +5,7 @@ import numpy as np
 
 @ct.kernel
 def kernel(x, y):
-    row = ct.load(x, index=(ct.bid(0), 0), shape=(1, 16))
+    row = ct.load(x, index=(ct.bid(0), 0), shape=(1, 16))  # other: uninit
     # fixed: row = ct.load(x, index=(ct.bid(0), 0), shape=(1, 16), padding_mode=ct.PaddingMode.NEG_INF)
     e = ct.exp(row - ct.max(row, axis=1, keepdims=True))
     ct.store(y, index=(ct.bid(0), 0), tile=e / ct.sum(e, axis=1, keepdims=True))  # fault: uninit

@@ -81,7 +81,7 @@ def on(
             patch.object(driver.LOADED, "run", lambda launch: session.submit(read(launch), launch.stream))
         )
         stack.enter_context(patch.object(device.STATE, "hides_dlpack", True))
-        stack.enter_context(without_gpu((capability[0], capability[1])))
+        stack.enter_context(without_gpu((capability[0], capability[1]), session.sanitizer))
         yield session
 
 

@@ -35,6 +35,8 @@ class State(HoldsAddresses):
     """Collects the work of all streams while torch captures a graph."""
     captures: dict[int, list[Step]] = field(default_factory=dict)
     """Collects the work of each stream that is being captured."""
+    program: Any = None
+    """What a sanitizer knows about the memory of the program, if one watches it."""
 
     def handle(self) -> int:
         """Return a new handle, a number that no other object has."""

@@ -56,6 +56,7 @@ class Session:
     calls: int = 0
     name: str = ""
     """The name of the engine."""
+    sanitizer: Sanitizer | None = None
 
     def submit(self, call: Call, stream: int) -> None:
         """Execute a launch, or add it to the graph that its stream is captured into."""
@@ -95,7 +96,8 @@ def open_session(
     if engine == registry.AUTO:
         engine = registry.DEFAULT if sanitize is not None else registry.find(registry.AUTO).name
     name = engine if isinstance(engine, str) else "a function"
-    session = Session(engine_named(engine, sanitize, exact, options), seconds, name=name)
+    found = None if sanitize is None else hooks.sanitizer(sanitize)
+    session = Session(engine_named(engine, found, exact, options), seconds, name=name, sanitizer=found)
     if tune:
         if name != "gpu":
             raise TileError(f"only engine 'gpu' can be tuned, got '{name}'")
@@ -107,13 +109,13 @@ def open_session(
 
 def engine_named(
     engine: str | Engine,
-    sanitize: str | Sanitizer | None = None,
+    sanitizer: Sanitizer | None = None,
     exact: bool = False,
     given: dict[str, Any] | None = None,
 ) -> Engine:
     """Return the function that executes launches on an engine."""
     if callable(engine):
-        if sanitize is not None:
+        if sanitizer is not None:
             raise TileError("sanitize: an engine of your own cannot be watched")
         if exact:
             raise TileError("exact: an engine of your own has no options")
@@ -123,7 +125,7 @@ def engine_named(
     registry.find(engine, NO_ENGINE)
     options = registry.exactly(engine, exact) | (given or {})
     kernels: dict[tuple[bytes, str], Any] = {}
-    watched = {} if sanitize is None else {"sanitize": hooks.sanitizer(sanitize)}
+    watched = {} if sanitizer is None else {"sanitize": sanitizer}
 
     def execute(call: Call) -> None:
         key = call.bytecode, call.entry

@@ -25,6 +25,7 @@ from .body import fold
 from .checks import Check, Rule, Step, overrides
 from .origins import Origins
 from .partly import execute_partly
+from .program import ProgramMemory
 from .provenance import Provenance, find_owners
 from .regions import Region
 
@@ -68,6 +69,7 @@ class Checking(Observer):
         uninit: list[Region],
         outputs: Sequence[ArrayMemory] = (),
         origins: Origins | None = None,
+        program: ProgramMemory | None = None,
     ) -> None:
         self._makes, self._reports = makes, reports
         self.checks: list[Check] = []
@@ -76,6 +78,7 @@ class Checking(Observer):
         self.outputs = outputs
         """Arrays that the launch must write, if it has them as arguments."""
         self.origins = Origins() if origins is None else origins
+        self.program = program
         self._quiet = False
         """Whether operations are executed without telling checks."""
 

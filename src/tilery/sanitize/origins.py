@@ -67,7 +67,8 @@ class Origins:
         numbers = shadows >> 8
         for number in np.unique(numbers).tolist():
             if self._found[number].is_memory:
-                what = f"which reads {label(int(np.argmax(numbers == number)))} where it was not written"
+                how = "was not written" if self._found[number].parent == 0 else "is undefined"
+                what = f"which reads {label(int(np.argmax(numbers == number)))} where it {how}"
                 mine = self.add(Origin(what, o, parent=number))
                 shadows = np.where(numbers == number, np.uint32(mine << 8) | shadows & 0xFF, shadows)
         return shadows
@@ -182,5 +183,7 @@ class Routes:
             notes.append(f"it comes from this operation, {origin.what}")
         memory = origins[origin.parent]
         if memory.op is not None:
-            places.append(Place(memory.op, role="the memory is that of"))
+            places.append(Place(memory.op, role="it was stored by" if memory.parent else "the memory is that of"))
+            if memory.parent:
+                places += self.places(origins, memory.parent, memory.op)[0]
         return places, notes

@@ -87,7 +87,8 @@ class MemoryShadow:
         """Return the shadow of each element."""
         out = np.zeros(len(addresses), np.uint32)
         for region, chosen in self.parts(addresses):
-            out[chosen] = region.load(addresses[chosen] - region.start, size)
+            more = region.load(addresses[chosen] - region.start, size)
+            out[chosen] = np.where(out[chosen] == 0, more, out[chosen] | more & 0xFF)  # regions may overlap
         return out
 
     def store(self, addresses: Array, size: int, shadows: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,8 +126,8 @@ def _position(o: Op, source: Input | None) -> dict[str, object]:
 class Reports:
     """The reports of a launch, or of several, in the order of their first occurrence."""
 
-    def __init__(self) -> None:
-        self._found: dict[tuple[object, ...], Report] = {}
+    def __init__(self, found: Iterable[Report] = ()) -> None:
+        self._found: dict[tuple[object, ...], Report] = {(id(report),): report for report in found}
         self.dropped = 0
         """Reports that were not kept, because there were too many."""
 

@@ -14,6 +14,7 @@ from ..engines.reference.machine import Machine
 from .checking import Checking
 from .checks import Check
 from .origins import Origin, Origins
+from .program import ProgramMemory
 from .regions import Region
 from .reports import Faults, Report, Reports
 
@@ -93,6 +94,8 @@ class Sanitizer:
         """The arrays that each launch which takes them must write."""
         for array in outputs:
             self.declare_output(array)
+        self.program: ProgramMemory | None = None
+        """The memory of the program that launches kernels, where a front end watches it."""
         self.raises = raises
         """Whether a launch with faults raises `Faults` at its end; `reports` are then those of the last launch."""
         self.more = more
@@ -165,7 +168,7 @@ class _Watching(Checking):
 
     def __init__(self, owner: Sanitizer) -> None:
         makes = (*map(_load, owner.rows), *owner.more)
-        super().__init__(makes, owner.reports, owner.uninit, owner.outputs, owner.origins)
+        super().__init__(makes, owner.reports, owner.uninit, owner.outputs, owner.origins, owner.program)
         self._owner = owner
         self._counts = {report: report.count for report in owner.reports}
 

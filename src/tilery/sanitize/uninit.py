@@ -25,7 +25,9 @@ from ..ops import Alloca, Assert, AtomicCASTko, Entry, LoadPtrTko, LoadViewTko, 
 from ..types import TileView
 from .checks import Check, Step
 from .origins import Origin, Routes, bytes_of, with_origins
+from .program import NOT_READ
 from .regions import MemoryShadow, Region
+from .reports import Report
 from .shadow import FULL, Shadow, present, spread
 
 
@@ -40,7 +42,9 @@ class Uninit(Check):
     accesses = True
 
     def begin(self, entry: Entry) -> None:
-        self.memory = MemoryShadow(self.machine.uninit)
+        self._program = self.machine.program
+        mine = [] if self._program is None else self._program.regions(self.machine.memory)
+        self.memory = MemoryShadow([*self.machine.uninit, *mine])
         self._entry, self._origins = entry, self.machine.origins
         self._routes: Routes | None = None
         self._allocated: set[int] = set()
@@ -124,17 +128,20 @@ class Uninit(Check):
         if shadow is not None:
             self._report(o, "a value that nobody defined decides what is executed", batch.blocks, shadow)
 
-    def _report(self, o: Op, rule: str, blocks: Array, shadow: Array, values: Any = None) -> None:
-        """Report the elements that are undefined, and where the first one comes from."""
-        report = self.reports.elements(self.name, o, rule, blocks, shadow & 0xFF != 0, values)
+    def _report(
+        self, o: Op, rule: str, blocks: Array, shadow: Array, values: Any = None, hint: bool = False
+    ) -> Report | None:
+        """Report the elements that are undefined, and where the first one comes from; return a new report."""
+        report = self.reports.elements(self.name, o, rule, blocks, shadow & 0xFF != 0, values, hint=hint)
         if report is None:
-            return
+            return None
         if self._routes is None:
             self._routes = Routes(self._entry, self.machine.provenance)
         origin = int(shadow.reshape(-1)[np.argmax(shadow & 0xFF != 0)]) >> 8
         places, notes = self._routes.places(self._origins, origin, o)
         report.places += places
         report.notes += notes
+        return report
 
     # ------------------------------------------------------------ memory
 
@@ -161,6 +168,8 @@ class Uninit(Check):
         old = stored if memory is None else np.where(memory == 0, np.uint32(0), memory | FULL)
         combined = stored if memory is None else np.where(stored == 0, old, stored | FULL)
         private = self.memory.store(addresses, access.bytes, combined)
+        if self._program is not None and stored.any():
+            private |= self._pend(o, access, chosen, np.where(private, 0, stored))
         self._public(o, access, chosen, stored, memory, private)
         if access.kind is Kind.WRITE or memory is None or not memory.any():
             return None
@@ -183,6 +192,18 @@ class Uninit(Check):
             return True
         padded = _padding_of(o)
         return padded is not None or (access.place.span is not None and access.place.span.whole)
+
+    def _pend(self, o: Op, access: Access, chosen: Array, stored: Array) -> Array:
+        """Give a hint of undefined values that the program may leave unread, and return which these are."""
+        assert self._program is not None
+        kept = self._program.keep(self.memory, o, access.addresses.reshape(-1)[chosen], access.bytes, stored)
+        if kept.any():
+            flat = np.zeros(access.mask.size, np.uint32)
+            flat[chosen] = np.where(kept, stored, 0)
+            shadow = flat.reshape(access.mask.shape)
+            report = self._report(o, NOT_READ, access.blocks, shadow, self._where(access), hint=True)
+            self._program.pend(o, np.unique(stored[kept] >> 8).tolist(), report)
+        return kept
 
     def _public(self, o: Op, access: Access, chosen: Array, stored: Array, memory: Shadow, private: Array) -> None:
         """Report what is stored to memory that others see."""

@@ -109,6 +109,8 @@ class Unwritten(Check):
                 output.note(access)
 
     def finish(self) -> None:
+        if self.machine.program is not None and not self.machine.failed:
+            self.machine.program.taken(self.machine.memory, lambda region: self._store_to(region.start))
         for output in [] if self.machine.failed else self._outputs:
             missing = output.missing()
             if missing.any():
@@ -118,7 +120,7 @@ class Unwritten(Check):
         segment = self.machine.memory.at(output.array.low)
         label = "an output" if segment is None else segment.label
         what = f"any element of {label}" if missing.all() else f"some elements of {label}"
-        place = Place(output.op or self._store_to(output))
+        place = Place(output.op or self._store_to(output.array.low))
         report = self.reports.add(self.name, f"no tile block wrote {what}, which is an output", [place])
         if report is None:
             return
@@ -142,14 +144,14 @@ class Unwritten(Check):
             return [f"tile block {block} would store to element {shown}, but the grid is {grid}"]
         return [f"tile block {block} would store to element {shown}, but does not execute this operation"]
 
-    def _store_to(self, output: Output) -> Op:
-        """Return the first operation that would write to an output nothing wrote to, or the kernel."""
+    def _store_to(self, address: int) -> Op:
+        """Return the first operation that would write to the argument at an address, or the kernel."""
         provenance = self.machine.provenance
         for o in accesses(self._entry):
             owner = provenance.owners[provenance.of_operation(o)]
             if KINDS[type(o)] is Kind.READ or owner is None or owner.alloca is not None:
                 continue
-            if owner.start <= output.array.low < owner.end:
+            if owner.start <= address < owner.end:
                 return o
         return self._entry
 

@@ -59,7 +59,7 @@ def on(
         fusion = {FUSION: os.environ.get(FUSION, "0")}
         stack.enter_context(patch.dict(os.environ, fusion))
         stack.enter_context(patch.object(device.STATE, "hides_dlpack", False))
-        stack.enter_context(without_gpu((capability[0], capability[1])))
+        stack.enter_context(without_gpu((capability[0], capability[1]), session.sanitizer))
         for each in replacements():
             stack.enter_context(each)
         yield session

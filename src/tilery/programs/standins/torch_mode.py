@@ -19,8 +19,9 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._device import _device_constructors
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ..device import THREAD
+from ..device import STATE, THREAD
 from .placement import CPU, GPU, LOCAL, MARK, is_on_gpu, on_gpu, place, storage_of, tensors_in
+from .watching import watch_storage
 
 HALVES = (torch.float16, torch.bfloat16)
 LARGE = 1 << 24
@@ -231,10 +232,12 @@ CONSTRUCTORS = frozenset(_device_constructors())
 
 
 def fill(tensor: Any) -> None:
-    """Set all bits of a tensor's storage; a bool becomes True."""
+    """Set all bits of a tensor's storage; a bool becomes True. A sanitizer takes note that it was not written."""
     with torch._C.DisableTorchFunction(), _disable_current_modes():
         whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
         whole.fill_(1 if tensor.dtype == torch.bool else 255)
+        if STATE.program is not None and tensor.dtype != torch.bool:
+            watch_storage(STATE.program, tensor.untyped_storage())
 
 
 def elementary(function: Any, values: Any, options: dict[str, Any]) -> Any:

@@ -6,8 +6,11 @@ import os
 import sys
 import traceback
 from traceback import FrameSummary, StackSummary, TracebackException
+from types import FrameType
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+LIBRARIES = ("numpy", "torch", "triton", "cuda", "tilery")
+"""Packages whose own frames are not the program's."""
 MAX_CALLS = 20
 """The most calls that an error lists."""
 
@@ -44,3 +47,17 @@ def user_traceback(error: BaseException) -> str:
             one.stack = StackSummary.from_list(list(one.stack)[first:])
             todo += [one.__cause__, one.__context__]
     return "".join(shown.format())
+
+
+def is_program(module: str) -> bool:
+    """Tell whether a module is the program's, rather than of a library that it uses."""
+    return module.partition(".")[0] not in LIBRARIES
+
+
+def program_line(frame: FrameType | None) -> str:
+    """Return the file and line of the innermost frame of the program."""
+    while frame is not None:
+        if is_program(frame.f_globals.get("__name__", "")) and not frame.f_code.co_filename.startswith(PACKAGE):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return "an unknown line"

@@ -12,8 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...sanitize.program import Strided
 from ...sanitize.reports import Faults, Reports
+from ..frames import program_line
 from .placement import MEMORY, storage_of, tensors_in
-from .watching import program_line
 
 if TYPE_CHECKING:
     from ...sanitize import Sanitizer

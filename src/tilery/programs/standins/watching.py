@@ -15,17 +15,12 @@ from unittest.mock import patch
 import numpy
 
 from ..device import STATE
-from ..frames import PACKAGE
+from ..frames import is_program
 from ..imports import AfterImport
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from ...sanitize import Sanitizer
     from ...sanitize.program import ProgramMemory
-
-LIBRARIES = ("numpy", "torch", "triton", "cuda", "tilery")
-"""Packages whose own frames are not the program's."""
 
 
 @contextlib.contextmanager
@@ -84,17 +79,3 @@ def marking(original: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return make
-
-
-def is_program(module: str) -> bool:
-    """Tell whether a module is the program's, rather than of a library that it uses."""
-    return module.partition(".")[0] not in LIBRARIES
-
-
-def program_line(frame: FrameType | None) -> str:
-    """Return the file and line of the innermost frame of the program."""
-    while frame is not None:
-        if is_program(frame.f_globals.get("__name__", "")) and not frame.f_code.co_filename.startswith(PACKAGE):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back
-    return "an unknown line"

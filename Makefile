@@ -19,7 +19,7 @@ help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
 	@echo "make test     every check: lint, types, package, tests; with HEAVY=1 also those that need torch, Triton or NVRTC"
 	@echo "make fuzz     broken input through every path, for a minute"
-	@echo "make docs     rewrite docs/reference and docs/appendix from the tables"
+	@echo "make docs     rewrite docs/reference, docs/appendix and the builder's types from the tables"
 	@echo "make format   format the code"
 	@echo "make clean    remove .venv and what tools leave behind"
 
@@ -50,6 +50,7 @@ fuzz: $(VENV)/.installed
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m tilery.docs
+	$(BIN)/python -m tilery.manual.methods
 	$(BIN)/python -m tilery.documented.claims
 
 format: $(VENV)/.tested

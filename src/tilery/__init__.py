@@ -96,10 +96,14 @@ def _attr_text(attr: attrs.Attr) -> str:
     return attr_text(attr)
 
 
-def _show(module: Module) -> str:
+def _show(op: Op) -> str:
+    from .text.print.chosen import parameter_names, show_named
+
+    if chosen := parameter_names(op):
+        return show_named(op, chosen)
     from .text.print.printer import show
 
-    return show(module)
+    return show(op)
 
 
 def _parse_type(text: str) -> types.Type:

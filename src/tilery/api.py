@@ -149,15 +149,16 @@ def show(module: Op, *, style: str = "disasm", locs: bool = False, names: str = 
 
     `style` is disasm (as tileirdisasm prints), opt (as cuda-tile-opt does) or generic. Style and names can
     also be `documented`, see `tilery.documented`. `names="source"` names values after the variables of the source, as
-    far as debug information leads to them.
+    far as debug information leads to them, and parameters as the builder named them.
     """
     with enough_memory("print the module"):
         if names == "source" and style != "documented":
             from .ops import Module as ModuleOp
             from .source.names import source_names
-            from .text.print.chosen import show_named
+            from .text.print.chosen import parameter_names, show_named
 
-            return show_named(module, source_names(module) if isinstance(module, ModuleOp) else {}, style, locs)
+            found = source_names(module) if isinstance(module, ModuleOp) else {}
+            return show_named(module, parameter_names(module) | found, style, locs)
         if names != "disasm" or style == "documented":
             from .documented.printing import show as print_documented
 

@@ -16,6 +16,7 @@ from tilery import Builder, TileError, Value, types
 from tilery.attrs import Dense, FloatAttr, OptimizationHints
 from tilery.builder import f16, f32, i1, i4, i8, i32, i64, ptr, tile
 from tilery.builder.calls import methods
+from tilery.manual.methods import STUB, stub
 from tilery.ops import Constant, TruncI, registered
 from tilery.source import places
 
@@ -256,15 +257,15 @@ def test_errors_name_the_argument_and_the_rule(run: Callable[[Builder, Any], obj
 
 def test_an_error_shows_the_types_of_the_arguments() -> None:
     why = refused(lambda b, k: b.addf(k.x, k.y), x=f32, y="f64")
-    assert why.notes == ["the arguments: lhs: tile<f32>; rhs: tile<f64>"] and why.field == "result"
+    assert why.notes == ["the arguments: lhs: %x: tile<f32>; rhs: %y: tile<f64>"] and why.field == "result"
 
 
 def test_python_errors_name_the_operation() -> None:
     b = Builder()
     with pytest.raises(TypeError, match=r"addf: missing a required argument: 'rhs'; it is addf.lhs, rhs,"):
-        b.addf(1)
+        b.addf(1)  # type: ignore[call-arg]  # mypy knows the methods
     with pytest.raises(AttributeError, match="no method or operation 'adf'; did you mean 'addf'"):
-        b.adf  # noqa: B018
+        b.adf  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(TileError, match="iota: no kernel is open"):
         b.iota(4)
 
@@ -417,3 +418,86 @@ def test_parameters_are_named() -> None:
         assert [*k] == [k.x, k["y"]] and dir(k) == ["x", "y"]
         with pytest.raises(AttributeError, match="no parameter 'z', it has x, y"):
             k.z  # noqa: B018
+
+
+def test_the_stub_is_fresh_and_has_every_method() -> None:
+    assert STUB.read_text("utf-8") == stub(), "run `make docs`"
+    own = {name for cls in Builder.__mro__ for name in vars(cls)}
+    missing = [name for name, opdef in methods().items() if not opdef.regions and f"    def {name}(" not in stub()]
+    assert set(missing) <= own
+
+
+# ---------------------------------------------------------------- names of parameters
+
+
+def test_text_and_errors_keep_the_names_of_parameters() -> None:
+    b = Builder()
+    with b.entry("k", data=ptr(f32), n=i32) as k:
+        b.store_ptr(k.data + k.n, b.const(1.0))
+    assert "entry @k(%data: tile<ptr<f32>>, %n: tile<i32>) {" in str(b.module)
+    assert "offset %data, %n" in str(b.module.entries[0])
+    assert "entry @k(%arg0: " in tilery.show(b.module)  # as tileirdisasm prints
+    assert "entry @k(%data: " in tilery.show(b.module, names="source")
+    assert tilery.equal(tilery.parse(str(b.module)), b.module)
+    assert "entry @k(%data: " in str(tilery.clone(b.module))
+    kernel = tilery.compile(b.module)
+    with pytest.raises(TileError, match="argument 'data': an array of int32 cannot be passed"):
+        kernel.launch(1, [np.zeros(4, np.int32), 0])
+    with pytest.raises(TileError, match="0 bytes after the end of argument 'data'") as caught:
+        kernel.launch(1, [np.zeros(4, np.float32), 4])
+    assert caught.value.kind is tilery.ErrorKind.BOUNDS
+    with pytest.raises(TileError, match="argument 'first'"):
+        kernel.launch(1, [1.5, 4], names=["first"])
+
+
+# ---------------------------------------------------------------- positions of a frontend
+
+
+def test_positions_of_a_frontend() -> None:
+    b = Builder()
+    with b.entry("k", out=ptr(f32), n=i32) as k, b.loc("/src/kernel.lang", 4, 3):
+        where = k.out + k.n
+        with b.loc("/src/lib.lang", 9):
+            one = b.const(1.0)
+        b.store_ptr(where, one)
+    module = tilery.load(tilery.dumps(b.module))
+    found = {o.name: [(p.file, p.line, p.column) for p in places(o.loc)] for o in tilery.walk(module)}
+    assert found["offset"] == found["store_ptr_tko"] == found["entry"] == [("/src/kernel.lang", 4, 3)]
+    assert found["constant"] == [("/src/lib.lang", 9, 0)] and found["return"] == []
+    with pytest.raises(TileError) as caught:
+        tilery.compile(module).launch(1, [np.zeros(1, np.float32), 1])
+    assert "/src/kernel.lang:4" in str(caught.value)
+
+
+@pytest.mark.parametrize("place", [("", 1), ("f", "1"), ("f", -1), ("f", 1, 1 << 32), (None, 1)])
+def test_positions_that_are_refused(place: Any) -> None:
+    with pytest.raises(TileError, match=r"^error: loc: "), Builder().loc(*place):
+        pass
+
+
+# ---------------------------------------------------------------- values of other kernels
+
+
+def test_values_of_another_kernel_are_refused_at_the_call() -> None:
+    b, other = Builder(), Builder()
+    with b.entry("a", p=ptr(f32)) as a:
+        x = b.load_ptr(a.p)
+    with other.entry("z", p=ptr(f32)) as z:
+        foreign = other.load_ptr(z.p)
+    with b.entry("b", p=ptr(f32)) as k:
+        for value in (x, a.p):
+            with pytest.raises(TileError, match="is a value of the kernel 'a'"):
+                b.print_tko("", [value], token=None)
+        with pytest.raises(TileError, match="addf: 'rhs' is a value of another module"):
+            b.addf(b.load_ptr(k.p), foreign)
+        b.store_ptr(k.p, b.const(1.0))
+    assert not tilery.verify(b.module)
+
+
+def test_values_of_operations_that_were_added_by_hand_are_known() -> None:
+    b = Builder()
+    with b.entry("k", p=ptr(i32)) as k:
+        made = Constant(value=Dense.of(tile((), i32), [7]))
+        b.module.entries[0].body.ops.append(made)
+        b.store_ptr(k.p, made.result)
+    assert not tilery.verify(b.module)

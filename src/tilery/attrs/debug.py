@@ -40,7 +40,8 @@ class DebugAttr(Attr, metaclass=_Interned):
         return tuple(getattr(self, name) for name in fields(self))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
+        name = getattr(self, "name", None)
+        return f"<{type(self).__name__}{f' {name!r}' if isinstance(name, str) else ''}>"
 
     def __copy__(self) -> DebugAttr:
         return self
@@ -104,7 +105,13 @@ class FileLineCol(Loc):
     column: int
 
     def __repr__(self) -> str:
-        return f"{self.filename}:{self.line}:{self.column}"
+        return _position(self)
+
+
+def _position(place: FileLineCol | DILoc) -> str:
+    """Return `file:line:column`; a name that would control a terminal is quoted."""
+    name = place.filename if place.filename.isprintable() else ascii(place.filename)
+    return f"{name}:{place.line}:{place.column}"
 
 
 class _Flat(_Interned):
@@ -136,6 +143,9 @@ class DILoc(Loc, metaclass=_Flat):
     def source(self) -> FileLineCol:
         return FileLineCol(self.filename, self.line, self.column)
 
+    def __repr__(self) -> str:
+        return _position(self)
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"DILoc cannot be changed: '{name}'")
 
@@ -160,6 +170,12 @@ class CallSite(Loc):
 
     callee: Loc | None
     caller: Loc | None
+
+    def __repr__(self) -> str:
+        inner: Loc | None = self
+        while isinstance(inner, CallSite):
+            inner = inner.callee
+        return f"<{'an unknown place' if inner is None else inner!r}, inlined>"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -7,7 +7,7 @@
 ...     with b.if_(i < k.n):
 ...         t = b.store_ptr(k.p + i, b.load_ptr(k.p + i) * 2)
 >>> print(b.module)  # doctest: +ELLIPSIS
-entry @twice(%arg0: tile<ptr<f32>>, %arg1: tile<i32>) {
+entry @twice(%p: tile<ptr<f32>>, %n: tile<i32>) {
 ...
 """
 

@@ -15,7 +15,7 @@ from . import arithmetic, memory, regions
 from .calls import hints as as_hints
 from .constants import as_element, as_tile, dense, is_number
 from .inserter import ACTIVE, Inserter
-from .places import here, scope_of
+from .places import at_place, here, scope_at, scope_of
 
 Number = int | float | bool
 Operand = Value | Number
@@ -51,11 +51,16 @@ class Builder(Inserter):
         types = [as_tile(t) for t in params.values()]
         body = Block([Value(t) for t in types])
         made = Entry(sym_name=name, function_type=Function(types), body=body)
+        made.param_names = tuple(params) or None
         if hints is not None:
             made.optimization_hints = as_hints(hints)
         if any(o.sym_name == name for o in self.module.body.ops if isinstance(o, (Entry, Global))):
             raise TileError(f"entry: the module already has a symbol '{name}'")
-        if self.locs:
+        self._scope = None
+        if self._place is not None:
+            self._scope = scope_at(name, self._place)
+            made.loc = at_place(self._scope, self._place)
+        elif self.locs:
             self._scope = scope_of(name)
             made.loc = None if self._scope is None else here(self._scope)
         self.check(made, [self.module])

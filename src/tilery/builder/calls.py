@@ -192,12 +192,13 @@ def results(o: Op) -> Any:
     return found[0] if len(outs) == 1 and outs[0].arity == "one" else tuple(found)
 
 
-def described(o: Op) -> str:
-    """Describe the arguments of an operation, for a message about them."""
+def described(o: Op, names: Mapping[Value, str]) -> str:
+    """Describe the arguments of an operation, for a message about them; `names` has those of parameters."""
     parts = []
     for f in o.opdef.operands:
         value = getattr(o, f.attr)
         values = value if isinstance(value, tuple) else () if value is None else (value,)
         if values:
-            parts.append(f"{f.name}: {', '.join(v.type.text for v in values)}")
+            texts = [f"%{names[v]}: {v.type.text}" if v in names else v.type.text for v in values]
+            parts.append(f"{f.name}: {', '.join(texts)}")
     return "; ".join(parts)

@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 from ..attrs import DISubprogram
 from ..declare.relations import TERMINATOR
 from ..diag import TileError
-from ..ir import Block, Op, Value
-from ..ops import Constant, Continue, For, If, Loop, Module, Return, Yield
+from ..ir import Block, Op, Value, walk
+from ..ops import Constant, Continue, Entry, For, If, Loop, Module, Return, Yield
+from ..text.print.chosen import parameter_names
 from ..verifier.verify import problem_at_call, problem_at_end
 from .arithmetic import Condition
-from .calls import arguments, construct, convert, described, find, methods, results, signature
+from .calls import arguments, construct, convert, described, find, results
 from .memory import listed
-from .places import here
+from .operations import Operations
+from .places import Place, at_place, here, scope_at
 from .regions import adopt_results
 
 OpT = TypeVar("OpT", bound=Op)
@@ -34,7 +36,7 @@ class _Point:
         self.block, self.op, self.index, self.name = block, op, index, name
 
 
-class Inserter:
+class Inserter(Operations):
     """Inserts operations into blocks, checks each of them, and keeps track of the regions that are open."""
 
     def __init__(self, module: Module | None = None, *, locs: bool = False) -> None:
@@ -52,6 +54,7 @@ class Inserter:
         self._pending: set[Op] = set()
         self._conditions: list[Value] = []
         self._scope: DISubprogram | None = None
+        self._place: Place | None = None
         self._outer: list[Any] = []
 
     @property
@@ -75,8 +78,8 @@ class Inserter:
         adopt_results(op, ancestors, self._pending)
         self._check_visible(op)
         self.check(op, ancestors)
-        if self.locs and op.loc is None and self._scope is not None:
-            op.loc = here(self._scope)
+        if op.loc is None:
+            self._locate(op)
         if point.index is None:
             point.block.ops.append(op)
         else:
@@ -86,6 +89,41 @@ class Inserter:
         if self.on_insert is not None:
             self.on_insert(op, point.block, point.op)
         return op
+
+    @contextmanager
+    def loc(self, file: str, line: int, column: int = 0) -> Iterator[None]:
+        """Give the operations of a `with` block a position in the source of your frontend.
+
+        Errors, `tilery dis -g`, the sanitizer and the debugger then name that line. Blocks nest, also around `entry`.
+
+        >>> from tilery.builder import Builder, i32
+        >>> b = Builder()
+        >>> with b.loc("kernel.mylang", 7), b.entry("k", n=i32) as k:
+        ...     with b.loc("kernel.mylang", 8, 5):
+        ...         twice = k.n + k.n
+        >>> twice.owner.loc
+        kernel.mylang:8:5
+        """
+        if not isinstance(file, str) or not file or not isinstance(line, int) or not isinstance(column, int):
+            raise TileError(f"loc: expected a file, a line and a column, got {file!r}, {line!r}, {column!r}")
+        if not (0 <= line < 1 << 32 and 0 <= column < 1 << 32):
+            raise TileError(f"loc: line and column must be in [0, 2**32), got {line} and {column}")
+        outer, self._place = self._place, Place(file, line, column)
+        try:
+            yield
+        finally:
+            self._place = outer
+
+    def _locate(self, op: Op) -> None:
+        """Set the location of an operation, if there is one to set."""
+        kernel = self._points[0].op
+        if self._place is not None and isinstance(kernel, Entry):
+            if self._scope is None:  # the kernel was opened without a place: its source begins here
+                self._scope = scope_at(kernel.sym_name, self._place)
+                kernel.loc = at_place(self._scope, self._place)
+            op.loc = at_place(self._scope, self._place)
+        elif self.locs and self._scope is not None:
+            op.loc = here(self._scope)
 
     def op(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Build the operation with a mnemonic and return its results: `b.op("addf", x, y)` is `b.addf(x, y)`.
@@ -107,21 +145,6 @@ class Inserter:
         """Build an operation that has one result, and return it."""
         found: Value = self.op(name, *args, **kwargs)
         return found
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        opdef = find(name)
-
-        def build(*args: Any, **kwargs: Any) -> Any:
-            return self.op(opdef.mnemonic, *args, **kwargs)
-
-        build.__name__, build.__doc__ = name, opdef.cls.__doc__
-        build.__signature__ = signature(opdef)  # type: ignore[attr-defined]  # `inspect` reads it
-        return build
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *methods()})
 
     @contextmanager
     def at(self, block: Block, before: Op | None = None) -> Iterator[Inserter]:
@@ -188,18 +211,39 @@ class Inserter:
             self._closed.clear()
 
     def _check_visible(self, op: Op) -> None:
+        """Refuse operands of regions that have ended, and of other kernels."""
+        opened = {p.block for p in self._points}
+        complete = isinstance(self._points[0].op, Entry)
         for value in op.operands:
             owner = value.owner
             home = owner if isinstance(owner, Block) else self._homes.get(owner) if owner is not None else None
+            if home in opened:
+                continue
             if home in self._closed:
-                f = next(f for f in op.opdef.operands if value in listed(getattr(op, f.attr)))
                 why = f"was defined inside a '{self._closed[home]}' that has ended"
                 note = "results leave it through continue_, break_ or yield_; read them from 'results'"
-                raise TileError(f"{op.name}: '{f.attr}' {why}", field=f.name, notes=(note,))
+                raise self._invisible(op, value, why, note)
+            # Inside `at`, operations that are older than this builder may define the value.
+            if complete and owner is not None and not any(owner in p.block.ops for p in self._points):
+                note = "kernels share no values: pass it as a parameter, or build it again"
+                raise self._invisible(op, value, f"is a value of {self._kernel_of(owner)}", note)
+
+    def _invisible(self, op: Op, value: Value, why: str, note: str) -> TileError:
+        f = next(f for f in op.opdef.operands if value in listed(getattr(op, f.attr)))
+        return TileError(f"{op.name}: '{f.attr}' {why}", field=f.name, notes=(note,))
+
+    def _kernel_of(self, owner: Op | Block) -> str:
+        """Describe the kernel that defines a value, for a message."""
+        for entry in self.module.entries:
+            if owner is entry.body or any(o is owner or owner in o.blocks for o in walk(entry.body)):
+                return f"the kernel '{entry.sym_name}'"
+        return "another module, or of an operation that was not inserted"
 
     def _refuse(self, op: Op, finding: Any) -> None:
         if finding is not None:
-            notes = [*finding.notes, *([f"the arguments: {text}"] if (text := described(op)) else [])]
+            kernel = self._points[0].op if self._points else None
+            text = described(op, {} if kernel is None else parameter_names(kernel))
+            notes = [*finding.notes, *([f"the arguments: {text}"] if text else [])]
             raise TileError(f"{op.name}: {finding.message}", field=finding.field, notes=tuple(notes))
 
     def check(self, op: Op, ancestors: list[Op]) -> None:

@@ -1,4 +1,4 @@
-"""The caller's source lines as locations."""
+"""Locations of what is built: source lines of the caller, or places that it names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ import os
 import sys
 from itertools import islice
 from types import FrameType
+from typing import NamedTuple
 
 from ..attrs import DICompileUnit, DIFile, DILoc, DISubprogram, place_in_scope
+
+
+class Place(NamedTuple):
+    """A position in the source of a frontend."""
+
+    file: str
+    line: int
+    column: int
+
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -41,3 +51,16 @@ def here(scope: DISubprogram) -> DILoc | None:
     # Locations in Python files count columns from zero, as Python's syntax trees do.
     column = positions[2] if positions is not None and positions[2] is not None else 0
     return place_in_scope(scope, name if folder == scope.file.directory else path, frame.f_lineno, column)
+
+
+def scope_at(kernel: str, place: Place) -> DISubprogram:
+    """Return the debug scope of a kernel whose source begins at a place."""
+    folder, name = os.path.split(place.file)
+    file = DIFile(name, folder)
+    return DISubprogram(file, place.line, kernel, kernel, DICompileUnit(file), place.line)
+
+
+def at_place(scope: DISubprogram, place: Place) -> DILoc:
+    """Return a place within a scope."""
+    folder, name = os.path.split(place.file)
+    return place_in_scope(scope, name if folder == scope.file.directory else place.file, place.line, place.column)

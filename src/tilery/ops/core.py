@@ -153,6 +153,7 @@ class Entry(Op):
         AttrKind.HINTS, HINTS_DOC, hints=["num_cta_in_cga", "num_worker_warps_per_cta", "occupancy"]
     )
     body: Block = region("The code; its arguments are the parameters.")
+    param_names: tuple[str, ...] | None = state("The names that the builder gave the parameters, or None.")
 
     def check(self) -> Answer:
         if self.function_type.results:
@@ -329,7 +330,7 @@ class Module(Op):
         return started
 
     def __str__(self) -> str:
-        """Return the text, as tileirdisasm prints it."""
+        """Return the text, as tileirdisasm prints it, but with the names that the builder gave parameters."""
         return hooks.show(self)
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..diag import TileError
 from ..ir import Op, UnknownOp, Value
 from ..ops import Module
+from ..text.print.chosen import chosen_names, parameter_names
 from ..text.print.names import Names
 from ..text.print.printer import show_with_offsets
 
@@ -14,7 +15,9 @@ class Printed:
 
     def __init__(self, module: Module) -> None:
         try:
-            self.text, self.starts, self.names = show_with_offsets(module)
+            chosen = parameter_names(module)
+            names = chosen_names(module.body, chosen) if chosen else None
+            self.text, self.starts, self.names = show_with_offsets(module, names=names)
         except TileError:  # too long to print
             self.text, self.starts, self.names = "", {}, Names(0)
 

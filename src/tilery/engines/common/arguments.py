@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -71,6 +74,8 @@ def bind(
 
     The arguments, names and buffers have been checked by `Launch`, which callers normally make.
     """
+    if not names and convention is None:
+        names = entry.param_names or ()
     labels = [f"argument '{names[n]}'" if n < len(names) else f"argument {n}" for n in range(len(args))]
     given = f"{len(args)} {'argument was' if len(args) == 1 else 'arguments were'} given"
     bound = BoundArguments(ranges=[_buffer(extra, f"buffer {number}") for number, extra in enumerate(buffers)])
@@ -84,12 +89,50 @@ def bind(
     params = entry.function_type.params
     if len(args) != len(params):
         wanted = ", ".join(p.text for p in params) or "none"
-        raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {given}")
+        hint: tuple[str, ...] = ()
+        if convention is None and _expanded_count(args) == len(params):
+            hint = ('with convention="cutile", an array is passed as pointer, shape and strides, which would fit',)
+        raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {given}", notes=hint)
     for label, param, value in zip(labels, params, args):
         known = len(bound.ranges)
         bound.slots.append(_slot(label, param, value, bound.ranges))
         bound.reach.append(bound.ranges[known] if len(bound.ranges) > known else None)
+    if convention is None:
+        _warn_about_strides(labels, params, args)
     return bound
+
+
+def _expanded_count(args: Sequence[Any]) -> int:
+    """Return the number of values that arguments make if each array is passed with its shape and strides."""
+    return sum(1 + 2 * len(value.shape) if is_array(value) and hasattr(value, "shape") else 1 for value in args)
+
+
+def _warn_about_strides(labels: Sequence[str], params: Sequence[Type], args: Sequence[Any]) -> None:
+    """Warn about arrays whose elements have gaps or another order, unless the strides are arguments too."""
+    passed: set[int] | None = None
+    for label, param, value in zip(labels, params, args):
+        if not isinstance(param, Tile) or not isinstance(param.element, Ptr) or not is_array(value):
+            continue
+        if isinstance(value, np.ndarray) and value.flags.c_contiguous:
+            continue
+        array = locate(value)
+        if array.is_contiguous:
+            continue
+        if passed is None:
+            passed = {int(v) for v in args if isinstance(v, (int, np.integer))}
+        if not {s for n, s in zip(array.shape, array.strides) if n > 1 and s != 1} <= passed:
+            layout = f"shape {list(array.shape)}, strides {list(array.strides)}"
+            why = "the kernel gets the address of its first element and no strides; copy it, or pass its strides too"
+            warnings.warn(f"{label} is not contiguous ({layout}): {why}", stacklevel=_levels_inside())
+
+
+def _levels_inside() -> int:
+    """Return the `stacklevel` of a warning at the line that called tilery, for the function that warns."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _buffer(extra: Any, label: str) -> MemoryRange:

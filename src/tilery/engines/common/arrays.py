@@ -33,6 +33,12 @@ class ArrayMemory(HoldsAddresses):
     owner: object
     device: Device = HOST
 
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether memory has the elements in the order of the indices, without gaps."""
+        pairs = zip(self.shape, self.strides, _row_major(self.shape))
+        return 0 in self.shape or all(extent == 1 or stride == dense for extent, stride, dense in pairs)
+
     def range(self, label: str) -> MemoryRange:
         """Return the bytes from the first element to the last."""
         runs = runs_of(self.shape, tuple(s * self.item for s in self.strides), self.item)

@@ -1,4 +1,4 @@
-"""Print operations with chosen names of values: those of the author of a text, or of the source of a kernel."""
+"""Print operations with chosen names of values: those of a text, of a builder, or of the source of a kernel."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import re
 from collections.abc import Mapping
 
 from ...ir import Block, Op, Value
+from ...ops import Entry, Module
 from .names import Names, name_values
 from .printer import LIMIT, show_styled
 from .styles import STYLES
 
 _NAME = re.compile(r"[A-Za-z_$.-][A-Za-z0-9_$.-]*\Z|[0-9]+\Z")
+
+
+def parameter_names(root: Op) -> dict[Value, str]:
+    """Return the names that the builder gave the parameters of a kernel, or of all kernels of a module."""
+    entries = [root] if isinstance(root, Entry) else root.entries if isinstance(root, Module) else []
+    return {value: name for o in entries if o.param_names for value, name in zip(o.body.args, o.param_names)}
 
 
 def show_named(root: Op, chosen: Mapping[Value, str], style: str = "disasm", locs: bool = False) -> str:

@@ -285,7 +285,7 @@ def clone(root: Any, copies: dict[Value, Value] | None = None) -> Any:
     result = _copy_op(root, copies)
     # Map operands after everything inside exists, so that the order of definition does not matter.
     for o in walk(result):
-        _map_operands(o, copies)
+        map_operands(o, copies)
     return result
 
 
@@ -330,7 +330,8 @@ def _copy_op(root: Op, copies: dict[Value, Value]) -> Op:
     return result
 
 
-def _map_operands(o: Op, copies: dict[Value, Value]) -> None:
+def map_operands(o: Op, copies: dict[Value, Value]) -> None:
+    """Replace the operands of an operation that a dictionary has."""
     if isinstance(o, UnknownOp):
         o.args = tuple(copies.get(v, v) for v in o.args)
         return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,3 +121,75 @@ def test_other_zip_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_names_fit_the_arguments() -> None:
     assert Recorded(b"", "k", (1, 1, 1), [1, 2], [], ["a", "b", "c"]).names == ["a", "b"]
     assert Recorded(b"", "k", (1, 1, 1), [1, 2], [], [""]).names == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    "words, shown",
+    [
+        (["dis"], "entry @double("),
+        (["dis", "-g", "--style", "opt"], "entry @double("),
+        (["check"], ""),
+        (["info"], "launch of @double, grid 1x1x1"),
+        (["opt"], "entry @double("),
+        (["cost"], "mulf"),
+        (["cost", "--run"], "a launch of 1 tile block"),
+        (["dump"], "version 13."),
+        (["compare", "--engines", "reference,reference"], "equal, bit for bit"),
+        (["run", "--print", "by"], "by = 2."),
+    ],
+)
+def test_verbs_that_take_a_kernel_take_a_recorded_launch(
+    words: list[str], shown: str, launch: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([words[0], str(launch), *words[1:]]) == 0, capsys.readouterr().err
+    assert shown in capsys.readouterr().out
+
+
+def test_diff_convert_and_python_take_the_kernel(
+    launch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, converted = tmp_path / "k.mlir", tmp_path / "k.tileirbc"
+    text.write_text(TEXT)
+    assert main(["diff", str(launch), str(text)]) == 0
+    assert main(["convert", str(launch), "--version", "13.2", "-o", str(converted)]) == 0
+    assert tilery.equal(tilery.load(launch), tilery.load(converted))
+    assert tilery.load(launch.read_bytes()).entries[0].sym_name == "double"
+
+
+def test_a_comparison_of_a_recorded_launch_names_the_array(
+    launch: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tilery.engines.reference.launch import ReferenceKernel
+
+    run, count = ReferenceKernel.run, 0
+
+    def worse(self: ReferenceKernel, started: Any) -> Any:
+        nonlocal count
+        stats, count = run(self, started), count + 1
+        if count == 1:  # the first of two engines
+            ctypes.c_float.from_address(started.buffers[0].address + 12).value += 1
+        return stats
+
+    monkeypatch.setattr(ReferenceKernel, "run", worse)
+    assert main(["compare", str(launch), "--engines", "reference,reference"]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("x: 1 of 8 elements of f32 differ\n  first at [1, 1]\n")
+    assert "written by tile block (0, 0, 0)" in out
+    assert main(["compare", str(launch), "--grid", "2"]) == 2
+    assert main(["compare", str(launch), "--first-difference", "--passes", "cse"]) == 2
+
+
+@pytest.mark.parametrize("content", [{}, {"kernel.tileirbc": b"x"}, {"launch.json": b"{}"}])
+def test_kernels_of_other_zip_files_are_refused(
+    content: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "other.zip"
+    with zipfile.ZipFile(path, "w") as opened:
+        opened.writestr("some", b"")
+        for name, data in content.items():
+            opened.writestr(name, data)
+    for data in (path.read_bytes(), path.read_bytes()[:40]):
+        path.write_bytes(data)
+        for verb in ("dis", "check", "info", "run", "compare"):
+            assert main([verb, str(path)]) == 1
+            assert "error: " in capsys.readouterr().err

@@ -308,3 +308,67 @@ def test_an_error_as_json_has_the_reports_before_it(tmp_path: Path, capsys: pyte
     assert main(["run", str(path), *options]) == 1
     error = json.loads(capsys.readouterr().err)["error"]
     assert [report["places"][0]["line"] for report in error["reports"]] == [4, 6]
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_repeated_launches_have_the_same_inputs_and_are_timed(
+    engine: str, scale: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if engine == "cpu":
+        pytest.importorskip("llvmlite", reason="needs pip install 'tilery[cpu]'")
+    args = ["run", scale, "--engine", engine, "--grid", "2", "--arg", "x=ones:f32:2", "--arg", "f32:3", "--repeat", "3"]
+    assert main([*args, "--print", "x"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "x = [3. 3.]\n"
+    assert re.match(
+        r"3 launches by the clock of the host: median .* \(.* to .*\), \S+ GB/s, \S+ GFLOP/s\n$", captured.err
+    )
+    assert main([*args, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["repeat"]
+    assert (found["launches"], found["flops"], found["bytes"]) == (3, 2, 16)
+    assert len(found["seconds"]) == 3 and found["gigabytes_per_second"] > 0
+
+
+def test_rates_of_unknown_work_are_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("llvmlite", reason="needs pip install 'tilery[cpu]'")
+    path = tmp_path / "k.mlir"
+    path.write_text("""entry @k(%n: tile<i32>, %p: tile<ptr<i32>>) {
+      %zero = constant <i32: 0> : tile<i32>
+      %one = constant <i32: 1> : tile<i32>
+      %m, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+      %f = itof %m signed : tile<i32> -> tile<f32>
+      for %i in (%zero to %TO, step %one) : tile<i32> {
+        %g = addf %f, %f : tile<f32>
+      }
+      return
+    }""")
+    text = path.read_text()
+    for bound, said in (("n", "GFLOP/s"), ("m", "GB/s not counted, GFLOP/s not counted")):
+        path.write_text(text.replace("%TO", f"%{bound}"))
+        assert main(["run", str(path), "--engine", "cpu", "--arg", "5", "--arg", "ones:i32:1", "--repeat", "1"]) == 0
+        err = capsys.readouterr().err
+        assert said in err and ("not counted" in err) == (bound == "m")
+
+
+@pytest.mark.parametrize("option", [["--sanitize", "all"], ["--watch", "x[0]"]])
+def test_what_looks_at_launches_is_not_timed(option: list[str], scale: str, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["run", scale, "--grid", "2", "--arg", "x=ones:f32:2", "--arg", "f32:3", "--repeat", "3"]
+    assert main([*args, *option]) == 2
+    assert "--repeat measures plain launches" in capsys.readouterr().err
+
+
+def test_a_missing_package_has_its_command(
+    scale: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    for name in [name for name in sys.modules if name.startswith("tilery.engines.cpu")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert main(["run", scale, "--engine", "cpu", "--arg", "ones:f32:1", "--arg", "f32:3"]) == 2
+    assert "pip install 'tilery[cpu]'" in capsys.readouterr().err
+
+
+def test_arguments_of_another_convention_are_suggested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text("entry @k(%p: tile<ptr<f32>>, %n: tile<i32>, %s: tile<i32>) { return }")
+    assert main(["run", str(path), "--arg", "ones:f32:4"]) == 2
+    assert "--convention cutile" in capsys.readouterr().err

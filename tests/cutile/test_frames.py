@@ -60,3 +60,56 @@ def test_a_failure_in_pytest_ends_in_the_test(tmp_path: Path) -> None:
     assert "test_oob.py:7: ExecutionError" in shown
     assert "session.py" not in shown and "host_argument" not in shown
     assert re.search(r"^> +ct\.launch\(0, \(1,\), oob", shown, re.M)
+
+
+BAD = """import cuda.tile as ct, numpy as np
+@ct.kernel
+def k(x):
+    ct.store(x, (0,), ct.load(x, (0,), (16,)) + undefined)
+def main():
+    ct.launch(0, (1,), k, (np.zeros(64, np.float32),))
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto", "none"])
+def test_a_compile_error_is_short(engine: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(BAD)
+    done = run("cutile", "run", "--engine", engine, script)
+    assert done.returncode == 1
+    lines = done.stderr.decode().splitlines()
+    assert lines[0] == "error: UnsupportedSyntaxError: Undefined variable undefined used"
+    assert lines[2].strip() == "ct.store(x, (0,), ct.load(x, (0,), (16,)) + undefined)"
+    assert lines[-2:] == [f"note: launched at {script}:6 in main", f"note: called at {script}:8 in <module>"]
+    assert len(lines) == 6
+
+
+def test_a_kernel_needs_a_signature(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(BAD)
+    done = run("cutile", "show", f"{script}::k")
+    assert done.returncode == 1
+    said = done.stderr.decode()
+    assert "the kernel takes 1 arguments (x), none was given" in said and "--sig" in said
+
+
+def test_the_help_names_no_option_that_does_not_exist() -> None:
+    shown = run("cutile", "run", "--help").stdout.decode()
+    assert "--schedule" in shown and "--seed" not in shown
+
+
+@pytest.mark.parametrize(
+    "code, option, status, said",
+    [
+        ("while True: pass", ["--max-seconds", "2"], 1, "error: the script took more than 2 seconds; it was at "),
+        ("np.ones(1 << 32)", ["--max-memory", str(1 << 31)], 1, "MemoryError"),
+        ("print(1)", ["--max-seconds", "600", "--max-memory", str(1 << 33)], 0, ""),
+    ],
+)
+def test_a_script_has_limits(code: str, option: list[str], status: int, said: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(f"import numpy as np\ntry:\n    {code}\nexcept ZeroDivisionError:\n    pass\n")
+    done = run("cutile", "run", *option, script)
+    assert done.returncode == status and said in done.stderr.decode()

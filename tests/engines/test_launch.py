@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from dataclasses import asdict
 from typing import Any
 
@@ -493,3 +494,37 @@ def test_an_f4_array_has_two_elements_a_byte() -> None:
 def test_an_f4_global_has_two_elements_a_byte() -> None:
     text = "global @g <f4E2M1FN: [1.0, 2.0, -0.5, 6.0]> : tile<4xf4E2M1FN>\nentry @k() { return }"
     assert ReferenceLoaded(tilery.parse(text)).content("g") == bytes([0x42, 0x79])
+
+
+# ---------------------------------------------------------------- hints about arguments
+
+
+def test_a_wrong_number_of_arguments_suggests_the_convention_that_fits() -> None:
+    text = "entry @k(%p: tile<ptr<f32>>, %n: tile<i32>, %s: tile<i32>) { return }"
+    with pytest.raises(tilery.TileError, match="convention='cutile'"):
+        kernel(text).launch(1, [np.zeros(4, np.float32)])
+    with pytest.raises(tilery.TileError, match="2 arguments were given") as caught:
+        kernel(text).launch(1, [np.zeros(4, np.float32), 4])
+    assert not caught.value.notes
+
+
+@pytest.mark.parametrize(
+    "array, more, warns",
+    [
+        (np.zeros((4, 6), np.float32).T, 0, True),
+        (np.zeros((4, 6), np.float32)[:, ::2], 0, True),
+        (np.zeros((4, 6), np.float32).T, 6, False),  # the stride is an argument
+        (np.zeros((4, 6), np.float32), 0, False),
+        (np.zeros((1, 6), np.float32).T, 0, False),
+        (np.zeros((0, 6), np.float32).T, 0, False),
+    ],
+)
+def test_arrays_with_gaps_are_warned_about(array: Any, more: int, warns: bool) -> None:
+    loaded = kernel("entry @k(%p: tile<ptr<f32>>, %s: tile<i32>) { return }")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loaded.launch(1, [array, more], names=["x"])
+    assert len(caught) == warns
+    if warns:
+        assert str(caught[0].message).startswith(f"argument 'x' is not contiguous (shape {list(array.shape)}, strides ")
+        assert caught[0].filename == __file__

@@ -91,6 +91,21 @@ def test_time_is_bounded() -> None:
     assert not found.complete and has_reduce(found.case)
 
 
+def test_an_interrupt_keeps_the_smallest_module() -> None:
+    calls = 0
+
+    def interrupted(case: Case) -> str:
+        nonlocal calls
+        calls += 1
+        if calls == 20:
+            raise KeyboardInterrupt
+        return has_reduce(case)
+
+    found = Search(Case(module_with("reduce")), InProcess(interrupted)).run()
+    assert found.interrupted and not found.complete
+    assert found.after < found.before and has_reduce(found.case)
+
+
 def test_nothing_to_reduce() -> None:
     with pytest.raises(TileError, match="nothing to reduce"):
         tilery.reduce(smith(1), lambda module: False)

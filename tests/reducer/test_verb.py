@@ -12,6 +12,8 @@ import pytest
 import tilery
 from tilery.cli.main import main
 from tilery.ir import walk
+from tilery.reducer.case import Case
+from tilery.reducer.oracles import Message
 from tilery.smith import smith
 
 COMPILER = """#!{python}
@@ -157,3 +159,25 @@ def test_engines_that_cannot_run_here(
     file = [str(module)] if words[0] == "reduce" else []
     assert main([words[0], *file, *words[1:]]) == 2
     assert "there is no NVIDIA driver" in capsys.readouterr().err
+
+
+def test_ctrl_c_writes_the_smallest_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "k.mlir", tmp_path / "small.mlir"
+    text = "entry @k(%n: tile<i32>) {\n" + "".join(f"%{i} = addi %n, %n : tile<i32>\n" for i in range(40))
+    text += "return\n}\nentry @k() { return }"
+    path.write_text(text)
+    test, calls = Message.__call__, 0
+
+    def interrupted(self: Message, case: Case) -> str:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return test(self, case)
+
+    monkeypatch.setattr(Message, "__call__", interrupted)
+    assert main(["reduce", str(path), "--message", "redefinition", "-o", str(out)]) == 130
+    assert len(out.read_text()) < len(text)
+    assert "interrupted" in capsys.readouterr().err

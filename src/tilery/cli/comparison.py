@@ -144,9 +144,8 @@ def distances(element: Scalar, left: Array, right: Array) -> tuple[Array, Array]
 # ---------------------------------------------------------------- who wrote it
 
 
-def find_writer(kernel: Any, grid: Any, args: list[Any], number: int, difference: Difference, **options: Any) -> None:
-    """Run the kernel once more on the reference engine and note who writes the element that differs."""
-    array = args[number]
+def find_writer(kernel: Any, grid: Any, args: list[Any], array: Array, difference: Difference, **options: Any) -> None:
+    """Run the kernel once more on the reference engine and note who writes the element of `array` that differs."""
     flat = np.ravel_multi_index(difference.index, _elements(array, difference.element).shape)
     byte = int(flat) // 2 if difference.element.bits == 4 else int(flat) * array.dtype.itemsize
     if not array.flags.c_contiguous:

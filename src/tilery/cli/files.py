@@ -28,6 +28,11 @@ class Stop(Exception):
     """The command cannot do what was asked; the exit status is 2."""
 
 
+def usage_error(error: TileError) -> Stop:
+    """Return an error that names no operation as one of the command line, with its notes."""
+    return Stop("\n".join([error.message, *(f"note: {note}" for note in error.notes)]))
+
+
 def reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
@@ -49,10 +54,26 @@ def read_input(name: str) -> bytes:
 
 
 def open_input(name: str, reader: str | None = None, *, fast: bool | None = None) -> Input:
-    """Open a file of bytecode or text, or stdin for `-`. `fast=True` pays off if a command reads many files."""
-    from ..source.input import Input
+    """Open bytecode, text or the kernel of a recorded launch; `-` is stdin.
 
-    return Input(read_input(name), file=shown_name(name), reader=reader, fast=fast)
+    `fast=True` pays off if a command reads many files.
+    """
+    from ..source.input import Input
+    from ..source.recorded import kernel_of
+
+    shown = shown_name(name)
+    return Input(kernel_of(read_input(name), shown), file=shown, reader=reader, fast=fast)
+
+
+def is_recorded(name: str) -> bool:
+    """Whether a file is a recorded launch."""
+    from ..source.recorded import ZIP
+
+    try:
+        with open(name, "rb") as opened:
+            return os.path.isfile(name) and opened.read(len(ZIP)) == ZIP
+    except OSError:  # reading it as a kernel says why
+        return False
 
 
 def shown_name(name: str) -> str:

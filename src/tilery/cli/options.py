@@ -111,7 +111,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
     for name in names or ("file",):
-        parser.add_argument(name, metavar=name.upper(), help="bytecode or text")
+        parser.add_argument(name, metavar=name.upper(), help="bytecode, text or a recorded launch")
 
 
 def add_spelling(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engines.common.cutile_abi import Extent
 from ..engines.common.tiles import carrier
 from ..engines.recorded import Pointer, Recorded, load
 from ..types import Ptr, Tile
@@ -39,6 +40,11 @@ def arguments_of(launch: Recorded, entry: Entry, placed: Placed) -> list[Argumen
         else:
             arguments.append(Argument(name, value, None if isinstance(element, Ptr) else element))
     return arguments
+
+
+def extents_of(launch: Recorded, placed: Placed) -> list[Extent]:
+    """Return the memory of a launch, for the option `buffers`."""
+    return [Extent(", ".join(b.names), *place) for b, place in zip(launch.buffers, placed.buffers)]
 
 
 def _layout(launch: Recorded, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

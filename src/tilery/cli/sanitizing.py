@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from .arguments import Argument
 
 
-def add_sanitize(parser: argparse.ArgumentParser) -> None:
-    """Add the options to a parser."""
+def add_sanitize(parser: argparse.ArgumentParser, *, has_seed: bool = True) -> None:
+    """Add the options to a parser; `has_seed` tells whether it has `--seed` too."""
     what = "look for faults: all, or names of checks separated by commas"
     parser.add_argument("--sanitize", metavar="CHECKS", help=what)
-    parser.add_argument(
-        "--schedule", metavar="N", help="run tile blocks in a random order: a number, or `random` for --seed"
-    )
+    order = "run tile blocks in a random order: a number" + (", or `random` for --seed" if has_seed else " as its seed")
+    parser.add_argument("--schedule", metavar="N", help=order)
     parser.add_argument("--sarif", metavar="FILE", help="also write what --sanitize finds as SARIF, `-` is stdout")
 
 
@@ -59,9 +58,10 @@ def parse_schedule(args: argparse.Namespace) -> int | None:
     """Return the seed of the schedule that the options ask for, if any."""
     if args.schedule is None:
         return None
-    text = str(getattr(args, "seed", 0)) if args.schedule == "random" else args.schedule
+    text = str(args.seed) if args.schedule == "random" and hasattr(args, "seed") else args.schedule
     if not (text.isascii() and text.isdigit()):
-        raise Stop(f"--schedule: expected `random` or a number, got '{args.schedule}'")
+        wanted = "`random` or a number" if hasattr(args, "seed") else "a number"
+        raise Stop(f"--schedule: expected {wanted}, got '{args.schedule}'")
     return int(text)
 
 

@@ -7,11 +7,12 @@ import os
 from typing import Any
 
 from ..diag import TileError
-from ..engines.registry import DEFAULT, ENGINES
+from ..engines.registry import AUTO, DEFAULT, ENGINES
 from .files import Stop
 from .output import as_json, write_error
 from .sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
 from .tracing import Tracing, add_trace, wants_trace
+from .verbs.run import at_least
 
 
 def add_script(parser: argparse.ArgumentParser) -> None:
@@ -21,14 +22,18 @@ def add_script(parser: argparse.ArgumentParser) -> None:
 
 def add_run(parser: argparse.ArgumentParser, default: str) -> None:
     """Add the script and the options of a run; `default` is the compute capability of the device."""
-    engines = [*ENGINES, "none"]
+    engines = [*ENGINES, AUTO, "none"]
     parser.add_argument("--engine", default=DEFAULT, choices=engines, help="`none` compiles only; default: %(default)s")
     parser.add_argument("--exact", action="store_true", help="the reference engine's bits, from engines that have them")
     parser.add_argument("--record", metavar="DIR", help="save every launch in a file, for `tilery run --recorded FILE`")
     parser.add_argument("--seconds", type=float, metavar="N", help="stop a launch that takes longer, and show where")
+    limit = at_least(float, 0)
+    parser.add_argument("--max-seconds", type=limit, metavar="S", help="stop the script after S seconds")
+    memory = "let the script take at most BYTES more memory than an empty one; an allocation beyond fails"
+    parser.add_argument("--max-memory", type=at_least(int, 1), metavar="BYTES", help=memory)
     what = f"the compute capability; default: {default}"
     parser.add_argument("--capability", type=capability, default=capability(default), metavar="X.Y", help=what)
-    add_sanitize(parser)
+    add_sanitize(parser, has_seed=False)
     add_trace(parser)
     add_script(parser)
 
@@ -38,6 +43,8 @@ def run_checked(language: str, args: argparse.Namespace, **more: Any) -> int:
 
     `more` are options of `on` that only this language has.
     """
+    from ..programs.scripts import script_limits
+
     options = {"engine": args.engine, "exact": args.exact, "capability": args.capability, "seconds": args.seconds}
     options |= more
     if args.record:
@@ -47,7 +54,8 @@ def run_checked(language: str, args: argparse.Namespace, **more: Any) -> int:
     if wants_trace(args):
         options["engine"], options["sanitize"] = traced(args, sanitizer), None
     try:
-        status = run_to_end(language, args, options)
+        with script_limits(args.max_seconds, args.max_memory):
+            status = run_to_end(language, args, options)
     except TileError as error:
         error.facts |= report_facts(sanitizer)
         show_reports(sanitizer, None, args)
@@ -78,7 +86,7 @@ def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
 
 def run_to_end(language: str, args: argparse.Namespace, options: dict[str, Any]) -> int:
     """Run the script of the command line; return its exit status."""
-    from ..programs.frames import user_calls, user_traceback
+    from ..programs.frames import compile_error, user_calls, user_traceback
     from ..programs.scripts import run_script
 
     if not os.path.exists(args.script):
@@ -90,7 +98,10 @@ def run_to_end(language: str, args: argparse.Namespace, options: dict[str, Any])
     except TileError as error:
         error.notes += user_calls(error)
         raise
-    except Exception as error:  # raised by the script: shown as the interpreter does
+    except Exception as error:
+        if (short := compile_error(error)) is not None:
+            raise short from None
+        # Raised by the script: shown as the interpreter does.
         write_error(user_traceback(error))
         return 1
     return 0

@@ -9,16 +9,19 @@ if TYPE_CHECKING:
     from .gpus import GPUS, Gpu, find_gpu
     from .model import KernelCost, OpCost
     from .roofline import Roofline, roofline_svg
-    from .static import static_cost
+    from .static import launch_cost, static_cost
 
-__all__ = ["GPUS", "Gpu", "KernelCost", "OpCost", "Roofline", "find_gpu", "measure", "roofline_svg", "static_cost"]
+__all__ = [
+    "GPUS", "Gpu", "KernelCost", "OpCost", "Roofline", "find_gpu", "launch_cost", "measure", "roofline_svg",
+    "static_cost",
+]  # fmt: skip
 
 _HOMES = {
     **dict.fromkeys(["GPUS", "Gpu", "find_gpu"], "gpus"),
     **dict.fromkeys(["KernelCost", "OpCost"], "model"),
     **dict.fromkeys(["Roofline", "roofline_svg"], "roofline"),
+    **dict.fromkeys(["launch_cost", "static_cost"], "static"),
     "measure": "counting",
-    "static_cost": "static",
 }
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from math import prod
 
 from ..analysis.effects import memory_ordering
 from ..analysis.flops import flops, product_size
-from ..ir import Block, Op, Value, walk
-from ..ops import Entry, For, Loop
+from ..analysis.ranges import ranges
+from ..attrs import Dense
+from ..ir import Block, Op, Value, clone, map_operands, walk
+from ..ops import Constant, Entry, For, Loop
 from ..passes.constants import splat
 from ..types import Scalar, Tile, Type
 from .gpus import TENSOR, VECTOR
@@ -21,10 +24,11 @@ MAX_TRIPS, MAX_TIMES = 1 << 40, 1 << 128
 """Loops that run more often count as loops of unknown length, alone or with those around them."""
 
 
-def static_cost(entry: Entry, blocks: int = 1) -> KernelCost:
+def static_cost(entry: Entry, blocks: int = 1, constant: Callable[[Value], int | None] = splat) -> KernelCost:
     """Count what tile blocks do. Loops of unknown length count as one iteration, and both branches of an `if` count.
 
-    Masks and bounds are ignored, so the bytes are the most that can be moved.
+    Masks and bounds are ignored, so the bytes are the most that can be moved. `constant` returns the bits of a bound
+    of a loop, or None if they are unknown.
     """
     found: list[OpCost] = []
     todo: list[tuple[Block, int, bool]] = [(entry.body, blocks, True)]
@@ -35,7 +39,7 @@ def static_cost(entry: Entry, blocks: int = 1) -> KernelCost:
             if cost.flops or cost.bytes_read or cost.bytes_written:
                 found.append(cost)
             if o.nested and o.opdef.group == "Control Flow":
-                trips = trip_count(o)
+                trips = trip_count(o, constant)
                 if trips is None or trips > MAX_TRIPS or times * trips > MAX_TIMES:
                     inside = times, False
                 else:
@@ -43,6 +47,25 @@ def static_cost(entry: Entry, blocks: int = 1) -> KernelCost:
                 todo += [(inner, *inside) for inner in o.blocks]
     order = {o: number for number, o in enumerate(walk(entry.body))}
     return KernelCost(entry.sym_name, sorted(found, key=lambda cost: order[cost.op]), tiles(entry), blocks)
+
+
+def launch_cost(entry: Entry, blocks: int, slots: Sequence[bytes]) -> KernelCost:
+    """Count what a launch does by the text of its kernel, in which the arguments replace scalar parameters.
+
+    That way the lengths of loops are known that arguments decide. `slots` has the bytes of each argument.
+    """
+    known: Entry = clone(entry)
+    values: dict[Value, Value] = {}
+    constants: list[Op] = []
+    for value, slot in zip(known.body.args, slots):
+        if isinstance(value.type, Tile) and isinstance(value.type.element, Scalar) and value.type.element.is_int:
+            made = Constant(value=Dense.of(value.type, [int.from_bytes(slot, "little")]))
+            constants.append(made)
+            values[value] = made.result
+    for o in walk(known.body):
+        map_operands(o, values)
+    known.body.ops[:0] = constants
+    return static_cost(known, blocks, ranges(known).constant)
 
 
 def op_cost(o: Op, times: int, known: bool) -> OpCost:
@@ -79,21 +102,19 @@ def ceiling(o: Op) -> str:
     return f"{VECTOR} {'f64' if wide else 'f32'}"
 
 
-def trip_count(o: Op) -> int | None:
+def trip_count(o: Op, constant: Callable[[Value], int | None] = splat) -> int | None:
     """Return how often the body of an operation runs each time; None if that is unknown."""
     if not isinstance(o, For):
         return None if isinstance(o, Loop) else 1
-    bounds = [splat(v) for v in (o.lowerBound, o.upperBound, o.step)]
+    bounds = [constant(v) for v in (o.lowerBound, o.upperBound, o.step)]
     if any(bound is None for bound in bounds) or not isinstance(o.step.type, Tile):
         return None
     element = o.step.type.element
     if not isinstance(element, Scalar):
         return None
-    lower, upper, step = (
-        bits if o.unsignedCmp or not bits >> (element.bits - 1) else bits - (1 << element.bits)
-        for bits in bounds
-        if bits is not None
-    )
+    size = 1 << element.bits
+    unsigned = [bound % size for bound in bounds if bound is not None]
+    lower, upper, step = (n if o.unsignedCmp or n < size // 2 else n - size for n in unsigned)
     return max(0, -(-(upper - lower) // step)) if step > 0 else None
 
 

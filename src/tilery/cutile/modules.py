@@ -13,7 +13,7 @@ from ..source.input import Input
 from ..verifier.explain import read_legal
 from . import versions
 from .session import on
-from .signatures import parse_signature
+from .signatures import EXAMPLE, parse_signature
 
 
 def module(kernel: Any, args: Sequence[Any] | str, *, version: str | None = None, gpu: str | None = "sm_100") -> Module:
@@ -32,6 +32,7 @@ def bytecode(
     versions.require()
     values = parse_signature(args) if isinstance(args, str) else tuple(args)
     compiler, compilation = import_module("cuda.tile._compile"), import_module("cuda.tile.compilation")
+    check_count(kernel, values)
     with on("none"):
         signature = signature_of(kernel, host_argument(values), compilation)
         number = compiler._SUPPORTED_VERSIONS[-1] if version is None else compiler.parse_bytecode_version(version)
@@ -45,6 +46,15 @@ def bytecode(
             return_cubin=False,
         )
     return bytes(result.bytecode)
+
+
+def check_count(kernel: Any, values: Sequence[Any]) -> None:
+    """Refuse a number of arguments that the kernel does not take."""
+    names = list(kernel._annotated_function.pysig.parameters)
+    if len(values) != len(names):
+        note = f"describe the arguments of a launch, on the command line by --sig: {EXAMPLE}"
+        given = "none was" if not values else f"{len(values)} were"
+        raise TileError(f"the kernel takes {len(names)} arguments ({', '.join(names)}), {given} given", notes=(note,))
 
 
 def signature_of(kernel: Any, values: tuple[Any, ...], compilation: Any) -> Any:

@@ -8,6 +8,8 @@ import traceback
 from traceback import FrameSummary, StackSummary, TracebackException
 from types import FrameType
 
+from ..diag import ErrorKind, TileError
+
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 LIBRARIES = ("numpy", "torch", "triton", "cuda", "tilery")
 """Packages whose own frames are not the program's."""
@@ -28,9 +30,29 @@ def is_of_triton(frame: FrameSummary) -> bool:
 
 def user_calls(error: BaseException) -> list[str]:
     """Return notes that name the calls around the line that launched a kernel, from the inside out."""
+    return [f"called at {f.filename}:{f.lineno} in {f.name}" for f in _calls(error)[-2 : -2 - MAX_CALLS : -1]]
+
+
+def compile_error(error: Exception) -> TileError | None:
+    """Return what cuTile's frontend says about a kernel, with the line of the launch; None for any other exception.
+
+    The frames of the frontend say nothing about the kernel. An internal error of cuTile keeps them.
+    """
+    kinds = {cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "cuda.tile._exception"}
+    if "TileError" not in kinds or "InternalError" in kinds:
+        return None
+    said = "".join(traceback.format_exception_only(error)).strip().removeprefix("cuda.tile._exception.")
+    folder = os.sep + os.path.join("cuda", "tile") + os.sep
+    calls = [f"{f.filename}:{f.lineno} in {f.name}" for f in _calls(error) if folder not in f.filename]
+    notes = [
+        f"{'called' if number else 'launched'} at {call}" for number, call in enumerate(calls[: -2 - MAX_CALLS : -1])
+    ]
+    return TileError(said, kind=ErrorKind.ILLEGAL, notes=tuple(notes))
+
+
+def _calls(error: BaseException) -> list[FrameSummary]:
     raised = traceback.extract_tb(error.__traceback__)
-    frames = [frame for frame in raised if not is_ours(frame) and not is_of_triton(frame)]
-    return [f"called at {f.filename}:{f.lineno} in {f.name}" for f in frames[-2 : -2 - MAX_CALLS : -1]]
+    return [frame for frame in raised if not is_ours(frame) and not is_of_triton(frame)]
 
 
 def user_traceback(error: BaseException) -> str:

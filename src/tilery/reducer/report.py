@@ -119,7 +119,7 @@ def as_text(found: Reduction, made: Shown, notes: Sequence[str] = ()) -> str:
 
 def summary(found: Reduction) -> str:
     """Return a sentence about a reduction."""
-    end = "" if found.complete else "; the time was up"
+    end = "" if found.complete else "; interrupted" if found.interrupted else "; the time was up"
     return (
         f"{found.before.operations} operations reduced to {found.after.operations}, "
         f"{found.tests} tests in {found.seconds:.1f} s{end}"

@@ -39,7 +39,9 @@ class Reduction:
     """The number of candidates that had been tested before, in this run or in the one that it continues."""
     seconds: float = 0.0
     complete: bool = True
-    """Whether nothing is left to try; False if the time was up."""
+    """Whether nothing is left to try; False if the time was up, or the search was interrupted."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended the search."""
     taken: list[str] = field(default_factory=list)
     """The steps that found something smaller, in order."""
 
@@ -115,10 +117,23 @@ class Search:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def run(self) -> Reduction:
-        """Repeat all steps until nothing changes or the time is up; TileError if the case shows nothing at first."""
+        """Repeat all steps until nothing changes or the time is up; TileError if the case shows nothing at first.
+
+        Ctrl-C ends the search too, and the smallest case so far is the result.
+        """
         result = self.result
         if not result.outcome or not self.wanted(result.outcome):
             raise TileError("the test finds nothing wrong with the module, so there is nothing to reduce")
+        try:
+            self._repeat_steps()
+        except KeyboardInterrupt:
+            result.interrupted = True
+        result.case, result.after = self.case, self.size
+        result.complete = not (self.late or result.interrupted)
+        result.seconds = time.monotonic() - self.started
+        return result
+
+    def _repeat_steps(self) -> None:
         changed = True
         while changed and not self.late:
             before = self.size
@@ -127,10 +142,6 @@ class Search:
                 if self.late:
                     break
             changed = self.size < before
-        result.case, result.after = self.case, self.size
-        result.complete = not self.late
-        result.seconds = time.monotonic() - self.started
-        return result
 
     def _apply(self, name: str, make: Callable[[Case, int], Candidates]) -> None:
         at: int | None = 0

@@ -11,6 +11,7 @@ from os import PathLike, fspath
 
 from ..checking import TYPE_CHECKING
 from ..diag import ErrorKind, Note, NoteKind, TileError
+from .recorded import kernel_of
 
 if TYPE_CHECKING:
     from typing import BinaryIO, Protocol
@@ -78,11 +79,11 @@ class Input:
 
     @classmethod
     def open(cls, source: Source, *, reader: str | None = None) -> Input:
-        """Open a file, or wrap bytes."""
+        """Open a file, or wrap bytes. Of a recorded launch, it is the kernel."""
         if isinstance(source, (bytes, bytearray, memoryview)):
-            return cls(bytes(source), reader=reader)
+            return cls(kernel_of(bytes(source)), reader=reader)
         file = fspath(source)
-        return cls(read_file(file), file=file, reader=reader)
+        return cls(kernel_of(read_file(file), file), file=file, reader=reader)
 
     @property
     def is_text(self) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add(verbs: Verbs) -> None:
     sub = verbs.add("check", run, ["check kernel.tileirbc", "check --version 13.1 *.mlir"], json_result=True)
-    sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode or text")
+    sub.add_argument("files", metavar="FILE", nargs="+", help="bytecode, text or a recorded launch")
     add_spelling(sub)
     add_version(sub, "also check that this bytecode version can express the module")
     sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after N errors; default: 100")

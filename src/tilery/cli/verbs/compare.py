@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engines.registry import AUTO, ENGINES
-from ..files import Stop, in_file, open_text, write_output
+from ..files import Stop, in_file, is_recorded, open_text, usage_error, write_output
 from ..options import Verbs, add_input, add_spelling
 from ..output import as_json, kernel_output
 from .run import SPEC, add_convention, at_least, parse_grid
 
 if TYPE_CHECKING:
+    from ...engines.common.kernel import Kernel
     from ...observe import EngineResult
     from ..arguments import Argument
     from ..comparison import Difference
@@ -20,6 +22,7 @@ EXAMPLES = [
     "compare k.mlir --engines reference,cpu --grid 4 --arg x=randn:f32:4096 --arg y=zeros:f32:4096",
     "compare k.tileirbc --grid 8 --arg x=@x.npy --arg y=zeros:f32:1024 --within 2",
     "compare k.mlir --first-difference --engines reference,cpu --arg x=randn:f32:64 --arg y=zeros:f32:64",
+    "compare launch.zip --engines reference,cpu --exact",
     "compare k.mlir --first-difference --with edited.mlir --arg x=randn:f32:64 --arg y=zeros:f32:64",
 ]
 
@@ -31,7 +34,7 @@ def add(verbs: Verbs) -> None:
     add_spelling(sub)
     sub.add_argument("--engines", default="reference,cpu", metavar="A,B", help="default: %(default)s")
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
-    sub.add_argument("--grid", default="1", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
+    sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
     add_convention(sub)
     sub.add_argument("--seed", type=at_least(int, 0), default=0, metavar="N", help="for rand and randn; default: 0")
@@ -50,8 +53,9 @@ def run(args: argparse.Namespace) -> int:
     from ...ir import Refused
     from ...source.positions import places_from
     from ...verifier.explain import read_legal
-    from ..arguments import make_arguments
 
+    if args.file != "-" and is_recorded(args.file) and (args.first_difference or args.other or args.passes):
+        raise Stop("--first-difference takes a kernel and its arguments, not a recorded launch")
     if args.other is not None or args.passes is not None:
         return first_difference(args)
     engines = args.engines.split(",")
@@ -61,15 +65,13 @@ def run(args: argparse.Namespace) -> int:
         return first_engine_difference(engines, args)
     source = open_text(args.file, args)
     module = read_legal(source)
-    grid = parse_grid(args.grid)
-    arguments = make_arguments(args.arg, args.seed)
     with in_file(args.file), places_from(source):
         try:
-            found = compare(module, grid, arguments, engines, args)
+            found = compare(module, trial(args), engines, args)
         except Refused:
             raise
         except TileError as error:  # it names no operation, so the arguments are wrong
-            raise Stop(error.message) from None
+            raise usage_error(error) from None
     differences, bad, printed = found
     if args.json:
         facts = [difference.as_dict(engines) for difference in differences]
@@ -94,7 +96,7 @@ def first_difference(args: argparse.Namespace) -> int:
 
     if args.other is not None and args.passes is not None:
         raise Stop("--with and --passes contradict each other")
-    grid, arguments = parse_grid(args.grid), make_arguments(args.arg, args.seed)
+    grid, arguments = parse_grid(args.grid or "1"), make_arguments(args.arg, args.seed)
     other = open_module(argparse.Namespace(**{**vars(args), "file": args.other or args.file}))
     sources = [Source(open_module(args)), Source(other)]
     if args.passes is not None:
@@ -105,7 +107,7 @@ def first_difference(args: argparse.Namespace) -> int:
             kernel = compile(module, args.entry)
             check_types(arguments, kernel.params, args.convention)
         except TileError as error:
-            raise Stop(error.message) from None
+            raise usage_error(error) from None
         runs.append(Run(kernel, copies(arguments), [a.name for a in arguments], args.convention, source))
     found, complete = walk(grid, runs[0], runs[1])
     if args.json:
@@ -138,7 +140,7 @@ def first_engine_difference(engines: list[str], args: argparse.Namespace) -> int
         try:
             check_types(arguments, check_parameters(find_entry(module, args.entry)), args.convention)
             values, names = [a.value for a in arguments], [a.name for a in arguments]
-            launch = EngineLaunch(module, parse_grid(args.grid), values, args.entry, names, args.convention)
+            launch = EngineLaunch(module, parse_grid(args.grid or "1"), values, args.entry, names, args.convention)
             found = find(launch, load(engines[0]), load(engines[1]), differ_by(args.within))
         except Refused:
             raise
@@ -202,8 +204,60 @@ def optimize(module: Any, passes: str) -> None:
         raise Stop(f"--passes: {error.message}") from None
 
 
+class Inputs(NamedTuple):
+    """The arguments of one launch: by name to compare them, as values to pass, and further options of the launch."""
+
+    arguments: list[Argument]
+    values: list[Any]
+    options: dict[str, Any]
+
+
+class Trial(NamedTuple):
+    """A launch that can be repeated; `inputs` makes its arguments anew, for a kernel."""
+
+    entry: str | None
+    grid: Sequence[int]
+    inputs: Callable[[Kernel], Inputs]
+
+
+def trial(args: argparse.Namespace) -> Trial:
+    """Return the launch that the options describe, or the recorded one."""
+    if args.file == "-" or not is_recorded(args.file):
+        return given_trial(args)
+    if args.arg or args.entry or args.grid or args.convention:
+        raise Stop("a recorded launch has its own kernel, grid and arguments")
+    from ...engines.recorded import LIMIT
+    from ..recorded import arguments_of, extents_of, open_recorded
+
+    recorded = open_recorded(args.file, LIMIT)
+
+    def inputs(kernel: Kernel) -> Inputs:
+        placed = recorded.place()
+        options = {"buffers": extents_of(recorded, placed), "names": recorded.names}
+        return Inputs(arguments_of(recorded, kernel.entry, placed), placed.arguments, options)
+
+    return Trial(recorded.entry, recorded.grid, inputs)
+
+
+def given_trial(args: argparse.Namespace) -> Trial:
+    """Return the launch that the options describe."""
+    from dataclasses import replace
+
+    from ..arguments import check_types, make_arguments
+
+    arguments = make_arguments(args.arg, args.seed)
+
+    def inputs(kernel: Kernel) -> Inputs:
+        check_types(arguments, kernel.params, args.convention)
+        fresh = [replace(a, value=value) for a, value in zip(arguments, copies(arguments))]
+        options = {"convention": args.convention, "names": [a.name for a in arguments]}
+        return Inputs(fresh, [a.value for a in fresh], options)
+
+    return Trial(args.entry, parse_grid(args.grid or "1"), inputs)
+
+
 def compare(
-    module: Any, grid: list[int], arguments: list[Argument], engines: list[str], args: argparse.Namespace
+    module: Any, trial: Trial, engines: list[str], args: argparse.Namespace
 ) -> tuple[list[Difference], bool, list[str]]:
     """Run the kernel on both engines.
 
@@ -211,28 +265,26 @@ def compare(
     """
     from ... import compile
     from ...engines.registry import exactly
-    from ..arguments import check_types
     from ..comparison import compare_arrays, find_writer
 
-    convention = {"convention": args.convention, "names": [a.name for a in arguments]}
     results, printed = [], []
     for name in engines:
-        kernel = compile(module, args.entry, engine=name, **exactly(name, args.exact))
-        check_types(arguments, kernel.params, args.convention)
-        values = copies(arguments)
+        kernel = compile(module, trial.entry, engine=name, **exactly(name, args.exact))
+        made = trial.inputs(kernel)
         said: list[str] = []
-        kernel.launch(grid, values, **convention, **kernel_output(said if args.json else None))
-        results.append(values)
+        kernel.launch(trial.grid, made.values, **made.options, **kernel_output(said if args.json else None))
+        results.append(made.arguments)
         printed.append("".join(said))
     differences, bad = [], False
-    for number, argument in enumerate(arguments):
-        if not hasattr(argument.value, "ndim") or argument.element is None:
+    for number, (left, right) in enumerate(zip(*results)):
+        if not hasattr(left.value, "ndim") or left.element is None:
             continue
-        left, right = results[0][number], results[1][number]
-        difference = compare_arrays(argument.name, argument.element, left, right)
+        difference = compare_arrays(left.name, left.element, left.value, right.value)
         if difference is not None:
-            reference = compile(module, args.entry)
-            find_writer(reference, grid, copies(arguments), number, difference, **convention)
+            reference = compile(module, trial.entry)
+            made = trial.inputs(reference)
+            array = made.arguments[number].value
+            find_writer(reference, trial.grid, made.values, array, difference, **made.options)
             differences.append(difference)
             bad = bad or any(not within(label, args.within) for label in difference.ulps)
     return differences, bad, printed

@@ -6,7 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..files import open_text, write_output, write_painted
+from ..files import is_recorded, open_text, write_output, write_painted
 from ..options import Verbs, add_color, add_spelling
 from ..output import as_json, colors, printable
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 """Longer lists of parameters are a table with several columns."""
-ZIP = b"PK\x03\x04"
-"""How a recorded launch starts."""
 MANY = 8
 """How many parameters have a line of their own."""
 
@@ -34,10 +32,10 @@ def run(args: argparse.Namespace) -> int:
 
     facts = []
     for name in args.files:
-        source = open_text(name, args)
-        if source.data.startswith(ZIP) and name != "-":
-            facts.append(recorded_data(name, len(source.data)))
+        if name != "-" and is_recorded(name):
+            facts.append(recorded_data(name))
         else:
+            source = open_text(name, args)
             facts.append(info_data(read_legal(source), name, len(source.data), source.kind.value))
     if args.json:
         write_output("-", as_json(facts[0] if len(facts) == 1 else facts))
@@ -73,8 +71,10 @@ def info_data(module: Module, name: str, size: int, format: str) -> dict[str, An
     }
 
 
-def recorded_data(name: str, size: int) -> dict[str, Any]:
+def recorded_data(name: str) -> dict[str, Any]:
     """Collect the facts about a recorded launch and its kernel."""
+    from os.path import getsize
+
     from ... import load
     from ...engines.recorded import LIMIT
     from ..files import in_file
@@ -84,7 +84,7 @@ def recorded_data(name: str, size: int) -> dict[str, Any]:
         launch = open_recorded(name, LIMIT)
         module = load(launch.bytecode)
         return {
-            **info_data(module, name, size, "recorded launch of bytecode"),
+            **info_data(module, name, getsize(name), "recorded launch of bytecode"),
             "launch": launch_data(launch, module.entry(launch.entry)),
         }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
-from ..files import Stop, in_file, open_text, write_output
+from ..files import Stop, in_file, is_recorded, open_text, usage_error, write_output
 from ..options import Verbs, add_spelling
 from ..output import as_json, kernel_output, write_error
 from ..sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from ...sanitize import Sanitizer
     from ...source.input import Input
     from ..arguments import Argument
+    from ..timing import Timing
 
 EXAMPLES = [
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg b=@b.npy --arg out=zeros:f32:4096 --print out",
     "run k.tileirbc --entry k --grid 4,2 --arg x=randn:bf16:64x64 --arg n=i32:64 --save x=x.npy --stats",
     "run --recorded launch.zip --stats",
+    "run add.mlir --engine cpu --repeat 20 --grid 4096 --arg rand:f32:524288 --arg zeros:f32:524288",
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=uninit:f32:4096 --sanitize all",
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=zeros:f32:4096 --watch 'out[17]' --watch %sum",
     "run add.mlir --grid 4 --arg a=rand:f32:4096 --arg out=zeros:f32:4096 --trace chrome --trace-to trace.json",
@@ -50,7 +53,7 @@ def add_convention(sub: argparse.ArgumentParser) -> None:
 def add(verbs: Verbs) -> None:
     sub = verbs.add("run", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
-    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode, text or a recorded launch")
     add_spelling(sub)
     add_convention(sub)
     sub.add_argument("--recorded", metavar="FILE", help="a recorded launch, instead of FILE and arguments")
@@ -74,6 +77,8 @@ def add_launch(sub: argparse.ArgumentParser) -> None:
     add_sanitize(sub)
     add_trace(sub)
     sub.add_argument("--schedules", type=count, metavar="N", help="with --sanitize: also run N random schedules")
+    repeated = "launch once, then N times on the same inputs, and print times, GB/s and GFLOP/s to stderr"
+    sub.add_argument("--repeat", type=count, metavar="N", help=repeated)
     sub.add_argument("--stats", action="store_true", help="print statistics of the launch to stderr")
     sub.add_argument("--threads", type=count, metavar="N", help="default: as many as the engine likes")
     sub.add_argument("--batch", type=count, metavar="N", help="tile blocks that run at once; default: by their size")
@@ -107,6 +112,8 @@ def run(args: argparse.Namespace) -> int:
 
     if (args.file is None) == (args.recorded is None):
         raise Stop("run needs a FILE or --recorded")
+    if args.recorded is None and args.file != "-" and is_recorded(args.file):
+        args.recorded = args.file
     if args.recorded is not None:
         return replay(args)
     source = open_text(args.file, args)
@@ -116,6 +123,15 @@ def run(args: argparse.Namespace) -> int:
 
         keep_source(module, open_text(args.file, args))
     return run_module(module, args, source)
+
+
+def check_repeat(args: argparse.Namespace) -> None:
+    """Refuse to time launches that Python looks at."""
+    for option in ("sanitize", "schedules"):
+        if args.repeat and getattr(args, option):
+            raise Stop(f"--repeat measures plain launches: it contradicts --{option}")
+    if args.repeat and wants_trace(args):
+        raise Stop("--repeat measures plain launches: it contradicts --trace, --watch and --picture")
 
 
 def run_module(module: Module, args: argparse.Namespace, source: Input | None) -> int:
@@ -156,7 +172,7 @@ def launch(
     except Refused:
         raise
     except TileError as error:  # it names no operation, so the arguments are wrong
-        raise Stop(error.message) from None
+        raise usage_error(error) from None
 
 
 def execute(
@@ -168,13 +184,15 @@ def execute(
     from ...engines.common.limits import Limits
     from ..progress import progress
 
+    check_repeat(args)
     limits = Limits(args.max_steps, args.max_seconds, args.max_memory)
     printed: list[str] = []
-    options |= kernel_output(printed if args.json else None)
+    options = {"buffers": (), **options, **kernel_output(printed if args.json else None)}
     if sanitizer is not None:
         options["sanitize"] = sanitizer
     tracing = observe(kernel, grid, values, args, options)
-    runs = 1 + (args.schedules or 0)
+    runs = 1 + (args.schedules or args.repeat or 0)
+    timing: Timing | None = None
     with progress(prod(grid) * runs, "tile blocks") as step:
 
         def start() -> Any:
@@ -183,7 +201,10 @@ def execute(
             )
 
         try:
-            stats = start() if runs == 1 else explored(start, values, args, sanitizer)
+            if args.repeat:
+                stats, timing = timed(kernel, start, grid, values, args.repeat, options)
+            else:
+                stats = start() if runs == 1 else explored(start, values, args, sanitizer)
         except TileError as error:
             error.facts["printed"] = "".join(printed)
             raise
@@ -199,8 +220,28 @@ def execute(
         shown = {name: "not counted" if value is None else f"{value:,}" for name, value in facts.items()}
         lines = [f"{name.replace('_', ' '):{width}} {value:>16}" for name, value in shown.items()]
         write_error("\n".join(lines) + "\n")
-    found = {} if variant is None else {"variant": {**variant.as_dict(), "origin": origin}}
+    if timing is not None and not args.json:
+        write_error(f"{timing}\n")
+    found: dict[str, object] = {} if timing is None else {"repeat": timing.as_dict()}
+    found |= {} if variant is None else {"variant": {**variant.as_dict(), "origin": origin}}
     return {"engine": kernel.engine, "stats": facts, "printed": "".join(printed), **found}
+
+
+def timed(
+    kernel: Any, start: Callable[[], Any], grid: Any, values: list[Any], count: int, options: dict[str, Any]
+) -> tuple[Any, Timing]:
+    """Launch again and again; return the statistics of the last launch, and the times."""
+    import numpy as np
+
+    from ...engines.common.arguments import bind
+    from ..timing import Timing, repeat, work
+
+    arrays = [value for value in values if isinstance(value, np.ndarray) and value.flags.writeable]
+    arrays += [np.ctypeslib.as_array((ctypes.c_uint8 * m.size).from_address(m.address)) for m in options["buffers"]]
+    stats, times, clock = repeat(start, arrays, count)
+    passing = {"convention": options.get("convention"), "buffers": options["buffers"]}
+    flops, amount = work(kernel, grid, bind(kernel.entry, values, **passing).slots, stats)
+    return stats, Timing(times, clock, flops, amount)
 
 
 def observe(kernel: Any, grid: Any, values: list[Any], args: argparse.Namespace, options: dict[str, Any]) -> Any:
@@ -229,9 +270,8 @@ def explored(start: Callable[[], Any], values: list[Any], args: argparse.Namespa
 def replay(args: argparse.Namespace) -> int:
     """Run a recorded launch."""
     from ... import compile, load
-    from ...engines.common.cutile_abi import Extent
     from ..arguments import find, split_save
-    from ..recorded import arguments_of, open_recorded
+    from ..recorded import arguments_of, extents_of, open_recorded
 
     if args.arg or args.entry or args.grid or args.convention:
         raise Stop("a recorded launch has its own kernel, grid and arguments")
@@ -244,8 +284,7 @@ def replay(args: argparse.Namespace) -> int:
         saved = [split_save(text, arguments) for text in args.save]
         shown = [find(arguments, name, "--print") for name in args.print]
         sanitizer = make_sanitizer(args)
-        memory = [Extent(", ".join(b.names), *place) for b, place in zip(recorded.buffers, placed.buffers)]
-        options = {"buffers": memory, "names": recorded.names}
+        options = {"buffers": extents_of(recorded, placed), "names": recorded.names}
         try:
             facts = execute(kernel, recorded.grid, placed.arguments, args, sanitizer, **options)
         except TileError as error:

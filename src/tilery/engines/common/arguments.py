@@ -23,6 +23,9 @@ from .arrays import is_array, locate, locate_argument
 from .cutile_abi import Extent, expand
 from .tiles import pointee_bytes
 
+CUTILE_HINT = (
+    "they fit if arrays are passed with shape and strides, as cuTile does: convention='cutile', or --convention cutile"
+)
 LAST_ADDRESS = (1 << 63) - 1
 Buffers = Iterable[Any]
 """Memory besides the arguments: arrays, pairs of address and size, or extents, which have names."""
@@ -91,7 +94,7 @@ def bind(
         wanted = ", ".join(p.text for p in params) or "none"
         hint: tuple[str, ...] = ()
         if convention is None and _expanded_count(args) == len(params):
-            hint = ('with convention="cutile", an array is passed as pointer, shape and strides, which would fit',)
+            hint = (CUTILE_HINT,)
         raise TileError(f"@{entry.sym_name} has {len(params)} parameters ({wanted}), {given}", notes=hint)
     for label, param, value in zip(labels, params, args):
         known = len(bound.ranges)

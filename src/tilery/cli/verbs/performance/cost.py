@@ -11,6 +11,7 @@ from ...files import Stop, write_output
 from ...options import Verbs
 from ...output import as_json, kernel_output, printable
 from ...programs import add_program, open_program
+from ...units import seconds
 from ..run import SPEC, add_convention, parse_grid
 
 if TYPE_CHECKING:
@@ -187,18 +188,6 @@ def roof_line(roof: Roofline) -> str:
         f"  {roof.gpu.name}, {how}: at least {seconds(roof.seconds)}, bound by {roof.bound} ({parts}),"
         f" at most {roof.attainable:,.4g} TFLOP/s"
     )
-
-
-def seconds(value: float) -> str:
-    """Print a time with a unit that suits it.
-
-    >>> seconds(0.0025), seconds(2e-9)
-    ('2.5 ms', '2 ns')
-    """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value / 1e-9:.3g} ns"
 
 
 def draw(roofs: list[Roofline], name: str) -> None:

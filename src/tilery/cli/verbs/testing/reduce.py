@@ -26,6 +26,8 @@ EXAMPLES = [
     "reduce k.mlir --differs-after canonicalize,cse --arg x=rand:i32:64",
     "reduce broken.tileirbc --bytes -o small.tileirbc",
 ]
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
 TESTS = ("test", "crash", "message", "differs", "sanitize", "differs_after", "bytes")
 
 
@@ -90,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     elif not (args.json and args.output == "-"):
         write_output(args.output, text)
     write_error(summary(found) + "\n")
-    return 0
+    return INTERRUPTED if found.interrupted else 0
 
 
 def check_options(args: argparse.Namespace) -> None:

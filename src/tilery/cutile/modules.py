@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from ..diag import TileError
 from ..ops import Module
 from ..programs.arrays import host_argument
 from ..programs.kernels import find
+from ..programs.signatures import EXAMPLE
 from ..source.input import Input
 from ..verifier.explain import read_legal
 from . import versions
 from .session import on
-from .signatures import EXAMPLE, parse_signature
+from .signatures import parse_signature
 
 
 def module(kernel: Any, args: Sequence[Any] | str, *, version: str | None = None, gpu: str | None = "sm_100") -> Module:

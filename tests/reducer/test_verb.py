@@ -68,6 +68,13 @@ def test_a_command(module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "operations reduced to" in capsys.readouterr().err
 
 
+def test_the_header_names_the_command(tmp_path: Path) -> None:
+    path, out = tmp_path / "k.mlir", tmp_path / "small.mlir"
+    path.write_text("entry @k(%n: tile<i32>) {\n  %0 = addi %n, %n : tile<i32>\n  return\n}\n")
+    assert main(["reduce", str(path), "--test", "grep -q addi", "-o", str(out), "--jobs", "1"]) == 0
+    assert out.read_text("utf-8").startswith(f"// Status 0.\n// grep -q addi {out}\n")
+
+
 def test_a_crash(module: Path, compiler: Path, tmp_path: Path) -> None:
     out = tmp_path / "small.mlir"
     assert main(["reduce", str(module), "--crash", str(compiler), "-o", str(out)]) == 0

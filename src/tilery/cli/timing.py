@@ -9,8 +9,6 @@ from math import prod
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from ..engines.common.kernel import Kernel
     from ..engines.common.limits import Stats
@@ -63,7 +61,7 @@ def repeat(start: Callable[[], Stats], arrays: Sequence[Any], count: int) -> tup
 
     Arrays have their first content before each launch, which is not part of the time.
     """
-    first = [np.array(array) for array in arrays]
+    first = [array.copy() for array in arrays]
     times, device = [], []
     for number in range(WARM_UP + count):
         for array, content in zip(arrays, first):

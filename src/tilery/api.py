@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def load(source: Source, *, reader: str | None = None, verify: bool = True) -> Module:
     """Read a module from a file or from bytes; whether it is bytecode or text is detected from the content.
 
-    `reader="13.1"` accepts, refuses and words errors as NVIDIA's 13.1 reader does; the default is 13.4.
+    `reader="13.1"` accepts, refuses and words errors as NVIDIA's tools of version 13.1 do. There are 13.1, 13.2, 13.3
+    and 13.4, which is the default.
     Raise TileError if anything is wrong with the input. `verify=False` accepts an illegal module, for inspection.
     """
     with enough_memory("read the module") as memory:
@@ -80,15 +81,18 @@ def parse(
         return _read(Input(text=text, file=file, parse=parser), verify)
 
 
-def verify(module: Module, *, stop: str | None = None, max_errors: int = 100) -> list[Finding]:
+def verify(
+    module: Module, *, stop: str | None = None, max_errors: int = 100, reader: str | None = None
+) -> list[Finding]:
     """List the violations in a module; it is legal if there are none.
 
-    `stop="mlir"` stops where MLIR's verifier does, after the first operation that is wrong.
+    `stop="mlir"` stops where MLIR's verifier does, after the first operation that is wrong. `reader` is the version
+    of NVIDIA's verifier, as in `load`.
     """
     from .verifier.verify import verify as find
 
     with enough_memory("verify the module"):
-        return find(module, stop=stop, max_errors=max_errors)
+        return find(module, stop=stop, max_errors=max_errors, reader=reader)
 
 
 def optimize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tilery.attrs import Attr, Bounded, Dense, DivBy, FloatAttr, IntAttr, SameElements
@@ -12,10 +12,10 @@ from tilery.ir import Block, Op, Value, clone, walk
 from tilery.ops import Break, Continue, Entry, If, Module, Return, Yield
 from tilery.types import DYNAMIC, NUMBERS, SCALARS, TOKEN, Function, PartitionView, Ptr, TensorView, Tile, Type
 
-Mutation = Callable[["_Scene"], bool]
+Mutation = Callable[["Scene"], bool]
 
 
-class _Scene:
+class Scene:
     """A module to change, with the lists from which mutations choose."""
 
     def __init__(self, module: Module, rng: random.Random) -> None:
@@ -59,13 +59,13 @@ def _other_tile(t: Tile, rng: random.Random) -> Type:
     )
 
 
-def mutate(module: Module, rng: random.Random) -> Module:
+def mutate(module: Module, rng: random.Random, mutations: Sequence[Mutation] | None = None) -> Module:
     """Return a clone with one or two changes."""
     made: Module = clone(module)
-    scene = _Scene(made, rng)
+    scene = Scene(made, rng)
     wanted = rng.choice((1, 1, 1, 2))
     for _ in range(40):
-        if rng.choice(MUTATIONS)(scene):
+        if rng.choice(mutations or MUTATIONS)(scene):
             wanted -= 1
             if wanted == 0:
                 break
@@ -75,7 +75,7 @@ def mutate(module: Module, rng: random.Random) -> Module:
 # ---------------------------------------------------------------- mutations
 
 
-def change_type(s: _Scene) -> bool:
+def change_type(s: Scene) -> bool:
     values = [v for o in s.ops for v in o.results] + [v for b in s.blocks[1:] for v in b.args]
     if not values:
         return False
@@ -84,7 +84,7 @@ def change_type(s: _Scene) -> bool:
     return True
 
 
-def change_operand(s: _Scene) -> bool:
+def change_operand(s: Scene) -> bool:
     o: Any = s.op()
     fields = [f for f in o.opdef.operands if getattr(o, f.attr) not in (None, ())]
     visible = _visible(s, o)
@@ -106,7 +106,7 @@ def change_operand(s: _Scene) -> bool:
     return True
 
 
-def toggle_optional(s: _Scene) -> bool:
+def toggle_optional(s: Scene) -> bool:
     o: Any = s.op()
     fields = [f for f in o.opdef.operands if f.arity == "opt"]
     visible = _visible(s, o)
@@ -117,7 +117,7 @@ def toggle_optional(s: _Scene) -> bool:
     return True
 
 
-def change_attribute(s: _Scene) -> bool:
+def change_attribute(s: Scene) -> bool:
     candidates = [(o, f) for o in s.ops for f in o.opdef.attrs]
     if not candidates:
         return False
@@ -177,7 +177,7 @@ def _other_identities(old: Any, rng: random.Random) -> Any:
     return tuple(values)
 
 
-def move_op(s: _Scene) -> bool:
+def move_op(s: Scene) -> bool:
     """Move an operation. If that breaks dominance, the writer rejects the module and it is skipped."""
     source, target = s.rng.choice(s.blocks), s.rng.choice(s.blocks)
     if len(source.ops) < 2:
@@ -194,7 +194,7 @@ def _blocks_of(o: Op) -> list[Block]:
     return [b for x in walk(o) for b in x.blocks]
 
 
-def drop_op(s: _Scene) -> bool:
+def drop_op(s: Scene) -> bool:
     used = {v for o in s.ops for v in o.operands}
     candidates = [(b, o) for b in s.blocks for o in b.ops if not any(v in used for v in o.results)]
     if not candidates:
@@ -204,7 +204,7 @@ def drop_op(s: _Scene) -> bool:
     return True
 
 
-def copy_op(s: _Scene) -> bool:
+def copy_op(s: Scene) -> bool:
     block = s.rng.choice(s.blocks)
     if not block.ops:
         return False
@@ -213,7 +213,7 @@ def copy_op(s: _Scene) -> bool:
     return True
 
 
-def change_terminator(s: _Scene) -> bool:
+def change_terminator(s: Scene) -> bool:
     block = s.rng.choice(s.blocks)
     if not block.ops:
         return False
@@ -225,7 +225,7 @@ def change_terminator(s: _Scene) -> bool:
     return True
 
 
-def change_region(s: _Scene) -> bool:
+def change_region(s: Scene) -> bool:
     candidates = [o for o in s.ops if o.blocks]
     if not candidates:
         return False
@@ -251,7 +251,7 @@ def clone_block(block: Block) -> Block:
     return copied.body
 
 
-def change_results(s: _Scene) -> bool:
+def change_results(s: Scene) -> bool:
     candidates = [(o, f) for o in s.ops for f in o.opdef.outs if f.arity == "var"]
     if not candidates:
         return False
@@ -268,7 +268,7 @@ def change_results(s: _Scene) -> bool:
     return True
 
 
-def change_entry(s: _Scene) -> bool:
+def change_entry(s: Scene) -> bool:
     entry = s.entry
     match s.rng.randrange(4):
         case 0:
@@ -290,7 +290,7 @@ def change_entry(s: _Scene) -> bool:
     return True
 
 
-def change_location(s: _Scene) -> bool:
+def change_location(s: Scene) -> bool:
     o = s.op()
     match s.rng.randrange(3):
         case 0:
@@ -305,7 +305,7 @@ def change_location(s: _Scene) -> bool:
     return True
 
 
-def _visible(s: _Scene, o: Op) -> list[Value]:
+def _visible(s: Scene, o: Op) -> list[Value]:
     """Return the values that the writer can refer to at an operation: those defined before and around it."""
     found: list[Value] = []
     stack: list[tuple[Block, list[Value]]] = [(s.entry.body, list(s.entry.body.args))]

@@ -231,7 +231,8 @@ def read_hints(c: Cursor, tables: Tables, depth: int = 0) -> OptimizationHints:
     """Read optimization hints, a dictionary of dictionaries."""
     start = c.pos
     value = _read_dictionary(c, tables, depth)
-    why = old_problem(value) if tables.profile.checks_hints else None
+    known = tables.profile.hint_architectures
+    why = old_problem(value, known) if known else None
     for arch, inner in value.items:
         why = why or no_dictionary(arch, inner)
     if why is not None:

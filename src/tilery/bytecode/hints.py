@@ -1,4 +1,4 @@
-"""Optimization hints: their names and values, and why a reader refuses them. Only the 13.1 reader checks values."""
+"""Optimization hints: their names and values, and why a reader refuses them. Readers before 13.3 check values."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from .. import hooks
 from ..attrs import Attr, DictAttr, IntAttr
 from ..types import I1
 
-OLD_ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
-ARCHITECTURES = (*OLD_ARCHITECTURES, "sm_86", "sm_87", "sm_88", "sm_89", "default")
+FIRST_ARCHITECTURES = ("sm_80", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121")
+"""Those that 13.1 knows; it does not check the clusters of `sm_80`."""
+NAMED_ARCHITECTURES = (*FIRST_ARCHITECTURES, "sm_86", "sm_87", "sm_88", "sm_89")
+ARCHITECTURES = (*NAMED_ARCHITECTURES, "default")
 SINGLE_CTA = ("sm_80", "sm_86", "sm_87", "sm_88", "sm_89")
 """Architectures without clusters of tile blocks."""
 
@@ -39,20 +41,32 @@ def value_problem(arch: str, name: str, hint: Attr) -> str | None:
     return None if fine else f"expected power-of-two ≤ {rule} for {where}"
 
 
-def old_problem(value: DictAttr) -> str | None:
-    """Return why the 13.1 reader refuses these hints, or None. Entries are checked in order of name, as in MLIR."""
+def old_problem(value: DictAttr, architectures: tuple[str, ...], allowed: tuple[str, ...] = ()) -> str | None:
+    """Return why a reader that checks hints refuses these, or None. Entries are checked in order of name, as in MLIR.
+
+    `architectures` are those that the reader knows. `allowed` are the hints of an operation, without it any hint is.
+    """
     for arch, inner in value.sorted():
-        if arch not in OLD_ARCHITECTURES:
+        if arch not in architectures:
             return f"unallowed key {arch}"
         if (why := no_dictionary(arch, inner)) is not None:
             return why
         assert isinstance(inner, DictAttr)
         for name, hint in inner.sorted():
+            if allowed and name not in allowed:
+                return f"{name} is not allowed for current Operation"
             if name not in RANGES or name in NEW_HINTS:
                 return f"unknown param {name} for {arch}"
-            if (why := value_problem(arch, name, hint)) is not None:
+            if (why := _old_value_problem(arch, name, hint, architectures)) is not None:
                 return why
     return None
+
+
+def _old_value_problem(arch: str, name: str, hint: Attr, architectures: tuple[str, ...]) -> str | None:
+    one = name == "num_cta_in_cga" and arch in SINGLE_CTA and architectures is not FIRST_ARCHITECTURES
+    if one and isinstance(hint, IntAttr) and hint.value != 1:
+        return f"expected 1 for {arch}.{name}"
+    return value_problem(arch, name, hint)
 
 
 def no_dictionary(arch: str, inner: Attr) -> str | None:

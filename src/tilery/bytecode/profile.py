@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from ..declare.fastclass import dataclass, field
 from ..diag import TileError
-from ..version import LATEST, V13_1, Version
+from ..version import LATEST, V13_1, V13_2, V13_3, Version
+from .hints import FIRST_ARCHITECTURES, NAMED_ARCHITECTURES
 from .wire import Section
 
 
@@ -42,8 +43,8 @@ class Profile:
     same_elements_is_array: bool = False
     """`same_elements` holds an array attribute, which may not hold the smallest and the largest integer."""
     refuses_extreme_tile_shapes: bool = False
-    checks_hints: bool = False
-    """Optimization hints must be known and in their range."""
+    hint_architectures: tuple[str, ...] = ()
+    """If there are any, optimization hints must be for these, known and in their range."""
     bounds_location_lists: bool = True
     """The lengths of the location lists are compared with the size of the section."""
 
@@ -58,6 +59,8 @@ class Profile:
 
 READERS = {
     "13.4": Profile("13.4", LATEST, " - "),
+    "13.3": Profile("13.3", V13_3, " - "),
+    "13.2": Profile("13.2", V13_2, " - ", hint_architectures=NAMED_ARCHITECTURES),
     "13.1": Profile(
         "13.1",
         V13_1,
@@ -99,7 +102,7 @@ READERS = {
         flags_are_bytes=True,
         same_elements_is_array=True,
         refuses_extreme_tile_shapes=True,
-        checks_hints=True,
+        hint_architectures=FIRST_ARCHITECTURES,
         bounds_location_lists=False,
     ),
 }

@@ -19,6 +19,7 @@ from ..types import (
     Tile,
     Type,
 )
+from ..version import V13_1, V13_2, Version
 from .fastclass import dataclass
 
 
@@ -30,6 +31,8 @@ class Constraint:
     ok: Callable[[Type], bool]
     only: Type | None = None
     """The only type that satisfies the constraint, if there is just one."""
+    before: Callable[[Version], Constraint] | None = None
+    """Return the constraint of a version that lacks some of the element types."""
 
 
 def tile_of(*elements: str, rank: int | None = None, what: str = "tile") -> Constraint:
@@ -45,7 +48,20 @@ def tile_of(*elements: str, rank: int | None = None, what: str = "tile") -> Cons
     names = " or ".join("Pointer type" if name == "ptr" else name for name in elements)
     prefix = what if rank is None else f"{rank}D {what}"
     only = Tile((), SCALARS[elements[0]]) if rank == 0 and len(elements) == 1 and not pointers else None
-    return Constraint(f"{prefix} of {names} values", ok, only)
+    newest = max((_listed_since(name) for name in elements), default=V13_1)
+
+    def before(latest: Version) -> Constraint:
+        older = [name for name in elements if _listed_since(name) <= latest]
+        return tile_of(*older, rank=rank, what=what)
+
+    return Constraint(f"{prefix} of {names} values", ok, only, before if newest > V13_1 else None)
+
+
+def _listed_since(name: str) -> Version:
+    """Return the version whose messages list an element type first; 13.2 already lists one that it cannot read."""
+    if name == "ptr":
+        return V13_1
+    return V13_2 if name == "f4E2M1FN" else SCALARS[name].since
 
 
 def instance_of(text: str, *classes: type[Type]) -> Constraint:

@@ -266,6 +266,11 @@ def aggregate(o: Any) -> Answer:
 
 def aggregate_body(o: Any) -> Answer:
     """Check that the body takes a pair of scalars per operand, yields one, and has no memory effect."""
+    return aggregate_shapes(o) or _aggregate_effects(o, o.body)
+
+
+def aggregate_shapes(o: Any) -> Answer:
+    """Check that the body takes a pair of scalars per operand and yields one."""
     block: Block = o.body
     operands = [v.type for v in o.operands_]
     args = [v.type for v in block.args]
@@ -287,7 +292,7 @@ def aggregate_body(o: Any) -> Answer:
                 f"expect same type for operand at index: {index} and block argument at index: {2 * index} "
                 f"but got: {quoted(t.element)} and {quoted(elements[2 * index])}"
             )
-    return _aggregate_yield(block, operands) or _aggregate_effects(o, block)
+    return _aggregate_yield(block, operands)
 
 
 def _aggregate_yield(block: Block, operands: list[Any]) -> Answer:

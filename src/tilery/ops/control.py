@@ -183,6 +183,25 @@ class Loop(Op):
         return loop_values(self, [v.type for v in self.region.args])
 
 
+def returned(o: Return, ancestors: Sequence[Op], through: tuple[str, ...], allowed: str) -> Answer:
+    """Check that a function is around a `return`, with nothing but `through` in between, and that the types agree."""
+    function = next((a for a in reversed(ancestors) if a.name not in through), None)
+    found = [v.type for v in o.operands_]
+    if not isinstance(signature := getattr(function, "function_type", None), Function):
+        return f"must be used within a {allowed} operation"
+    name = getattr(function, "sym_name", "")
+    if len(found) != len(signature.results):
+        return f"has {len(found)} operands, but enclosing function (@{name}) returns {len(signature.results)}"
+    for index, (given, wanted) in enumerate(zip(found, signature.results)):
+        if given is not wanted:
+            return Problem(
+                f"type of return operand {index} ({quoted(given)}) doesn't match function result type "
+                f"({quoted(wanted)}) in function @{name}",
+                bare=True,
+            )
+    return None
+
+
 @op("return", 0x5C, group=GROUP, traits=[TERMINATOR, RETURN_LIKE], parents=["entry", "if", "loop"], format=LEAVING,
     example="""
         entry @k() {
@@ -194,21 +213,7 @@ class Return(Op):
     operands_: tuple[Value, ...] = variadic(AnyType, "The returned values; an entry returns none.")
 
     def check_nested(self, ancestors: Sequence[Op]) -> Answer:
-        function = next((o for o in reversed(ancestors) if o.name not in ("if", "loop")), None)
-        found = [v.type for v in self.operands_]
-        if not isinstance(signature := getattr(function, "function_type", None), Function):
-            return "must be used within a cuda_tile.entry, cuda_tile.if, or cuda_tile.loop operation"
-        name = getattr(function, "sym_name", "")
-        if len(found) != len(signature.results):
-            return f"has {len(found)} operands, but enclosing function (@{name}) returns {len(signature.results)}"
-        for index, (given, wanted) in enumerate(zip(found, signature.results)):
-            if given is not wanted:
-                return Problem(
-                    f"type of return operand {index} ({quoted(given)}) doesn't match function result type "
-                    f"({quoted(wanted)}) in function @{name}",
-                    bare=True,
-                )
-        return None
+        return returned(self, ancestors, ("if", "loop"), "cuda_tile.entry, cuda_tile.if, or cuda_tile.loop")
 
 
 @op("yield", 0x6D, group=GROUP, traits=[PURE, TERMINATOR, RETURN_LIKE], parents=["if", "reduce", "scan"],

@@ -20,7 +20,7 @@ E8M0 = SCALARS["f8E8M0FNU"]
 FORMAT = "$source attr-dict `:` type($source) `->` type($result)"
 
 
-def _only(mode: RoundingMode, allowed: RoundingMode) -> Answer:
+def only_mode(mode: RoundingMode, allowed: RoundingMode) -> Answer:
     if mode is allowed:
         return None
     return Problem(f"invalid rounding mode specified. Only '{allowed.text}' is supported", "rounding_mode")
@@ -119,7 +119,7 @@ class FToI(Op):
     to: Value = out(IntTile, "The integers.")
 
     def check(self) -> Answer:
-        return _only(self.rounding_mode, RoundingMode.NEAREST_INT_TO_ZERO)
+        return only_mode(self.rounding_mode, RoundingMode.NEAREST_INT_TO_ZERO)
 
 
 @op("int_to_ptr", 0x33, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,
@@ -147,7 +147,7 @@ class IToF(Op):
     def check(self) -> Answer:
         if tile_element(self.to) is E8M0:
             return "integer to f8E8M0FNU conversion is not supported, please first convert to another float type"
-        return _only(self.rounding_mode, NEAREST)
+        return only_mode(self.rounding_mode, NEAREST)
 
 
 @op("ptr_to_int", 0x56, group=GROUP, traits=TRAITS, rules=[same_shape("source", "result")], format=FORMAT,

@@ -47,7 +47,12 @@ def check_input(
         report.errors += [e, *_more_errors(source, e)][:max_errors]
         return report
     for finding in verifier(
-        report.module, max_errors=max_errors, hints=hints, dominance=source.is_text, fast=source.fast
+        report.module,
+        max_errors=max_errors,
+        hints=hints,
+        dominance=source.is_text,
+        fast=source.fast,
+        reader=source.reader,
     ):
         (report.warnings if finding.warning else report.errors).append(explain(finding, source))
     if version is not None and report.legal:
@@ -86,7 +91,8 @@ def require_legal(module: Module, why: str = "", *, source: Input | None = None,
     With `source`, the input the module was just read from, the error has a position. Without it, the message names the
     operation, and `why`, a note, says who needs a legal module. `after` names the passes that may have broken it.
     """
-    for finding in verify(module, max_errors=1, dominance=source is None or source.is_text):
+    reader = None if source is None else source.reader
+    for finding in verify(module, max_errors=1, dominance=source is None or source.is_text, reader=reader):
         if source is not None:
             raise explain(finding, source)
         where = f"after {after}: " if after else ""

@@ -15,6 +15,7 @@ from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value, full_name, has_ops
 from ..ops import Module
 from ..types import Tile, Type, quoted
+from .rules import NEWEST, Verifier, find_verifier
 from .signatures import Getter, depends_only_on_parent, is_context_free, signature
 
 if TYPE_CHECKING:
@@ -61,22 +62,25 @@ def verify(
     hints: Hints = Hints.IGNORE,
     dominance: bool = True,
     fast: bool | None = True,
+    reader: str | None = None,
 ) -> list[Finding]:
     """List the violations in a module, in the order in which NVIDIA's verifier finds them; none means it is legal.
 
     `stop="mlir"` stops where MLIR's verifier does, at the first operation that is wrong. A module that was just read
     from bytecode needs no check of `dominance`: bytecode can only refer to values that are already defined. Code is
-    generated and kept for later modules; with `fast=None` only if that pays for this module alone.
+    generated and kept for later modules; with `fast=None` only if that pays for this module alone. `reader` selects
+    the verifier of an older version.
     """
     found: list[Finding] = []
     limit = 1 if stop == "mlir" else max_errors
     errors = 0
     # MLIR checks dominance only if everything else is legal.
     small = fast is None and not any(has_ops(block, ONCE_OPS) for block in module.blocks)
-    searches = (_walk(module, hints, small), _dominance(module) if dominance else ())
+    rules = find_verifier(reader)
+    searches = (_walk(module, hints, small, rules), _dominance(module) if dominance else ())
     for search in searches:
         for finding in search:
-            found.append(finding)
+            found.append(finding if rules is NEWEST else rules.reword(finding))
             errors += not finding.warning
             if errors >= limit:
                 return found
@@ -125,9 +129,9 @@ class Passed(dict[type[Op], "tuple[Getter, set[Any], set[Any], bool]"]):
         return found
 
 
-def _walk(module: Module, hints: Hints, small: bool) -> Iterator[Finding]:
+def _walk(module: Module, hints: Hints, small: bool, rules: Verifier) -> Iterator[Finding]:
     """Visit each operation before its regions, and once more after them, with an explicit stack."""
-    scene = _Scene(module, hints)
+    scene = _Scene(module, hints, rules)
     passed = Passed(small)
     met = scene.locations.add
     stack: list[tuple[Iterator[Op], Block | None]] = [(iter([module]), None)]
@@ -165,8 +169,8 @@ def _walk(module: Module, hints: Hints, small: bool) -> Iterator[Finding]:
 class _Scene:
     """The state of the walk: the enclosing operations, those that are illegal, and those that refer to symbols."""
 
-    def __init__(self, module: Module, hints: Hints) -> None:
-        self.module, self.hints = module, hints
+    def __init__(self, module: Module, hints: Hints, rules: Verifier) -> None:
+        self.module, self.hints, self.rules = module, hints, rules
         self.ancestors: list[Op] = []
         self.broken: set[Op] = set()
         self.referring: list[Op] = []
@@ -179,7 +183,7 @@ class _Scene:
         """Check an operation before its regions; with `known`, its types and attributes are already accepted."""
         if o.check_symbols is not None:
             self.referring.append(o)
-        first = _before(o, block, self.ancestors, known)
+        first = _before(o, block, self.ancestors, known, self.rules)
         if first is not None:
             self.broken.add(o)
             return [first]
@@ -209,7 +213,7 @@ class _Scene:
         findings: list[Finding] = []
         if SYMBOL_TABLE in o.opdef.traits:
             findings += [*_symbols(o), *_references(self.referring[first:], self.module)]
-        if o.check_regions is not None and (answer := o.check_regions()) is not None:
+        if o.check_regions is not None and (answer := self.rules.check_regions(o)) is not None:
             findings.append(_finding(o, answer))
         if o.check_locations is not None and (answer := o.check_locations(inside)) is not None:
             findings.append(_finding(o, answer))
@@ -220,21 +224,25 @@ def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
     return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
 
 
-def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool) -> Finding | None:
+def _before(
+    o: Op, block: Block | None, ancestors: list[Op], known: bool, rules: Verifier = NEWEST
+) -> Finding | None:
     """Check an operation before its regions, in NVIDIA's order: structure, attributes, operands, results, rules."""
     if isinstance(o, UnknownOp):
         return None
     opdef = o.opdef
-    if (first := _structure(o, opdef, block, ancestors)) is not None:
+    if (first := _structure(o, opdef, block, ancestors, rules)) is not None:
         return first
     for check_all in () if known else (_attributes, _values, _rules):
-        if (first := next(check_all(o, opdef), None)) is not None:
+        if (first := next(check_all(o, opdef, rules), None)) is not None:
             return first
-    return _own(o, ancestors)
+    return _own(o, ancestors, rules)
 
 
-def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) -> Finding | None:
-    if (first := _parent(o, opdef, ancestors)) is not None:
+def _structure(
+    o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op], rules: Verifier
+) -> Finding | None:
+    if (first := _parent(o, opdef, ancestors, rules)) is not None:
         return first
     for index, f in enumerate(opdef.regions):
         inner = getattr(o, f.attr)
@@ -254,24 +262,24 @@ def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op]) ->
     return None
 
 
-def _parent(o: Op, opdef: OpDef, ancestors: list[Op]) -> Finding | None:
-    if not opdef.parents or not ancestors or _in_parents(ancestors[-1], opdef):
+def _parent(o: Op, opdef: OpDef, ancestors: list[Op], rules: Verifier = NEWEST) -> Finding | None:
+    if not opdef.parents or not ancestors or _in_parents(ancestors[-1], parents := rules.parents(opdef)):
         return None
-    allowed = ", ".join(f"cuda_tile.{name}" for name in opdef.parents)
+    allowed = ", ".join(f"cuda_tile.{name}" for name in parents)
     return op_error(o, f"expects parent op to be one of '{allowed}'")
 
 
-def _in_parents(parent: Op, opdef: OpDef) -> bool:
-    if parent.name in opdef.parents:
+def _in_parents(parent: Op, parents: tuple[str, ...]) -> bool:
+    if parent.name in parents:
         return True
     # One kind of function may hold what another may: NVIDIA's messages leave out the test-only one.
-    return has_trait(parent, FUNCTION) and any(BY_NAME[name].has(FUNCTION) for name in opdef.parents)
+    return has_trait(parent, FUNCTION) and any(BY_NAME[name].has(FUNCTION) for name in parents)
 
 
 # ---------------------------------------------------------------- rules from the declaration
 
 
-def _attributes(o: Op, opdef: OpDef) -> Iterator[Finding]:
+def _attributes(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Finding]:
     for f in opdef.attrs:
         value = getattr(o, f.attr)
         if f.minimum is not None and value < f.minimum:
@@ -282,14 +290,15 @@ def _attributes(o: Op, opdef: OpDef) -> Iterator[Finding]:
             yield op_error(o, f"{problem} {limit}", f.name)
 
 
-def _values(o: Op, opdef: OpDef) -> Iterator[Finding]:
+def _values(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Finding]:
     for what, fields in (("operand", opdef.operands), ("result", opdef.outs)):
         index = 0
         for f in fields:
+            kind = f.kind if rules is NEWEST else rules.kind(opdef, f)
             for value in _flat(o, f):
-                if not f.kind.ok(value.type):
+                if not kind.ok(value.type):
                     many = "variadic of " if f.arity == "var" else ""
-                    got = f"must be {many}{f.kind.text}, but got {quoted(value.type)}"
+                    got = f"must be {many}{kind.text}, but got {quoted(value.type)}"
                     yield op_error(o, f"{what} #{index} {got}", f.name)
                 index += 1
 
@@ -302,7 +311,7 @@ def _flat(o: Op, f: Field) -> tuple[Value, ...]:
     return () if value is None else (value,)
 
 
-def _rules(o: Op, opdef: OpDef) -> Iterator[Finding]:
+def _rules(o: Op, opdef: OpDef, rules: Verifier = NEWEST) -> Iterator[Finding]:
     for rule in opdef.rules:
         if not (agrees(o, opdef, rule) if rule.test is None else rule.test(o)):
             yield op_error(o, rule.problem, rule.names[-1])
@@ -323,11 +332,11 @@ def _aspect(t: Type, what: str) -> object:
     return {"shape": t.shape, "rank": t.rank, "element type": t.element}[what]
 
 
-def _own(o: Op, ancestors: list[Op]) -> Finding | None:
+def _own(o: Op, ancestors: list[Op], rules: Verifier = NEWEST) -> Finding | None:
     """Apply the operation's own rules: `check`, then `check_nested`, which also sees the enclosing operations."""
-    answer = None if o.check is None else o.check()
+    answer = rules.check(o)
     if answer is None and o.check_nested is not None:
-        answer = o.check_nested(ancestors)
+        answer = rules.check_nested(o, ancestors)
     return None if answer is None else _finding(o, answer)
 
 

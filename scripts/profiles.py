@@ -4,8 +4,8 @@
     python scripts/profiles.py compare --records FOLDER [--set tuned] [--report docs/reports/profiles.md]
 
 `record` makes mutants and keeps each with the verdict of `tileiras`. It skips parts that are already recorded, so that
-it can be interrupted. `compare` asks tilery for its verdict on every recorded mutant. The profiles were written with the
-mutants of the tuned parts in view; those of the held-out parts were not looked at before.
+it can be interrupted. `compare` asks tilery for its verdict on every recorded mutant. The profiles were written with
+the mutants of the tuned parts in view; those of the held-out parts were not looked at before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import checkout
+import checkout  # noqa: F401
 from differential import legal_module, shape
 from parts.profile_mutants import mutant
 from tilery import TileError, load, verify

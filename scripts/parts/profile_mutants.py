@@ -71,7 +71,11 @@ def change_element(s: Scene) -> bool:
 
 def _values(entry: Entry) -> list[Value]:
     inside = list(walk(entry.body))
-    return [*entry.body.args, *(v for o in inside for b in o.blocks for v in b.args), *(v for o in inside for v in o.results)]
+    return [
+        *entry.body.args,
+        *(v for o in inside for b in o.blocks for v in b.args),
+        *(v for o in inside for v in o.results),
+    ]
 
 
 def _with_element(t: Type, old: Scalar, new: Scalar) -> Type:
@@ -150,7 +154,14 @@ def change_rounding(s: Scene) -> bool:
     return True
 
 
-EXTRA: tuple[Mutation, ...] = (change_hints, change_element, change_element, extend_reduction, leave_early, change_rounding)
+EXTRA: tuple[Mutation, ...] = (
+    change_hints,
+    change_element,
+    change_element,
+    extend_reduction,
+    leave_early,
+    change_rounding,
+)
 
 
 def mutant(module: Module, rng: random.Random, version: Version) -> bytes:

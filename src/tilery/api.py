@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .ops import Module
     from .rewrite import Report
     from .tuner import Result
-    from .verifier.verify import Finding
+    from .verifier.rules import Finding
 
 
 def load(source: Source, *, reader: str | None = None, verify: bool = True) -> Module:

@@ -95,9 +95,53 @@ def test_nested_ifs_stay_where_the_inner_else_would_be_lost() -> None:
     assert "andi" not in names(ops)
 
 
-def test_a_return_in_one_branch_stays() -> None:
-    ops, _ = after("cuda_tile.if %a {\n cuda_tile.return\n}\n" + '%t = print_tko "" -> token')
-    assert names(ops) == ["if", "print_tko", "return"]
+ONE_RETURN = """%r = if %a -> (tile<f32>) {{
+  {}
+}} else {{
+  {}
+}}
+%t = print_tko "%f", %r : tile<f32> -> token"""
+
+
+def test_a_return_in_one_branch_is_enough() -> None:
+    """The tools move a branch behind the `if` only where both leave; the document needs one `return`."""
+    stay = "%s = addf %f, %g : tile<f32>\n yield %s : tile<f32>"
+    for branches_ in (("return", stay), (stay, "return")):
+        body = ONE_RETURN.format(*branches_)
+        ops, report = after(body)
+        assert names(ops)[-4:] == ["if", "addf", "print_tko", "return"] and report.counts["MoveTerminatorToParent"] == 1
+        branch = next(o for o in ops if isinstance(o, If))
+        assert branch.elseRegion is None and names(branch.thenRegion.ops) == ["return"]
+        real = tilery.optimize(documented.parse(ENTRY.format(body)), "canonicalize").entries[0].body.ops
+        assert next(o for o in real if isinstance(o, If)).elseRegion is not None
+
+
+def test_only_branches_that_do_nothing_but_yield_become_a_select() -> None:
+    printing = """%r = cuda_tile.if %a -> (tile<f32>) {
+      %t = print_tko "" -> token
+      cuda_tile.yield %f : tile<f32>
+    } else {
+      cuda_tile.yield %g : tile<f32>
+    }
+    %u = print_tko "%f", %r : tile<f32> -> token"""
+    ops, report = after(printing)
+    assert names(ops) == ["if", "print_tko", "return"] and not report.counts["ConvertToSelect"]
+    ops, report = after(printing.replace('%t = print_tko "" -> token', ""))
+    assert report.counts["ConvertToSelect"] == 1 and "if" not in names(ops)
+
+
+def test_ifs_of_inverse_conditions_stay_two() -> None:
+    ops, report = after(
+        """%true = constant <i1: true> : tile<i1>
+    %not = xori %a, %true : tile<i1>
+    cuda_tile.if %a {
+      %t = print_tko "a" -> token
+    }
+    cuda_tile.if %not {
+      %t = print_tko "b" -> token
+    }"""
+    )
+    assert names(ops).count("if") == 2 and not report.counts["CombineIfs"]
 
 
 def test_there_are_eight_rules_for_if_and_the_fold() -> None:

@@ -57,10 +57,18 @@ class Profile:
         return next((text for prefix, text in self.prefixes.items() if message.startswith(prefix)), message)
 
 
+PACKED_BOOLEANS = {"i1 dense attribute payload size": "failed to validate buffer size and format"}
 READERS = {
     "13.4": Profile("13.4", LATEST, " - "),
-    "13.3": Profile("13.3", V13_3, " - "),
-    "13.2": Profile("13.2", V13_2, " - ", hint_architectures=NAMED_ARCHITECTURES),
+    "13.3": Profile("13.3", V13_3, " - ", prefixes=PACKED_BOOLEANS),
+    "13.2": Profile(
+        "13.2",
+        V13_2,
+        " - ",
+        prefixes=PACKED_BOOLEANS,
+        hint_architectures=NAMED_ARCHITECTURES,
+        last_section=Section.GLOBAL,
+    ),
     "13.1": Profile(
         "13.1",
         V13_1,
@@ -84,7 +92,7 @@ READERS = {
             "failed to read PartitionViewType.dim_map": "failed to read tile partition view dimension map",
         },
         prefixes={
-            "i1 dense attribute payload size": "failed to validate buffer size and format",
+            **PACKED_BOOLEANS,
             "expected ::mlir::cuda_tile::TensorViewType": "invalid tensor_view type for tile partition view",
         },
         element_texts={

@@ -349,7 +349,7 @@ class BodyReader:
         match f.kind:
             case AttrKind.ENUM:
                 assert f.enum is not None
-                return read_enum(c, f.enum, f.name)
+                return read_enum(c, f.enum, f.name, tables.profile.latest)
             case AttrKind.STR | AttrKind.SYM_NAME:
                 return read_string(c, tables)
             case AttrKind.SYM_REF:

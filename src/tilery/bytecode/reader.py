@@ -12,7 +12,7 @@ from ..diag import ErrorKind, TileError, enough_memory
 from ..ir import Block, Op, Value
 from ..ops import Entry, Global, Module
 from ..types import Function, quoted
-from ..version import SUPPORTED, Version
+from ..version import LATEST, SUPPORTED, Version
 from .attrcodec import read_tagged
 from .container import FunctionFlag, container
 from .profile import Profile, find_profile
@@ -60,7 +60,7 @@ def read(
     fast = len(data) >= FAST_FROM if fast is None else fast
     with paused, enough_memory("read the module", file) as memory:
         memory.offset = 0
-        if fast and marks is None:
+        if fast and marks is None and profile.latest == LATEST:  # decoders know nothing of older readers
             from .decoders import GIVING_UP  # small files do not need it
 
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum, IntEnum
+from enum import IntEnum
 
 from ..checking import TYPE_CHECKING
 from ..declare.fastclass import dataclass
@@ -189,13 +189,16 @@ def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: 
             present = _read_presence(c, profile)
         if present:
             assert p.enum is not None
-            values[p.attr] = read_enum(c, p.enum, p.name)
+            values[p.attr] = read_enum(c, p.enum, p.name, profile.latest)
     try:
         return row.cls(**values)
     except TileError as e:
         e.offset = c.pos if e.offset is None else e.offset
         if row.cname in profile.element_texts and e.message.startswith("failed to verify 'elementType'"):
             e.message = f"{profile.element_texts[row.cname]}, got: {quoted(values['element'])}"
+        elif e.message.startswith("failed to verify '"):
+            for new in (s for s in SCALARS.values() if s.listed_since > profile.latest):
+                e.message = e.message.replace(f" or {new.text}", "")
         raise
 
 
@@ -243,15 +246,14 @@ def refuse_extremes(values: tuple[int, ...], width: int, offset: int, what: str 
             raise TileError(f"{what} contains unsupported value {value}", offset=offset)
 
 
-def read_enum(c: Cursor, enum: type[Enum], label: str) -> Enum:
-    """Read the number of an enum's member; NVIDIA's readers keep its low 32 bits."""
+def read_enum(c: Cursor, enum: type[TileEnum], label: str, latest: Version) -> TileEnum:
+    """Read the number of an enum's member that a reader knows; NVIDIA's readers keep its low 32 bits."""
     start = c.pos
     number = c.varint("failed to read VarInt for enum attribute.") & 0xFFFFFFFF
-    try:
-        member = enum(number)
-    except ValueError:
-        raise TileError(f"invalid integer value for enum type: {number}", offset=start, field=label) from None
-    c.mark(start, f"{label} {member.text}")  # type: ignore[attr-defined]  # all our enums have a keyword
+    member = next((m for m in enum if m.num == number and m.since <= latest), None)
+    if member is None:
+        raise TileError(f"invalid integer value for enum type: {number}", offset=start, field=label)
+    c.mark(start, f"{label} {member.text}")
     return member
 
 

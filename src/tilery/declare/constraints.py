@@ -19,7 +19,7 @@ from ..types import (
     Tile,
     Type,
 )
-from ..version import V13_1, V13_2, Version
+from ..version import V13_1, Version
 from .fastclass import dataclass
 
 
@@ -58,10 +58,7 @@ def tile_of(*elements: str, rank: int | None = None, what: str = "tile") -> Cons
 
 
 def _listed_since(name: str) -> Version:
-    """Return the version whose messages list an element type first; 13.2 already lists one that it cannot read."""
-    if name == "ptr":
-        return V13_1
-    return V13_2 if name == "f4E2M1FN" else SCALARS[name].since
+    return V13_1 if name == "ptr" else SCALARS[name].listed_since
 
 
 def instance_of(text: str, *classes: type[Type]) -> Constraint:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 from functools import cache, partial
 
-from ..attrs import Bounded, MemoryScope
+from ..attrs import Bounded, MemoryScope, Predicate
 from ..declare.operation import BY_NAME, OpDef
 from ..diag import TileError
-from ..ir import Op
+from ..ir import Op, Value
 from ..ops import (
     Assume,
     AtomicCASTko,
@@ -38,7 +38,7 @@ from ..text.spelling import COMPARISONS, CUTE, ORDERINGS, SCOPES
 from ..types import I1, SCALARS, STRING, Ptr, Tile
 from .cute import CuteAttr, parse_cute
 from .forms import FORMATS, MEMORY, REST, TOKEN
-from .verifying import DocumentedBounds
+from .verifying import DocumentedBounds, fitting
 
 NO_MASK = (
     "a store through a view has no mask: its bounds are those of the tensor; for example: "
@@ -50,8 +50,10 @@ WIDER_SCOPES = {**SCOPES, "cluster": MemoryScope.DEVICE}
 """Scopes under other names, and one that does not exist, for which a wider one is right."""
 MAX_TOKENS = 64
 """How far from the start of an operation its types are looked for."""
-UPPER = "F4E2M1FN"
-_UPPER = re.compile(r"(?<![A-Za-z0-9_])F4E2M1FN(?![A-Za-z0-9_])|(?<=x)F4E2M1FN(?![A-Za-z0-9_])")
+ELEMENTS = {"F4E2M1FN": "f4E2M1FN", "fp8e4m3fn": "f8E4M3FN", "fp8e5m2": "f8E5M2"}
+"""Element types under other names."""
+_ELEMENT = re.compile(rf"(?:(?<![A-Za-z0-9_])|(?<=x))({'|'.join(ELEMENTS)})(?![A-Za-z0-9_])")
+_TIMES = re.compile(r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|(?<=[0-9? ])×(?=[0-9? a-z!])')
 COMPARE_AND_SWAP = (
     f"$pointers `,` $cmp `,` $val (`,` $mask^)? {TOKEN} attr-dict `:` type($pointers) `,` type($val) "
     "(`,` type($mask)^)? `->` type($result) `,` type($result_token)"
@@ -60,6 +62,8 @@ COMPARE_AND_SWAP = (
 
 def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
     """Parse text as documents write it, without verifying the module."""
+    # The sign becomes a letter before there are tokens, because it starts none.
+    text = _TIMES.sub(lambda found: "x" if found[0] == "×" else found[0], text)
     return parse_with_spans(text, file=file, allow_unregistered=allow_unregistered, extensions=_extensions())
 
 
@@ -88,8 +92,8 @@ def _respell(toks: list[str]) -> None:
     for i, token in enumerate(toks):
         if token in WIDER_SCOPES and toks[i - 1] in ORDERINGS:
             toks[i] = WIDER_SCOPES[token].text
-        elif UPPER in token and token[:1] != '"':
-            toks[i] = _UPPER.sub("f4E2M1FN", token)
+        elif token[:1] != '"' and any(name in token for name in ELEMENTS):
+            toks[i] = _ELEMENT.sub(lambda found: ELEMENTS[found[1]], token)
         elif token in SCALARS and toks[i - 1] == ":" and toks[i - 2][:1] == "%":
             toks[i] = f"tile<{token}>"  # no value is a bare scalar
 
@@ -280,14 +284,33 @@ def _constant(p: Parser, at: int) -> Op:
 
 
 def _assume(p: Parser, at: int) -> Op:
-    """Parse `assume bounded<0, 7, min = 0, max = 9, strict>, %x`, or the real form."""
-    if p.tok != "bounded":
-        return _form(Assume.opdef.mnemonic, False)(p, at)
+    """Parse `assume bounded<0, 7, min = 0, max = 9, strict>, %x`, or the real form.
+
+    Several predicates, `assume div_by<8>, bounded<0, 64>, %x`, become as many operations.
+    """
     steps = _Steps(Assume)
-    p.i += 1
-    steps.state.values["predicate"] = _bounds(p)
-    steps.parse(p, "`,` $value attr-dict `:` type($value)")
-    return steps.build(p, at)
+    predicates = [_predicate(p, steps)]
+    while p.accept(",") and p.tok[:1] != "%":
+        predicates.append(_predicate(p, steps))
+    steps.state.values["predicate"] = predicates[-1]
+    steps.parse(p, "$value attr-dict `:` type($value)")
+    made = steps.build(p, at)
+    assert isinstance(made, Assume)
+    for predicate in predicates[:-1]:
+        first = Assume(value=made.value, predicate=fitting(predicate, made.value.type), result=Value(made.value.type))
+        p.scopes[-1].block.ops.append(first)
+        p.op_tokens[first] = at
+        made.value = first.result
+    made.predicate = fitting(made.predicate, made.value.type)
+    return made
+
+
+def _predicate(p: Parser, steps: _Steps) -> Predicate:
+    if p.accept("bounded"):
+        return _bounds(p)
+    steps.parse(p, "predicate($predicate)")
+    predicate: Predicate = steps.state.values["predicate"]
+    return predicate
 
 
 def _bounds(p: Parser) -> Bounded:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..attrs import Bounded, DivBy, SameElements, TypeAttr
-from ..declare.fastclass import dataclass
+from ..attrs import Bounded, DivBy, Predicate, SameElements, TypeAttr
+from ..declare.fastclass import dataclass, replace
 from ..ir import Op, walk
 from ..ops import Assume, Constant, Module
 from ..types import SCALARS, Function, PartitionView, Ptr, Scalar, String, TensorView, Tile, Type
-from ..verifier.verify import MAX_ERRORS, Finding, Hints
+from ..verifier.rules import Finding
+from ..verifier.verify import MAX_ERRORS, Hints
 from ..verifier.verify import verify as verify_real
 from ..version import V13_1
 
@@ -46,22 +47,40 @@ class DocumentedBounds(Bounded):
         return DocumentedBounds(lb, ub, lo, hi, min, max, strict)
 
 
+def fitting(predicate: Predicate, t: Type) -> Predicate:
+    """Replace strict bounds between which the type has no number, as in `bounded<3, 4, strict>`, by the included ones.
+
+    The documents accept such bounds; no value satisfies them, so weaker ones are right.
+    """
+    if not isinstance(predicate, DocumentedBounds) or not isinstance(t, Tile) or not isinstance(t.element, Scalar):
+        return predicate
+    top = (1 << (t.element.bits - 1)) - 1
+    lb = -top - 1 if predicate.lb is None else predicate.lb
+    ub = top if predicate.ub is None else predicate.ub
+    return predicate if lb <= ub else replace(predicate, lb=predicate.lo, ub=predicate.hi)
+
+
 def verify(
     module: Module,
     *,
     max_errors: int = MAX_ERRORS,
-    hints: Hints = Hints.IGNORE,
+    hints: Hints = Hints.ERROR,
     dominance: bool = True,
     fast: bool | None = True,
+    reader: str | None = None,
 ) -> list[Finding]:
     """List the violations of the tools' rules and of those that only the documents have.
+
+    Hints must be known and in their range: unlike the tools, which ignore others from 13.3 on, the documents refuse
+    them.
 
     >>> import tilery
     >>> module = tilery.parse("entry @k(%p: tile<ptr<f32>>) { %a = assume div_by<2>, %p : tile<ptr<f32>> return }")
     >>> [finding.message for finding in verify(module)]
     ["'cuda_tile.assume' op 'cuda_tile.div_by' divisor must be a multiple of the size of the pointee, 4 bytes"]
     """
-    found = verify_real(module, max_errors=max_errors, hints=hints, dominance=dominance, fast=fast)
+    real = verify_real(module, max_errors=max_errors, hints=hints, dominance=dominance, fast=fast, reader=reader)
+    found = [_with_width(finding) for finding in real]
     errors = sum(not finding.warning for finding in found)
     seen: dict[Type, str | None] = {}
     for o in walk(module):
@@ -71,6 +90,20 @@ def verify(
             found.append(finding)
             errors += not finding.warning
     return found
+
+
+def _with_width(finding: Finding) -> Finding:
+    """Add the width and the value to a violation by a bound that is out of range, as the documents say."""
+    o = finding.op
+    if not isinstance(o, Assume) or not isinstance(o.predicate, Bounded) or not isinstance(o.value.type, Tile):
+        return finding
+    element = o.value.type.element
+    if not isinstance(element, Scalar) or not element.is_int:
+        return finding
+    top = 1 << (element.bits - 1)
+    beyond = [b for b in (o.predicate.lb, o.predicate.ub) if b is not None and not -top <= b < top]
+    notes = tuple(f"{bound} does not fit in the {element.bits} bits of {element}" for bound in beyond)
+    return replace(finding, notes=(*finding.notes, *notes)) if notes else finding
 
 
 def _problems(o: Op, seen: dict[Type, str | None]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from ..diag import TileError
 from ..enums import PtrAttr
 from ..floats.elements import ELEMENTS, Element
 from ..floats.formats import Format
-from ..version import V13_1, Version
+from ..version import V13_1, V13_2, Version
 
 if TYPE_CHECKING:
     from typing import Any, TypeVar
@@ -132,6 +132,11 @@ class Scalar(Type):
     @property
     def is_float(self) -> bool:
         return self.kind == "float"
+
+    @property
+    def listed_since(self) -> Version:
+        """The first version whose messages list the type; 13.2 lists `f4E2M1FN`, which its bytecode lacks."""
+        return V13_2 if self.name == "f4E2M1FN" else self.since
 
     @property
     def storage_bytes(self) -> int:

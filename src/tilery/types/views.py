@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..diag import TileError
 from ..enums import PaddingValue, PtrAttr
 from ..version import V13_1, V13_3
-from .basic import NUMBER_TEXT, NUMBERS, POOL, Scalar, Tile, Type, check_tile, commas, intern
+from .basic import NUMBER_TEXT, NUMBERS, POOL, Scalar, Tile, Type, check_tile, commas, intern, quoted
 
 DYNAMIC = -(1 << 63)
 """A size or stride of a tensor view that is known only at run time; `?` in text."""
@@ -243,5 +243,5 @@ def _check_view_dims(tile_shape: tuple[int, ...]) -> None:
 def _check_padding(view: TensorView, padding: PaddingValue | None) -> None:
     if padding not in (None, PaddingValue.ZERO) and not view.element.is_float:
         raise TileError(
-            f"padding_value {padding.text} can only be used with floating point element types, got {view.element}"
+            f"padding_value {padding.text} can only be used with floating point element types, got {quoted(view.element)}"
         )

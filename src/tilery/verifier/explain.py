@@ -9,7 +9,8 @@ from ..diag import ErrorKind, Note, TileError
 from ..ops import Module
 from ..source.input import Input
 from ..version import SUPPORTED, Version
-from .verify import MAX_ERRORS, Finding, Hints, verify
+from .rules import Finding
+from .verify import MAX_ERRORS, Hints, verify
 
 
 @dataclass()

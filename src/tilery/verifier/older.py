@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..bytecode.hints import old_problem
-from ..bytecode.profile import Profile
+from ..bytecode.profile import Profile, find_profile
 from ..checking import TYPE_CHECKING
 from ..declare.constraints import Constraint
 from ..declare.fastclass import replace
@@ -16,13 +16,11 @@ from ..ir import Op, UnknownOp
 from ..ops import older
 from ..ops.checks import Answer
 from ..version import Version
-from .rules import Verifier
+from .rules import NEWEST, Finding, Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from .verify import Finding
 
 
 class OlderVerifier(Verifier):
@@ -62,7 +60,7 @@ class OlderVerifier(Verifier):
         return kind if kind.before is None else _older_kind(kind, self.latest)
 
     def reword(self, finding: Finding) -> Finding:
-        """Return a violation in the words of the older verifier, which calls renamed operations by their former name."""
+        """Return a violation in the words of the older verifier, with former names of operations."""
         message = finding.message
         for new, old in self.words:
             message = message.replace(new, old)
@@ -81,3 +79,10 @@ def _row(rows: Any, latest: Version) -> Any:
 def _older_kind(kind: Constraint, latest: Version) -> Constraint:
     assert kind.before is not None
     return kind.before(latest)
+
+
+@cache
+def find_verifier(reader: str) -> Verifier:
+    """Return the verifier that belongs to a reader."""
+    profile = find_profile(reader)
+    return NEWEST if profile is find_profile(None) else OlderVerifier(profile)

@@ -15,7 +15,8 @@ from ..ir import Block, Op, UnknownOp
 from ..ops import Module
 from ..text.lossless.reading import Part, Reading
 from ..text.lossless.recover import ParsedChunk
-from .verify import MAX_ERRORS, REDEFINITION, Finding, Hints, Passed, problem_at_call, redefinitions, verify
+from .rules import Finding
+from .verify import MAX_ERRORS, REDEFINITION, Hints, Passed, problem_at_call, redefinitions, verify
 
 
 @dataclass(slots=True)

@@ -1,8 +1,9 @@
-"""The rules that a verifier applies to operations, and where to find those of an older one."""
+"""Violations, and the rules that a verifier applies to operations; those of an older one are in `older`."""
 
 from __future__ import annotations
 
 from ..checking import TYPE_CHECKING
+from ..declare.fastclass import dataclass
 from ..ir import Op
 from ..ops.checks import Answer
 
@@ -10,7 +11,22 @@ if TYPE_CHECKING:
     from ..declare.constraints import Constraint
     from ..declare.fields import Field
     from ..declare.operation import OpDef
-    from .verify import Finding
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One violation: the operation, NVIDIA's message, and where it can be seen (operand or attribute `field`)."""
+
+    op: Op
+    message: str
+    field: str = ""
+    notes: tuple[str, ...] = ()
+    related: tuple[tuple[Op, str], ...] = ()
+    """Other operations that the message is about, each with a note."""
+    warning: bool = False
+    """Whether the module is legal anyway."""
+    rule: str = ""
+    """The name of the rule, if a program acts on it."""
 
 
 class Verifier:
@@ -37,17 +53,3 @@ class Verifier:
 
 
 NEWEST = Verifier()
-_OLDER: dict[str, Verifier] = {}
-
-
-def find_verifier(reader: str | None) -> Verifier:
-    """Return the verifier that belongs to a reader."""
-    if reader is None:
-        return NEWEST
-    if reader not in _OLDER:
-        from ..bytecode.profile import find_profile
-        from .older import OlderVerifier
-
-        profile = find_profile(reader)
-        _OLDER[reader] = NEWEST if profile is find_profile(None) else OlderVerifier(profile)
-    return _OLDER[reader]

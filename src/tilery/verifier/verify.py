@@ -7,7 +7,6 @@ from enum import Enum
 
 from ..attrs import Attr
 from ..checking import TYPE_CHECKING
-from ..declare.fastclass import dataclass
 from ..declare.fields import AttrKind, Field
 from ..declare.operation import BY_NAME, OpDef, has_trait
 from ..declare.relations import FUNCTION, ISOLATED, NO_REGION_ARGS, SYMBOL, SYMBOL_TABLE, TERMINATOR, Problem, Rule
@@ -15,7 +14,7 @@ from ..diag import TileError
 from ..ir import Block, Op, UnknownOp, Value, full_name, has_ops
 from ..ops import Module
 from ..types import Tile, Type, quoted
-from .rules import NEWEST, Verifier, find_verifier
+from .rules import NEWEST, Finding, Verifier
 from .signatures import Getter, depends_only_on_parent, is_context_free, signature
 
 if TYPE_CHECKING:
@@ -24,22 +23,6 @@ if TYPE_CHECKING:
 MAX_ERRORS = 100
 ONCE_OPS = 700
 """Generating code pays for a single module of at least this many operations."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One violation: the operation, NVIDIA's message, and where it can be seen (operand or attribute `field`)."""
-
-    op: Op
-    message: str
-    field: str = ""
-    notes: tuple[str, ...] = ()
-    related: tuple[tuple[Op, str], ...] = ()
-    """Other operations that the message is about, each with a note."""
-    warning: bool = False
-    """Whether the module is legal anyway."""
-    rule: str = ""
-    """The name of the rule, if a program acts on it."""
 
 
 REDEFINITION = "redefinition"
@@ -76,7 +59,7 @@ def verify(
     errors = 0
     # MLIR checks dominance only if everything else is legal.
     small = fast is None and not any(has_ops(block, ONCE_OPS) for block in module.blocks)
-    rules = find_verifier(reader)
+    rules = NEWEST if reader is None else _older(reader)
     searches = (_walk(module, hints, small, rules), _dominance(module) if dominance else ())
     for search in searches:
         for finding in search:
@@ -85,6 +68,12 @@ def verify(
             if errors >= limit:
                 return found
     return found
+
+
+def _older(reader: str) -> Verifier:
+    from .older import find_verifier  # rarely needed
+
+    return find_verifier(reader)
 
 
 def problem_at_call(o: Op, ancestors: list[Op]) -> Finding | None:
@@ -224,9 +213,7 @@ def op_error(o: Op, message: str, field: str = "", **more: Any) -> Finding:
     return Finding(o, f"'{full_name(o)}' op {message}", field, **more)
 
 
-def _before(
-    o: Op, block: Block | None, ancestors: list[Op], known: bool, rules: Verifier = NEWEST
-) -> Finding | None:
+def _before(o: Op, block: Block | None, ancestors: list[Op], known: bool, rules: Verifier = NEWEST) -> Finding | None:
     """Check an operation before its regions, in NVIDIA's order: structure, attributes, operands, results, rules."""
     if isinstance(o, UnknownOp):
         return None
@@ -239,9 +226,7 @@ def _before(
     return _own(o, ancestors, rules)
 
 
-def _structure(
-    o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op], rules: Verifier
-) -> Finding | None:
+def _structure(o: Op, opdef: OpDef, block: Block | None, ancestors: list[Op], rules: Verifier) -> Finding | None:
     if (first := _parent(o, opdef, ancestors, rules)) is not None:
         return first
     for index, f in enumerate(opdef.regions):

@@ -19,9 +19,9 @@ def add(verbs: Verbs) -> None:
     add_spelling(sub)
     add_version(sub, "also check that this bytecode version can express the module")
     sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after N errors; default: 100")
-    sub.add_argument("--reader", metavar="X.Y", help="read bytecode as NVIDIA's reader of this version: 13.1 or 13.4")
-    what = "how to treat optimization hints that NVIDIA's compiler ignores; default: ignore"
-    sub.add_argument("--hints", choices=["ignore", "warn", "error"], default="ignore", help=what)
+    sub.add_argument("--reader", metavar="X.Y", help="read and verify as NVIDIA's tools of this version: 13.1 to 13.4")
+    what = "how to treat optimization hints that NVIDIA's compiler ignores; default: ignore, error for --input documented"
+    sub.add_argument("--hints", choices=["ignore", "warn", "error"], help=what)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,8 +43,10 @@ def check_file(name: str, args: argparse.Namespace) -> Report:
     from ...verifier.explain import check_input
     from ...verifier.verify import Hints
 
-    limits = {"version": args.version, "max_errors": args.max_errors, "hints": Hints(args.hints)}
-    if args.input == "documented":
+    documented = args.input == "documented"
+    hints = Hints(args.hints or ("error" if documented else "ignore"))
+    limits = {"version": args.version, "max_errors": args.max_errors, "hints": hints}
+    if documented:
         from ...documented import verify
 
         return check_input(open_documented(name), verifier=verify, **limits)

@@ -171,6 +171,11 @@ def RemoveEmptyElseBranch(o: If) -> Op | None:
 @rule(If)
 def CombineIfs(o: If, at: Place) -> Op | Rewrite | None:
     """if (c) A else B; if (c) C else D is if (c) {A; C} else {B; D}; also where one condition is the other's inverse"""
+    return combine(o, at, inverses=True)
+
+
+def combine(o: If, at: Place, *, inverses: bool) -> Op | Rewrite | None:
+    """Merge an `if` with those before it that have the same condition, or with `inverses` also its inverse."""
     size = 0
     if at.after and isinstance(at.after[-1], If) and at.before and isinstance(first := at.before[-1], If):
         # With many results, the last `if` of a row merges them all, so that long rows take linear time.
@@ -183,7 +188,7 @@ def CombineIfs(o: If, at: Place) -> Op | Rewrite | None:
     merged: list[Merged] = []
     for each in [*at.before[len(at.before) - size :], o]:
         assert isinstance(each, If)
-        if not merged or not merged[-1].absorb(each, at):
+        if not merged or not merged[-1].absorb(each, at, inverses):
             merged.append(Merged(each))
     if len(merged) == size + 1:
         return None
@@ -244,12 +249,12 @@ class Merged:
         self.then = Branch(first.thenRegion)
         self.other = None if first.elseRegion is None else Branch(first.elseRegion)
 
-    def absorb(self, o: If, at: Place) -> bool:
+    def absorb(self, o: If, at: Place, inverses: bool) -> bool:
         """Merge the `if` that follows, if it has the same condition or its inverse; return whether it did."""
         condition = self.first.condition
         then: Block | None = o.thenRegion
         other = o.elseRegion
-        if inverse_of(o.condition) is condition or inverse_of(condition) is o.condition:
+        if inverses and (inverse_of(o.condition) is condition or inverse_of(condition) is o.condition):
             then, other = other, then
         elif o.condition is not condition:
             return False

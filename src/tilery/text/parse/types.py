@@ -129,11 +129,11 @@ def _type(p: Parser) -> Task:
         return parse_type(p)
     if token == "(":
         return (yield _function(p))
-    if token[:1] == "!":
-        return (yield _prefixed(p))
     if token in p.types:
         p.i += 1
         return p.types[token]
+    if token[:1] == "!":
+        return (yield _prefixed(p))
     if INT_TYPE.match(token):
         return _integer(p)
     if token in _BUILTIN:

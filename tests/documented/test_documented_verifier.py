@@ -73,5 +73,7 @@ def test_every_verb_that_reads_text(
     shown = capsys.readouterr().out
     if verb[0] == "run":
         assert shown == "out = [6]\n"
-    if verb[0] in ("dis", "fmt"):
+    if verb[0] == "dis":
         assert "atomic_rmw_tko relaxed device %arg0, add, %" in shown
+    if verb[0] == "fmt":
+        assert "atomic_rmw_tko relaxed device %q, add, %c" in shown

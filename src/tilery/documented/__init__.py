@@ -28,7 +28,7 @@ from .packing import Packed, pack, unpack
 from .records import dump_records
 from .tables import Tables, check_version
 from .typecodec import decode_type, encode_type
-from .verifying import DocumentedBounds, verify
+from .verifying import DocumentedBounds, same_value, verify
 
 if TYPE_CHECKING:
     from ..ops import Module
@@ -76,6 +76,7 @@ __all__ = [
     "pack",
     "parse",
     "parse_cute",
+    "same_value",
     "unpack",
     "verify",
 ]

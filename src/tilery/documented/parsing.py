@@ -53,26 +53,31 @@ MAX_TOKENS = 64
 ELEMENTS = {"F4E2M1FN": "f4E2M1FN", "fp8e4m3fn": "f8E4M3FN", "fp8e5m2": "f8E5M2"}
 """Element types under other names."""
 _ELEMENT = re.compile(rf"(?:(?<![A-Za-z0-9_])|(?<=x))({'|'.join(ELEMENTS)})(?![A-Za-z0-9_])")
-_TIMES = re.compile(r'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|(?<=[0-9? ])×(?=[0-9? a-z!])')
+SIGN = "\u00d7"
+TIMES = re.compile(rf'"(?:[^"\\\n]|\\.)*+"|//[^\n]*+|(?<=[0-9?])[ ]*{SIGN}[ ]*(?=[0-9?a-z!])')
+"""A sign between sizes, and what may contain such a sign without meaning it: strings and comments."""
 COMPARE_AND_SWAP = (
     f"$pointers `,` $cmp `,` $val (`,` $mask^)? {TOKEN} attr-dict `:` type($pointers) `,` type($val) "
     "(`,` type($mask)^)? `->` type($result) `,` type($result_token)"
 )
 
 
-def parse_documented(text: str, *, file: str = "", allow_unregistered: bool = False) -> Parsed:
+def parse_documented(
+    text: str, *, file: str = "", allow_unregistered: bool = False, extensions: Extensions | None = None
+) -> Parsed:
     """Parse text as documents write it, without verifying the module."""
-    # The sign becomes a letter before there are tokens, because it starts none.
-    text = _TIMES.sub(lambda found: "x" if found[0] == "×" else found[0], text)
-    return parse_with_spans(text, file=file, allow_unregistered=allow_unregistered, extensions=_extensions())
+    # The sign becomes a letter before there are tokens, because it starts none. Positions stay the same.
+    text = TIMES.sub(lambda found: found[0] if found[0][0] in '"/' else found[0].replace(SIGN, "x"), text)
+    extensions = documented_syntax() if extensions is None else extensions
+    return parse_with_spans(text, file=file, allow_unregistered=allow_unregistered, extensions=extensions)
 
 
 @cache
-def _extensions() -> Extensions:
+def documented_syntax() -> Extensions:
     """Return the extensions of the parser for the documents' spellings."""
     return Extensions(
         forms=_forms(),
-        respell=_respell,
+        respell=respell_tokens,
         attribute=_cute,
         entry_labels=True,
         types={"!cuda_tile.string": STRING, "cuda_tile.string": STRING},
@@ -87,7 +92,7 @@ def parse(text: str, *, file: str = "", allow_unregistered: bool = False, verify
     return read_legal(source) if verify else source.read()
 
 
-def _respell(toks: list[str]) -> None:
+def respell_tokens(toks: list[str]) -> None:
     """Replace the documents' words by the real ones where they are unambiguous."""
     for i, token in enumerate(toks):
         if token in WIDER_SCOPES and toks[i - 1] in ORDERINGS:

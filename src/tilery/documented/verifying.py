@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..attrs import Bounded, DivBy, Predicate, SameElements, TypeAttr
+from ..attrs import Bounded, DivBy, FloatAttr, IntAttr, Predicate, SameElements, TypeAttr
 from ..declare.fastclass import dataclass, replace
 from ..ir import Op, walk
 from ..ops import Assume, Constant, Module
@@ -148,6 +148,20 @@ def _assumption_problem(o: Assume) -> str | None:
             if isinstance(owner, Constant) and owner.value.splat is None:
                 return "'cuda_tile.same_elements' expects a splat, and the elements of this constant differ"
     return None
+
+
+def same_value(o: Assume) -> IntAttr | FloatAttr | None:
+    """Return the value that all elements have, as the documents store it for `same_elements`; None if none is known.
+
+    It is that of the constant which the assumption is about.
+    """
+    owner = o.value.owner
+    if not isinstance(o.predicate, SameElements) or not isinstance(owner, Constant):
+        return None
+    bits, element = owner.value.splat, owner.value.element
+    if bits is None:
+        return None
+    return FloatAttr(element, bits) if element.is_float else IntAttr(element, bits)
 
 
 def _divisible(predicate: DivBy, t: Type) -> str | None:

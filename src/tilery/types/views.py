@@ -242,6 +242,5 @@ def _check_view_dims(tile_shape: tuple[int, ...]) -> None:
 
 def _check_padding(view: TensorView, padding: PaddingValue | None) -> None:
     if padding not in (None, PaddingValue.ZERO) and not view.element.is_float:
-        raise TileError(
-            f"padding_value {padding.text} can only be used with floating point element types, got {quoted(view.element)}"
-        )
+        what = f"padding_value {padding.text} can only be used with floating point element types"
+        raise TileError(f"{what}, got {quoted(view.element)}")

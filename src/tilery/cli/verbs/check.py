@@ -20,7 +20,9 @@ def add(verbs: Verbs) -> None:
     add_version(sub, "also check that this bytecode version can express the module")
     sub.add_argument("--max-errors", type=int, default=100, metavar="N", help="stop after N errors; default: 100")
     sub.add_argument("--reader", metavar="X.Y", help="read and verify as NVIDIA's tools of this version: 13.1 to 13.4")
-    what = "how to treat optimization hints that NVIDIA's compiler ignores; default: ignore, error for --input documented"
+    what = (
+        "how to treat optimization hints that NVIDIA's compiler ignores; default: ignore, error for --input documented"
+    )
     sub.add_argument("--hints", choices=["ignore", "warn", "error"], help=what)
 
 

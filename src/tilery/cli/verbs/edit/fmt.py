@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if args.lines and len(args.files) > 1:
         raise Stop("--lines is about one file")
     if args.lines and args.input == "documented":
-        raise Stop("--lines is about text in the real spelling; --input documented prints all of it anew")
+        raise Stop("--lines is about text in the real spelling; --input documented changes the spelling everywhere")
     wrong = 0
     for name in args.files:
         old, new = formatted(name, args)
@@ -65,7 +65,7 @@ def formatted(name: str, args: argparse.Namespace) -> tuple[bytes, bytes]:
     from ....text.lossless.format import format_text
 
     if args.input == "documented":
-        return respelled(name)
+        return respelled(name, args)
     source = open_input(name)
     if source.kind is Kind.BYTECODE:
         raise TileError("this is bytecode; `tilery dis` prints it as text", file=name)
@@ -77,11 +77,12 @@ def formatted(name: str, args: argparse.Namespace) -> tuple[bytes, bytes]:
     return source.data, new.encode("utf-8", "surrogateescape")
 
 
-def respelled(name: str) -> tuple[bytes, bytes]:
-    """Return text in the spelling of documents, and the module it describes in the real one, without comments."""
-    from .... import show
-    from ....verifier.explain import read_legal
+def respelled(name: str, args: argparse.Namespace) -> tuple[bytes, bytes]:
+    """Return text in the spelling of documents, and the same in the real one, formatted."""
+    from ....documented.respelling import respell
+    from ....text.lossless.format import format_text
 
     source = open_documented(name)
-    text = show(read_legal(source), locs=True)
-    return source.data, text.encode("utf-8", "surrogateescape")
+    assert source.text is not None
+    text = format_text(respell(source.text, file=source.file), file=source.file, keep_comments=not args.drop_comments)
+    return source.text.encode("utf-8", "surrogateescape"), text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,183 @@
+"""What the tools of 13.1, 13.2 and 13.3 refuse, in their words; `scripts/profiles.py` compares many more modules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import tilery
+from tilery import TileError, load, parse, verify
+from tilery.attrs import RoundingMode
+from tilery.bytecode.writer import write
+from tilery.cli.main import main
+from tilery.ops import AddF
+from tilery.version import Version
+
+ALL = ("13.1", "13.2", "13.3", "13.4")
+REDUCE = """%a = iota : tile<8xi32>
+%r = reduce %a dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32> (%x: tile<i32>, %y: tile<i32>) {{
+  {}
+  yield %x : tile<i32>
+}}"""
+CASES = {
+    "atomic addition of bf16": (
+        """%x = constant <bf16: 1.0> : tile<bf16>
+        %q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<bf16>>
+        %o, %t = atomic_rmw_tko relaxed device %q, addf, %x : tile<ptr<bf16>>, tile<bf16> -> tile<bf16>, token""",
+        dict.fromkeys(ALL[:2], "'cuda_tile.atomic_rmw_tko' op 'addf' works only with floats f16, f32, and f64"),
+    ),
+    "return in a loop": (
+        "loop { return }",
+        {
+            "13.1": "'cuda_tile.return' op expects parent op to be one of 'cuda_tile.entry, cuda_tile.if'",
+            "13.2": "'cuda_tile.return' op expects parent op to be one of "
+            "'cuda_tile.entry, cuda_tile.if, cuda_tile.testing$func'",
+            "13.3": "'cuda_tile.return' op expects parent op to be one of 'cuda_tile.entry, cuda_tile.if'",
+        },
+    ),
+    "return in a branch of a loop": (
+        "%c = constant <i1: true> : tile<i1> loop { if %c { return } break }",
+        {
+            "13.1": "'cuda_tile.return' op must be used within a cuda_tile.entry, or cuda_tile.if operation",
+            "13.2": "'cuda_tile.return' op must be used within a cuda_tile.testing$func, cuda_tile.entry, "
+            "or cuda_tile.if operation",
+            "13.3": "'cuda_tile.return' op must be used within a cuda_tile.entry, or cuda_tile.if operation",
+        },
+    ),
+    "division in a reduction": (
+        REDUCE.format("%z = divi %x, %y signed : tile<i32>"),
+        {
+            "13.1": "'cuda_tile.reduce' op only pure operations allowed",
+            "13.3": "'cuda_tile.divi' op only pure operations are allowed inside 'cuda_tile.reduce'",
+        },
+    ),
+    "branch in a reduction": (
+        REDUCE.format("%c = constant <i1: true> : tile<i1> if %c { }"),
+        {
+            "13.1": "'cuda_tile.reduce' op only pure operations allowed",
+            "13.3": "'cuda_tile.if' op only pure operations are allowed inside 'cuda_tile.reduce'",
+        },
+    ),
+    "conversion rounded towards zero": (
+        "%x = constant <f32: 1.0> : tile<f32> %y = ftof %x rounding<zero> : tile<f32> -> tile<f16>",
+        {
+            "13.1": "'cuda_tile.ftof' op invalid rounding mode specified for ftof. Only 'nearest_even' is supported",
+            "13.2": "'cuda_tile.ftof' op invalid rounding mode specified for ftof. Only 'nearest_even' is supported",
+            "13.3": "'cuda_tile.ftof' op invalid rounding mode specified. Only 'nearest_even' is supported",
+        },
+    ),
+    "hint of another operation": (
+        "",
+        dict.fromkeys(ALL[:2], "'cuda_tile.entry' op allow_tma is not allowed for current Operation"),
+    ),
+}
+
+
+def kernel(name: str) -> tilery.ops.Module:
+    hints = " optimization_hints=<sm_100 = {allow_tma = true}>" if name.startswith("hint") else ""
+    return parse(f"entry @k(%p: tile<ptr<f32>>){hints} {{ {CASES[name][0]}\n return }}", verify=False)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name][1]])
+@pytest.mark.parametrize("reader", ALL)
+def test_a_verifier_has_its_own_rules_and_words(name: str, reader: str) -> None:
+    data = write(kernel(name), Version(13, 1))
+    found = [f.message for f in verify(load(data, reader=reader, verify=False), stop="mlir", reader=reader)]
+    expected = CASES[name][1].get(reader)
+    assert found == ([] if expected is None else [expected])
+    if expected is None:
+        load(data, reader=reader)
+    else:
+        with pytest.raises(TileError) as caught:
+            load(data, reader=reader)
+        assert caught.value.message == expected
+
+
+@pytest.mark.parametrize(
+    ("reader", "names"),
+    [
+        ("13.1", "f16 or bf16 or f32 or f64 or tf32 or f8E4M3FN or f8E5M2 values"),
+        ("13.2", "f16 or bf16 or f32 or f64 or tf32 or f8E4M3FN or f8E5M2 or f8E8M0FNU or f4E2M1FN values"),
+        ("13.3", "f16 or bf16 or f32 or f64 or tf32 or f8E4M3FN or f8E5M2 or f8E8M0FNU or f4E2M1FN values"),
+        ("13.4", "f8E8M0FNU or f4E2M1FN or fnv8E5M3FNU values"),
+    ],
+)
+def test_messages_list_the_types_of_their_version(reader: str, names: str) -> None:
+    module = parse("entry @k(%n: tile<i32>) { %x = ftof %n : tile<i32> -> tile<f32> return }", verify=False)
+    (finding,) = verify(module, reader=reader)
+    assert names in finding.message
+
+
+@pytest.mark.parametrize("reader", ALL)
+def test_the_types_that_a_pointer_may_point_to(reader: str) -> None:
+    data = bytearray(write(parse("entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) { return }"), Version(13, 1)))
+    at = data.index(b"\x07\x0c\x00\x0d\x01\x00\x0d\x00\x00")  # f32, ptr<f32>, a tile of it, tile<f32>
+    data[at + 2] = 3  # the pointer points to the last of them
+    with pytest.raises(TileError) as caught:
+        load(bytes(data), reader=reader)
+    lists = {"13.1": "f8E5M2 or i1", "13.2": "f4E2M1FN or i1", "13.3": "f4E2M1FN or i1", "13.4": "fnv8E5M3FNU or i1"}
+    assert caught.value.message.startswith("failed to verify 'pointeeType'") and lists[reader] in caught.value.message
+
+
+@pytest.mark.parametrize("reader", ALL)
+def test_a_rounding_mode_that_came_later(reader: str) -> None:
+    text = "entry @k(%x: tile<f32>) {{ %y = ftof %x rounding<{}> : tile<f32> -> tile<f16> return }}"
+    one, other = (write(parse(text.format(m), verify=False), Version(13, 1)) for m in ("zero", "negative_inf"))
+    (at,) = [i for i, (a, b) in enumerate(zip(one, other)) if a != b]
+    data = one[:at] + b"\x07" + one[at + 1 :]
+    with pytest.raises(TileError) as caught:
+        load(data, reader=reader)
+    older = caught.value.message == "invalid integer value for enum type: 7"
+    assert older == (reader != "13.4")
+
+
+def test_hints_by_version(tmp_path: Path) -> None:
+    """13.1 does not know that `sm_80` has no clusters, 13.2 does, and 13.3 checks nothing."""
+    text = "entry @k() optimization_hints=<sm_80 = {num_cta_in_cga = 2}> { return }"
+    found = {v: [f.message for f in verify(parse(text), reader=v)] for v in ALL}
+    assert found.pop("13.2") == ["'cuda_tile.entry' op expected 1 for sm_80.num_cta_in_cga"]
+    assert set(map(tuple, found.values())) == {()}
+    path = tmp_path / "k.mlir"
+    path.write_text("entry @k() optimization_hints=<sm_100 = {allow_tma = true}> { return }", "utf-8")
+    assert [main(["check", "--reader", v, str(path)]) for v in ALL] == [1, 1, 0, 0]
+
+
+def test_operations_have_their_former_name() -> None:
+    module = parse('entry @k() { %t = print_tko "%" -> token return }', verify=False)
+    named = {v: verify(module, reader=v)[0].message.split(" op ")[0] for v in ALL}
+    assert named == {"13.1": "'cuda_tile.print'", **dict.fromkeys(ALL[1:], "'cuda_tile.print_tko'")}
+
+
+PART = "%a = iota : tile<4xi32> %z = constant <i32: 0> : tile<i32> %b = extract {} -> {}"
+
+
+@pytest.mark.parametrize(
+    ("body", "old", "new"),
+    [
+        (
+            PART.format("%a[%z] : tile<4xi32>", "tile<8xi32>"),
+            "result dim size must divide source dim size evenly",
+            "source dimension 0 size (4) must be evenly divisible by result dimension 0 size (8)",
+        ),
+        (
+            PART.format("%a[%z, %z] : tile<4xi32>", "tile<2xi32>"),
+            "incorrect number of indices, expected 1, but found 2",
+            "expected 1 indices, but got 2",
+        ),
+    ],
+)
+def test_words_that_changed_with_13_3(body: str, old: str, new: str) -> None:
+    module = parse(f"entry @k() {{ {body} return }}", verify=False)
+    for reader in ALL:
+        wanted = old if reader in ALL[:2] else new
+        assert verify(module, reader=reader)[0].message == f"'cuda_tile.extract' op {wanted}"
+
+
+def test_the_first_words_about_rounding() -> None:
+    module = parse("entry @k() { %x = constant <f32: 1.0> : tile<f32> %y = addf %x, %x : tile<f32> return }")
+    total = module.entries[0].body.ops[1]
+    assert isinstance(total, AddF)
+    total.rounding_mode = RoundingMode.APPROX
+    said = {v: verify(module, reader=v)[0].message.partition(" specified")[0] for v in ALL}
+    assert said == {v: f"'cuda_tile.addf' op invalid rounding {'error' if v == '13.1' else 'mode'}" for v in ALL}

@@ -13,15 +13,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..bytecode.writer import write
 from ..child import Child, ChildError, Ending, ended
 from ..diag import ErrorKind, TileError
 from ..engines.common.kernel import Kernel
 from ..engines.registry import DEFAULT, compile_kernel
 from ..ops import Module
+from ..passes.rename_symbol import rename_symbol
+from ..rewrite import Report
 from ..source.input import Input, read_file
 from ..verifier.explain import read_legal
-from .errors import errors, located, read_log
-from .names import name_kernels, normalized
+from .errors import Said, errors, located, read_log
+from .headers import PRELUDE, standard_headers
+from .names import name_kernels, normalized, stable_symbol
+from .tile_part import Sources, read_sources
 from .toolkit import INSTALL, Toolkit, find_toolkit
 
 TIMEOUT = 120.0
@@ -32,6 +37,13 @@ TEXT_NAME = "source.cu"
 """The name of C++ that is given as a text."""
 NO_KERNEL = "__$dummy_kernel"
 """The entry that NVRTC makes where a file has no kernel."""
+UNREFERENCED = 177
+"""NVRTC's number for a function that is never called, which is true of every kernel in an unnamed namespace."""
+MAX_ROUNDS = 20
+"""How often a program with host code is compiled, each time without declarations that the compiler refused."""
+MAX_LEFT_OUT = 4
+"""The most declarations left out as host code that an error names."""
+_MISSING = re.compile(r'cannot open source file "([^"]+)"')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -104,31 +116,61 @@ def build(
     folders of headers, `define` macros such as "N=64", and `options` go to NVRTC as they are. A TileError has the line
     at which the compiler found the first error.
     """
-    text, file, name = _read(source, file)
+    text, file, name = read_text(source, file)
     toolkit = find_toolkit()
-    for given in (*instances, *define, *options, *(os.fspath(folder) for folder in include), gpu, std):
+    folders = [os.fspath(folder) for folder in include]
+    for given in (*instances, *define, *options, *folders, gpu, std):
         if not given or _CONTROL.search(given):
             raise TileError(f"an instance, folder or option cannot be {given!r}")
-    folders = [*include, *toolkit.headers]
     request = {
         "library": str(toolkit.library),
-        "source": text,
         "name": name,
         "instances": list(dict.fromkeys(instances)),
         "options": [
             "--enable-tile",
             "-lineinfo",
+            f"--pre-include={PRELUDE}",
+            f"--diag-suppress={UNREFERENCED}",
             f"--std={std}",
             f"--gpu-architecture={gpu}",
             *(f"-D{each}" for each in define),
-            *(f"-I{os.fspath(folder)}" for folder in folders),
+            *(f"-I{folder}" for folder in (*folders, *map(str, toolkit.headers))),
             *options,
         ],
     }
-    return _program(_ask(request, timeout), text, file, name, toolkit)
+    sources = read_sources(name, text, folders)
+    answer, left_out = _compile(request, sources, timeout)
+    return _program(answer, sources.main.text, file, name, toolkit, left_out)
 
 
-def _read(source: str | PathLike[str], file: str) -> tuple[str, str, str]:
+def _compile(request: dict[str, Any], sources: Sources, timeout: float) -> tuple[dict[str, Any], list[Said]]:
+    """Compile the tile code of a program; return the answer, and the errors of what was left out as host code.
+
+    Declarations that may be host code are left out when the compiler refuses them, if the program has other host code.
+    """
+    left_out: list[Said] = []
+    empty: dict[str, str] = {}
+    for _ in range(MAX_ROUNDS):
+        request["source"] = sources.main.tile_text
+        request["headers"] = standard_headers() | empty
+        if sources.is_mixed:
+            request["headers"] |= {
+                name: f'#line 1 "{header.file}"\n{header.tile_text}' for name, header in sources.headers.items()
+            }
+        answer = _ask(request, timeout)
+        if not sources.is_mixed:
+            break
+        wrong = [each for each in read_log(answer.get("log", "")) if each.is_error]
+        missing = {found[1]: "" for each in wrong if (found := _MISSING.fullmatch(each.text))}
+        refused = [each for each in wrong if sources.drop(each.file, each.line)]
+        if not refused and not missing.keys() - empty.keys():
+            break
+        left_out += refused
+        empty |= missing
+    return answer, left_out
+
+
+def read_text(source: str | PathLike[str], file: str) -> tuple[str, str, str]:
     """Return the C++ text, what errors call it, and what the compiler calls it."""
     if isinstance(source, str) and "\n" in source:
         text, file = source, file or TEXT_NAME
@@ -157,9 +199,12 @@ def _ask(request: dict[str, Any], timeout: float) -> dict[str, Any]:
         child.stop()
 
 
-def _program(answer: dict[str, Any], text: str, file: str, name: str, toolkit: Toolkit) -> Program:
+def _program(
+    answer: dict[str, Any], text: str, file: str, name: str, toolkit: Toolkit, left_out: Sequence[Said]
+) -> Program:
     said = read_log(answer.get("log", ""))
     if (error := errors(said, text, name, file)) is not None:
+        error.notes += [f"left out as host code, line {each.line}: {each.text}" for each in left_out[:MAX_LEFT_OUT]]
         raise error
     if "error" in answer:
         kind = ErrorKind(answer.get("kind", "compiler-crash"))
@@ -174,9 +219,25 @@ def _program(answer: dict[str, Any], text: str, file: str, name: str, toolkit: T
     if answer["status"]:
         message = f"NVRTC failed with status {answer['status']}"
         raise TileError(message, kind=ErrorKind.COMPILER, file=file, notes=(answer["log"][:2000],))
+    code, symbols = stable_names(base64.b64decode(answer["code"]), answer["symbols"])
     warnings = [located(each, text, name, file) for each in said if each.kind == "warning"]
-    program = Program(base64.b64decode(answer["code"]), file, answer["symbols"], warnings)
+    program = Program(code, file, symbols, warnings)
     if list(program.kernels.values()) == [NO_KERNEL]:
         note = "a kernel is a __tile_global__ function; a template has kernels only for the instances asked for"
         raise TileError("there is no kernel", file=file, notes=(note,))
     return program
+
+
+def stable_names(code: bytes, symbols: dict[str, str]) -> tuple[bytes, dict[str, str]]:
+    """Return bytecode and the symbols of instances with names that are the same in every compilation.
+
+    NVRTC writes the number of its process into the symbols of an unnamed namespace.
+    """
+    if b"_GLOBAL__N__" not in code and b"_INTERNAL_" not in code:
+        return code, symbols
+    module = Input(code).read()
+    for item in module.body.ops:
+        name: str = getattr(item, "sym_name", "")
+        if (new := stable_symbol(name)) != name:
+            rename_symbol(module, Report(), name, new)
+    return write(module), {name: stable_symbol(symbol) for name, symbol in symbols.items()}

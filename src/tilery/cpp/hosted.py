@@ -1,0 +1,104 @@
+"""The process that runs a program of `tilery cpp run`: it loads the host code as a library and calls its `main`.
+
+The argument is a JSON file with the library, the bytecode of the kernels, and the options of the launches.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..diag import ErrorKind, TileError
+from ..engines.common.cutile_abi import Extent, slot_size, value_of
+from ..engines.common.kernel import Kernel
+from ..engines.common.limits import Limits
+from ..engines.registry import compile_kernel
+from ..source.input import Input
+from ..verifier.explain import read_legal
+from .host_part import TAG
+
+ILLEGAL_ADDRESS, LAUNCH_FAILURE = 700, 719
+"""CUDA's numbers for the errors of a launch."""
+Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_void_p))
+
+
+class Host:
+    """A loaded program, and the kernels that it has launched."""
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        self.facts = facts
+        self.module = read_legal(Input(Path(facts["bytecode"]).read_bytes()))
+        self.library = ctypes.CDLL(facts["library"], ctypes.RTLD_GLOBAL)
+        self.library.tilery_memory.restype = ctypes.c_size_t
+        self.kernels: dict[str, Kernel] = {}
+        self.failures = 0
+
+    def launch(self, type: bytes, grid: Any, slots: Any) -> int:
+        """Launch a kernel; return CUDA's error, after its message went to stderr."""
+        try:
+            self.execute(type, grid, slots)
+        except TileError as error:
+            self.failures += 1
+            print(error, file=sys.stderr, flush=True)
+            return ILLEGAL_ADDRESS if error.kind is ErrorKind.BOUNDS else LAUNCH_FAILURE
+        except BaseException as error:  # it cannot propagate through C code
+            self.failures += 1
+            print(f"tilery: {type_name(error)}: {error}", file=sys.stderr, flush=True)
+            return LAUNCH_FAILURE
+        return 0
+
+    def execute(self, type: bytes, grid: Any, slots: Any) -> None:
+        kernel = self.kernel(type.decode())
+        kinds = kernel.entry.function_type.params
+        values = [value_of(kind, ctypes.string_at(slots[at], slot_size(kind))) for at, kind in enumerate(kinds)]
+        kernel.launch(
+            list(grid[:3]),
+            values,
+            buffers=self.memory(),
+            limits=Limits(seconds=self.facts["seconds"]),
+            sanitize=self.facts["sanitize"],
+            output=print_text,
+        )
+
+    def kernel(self, type: str) -> Kernel:
+        symbol = self.facts["symbols"]["_" + type.removeprefix("*").removesuffix(f"E{len(TAG)}{TAG}")]
+        if symbol not in self.kernels:
+            options = {"exact": True} if self.facts["exact"] else {}
+            self.kernels[symbol] = compile_kernel(self.module, symbol, engine=self.facts["engine"], **options)
+        return self.kernels[symbol]
+
+    def memory(self) -> list[Extent]:
+        """The memory that the program has allocated."""
+        count = self.library.tilery_memory(None, ctypes.c_size_t(0))
+        words = (ctypes.c_uint64 * (2 * count))()
+        self.library.tilery_memory(words, ctypes.c_size_t(count))
+        return [Extent(f"allocation {at}", words[2 * at], words[2 * at + 1]) for at in range(count)]
+
+
+def type_name(error: BaseException) -> str:
+    return type(error).__name__
+
+
+def print_text(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def main(file: str) -> int:
+    facts = json.loads(Path(file).read_text())
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # `main` of the program runs no Python code that could notice
+    host = Host(facts)
+    launch = Callback(host.launch)
+    major, minor = facts.get("capability", (10, 0))
+    host.library.tilery_start(launch, major, minor)
+    arguments = [argument.encode("utf-8", "surrogateescape") for argument in facts["arguments"]]
+    status: int = host.library.main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments, None))
+    return status & 255 or int(host.failures > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -40,6 +40,11 @@ def parse(argv: Sequence[str]) -> Namespace:
         return plain(argv[1])
     if not argv:
         argv = ["help"]
+    if list(argv[:2]) == ["cpp", "run"] and "--" in argv:
+        end = argv.index("--")
+        args = make_parser("cpp").parse_args(argv[:end])
+        args.arguments = argv[end + 1 :]
+        return args
     return make_parser(argv[0]).parse_args(argv)
 
 

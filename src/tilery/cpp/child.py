@@ -64,9 +64,7 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
     source, name = request["source"].encode("utf-8", "surrogateescape"), os.fsencode(request["name"])
     headers = {key.encode(): text.encode("utf-8", "surrogateescape") for key, text in request["headers"].items()}
     strings = ctypes.c_char_p * len(headers)
-    nvrtc.call(
-        "nvrtcCreateProgram", program, source, name, len(headers), strings(*headers.values()), strings(*headers)
-    )
+    nvrtc.call("nvrtcCreateProgram", program, source, name, len(headers), strings(*headers.values()), strings(*headers))
     for instance in request["instances"]:
         nvrtc.call("nvrtcAddNameExpression", nvrtc.program, instance.encode())
     options = [os.fsencode(option) for option in request["options"]]

@@ -19,8 +19,7 @@ from ..diag import ErrorKind, TileError
 from ..engines.common.kernel import Kernel
 from ..engines.registry import DEFAULT, compile_kernel
 from ..ops import Module
-from ..passes.rename_symbol import rename_symbol
-from ..rewrite import Report
+from ..passes.rename_symbol import rename_symbols
 from ..source.input import Input, read_file
 from ..verifier.explain import read_legal
 from .errors import Said, errors, located, read_log
@@ -140,7 +139,7 @@ def build(
     }
     sources = read_sources(name, text, folders)
     answer, left_out = _compile(request, sources, timeout)
-    return _program(answer, sources.main.text, file, name, toolkit, left_out)
+    return _program(answer, sources, file, toolkit, left_out)
 
 
 def _compile(request: dict[str, Any], sources: Sources, timeout: float) -> tuple[dict[str, Any], list[Said]]:
@@ -200,8 +199,9 @@ def _ask(request: dict[str, Any], timeout: float) -> dict[str, Any]:
 
 
 def _program(
-    answer: dict[str, Any], text: str, file: str, name: str, toolkit: Toolkit, left_out: Sequence[Said]
+    answer: dict[str, Any], sources: Sources, file: str, toolkit: Toolkit, left_out: Sequence[Said]
 ) -> Program:
+    text, name = sources.main.text, sources.main.file
     said = read_log(answer.get("log", ""))
     if (error := errors(said, text, name, file)) is not None:
         error.notes += [f"left out as host code, line {each.line}: {each.text}" for each in left_out[:MAX_LEFT_OUT]]
@@ -220,7 +220,8 @@ def _program(
         message = f"NVRTC failed with status {answer['status']}"
         raise TileError(message, kind=ErrorKind.COMPILER, file=file, notes=(answer["log"][:2000],))
     code, symbols = stable_names(base64.b64decode(answer["code"]), answer["symbols"])
-    warnings = [located(each, text, name, file) for each in said if each.kind == "warning"]
+    own = {source.file for source in sources.all}
+    warnings = [located(each, text, name, file) for each in said if each.kind == "warning" and each.file in own]
     program = Program(code, file, symbols, warnings)
     if list(program.kernels.values()) == [NO_KERNEL]:
         note = "a kernel is a __tile_global__ function; a template has kernels only for the instances asked for"
@@ -236,8 +237,6 @@ def stable_names(code: bytes, symbols: dict[str, str]) -> tuple[bytes, dict[str,
     if b"_GLOBAL__N__" not in code and b"_INTERNAL_" not in code:
         return code, symbols
     module = Input(code).read()
-    for item in module.body.ops:
-        name: str = getattr(item, "sym_name", "")
-        if (new := stable_symbol(name)) != name:
-            rename_symbol(module, Report(), name, new)
+    rename_symbols(module, stable_symbol)
+    module.layout = None  # which has the old names in its table of strings
     return write(module), {name: stable_symbol(symbol) for name, symbol in symbols.items()}

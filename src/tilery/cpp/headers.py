@@ -11,7 +11,10 @@ _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long long"}
 
 def _prelude() -> str:
     """Return what nvcc declares in every file: the integer types, and macros of <math.h>, <float.h> and <limits.h>."""
-    lines = ["#pragma once", "namespace std { using ::size_t; using ::ptrdiff_t; using nullptr_t = decltype(nullptr); }"]
+    lines = [
+        "#pragma once",
+        "namespace std { using ::size_t; using ::ptrdiff_t; using nullptr_t = decltype(nullptr); }",
+    ]
     for bits, kind in _INTEGERS.items():
         lines += [f"using int{bits}_t = signed {kind};", f"using uint{bits}_t = unsigned {kind};"]
         lines.append(f"namespace std {{ using ::int{bits}_t; using ::uint{bits}_t; }}")
@@ -21,10 +24,10 @@ def _prelude() -> str:
 
 
 _MACROS = {
-    "INFINITY": "__builtin_huge_valf()",
-    "NAN": '__builtin_nanf("")',
-    "HUGE_VAL": "__builtin_huge_val()",
-    "HUGE_VALF": "__builtin_huge_valf()",
+    "INFINITY": "__builtin_bit_cast(float, 0x7f800000)",
+    "NAN": "__builtin_bit_cast(float, 0x7fffffff)",
+    "HUGE_VAL": "__builtin_bit_cast(double, 0x7ff0000000000000)",
+    "HUGE_VALF": "__builtin_bit_cast(float, 0x7f800000)",
     "M_E": "2.7182818284590452354",
     "M_LOG2E": "1.4426950408889634074",
     "M_LOG10E": "0.43429448190325182765",
@@ -89,5 +92,7 @@ def standard_headers() -> dict[str, str]:
     made = dict.fromkeys(_EMPTY, "")
     for name in _LIBCUXX:
         undefined = "#undef INFINITY\n#undef NAN\n" if name == "cmath" else ""
-        made[name] = f"#pragma once\n{undefined}#include <cuda/std/{name}>\nnamespace std {{ using namespace ::cuda::std; }}\n"
+        made[name] = (
+            f"#pragma once\n{undefined}#include <cuda/std/{name}>\nnamespace std {{ using namespace ::cuda::std; }}\n"
+        )
     return made | {PRELUDE: _prelude()}

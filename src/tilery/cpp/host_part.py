@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..diag import TileError
-from .tokens import NOT_PARAMETERS, Token, after_initialisers, closing, tokens
+from .tokens import CLOSING, MAX_ARGUMENTS, NOT_PARAMETERS, Token, Tokens, after_initialisers, closing, tokens
 
 HOST, TILE, KERNEL, SIMT = "TILERY_HOST", "TILERY_TILE", "TILERY_KERNEL", "TILERY_SIMT"
 MARKERS = {
@@ -24,6 +24,8 @@ MARKERS = {
     "__grid_constant__": "",
 }
 """How the preprocessor spells the annotations."""
+MAX_HEAD = 500
+"""The most tokens of a function before its body, without what is in brackets."""
 TAG = "tilery_kernel"
 """The class inside a stub: the name of its type has the symbol of the stub, template arguments included."""
 Edit = tuple[int, int, str]
@@ -64,8 +66,8 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 # ---------------------------------------------------------------- functions
 
 
-def edit_function(text: str, found: Sequence[Token], marker: int, edits: list[Edit]) -> int:
-    """Edit the function that an annotation belongs to; return the index of the first token that may have edits of its own."""
+def edit_function(text: str, found: Tokens, marker: int, edits: list[Edit]) -> int:
+    """Edit the function that an annotation belongs to; return the index of the token after what was replaced."""
     parameters, body = find_function(found, marker)
     if parameters is None or body is None:
         return 0
@@ -89,14 +91,16 @@ def edit_function(text: str, found: Sequence[Token], marker: int, edits: list[Ed
     return end + 1
 
 
-def find_function(found: Sequence[Token], marker: int) -> tuple[int | None, int | None]:
+def find_function(found: Tokens, marker: int) -> tuple[int | None, int | None]:
     """Return where the parameters of a function open, and its body or its list of initialisers; None if it has none."""
     parameters: int | None = None
     at = marker + 1
-    while at < len(found):
+    while at < min(len(found), marker + MAX_HEAD):
         text, before = found[at].text, found[at - 1].text
+        if text in (TILE, KERNEL, SIMT):
+            return None, None  # the function is found by that annotation
         if text == "(":
-            if before not in NOT_PARAMETERS and before != "requires":
+            if before not in NOT_PARAMETERS:
                 parameters = at
             at = closing(found, at)
         elif text == "[":
@@ -109,15 +113,15 @@ def find_function(found: Sequence[Token], marker: int) -> tuple[int | None, int 
     return parameters, None
 
 
-def is_for_host(found: Sequence[Token], marker: int, parameters: int) -> bool:
+def is_for_host(found: Tokens, marker: int, parameters: int) -> bool:
     """Whether a function is annotated for the host too."""
     at = marker
-    while at and found[at - 1].kind == "word" and found[at - 1].text != "template":
+    while at > max(0, marker - MAX_HEAD) and found[at - 1].kind == "word" and found[at - 1].text != "template":
         at -= 1
     return any(token.text == HOST for token in found[at:parameters])
 
 
-def name_parameters(found: Sequence[Token], opened: int, edits: list[Edit]) -> list[str]:
+def name_parameters(found: Tokens, opened: int, edits: list[Edit]) -> list[str]:
     """Return the names of parameters, with `...` after those of packs; those without a name get one."""
     names: list[str] = []
     for part in split_commas(found, opened):
@@ -143,10 +147,10 @@ _NOT_NAMES = frozenset(
 )
 
 
-def split_commas(found: Sequence[Token], opened: int) -> list[Sequence[Token]]:
+def split_commas(found: Tokens, opened: int) -> list[list[Token]]:
     """Return the tokens between the commas inside a parenthesis; angle brackets hide commas, too."""
     end = closing(found, opened)
-    parts: list[Sequence[Token]] = []
+    parts: list[list[Token]] = []
     start, depth, at = opened + 1, 0, opened + 1
     while at < end:
         text = found[at].text
@@ -175,11 +179,11 @@ def stub(names: Sequence[str]) -> str:
 # ---------------------------------------------------------------- launches
 
 
-def edit_launch(text: str, found: Sequence[Token], at: int) -> list[Edit]:
+def edit_launch(text: str, found: Tokens, at: int) -> list[Edit]:
     """Turn `KERNEL<<<CONFIGURATION>>>(ARGUMENTS)` into a call of the runtime with a lambda that calls the kernel."""
     start = kernel_start(found, at)
-    end = next((i for i in range(at, len(found)) if found[i].text == ">>>" and balanced(found, at + 1, i)), len(found))
-    if end + 1 >= len(found) or found[end + 1].text != "(":
+    end = configuration_end(found, at)
+    if end is None or end + 1 >= len(found) or found[end + 1].text != "(":
         raise TileError(f"a launch without arguments: {text[found[start].start : found[at].end + 40]!r}")
     last = closing(found, end + 1)
     configuration = text[found[at].end : found[end].start]
@@ -190,51 +194,49 @@ def edit_launch(text: str, found: Sequence[Token], at: int) -> list[Edit]:
     ]
 
 
-def balanced(found: Sequence[Token], start: int, end: int) -> bool:
-    texts = [token.text for token in found[start:end]]
-    return all(texts.count(opened) == texts.count(closed) for opened, closed in ("()", "[]", "{}"))
+def configuration_end(found: Tokens, at: int) -> int | None:
+    """Return the index of the `>>>` that closes the `<<<` at an index."""
+    index = at + 1
+    while index < min(len(found), at + MAX_HEAD):
+        if found[index].text == ">>>":
+            return index
+        index = found.partner.get(index, index) if found[index].text in CLOSING else index
+        index += 1
+    return None
 
 
-def kernel_start(found: Sequence[Token], at: int) -> int:
-    """Return the index at which the expression before `<<<` begins."""
+def kernel_start(found: Tokens, at: int) -> int:
+    """Return the index at which the expression before `<<<` begins: names, members and elements."""
     index = at - 1
-    while True:
+    while index > 0:
+        while found[index].text == "]":
+            index = opening(found, index) - 1
         if found[index].text == ">":
             index = opening_angle(found, index) - 1
-        elif found[index].text in (")", "]"):
+        elif found[index].text == ")":
             index = opening(found, index)
-            if found[index].text == "[":
-                index -= 1
-                continue
-        before = found[index - 1].text if index else ""
-        if before not in ("::", ".", "->", "template"):
+        link = index - 2 if found[index - 1].text == "template" else index - 1
+        if link <= 0 or found[link].text not in ("::", ".", "->"):
             return index
-        index -= 1
-        while index and found[index].text in ("::", ".", "->", "template") and (
-            found[index].text == "template" or found[index - 1].kind == "word" or found[index - 1].text in (">", ")", "]")
-        ):
-            index -= 1
-        if found[index].text == "::":  # of the global namespace
-            return index
-
-
-def opening(found: Sequence[Token], at: int) -> int:
-    """Return the index of the bracket that the one at an index closes."""
-    depth = 0
-    for index in range(at, -1, -1):
-        if found[index].text in (")", "]", "}"):
-            depth += 1
-        elif found[index].text in ("(", "[", "{"):
-            depth -= 1
-            if depth == 0:
-                return index
+        before = found[link - 1]
+        if found[link].text == "::" and before.text != ">" and (before.kind != "word" or before.text in _STATEMENTS):
+            return link  # the global namespace
+        index = link - 1
     return 0
 
 
-def opening_angle(found: Sequence[Token], at: int) -> int:
+_STATEMENTS = frozenset(["else", "do", "return"])
+
+
+def opening(found: Tokens, at: int) -> int:
+    """Return the index of the bracket that the one at an index closes; 0 if there is none."""
+    return found.partner.get(at, 0)
+
+
+def opening_angle(found: Tokens, at: int) -> int:
     """Return the index of the `<` that the `>` at an index closes."""
     depth, index = 0, at
-    while index > 0:
+    while index > max(0, at - MAX_ARGUMENTS):
         text = found[index].text
         if text in (")", "]", "}"):
             index = opening(found, index)

@@ -23,7 +23,9 @@ from .host_part import TAG
 
 ILLEGAL_ADDRESS, LAUNCH_FAILURE = 700, 719
 """CUDA's numbers for the errors of a launch."""
-Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_void_p))
+Callback = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_void_p)
+)
 
 
 class Host:
@@ -37,22 +39,22 @@ class Host:
         self.kernels: dict[str, Kernel] = {}
         self.failures = 0
 
-    def launch(self, type: bytes, grid: Any, slots: Any) -> int:
+    def launch(self, name: bytes, grid: Any, slots: Any) -> int:
         """Launch a kernel; return CUDA's error, after its message went to stderr."""
         try:
-            self.execute(type, grid, slots)
+            self.execute(name, grid, slots)
         except TileError as error:
             self.failures += 1
-            print(error, file=sys.stderr, flush=True)
+            say(str(error))
             return ILLEGAL_ADDRESS if error.kind is ErrorKind.BOUNDS else LAUNCH_FAILURE
         except BaseException as error:  # it cannot propagate through C code
             self.failures += 1
-            print(f"tilery: {type_name(error)}: {error}", file=sys.stderr, flush=True)
+            say(f"tilery: {type(error).__name__}: {error}")
             return LAUNCH_FAILURE
         return 0
 
-    def execute(self, type: bytes, grid: Any, slots: Any) -> None:
-        kernel = self.kernel(type.decode())
+    def execute(self, name: bytes, grid: Any, slots: Any) -> None:
+        kernel = self.kernel(name.decode())
         kinds = kernel.entry.function_type.params
         values = [value_of(kind, ctypes.string_at(slots[at], slot_size(kind))) for at, kind in enumerate(kinds)]
         kernel.launch(
@@ -64,8 +66,8 @@ class Host:
             output=print_text,
         )
 
-    def kernel(self, type: str) -> Kernel:
-        symbol = self.facts["symbols"]["_" + type.removeprefix("*").removesuffix(f"E{len(TAG)}{TAG}")]
+    def kernel(self, name: str) -> Kernel:
+        symbol = self.facts["symbols"]["_" + name.removeprefix("*").removesuffix(f"E{len(TAG)}{TAG}")]
         if symbol not in self.kernels:
             options = {"exact": True} if self.facts["exact"] else {}
             self.kernels[symbol] = compile_kernel(self.module, symbol, engine=self.facts["engine"], **options)
@@ -74,13 +76,15 @@ class Host:
     def memory(self) -> list[Extent]:
         """The memory that the program has allocated."""
         count = self.library.tilery_memory(None, ctypes.c_size_t(0))
-        words = (ctypes.c_uint64 * (2 * count))()
+        words = (ctypes.c_uint64 * (3 * count))()
         self.library.tilery_memory(words, ctypes.c_size_t(count))
-        return [Extent(f"allocation {at}", words[2 * at], words[2 * at + 1]) for at in range(count)]
+        triples = zip(words[::3], words[1::3], words[2::3])
+        return [Extent(f"allocation {number}", address, size) for address, size, number in triples]
 
 
-def type_name(error: BaseException) -> str:
-    return type(error).__name__
+def say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
 
 
 def print_text(text: str) -> None:

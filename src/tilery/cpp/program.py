@@ -10,12 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
+from .. import child
 from ..diag import ErrorKind, TileError
 from . import compiler
 from .host_part import MARKERS, TAG, host_code
@@ -161,14 +161,16 @@ def compile_host(
 def _call(command: Sequence[str | Path]) -> None:
     """Run a step of the C++ compiler; its first error is raised as a TileError."""
     try:
-        made = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
+        made = child.run_program([str(each) for each in command], TIMEOUT)
     except subprocess.TimeoutExpired:
         raise TileError(f"{command[0]} did not finish within {TIMEOUT:g} seconds", kind=ErrorKind.TIMEOUT) from None
     if made.returncode == 0:
         return
     said = made.stderr.decode(errors="replace")
     if undefined := sorted(set(_UNDEFINED.findall(said))):
-        notes = ("`tilery cpp run` has the memory, streams, events and launches of CUDA's runtime, and no other library",)
+        notes = (
+            "`tilery cpp run` has the memory, streams, events and launches of CUDA's runtime, and no other library",
+        )
         raise TileError(f"the host code uses {', '.join(undefined[:8])}, which is missing here", notes=notes)
     for line in said.splitlines():
         if found := _ERROR.fullmatch(line):

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .tokens import Token, declarations, tokens
+from .tokens import Token, Tokens, declarations, tokens
 
 SIMT = "__global__"
 TILE = frozenset(["__tile_global__", "__tile__"])
-DEVICE = frozenset([*TILE, "__device__", "__constant__", "constexpr", "consteval", "constinit", "concept", "static_assert"])
+DEVICE = frozenset(
+    [*TILE, "__device__", "__constant__", "constexpr", "consteval", "constinit", "concept", "static_assert"]
+)
 """Words of declarations that a device compiler takes."""
 _DEFINE = re.compile(r"#\s*define\s+(\w+)(.*)", re.S)
 _WORD = re.compile(r"\w+")
@@ -116,12 +118,16 @@ def tile_macros(found: Iterable[Token]) -> set[str]:
     """
     names = set(TILE)
     for token in found:
-        if token.kind == "directive" and (define := _DEFINE.match(token.text)) and names & set(_WORD.findall(define[2])):
+        if (
+            token.kind == "directive"
+            and (define := _DEFINE.match(token.text))
+            and names & set(_WORD.findall(define[2]))
+        ):
             names.add(define[1])
     return names - TILE
 
 
-def sort_source(file: str, text: str, found: Sequence[Token], macros: set[str]) -> Source:
+def sort_source(file: str, text: str, found: Tokens, macros: set[str]) -> Source:
     """Find the host code of a file. `macros` are names that stand for tile annotations."""
     source = Source(file, text)
     for declaration in declarations(found):

@@ -1,9 +1,9 @@
-"""Tokens of C++, and the declarations of a file: as much of the grammar as it takes to find functions and their bodies."""
+"""Tokens of C++, and the declarations of a file: enough of the grammar to find functions and their bodies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,8 +17,13 @@ _TOKEN = re.compile(
     re.X | re.S,
 )
 CLOSING = {"(": ")", "[": "]", "{": "}"}
+OPENING = {closed: opened for opened, closed in CLOSING.items()}
+MAX_ARGUMENTS = 500
+"""The most tokens between angle brackets."""
 TYPES = frozenset(["struct", "class", "union", "enum"])
-NOT_PARAMETERS = frozenset(["__attribute__", "__launch_bounds__", "__cluster_dims__", "alignas", "noexcept", "decltype"])
+NOT_PARAMETERS = frozenset(
+    ["__attribute__", "__launch_bounds__", "__cluster_dims__", "alignas", "noexcept", "decltype", "requires"]
+)
 """Words whose parentheses do not hold the parameters of a function."""
 
 
@@ -31,37 +36,49 @@ class Token(NamedTuple):
     end: int
 
 
-def tokens(text: str) -> list[Token]:
+class Tokens(list[Token]):
+    """The tokens of a text; `partner` has the indices of closing brackets by those of opening ones, and back."""
+
+    def __init__(self, found: Iterable[Token]) -> None:
+        super().__init__(found)
+        self.partner: dict[int, int] = {}
+        opened: list[int] = []
+        for index, token in enumerate(self):
+            if token.text in CLOSING:
+                opened.append(index)
+            elif token.text in OPENING and token.kind == "mark":
+                while opened and CLOSING[self[opened[-1]].text] != token.text:
+                    opened.pop()
+                if opened:
+                    start = opened.pop()
+                    self.partner[start], self.partner[index] = index, start
+
+
+def tokens(text: str) -> Tokens:
     """Split C++ into tokens, without spaces and comments.
 
     >>> [token.text for token in tokens("k<<<1, 2>>>(x); // launch")]
     ['k', '<<<', '1', ',', '2', '>>>', '(', 'x', ')', ';']
     """
-    return [
+    return Tokens(
         Token(match.lastgroup or "", match[0], match.start(), match.end())
         for match in _TOKEN.finditer(text)
         if match.lastgroup != "space"
-    ]
+    )
 
 
-def closing(found: Sequence[Token], at: int) -> int:
+def closing(found: Tokens, at: int) -> int:
     """Return the index of the token that closes the bracket at an index; the last index if there is none."""
-    depth = 0
-    for index in range(at, len(found)):
-        if found[index].kind == "mark":
-            if found[index].text in CLOSING:
-                depth += 1
-            elif found[index].text in ")]}":
-                depth -= 1
-                if depth == 0:
-                    return index
-    return len(found) - 1
+    return found.partner.get(at, len(found) - 1)
 
 
-def closing_angle(found: Sequence[Token], at: int) -> int:
-    """Return the index of the `>` that closes the `<` at an index; brackets hide what is inside them."""
+def closing_angle(found: Tokens, at: int) -> int:
+    """Return the index of the `>` that closes the `<` at an index; brackets hide what is inside them.
+
+    Without one, return the index itself.
+    """
     depth, index = 0, at
-    while index < len(found):
+    while index < min(len(found), at + MAX_ARGUMENTS):
         text = found[index].text
         if text in CLOSING:
             index = closing(found, index)
@@ -79,7 +96,7 @@ def closing_angle(found: Sequence[Token], at: int) -> int:
 
 @dataclass(slots=True)
 class Declaration:
-    """A declaration in a namespace: indices of tokens. A function has parameters, and a body unless it is declared only."""
+    """A declaration in a namespace, as indices of tokens. Only a function has parameters."""
 
     start: int
     end: int
@@ -90,7 +107,7 @@ class Declaration:
     """The first token of the body or of the list of initialisers before it; `end` if there is no body."""
 
 
-def declarations(found: Sequence[Token]) -> Iterator[Declaration]:
+def declarations(found: Tokens) -> Iterator[Declaration]:
     """Find the declarations of a file, inside namespaces too."""
     at = 0
     while at < len(found):
@@ -105,7 +122,7 @@ def declarations(found: Sequence[Token]) -> Iterator[Declaration]:
             at = declaration.end
 
 
-def namespace_body(found: Sequence[Token], at: int) -> int | None:
+def namespace_body(found: Tokens, at: int) -> int | None:
     """Return the index after the brace that opens a namespace or a block of linkage; None if neither begins here."""
     if found[at].text == "inline" and at + 1 < len(found):
         at += 1
@@ -121,7 +138,7 @@ def namespace_body(found: Sequence[Token], at: int) -> int | None:
     return None
 
 
-def read_declaration(found: Sequence[Token], start: int) -> Declaration:
+def read_declaration(found: Tokens, start: int) -> Declaration:
     """Read the declaration that begins at an index."""
     made = Declaration(start, len(found))
     assigned = False
@@ -131,55 +148,55 @@ def read_declaration(found: Sequence[Token], start: int) -> Declaration:
         if text == "<" and before == "template":
             at = closing_angle(found, at)
         elif text in ("(", "["):
-            if text == "(" and not assigned and before not in NOT_PARAMETERS and before != "requires":
+            if text == "(" and not assigned and before not in NOT_PARAMETERS:
                 made.parameters = at
             at = closing(found, at)
         elif text == "=" and before != "operator":
             assigned = True
         elif text == ";":
             return finished(made, at + 1, None, assigned, found)
-        elif text == ":" and made.parameters is not None and not is_type(found[start:at]):
+        elif text == ":" and made.parameters is not None and not is_type(found, start, at):
             body = after_initialisers(found, at)
             return finished(made, closing(found, body) + 1, at, assigned, found)
         elif text == "{":
-            if made.parameters is not None and not assigned and not is_type(found[start:at]):
+            if made.parameters is not None and not assigned and not is_type(found, start, at):
                 return finished(made, closing(found, at) + 1, at, assigned, found)
             at = closing(found, at)
         at += 1
     return finished(made, len(found), None, assigned, found)
 
 
-def finished(made: Declaration, end: int, body: int | None, assigned: bool, found: Sequence[Token]) -> Declaration:
+def finished(made: Declaration, end: int, body: int | None, assigned: bool, found: Tokens) -> Declaration:
     made.end, made.head_end = end, end if body is None else body
-    if assigned or is_type(found[made.start : made.head_end]):
+    if assigned or is_type(found, made.start, made.head_end):
         made.parameters = None
     return made
 
 
-def is_type(head: Sequence[Token]) -> bool:
-    """Whether tokens declare a class or an enumeration, rather than a function that mentions one.
+def is_type(found: Tokens, start: int, end: int) -> bool:
+    """Whether the head of a declaration is that of a class or an enumeration, not of a function that mentions one.
 
-    >>> is_type(tokens("template <class T> struct alignas(16) pair")), is_type(tokens("struct pair swap(int a)"))
+    >>> is_type(tokens("template <class T> struct a"), 0, 7), is_type(tokens("struct a swap(int x)"), 0, 7)
     (True, False)
     """
-    at = 0
-    while at < len(head):
-        text = head[at].text
-        if text == "template" and [token.text for token in head[at + 1 : at + 2]] == ["<"]:
-            at = closing_angle(head, at + 1)
+    at = start
+    while at < end:
+        text = found[at].text
+        if text == "template" and at + 1 < end and found[at + 1].text == "<":
+            at = closing_angle(found, at + 1)
         elif text in ("typedef", "using", "concept"):
             return True
         elif text in TYPES:
-            return not head or head[-1].text not in (")", "const", "noexcept", "override")
-        elif text == "(" and head[at - 1].text not in NOT_PARAMETERS:
+            return found[end - 1].text not in (")", "const", "noexcept", "override")
+        elif text == "(" and found[at - 1].text not in NOT_PARAMETERS:
             return False
         elif text in CLOSING:
-            at = closing(head, at)
+            at = closing(found, at)
         at += 1
     return False
 
 
-def after_initialisers(found: Sequence[Token], colon: int) -> int:
+def after_initialisers(found: Tokens, colon: int) -> int:
     """Return the index of the brace that opens the body of a constructor, after its list of initialisers."""
     at = colon + 1
     while at < len(found):

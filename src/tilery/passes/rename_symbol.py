@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
+
 from ..attrs import Attr, DebugAttr, DILoc, DISubprogram
 from ..declare.fastclass import replace
 from ..declare.fields import AttrKind
@@ -41,6 +43,36 @@ def rename_symbol(
     if isinstance(item.loc, DILoc) and isinstance(item.loc.scope, DISubprogram):
         _rename_scope(inside, item.loc.scope, new_name)
     report.counts["rename_symbol"] += 1
+
+
+def rename_symbols(root: Op, rename: Callable[[str], str]) -> None:
+    """Rename all symbols, their uses, and the linkage names in debug information, also of inlined functions."""
+    for item in _items(root):
+        if name := _name(item):
+            item.sym_name = rename(name)  # type: ignore[attr-defined]  # it has a name
+    made: dict[Attr, Attr] = {}
+    for o in walk(root):
+        for f in () if isinstance(o, UnknownOp) else o.opdef.attrs:
+            if f.kind is AttrKind.SYM_REF and (used := getattr(o, f.attr)):
+                setattr(o, f.attr, rename(used))
+        if o.loc is not None:
+            for scope in _subprograms(o.loc, made):
+                made[scope] = replace(scope, linkageName=rename(scope.linkageName))
+            o.loc = _renewed(o.loc, made)  # type: ignore[assignment]  # a location is rebuilt as a location
+
+
+def _subprograms(root: DebugAttr, known: Container[Attr]) -> list[DISubprogram]:
+    """Return the subprograms of a location that are not known."""
+    found, seen, todo = [], set[Attr](), [root]
+    while todo:
+        node = todo.pop()
+        if node in seen or node in known:
+            continue
+        seen.add(node)
+        if isinstance(node, DISubprogram):
+            found.append(node)
+        todo += _inner(node)
+    return found
 
 
 def _items(root: Op) -> list[Op]:

@@ -21,8 +21,13 @@ cudaError_t last = cudaSuccess;
 int properties[2] = {10, 0};
 constexpr size_t GUARD = 1024;  // free bytes after each allocation: one past the end is in no other
 
-std::map<char*, size_t> memory;         // allocations of the device
-std::map<char*, size_t> pinned;         // allocations of the host by cudaMallocHost
+struct Block {
+  size_t size, number;
+};
+using Blocks = std::map<char*, Block>;
+Blocks memory;                           // allocations of the device
+Blocks pinned;                           // those that the host may access too
+size_t allocations = 0;
 std::map<cudaEvent_t, double> recorded;  // milliseconds
 
 cudaError_t failed(cudaError_t error) { return error ? last = error : error; }
@@ -32,17 +37,17 @@ double clock_now() {
   return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
 }
 
-cudaError_t allocate(std::map<char*, size_t>& where, void** place, size_t size) {
+cudaError_t allocate(Blocks& where, void** place, size_t size) {
   if (!place) return failed(cudaErrorInvalidValue);
   *place = nullptr;
   if (!size) return cudaSuccess;
   if (size > SIZE_MAX / 2 || posix_memalign(place, 256, (size + 255) / 256 * 256 + GUARD))
     return failed(cudaErrorMemoryAllocation);
-  where[(char*)*place] = size;
+  where[(char*)*place] = {size, allocations++};
   return cudaSuccess;
 }
 
-cudaError_t release(std::map<char*, size_t>& where, void* place) {
+cudaError_t release(Blocks& where, void* place) {
   if (!place) return cudaSuccess;
   if (!where.erase((char*)place)) return failed(cudaErrorInvalidValue);
   free(place);
@@ -52,14 +57,15 @@ cudaError_t release(std::map<char*, size_t>& where, void* place) {
 bool on_device(const void* place, size_t size) {
   auto after = memory.upper_bound((char*)place);
   if (after == memory.begin()) return false;
-  auto& [start, length] = *--after;
+  auto& [start, block] = *--after;
+  size_t length = block.size;
   size_t offset = (char*)place - start;
   return offset <= length && size <= length - offset;
 }
 
 bool near_device(const void* place) {
   auto after = memory.upper_bound((char*)place);
-  return after != memory.begin() && (char*)place < (--after)->first + after->second;
+  return after != memory.begin() && (char*)place < (--after)->first + after->second.size;
 }
 
 // Whether an address is what a copy says that it is; a copy that says nothing takes it from the address.
@@ -118,12 +124,12 @@ void tilery_start(Launch launch, int major, int minor) {
   properties[0] = major, properties[1] = minor;
 }
 
-// Fill in the allocations of the device, addresses and sizes in turn, as many as fit; return how many there are.
+// Fill in the allocations: address, size and number of each, as many as fit; return how many there are.
 size_t tilery_memory(uint64_t* found, size_t most) {
   size_t at = 0;
   for (auto* where : {&memory, &pinned})
-    for (auto& [start, size] : *where) {
-      if (at < most) found[2 * at] = (uint64_t)start, found[2 * at + 1] = size;
+    for (auto& [start, block] : *where) {
+      if (at < most) found[3 * at] = (uint64_t)start, found[3 * at + 1] = block.size, found[3 * at + 2] = block.number;
       at++;
     }
   return at;
@@ -164,7 +170,7 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
 }
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
   *available = *total = (size_t)64 << 30;
-  for (auto& each : memory) *available -= each.second < *available ? each.second : *available;
+  for (auto& each : memory) *available -= each.second.size < *available ? each.second.size : *available;
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t size, cudaMemcpyKind kind) {

@@ -9,6 +9,7 @@ from ....checking import TYPE_CHECKING
 from ...files import Stop, read_input, reason, write_output
 from ...options import Verbs
 from ...output import as_json, report
+from ...sanitizing import make_sanitizer
 from ..run import SPEC, add_launch, run_module
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ CHECK = ["cpp check add.cu", "cpp check gemm.cu -I include -D TILE=64 --json"]
 RUN = [
     "cpp run add.cu --grid 4 --arg arange:f32:4096 --arg out=zeros:f32:4096 --print out",
     "cpp run scale.cu --entry 'scale<float, 64>' --grid 16 --arg x=rand:f32:1024 --arg f32:2 --engine cpu --print x",
+    "cpp run program.cu --engine cpu -- --iterations 3",
 ]
 
 
@@ -35,7 +37,7 @@ def add(verbs: Verbs) -> None:
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     add_source(sub)
     add_launch(sub)
-    sub.set_defaults(convention=None)
+    sub.set_defaults(convention=None, arguments=[])
 
 
 def add_source(sub: argparse.ArgumentParser) -> None:
@@ -87,12 +89,58 @@ def check(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile C++ and run a kernel on the CPU; show its arguments afterwards."""
+    """Compile C++ and run it on the CPU: a program if it has a `main`, with arguments after `--`, or else a kernel."""
+    if not (args.entry or args.grid or args.arg) and is_program(args):
+        return run_whole(args)
+    if args.arguments:
+        raise Stop("only a program with a `main` has arguments")
     if args.entry and "<" in args.entry and args.entry not in args.instance:
         args.instance.append(args.entry)
     program = compiled(args)
     args.entry = program.symbol(args.entry)
     return run_module(program.module, args, None)
+
+
+def is_program(args: argparse.Namespace) -> bool:
+    from ....cpp.program import has_main
+
+    try:
+        return args.file != "-" and has_main(Path(args.file), args.include)
+    except OSError as error:
+        raise Stop(f"cannot read '{args.file}': {reason(error)}") from None
+
+
+def run_whole(args: argparse.Namespace) -> int:
+    """Compile a program, host code included, and run it with its kernels on an engine."""
+    from tempfile import TemporaryDirectory
+
+    from ....cpp.program import build_program, run_program
+
+    for option in ("print", "save", "trace", "schedules", "stats", "threads", "batch", "max_steps", "json"):
+        if getattr(args, option, None):
+            raise Stop(f"--{option.replace('_', '-')} is for a kernel; '{args.file}' is a program with a `main`")
+    make_sanitizer(args)  # complain about its options now
+    with TemporaryDirectory(prefix="tilery-") as folder:
+        program = build_program(
+            Path(args.file),
+            folder,
+            include=args.include,
+            define=args.define,
+            gpu=args.gpu,
+            std=args.std,
+            options=args.option,
+        )
+        for warning in program.warnings:
+            report(warning, kind="warning")
+        return run_program(
+            program,
+            args.arguments,
+            name=args.file,
+            engine=args.engine,
+            exact=args.exact,
+            sanitize=args.sanitize,
+            seconds=args.max_seconds,
+        )
 
 
 def compiled(args: argparse.Namespace) -> Program:

@@ -46,7 +46,7 @@ def rename_symbol(
 
 
 def rename_symbols(root: Op, rename: Callable[[str], str]) -> None:
-    """Rename all symbols, their uses, and the linkage names in debug information, also of inlined functions."""
+    """Rename all symbols, their uses, and the names in debug information, also of inlined functions."""
     for item in _items(root):
         if name := _name(item):
             item.sym_name = rename(name)  # type: ignore[attr-defined]  # it has a name
@@ -57,7 +57,7 @@ def rename_symbols(root: Op, rename: Callable[[str], str]) -> None:
                 setattr(o, f.attr, rename(used))
         if o.loc is not None:
             for scope in _subprograms(o.loc, made):
-                made[scope] = replace(scope, linkageName=rename(scope.linkageName))
+                made[scope] = replace(scope, name=rename(scope.name), linkageName=rename(scope.linkageName))
             o.loc = _renewed(o.loc, made)  # type: ignore[assignment]  # a location is rebuilt as a location
 
 

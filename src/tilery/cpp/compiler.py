@@ -36,13 +36,12 @@ TEXT_NAME = "source.cu"
 """The name of C++ that is given as a text."""
 NO_KERNEL = "__$dummy_kernel"
 """The entry that NVRTC makes where a file has no kernel."""
-UNREFERENCED = 177
-"""NVRTC's number for a function that is never called, which is true of every kernel in an unnamed namespace."""
 MAX_ROUNDS = 20
 """How often a program with host code is compiled, each time without declarations that the compiler refused."""
 MAX_LEFT_OUT = 4
 """The most declarations left out as host code that an error names."""
 _MISSING = re.compile(r'cannot open source file "([^"]+)"')
+_UNREFERENCED = re.compile(r'function ".*" was declared but never referenced')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -129,7 +128,6 @@ def build(
             "--enable-tile",
             "-lineinfo",
             f"--pre-include={PRELUDE}",
-            f"--diag-suppress={UNREFERENCED}",
             f"--std={std}",
             f"--gpu-architecture={gpu}",
             *(f"-D{each}" for each in define),
@@ -221,7 +219,9 @@ def _program(
         raise TileError(message, kind=ErrorKind.COMPILER, file=file, notes=(answer["log"][:2000],))
     code, symbols = stable_names(base64.b64decode(answer["code"]), answer["symbols"])
     own = {source.file for source in sources.all}
-    warnings = [located(each, text, name, file) for each in said if each.kind == "warning" and each.file in own]
+    # A kernel in an unnamed namespace is never called, and that is no mistake.
+    shown = [each for each in said if each.file in own and not _UNREFERENCED.fullmatch(each.text)]
+    warnings = [located(each, text, name, file) for each in shown if each.kind == "warning"]
     program = Program(code, file, symbols, warnings)
     if list(program.kernels.values()) == [NO_KERNEL]:
         note = "a kernel is a __tile_global__ function; a template has kernels only for the instances asked for"

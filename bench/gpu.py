@@ -82,10 +82,10 @@ def compile_kernel(builder: Any, path: Path, target: str, full: bool) -> list[An
 
 def compile_all(folder: Path, names: list[str], target: str, full: str, workers: int) -> float:
     """Compile the variants of all kernels; return the seconds that it took."""
-    from tilery.tuner.builds import Builder
+    from tilery.tuner.builds import Builds
 
     started = time.monotonic()
-    with Builder(workers) as builder, ThreadPoolExecutor(workers) as pool:
+    with Builds(workers) as builder, ThreadPoolExecutor(workers) as pool:
         futures = {}
         for name in names:
             (folder / "built" / name).mkdir(parents=True, exist_ok=True)

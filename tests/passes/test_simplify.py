@@ -17,7 +17,7 @@ from tilery.passes import documented as described
 from tilery.passes.documented import documented
 from tilery.passes.simplify import simplify
 from tilery.passes.simplify.rounds import _Round as Round
-from tilery.passes.simplify.tree import LAWS, MAX_DEPTH, Node, Tree
+from tilery.passes.simplify.tree import LAWS, MAX_DEPTH, Tree, TreeNode
 from tilery.rewrite import Report
 from tilery.smith import smith
 from tilery.types import I32, Tile
@@ -145,7 +145,7 @@ def test_the_depth_is_bounded(length: int) -> None:
 
 def test_an_expression_is_simplified_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Laws are asked once for each expression, however often it is built."""
-    asked: list[Node] = []
+    asked: list[TreeNode] = []
     monkeypatch.setitem(LAWS, "and", [lambda tree, node: asked.append(node)])
     tree, t = Tree(), Tile((), I32)
     x, y = tree.leaf(Value(t)), tree.leaf(Value(t))

@@ -33,7 +33,7 @@ from tilery.attrs import ComparisonPredicate, RoundingMode, Signedness  # noqa: 
 from tilery.ir import Value, walk  # noqa: E402
 from tilery.ops import StorePtrTko  # noqa: E402
 from tilery.passes.simplify import simplify  # noqa: E402
-from tilery.passes.simplify.tree import LAWS, Node, Tree  # noqa: E402
+from tilery.passes.simplify.tree import LAWS, Tree, TreeNode  # noqa: E402
 from tilery.rewrite import Report  # noqa: E402
 from tilery.types import SCALARS, Tile  # noqa: E402
 
@@ -60,7 +60,7 @@ class Trees:
         self.bits = bits
         self.leaves = {n: [self.tree.leaf(Value(t)) for _ in range(2)] for n, t in self.types.items()}
 
-    def small(self, bits: int, depth: int, near: str = "") -> Node:
+    def small(self, bits: int, depth: int, near: str = "") -> TreeNode:
         """Return an expression with simplified parts, often of a kind that laws look for."""
         choice = self.random.random()
         if depth and near and choice < 0.4:
@@ -71,12 +71,12 @@ class Trees:
             return self.known(bits)
         return self.tree.make(*self.parts(bits, depth - 1))
 
-    def known(self, bits: int) -> Node:
+    def known(self, bits: int) -> TreeNode:
         """Return a constant, whose elements differ in some cases."""
         elements = self.random.choices(corners(bits), k=LANES if self.random.random() < 0.2 else 1)
         return self.tree.table(self.types[bits], elements)
 
-    def compared(self, bits: int, depth: int) -> list[Node]:
+    def compared(self, bits: int, depth: int) -> list[TreeNode]:
         """Return two operands of a comparison: an unknown and a constant, a choice and a constant, or any."""
         choice = self.random.random()
         if choice < 0.1:
@@ -86,7 +86,7 @@ class Trees:
             return [self.leaves[bits][0], self.random.choice([self.known(bits), self.leaves[bits][1]])]
         return [self.small(bits, depth, "cmp") for _ in range(2)]
 
-    def parts(self, bits: int, depth: int, kind: str = "") -> tuple[str, Tile, list[Node], Any]:
+    def parts(self, bits: int, depth: int, kind: str = "") -> tuple[str, Tile, list[TreeNode], Any]:
         """Return the parts of an expression of a random kind."""
         pick, t = self.random.choice, self.types[bits]
         kind = kind or pick(["not", "and", "or", "xor", "sum", "sum", "mul", "select", "min", "max", "ext", "trunc"])
@@ -129,7 +129,7 @@ class Trees:
             return kind, t, args, (tuple(factors), pick(corners(bits)))
         return kind, t, args, sign if kind in ("min", "max") else None
 
-    def divided(self, bits: int, depth: int, kind: str, sign: Signedness) -> tuple[list[Node], Any]:
+    def divided(self, bits: int, depth: int, kind: str, sign: Signedness) -> tuple[list[TreeNode], Any]:
         """Return the operands and data of a division, a remainder or a shift."""
         unknown = self.leaves[bits][0]
         # Wide remainders by an unknown are hard for a solver.
@@ -144,7 +144,7 @@ class Trees:
         return args, (sign, self.random.choice(modes))
 
 
-def firings(bits: int, rounds: int) -> Iterator[tuple[str, Node, Node]]:
+def firings(bits: int, rounds: int) -> Iterator[tuple[str, TreeNode, TreeNode]]:
     """Yield applications of laws: the name, the expression and the result."""
     trees = Trees(bits, bits)
     kinds = sorted(LAWS)

@@ -21,7 +21,7 @@ KINDS = ("zeros", "ones", "arange", "rand", "randn", "uninit", "output")
 
 
 @dataclass
-class Argument:
+class ArgumentSpec:
     """An argument and its label; `element` is its type, if the command line or the kernel names it."""
 
     name: str
@@ -33,9 +33,9 @@ class Argument:
     """Whether a launch must also write all of it."""
 
 
-def make_arguments(specs: list[str], seed: int) -> list[Argument]:
+def make_arguments(specs: list[str], seed: int) -> list[ArgumentSpec]:
     rng = np.random.default_rng(seed)
-    arguments: list[Argument] = []
+    arguments: list[ArgumentSpec] = []
     for number, text in enumerate(specs):
         name, given, spec = text.partition("=")
         if not given or ":" in name or name.startswith("@"):
@@ -46,22 +46,22 @@ def make_arguments(specs: list[str], seed: int) -> list[Argument]:
     return arguments
 
 
-def make_argument(name: str, spec: str, rng: np.random.Generator) -> Argument:
+def make_argument(name: str, spec: str, rng: np.random.Generator) -> ArgumentSpec:
     if spec.startswith("@"):
-        return Argument(name, read_array(spec[1:]))
+        return ArgumentSpec(name, read_array(spec[1:]))
     parts = spec.split(":")
     if len(parts) == 3 and parts[0] in KINDS:
         element, shape = element_type(parts[1]), shape_of(parts[2])
         try:
             array = make_array(parts[0], element, shape, rng)
-            return Argument(name, array, element, parts[0] == "uninit", parts[0] == "output")
+            return ArgumentSpec(name, array, element, parts[0] == "uninit", parts[0] == "output")
         except (MemoryError, OverflowError, ValueError):  # NumPy's limits
             raise Stop(f"--arg: an array such as '{spec}' does not fit in memory") from None
     if len(parts) == 2 and parts[0] not in KINDS:
         element = element_type(parts[0])
-        return Argument(name, number_of(parts[1], element), element)
+        return ArgumentSpec(name, number_of(parts[1], element), element)
     if len(parts) == 1 and (number := plain_number(spec)) is not None:
-        return Argument(name, number)
+        return ArgumentSpec(name, number)
     hint = did_you_mean(parts[0], KINDS) if len(parts) == 3 else ""
     raise Stop(f"--arg: expected @FILE, KIND:TYPE:SHAPE, TYPE:VALUE or VALUE, got '{spec}'{hint}")
 
@@ -162,7 +162,7 @@ def float_values(kind: str, shape: tuple[int, ...], rng: np.random.Generator) ->
     return np.full(shape, float(kind == "ones"))
 
 
-def check_types(arguments: list[Argument], params: Sequence[Any], convention: str | None) -> None:
+def check_types(arguments: list[ArgumentSpec], params: Sequence[Any], convention: str | None) -> None:
     """Compare the types on the command line with the kernel's, and fill in those it leaves out."""
     at = 0
     for a in arguments:
@@ -187,7 +187,7 @@ def check_types(arguments: list[Argument], params: Sequence[Any], convention: st
 # ---------------------------------------------------------------- results
 
 
-def find(arguments: list[Argument], name: str, option: str) -> Argument:
+def find(arguments: list[ArgumentSpec], name: str, option: str) -> ArgumentSpec:
     found = next((a for a in arguments if a.name == name), None)
     if found is None:
         names = [a.name for a in arguments]
@@ -196,7 +196,7 @@ def find(arguments: list[Argument], name: str, option: str) -> Argument:
     return found
 
 
-def split_save(text: str, arguments: list[Argument]) -> tuple[Argument, str]:
+def split_save(text: str, arguments: list[ArgumentSpec]) -> tuple[ArgumentSpec, str]:
     name, given, file = text.partition("=")
     if not given or not file:
         raise Stop(f"--save: expected NAME=FILE, got '{text}'")
@@ -205,13 +205,13 @@ def split_save(text: str, arguments: list[Argument]) -> tuple[Argument, str]:
     return find(arguments, name, "--save"), file
 
 
-def save(argument: Argument, file: str) -> None:
+def save(argument: ArgumentSpec, file: str) -> None:
     data = io.BytesIO()
     np.save(data, argument.value)
     write_output(file, data.getvalue())
 
 
-def numbers(argument: Argument) -> Array:
+def numbers(argument: ArgumentSpec) -> Array:
     """Return an argument as numbers that NumPy can print."""
     value = np.asarray(argument.value)
     element = argument.element
@@ -222,11 +222,11 @@ def numbers(argument: Argument) -> Array:
     return to_f64(value.view(carrier(element)), element) if element.is_float else value
 
 
-def as_text(argument: Argument) -> str:
+def as_text(argument: ArgumentSpec) -> str:
     return np.array2string(numbers(argument), threshold=100, prefix=f"{argument.name} = ")
 
 
-def as_data(argument: Argument) -> object:
+def as_data(argument: ArgumentSpec) -> object:
     """Return an argument for JSON, in which infinities and NaN are strings."""
     value = numbers(argument)
     if value.dtype.kind != "f" or np.isfinite(value).all():

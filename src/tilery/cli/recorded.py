@@ -10,7 +10,7 @@ from ..engines.common.cutile_abi import Extent
 from ..engines.common.tiles import carrier
 from ..engines.recorded import Pointer, Recorded, load
 from ..types import Ptr, Tile
-from .arguments import Argument
+from .arguments import ArgumentSpec
 from .files import Stop, reason
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def open_recorded(file: str, memory: int) -> Recorded:
         raise Stop(f"cannot read '{file}': {reason(error)}") from None
 
 
-def arguments_of(launch: Recorded, entry: Entry, placed: Placed) -> list[Argument]:
+def arguments_of(launch: Recorded, entry: Entry, placed: Placed) -> list[ArgumentSpec]:
     """Return the arguments by name; arrays are views of the memory that the kernel works on."""
     arguments = []
     for index, (name, value) in enumerate(zip(launch.names, launch.arguments)):
@@ -36,9 +36,9 @@ def arguments_of(launch: Recorded, entry: Entry, placed: Placed) -> list[Argumen
             shape, strides = _layout(launch, name)
             dtype = np.dtype(np.uint8) if element.pointee.bits == 4 else carrier(element.pointee)
             array = _view(placed.kept_view(value.buffer), value.offset, dtype, shape, strides)
-            arguments.append(Argument(name, array, element.pointee))
+            arguments.append(ArgumentSpec(name, array, element.pointee))
         else:
-            arguments.append(Argument(name, value, None if isinstance(element, Ptr) else element))
+            arguments.append(ArgumentSpec(name, value, None if isinstance(element, Ptr) else element))
     return arguments
 
 

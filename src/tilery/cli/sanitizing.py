@@ -15,7 +15,7 @@ from .output import report, write_error
 if TYPE_CHECKING:
     from ..sanitize import Sanitizer
     from ..source.input import Input
-    from .arguments import Argument
+    from .arguments import ArgumentSpec
 
 
 def add_sanitize(parser: argparse.ArgumentParser, *, has_seed: bool = True) -> None:
@@ -27,7 +27,7 @@ def add_sanitize(parser: argparse.ArgumentParser, *, has_seed: bool = True) -> N
     parser.add_argument("--sarif", metavar="FILE", help="also write what --sanitize finds as SARIF, `-` is stdout")
 
 
-def make_sanitizer(args: argparse.Namespace, arguments: list[Argument] | None = None) -> Sanitizer | None:
+def make_sanitizer(args: argparse.Namespace, arguments: list[ArgumentSpec] | None = None) -> Sanitizer | None:
     """Return the sanitizer that the options ask for, if any."""
     if args.sanitize is None:
         for name in ("sarif", "schedule", "schedules"):
@@ -45,7 +45,7 @@ def make_sanitizer(args: argparse.Namespace, arguments: list[Argument] | None = 
         raise Stop(f"--sanitize: {error.message}") from None
 
 
-def sanitizer_for(checks: str, arguments: Sequence[Argument], schedule: int | None = None) -> Sanitizer:
+def sanitizer_for(checks: str, arguments: Sequence[ArgumentSpec], schedule: int | None = None) -> Sanitizer:
     """Return a sanitizer that knows which arguments the command line declares to be undefined, or outputs."""
     from ..sanitize import Sanitizer
 

@@ -27,7 +27,7 @@ INVALID_VALUE, INVALID_DEVICE, INVALID_IMAGE, LAUNCH_FAILED, NOT_SUPPORTED = 1, 
 
 
 @dataclass(slots=True)
-class Launch(HoldsAddresses):
+class DriverLaunch(HoldsAddresses):
     """A launch as the driver sees it: the Tile IR, the entry, the grid, and the address of the argument pointers."""
 
     bytecode: bytes
@@ -42,17 +42,17 @@ class Launch(HoldsAddresses):
 
 
 @dataclass(slots=True)
-class Loaded(HoldsAddresses):
+class LoadedKernel(HoldsAddresses):
     """The code that cuTile has loaded. There is one per process, because cuTile asks for its driver once."""
 
-    run: Callable[[Launch], None] | None = None
+    run: Callable[[DriverLaunch], None] | None = None
     """Executes launches; None outside of `on`."""
     libraries: dict[int, bytes] = field(default_factory=dict)
     kernels: dict[int, tuple[bytes, str]] = field(default_factory=dict)
-    graphs: dict[int, list[Launch]] = field(default_factory=dict)
+    graphs: dict[int, list[DriverLaunch]] = field(default_factory=dict)
 
 
-LOADED = Loaded()
+LOADED = LoadedKernel()
 FAILURE = threading.local()
 FUNCTIONS: dict[str, int] = {}
 KEPT: list[Any] = []
@@ -291,7 +291,7 @@ def launch(kernel: int, grid: tuple[int, ...], slots: int, stream: int) -> int |
     bytecode, entry = LOADED.kernels[kernel]
     if LOADED.run is None:
         raise RuntimeError("a kernel was launched outside `with tilery.cutile.on(...)`")
-    LOADED.run(Launch(bytecode, entry, (grid[0], grid[1], grid[2]), slots, stream))
+    LOADED.run(DriverLaunch(bytecode, entry, (grid[0], grid[1], grid[2]), slots, stream))
     return None
 
 
@@ -336,7 +336,7 @@ def cuGraphAddKernelNode(node: int, graph: int, needs: int, count: int, what: in
     kernel = KernelNode.from_address(what)
     bytecode, entry = LOADED.kernels[kernel.kernel or kernel.function]
     grid = kernel.grid[0], kernel.grid[1], kernel.grid[2]
-    LOADED.graphs[graph].append(Launch(bytecode, entry, grid, kernel.slots or 0))
+    LOADED.graphs[graph].append(DriverLaunch(bytecode, entry, grid, kernel.slots or 0))
     put(node, c_void_p, STATE.handle())
 
 

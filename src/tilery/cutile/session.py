@@ -35,7 +35,7 @@ MODULES: dict[bytes, Module] = {}
 SIGNATURES: dict[tuple[bytes, str], list[Parameter]] = {}
 
 
-def read(launch: driver.Launch) -> Call:
+def read(launch: driver.DriverLaunch) -> Call:
     """Decode the arguments of a launch."""
     module = MODULES.get(launch.bytecode)
     if module is None:

@@ -13,7 +13,7 @@ from ..text import DIALECT
 from ..text.format import read_format
 from ..text.print.lines import Line, make_line
 from ..text.print.names import Names
-from ..text.print.parts import Context, Part, Region
+from ..text.print.parts import Context, Part, RegionText
 from ..text.print.printer import LIMIT, show_styled
 from ..text.print.styles import STYLES, Style
 from ..text.spelling import SCOPES
@@ -68,9 +68,9 @@ def documented_line(cls: type[Op], name: str) -> Line:
     return line
 
 
-def _shown(region: Region, label: str) -> Region:
+def _shown(region: RegionText, label: str) -> RegionText:
     """Add the label and the terminator to a region, unless it is in MLIR's generic form."""
-    return region if region.header else Region(region.block, header=label, prefix=DIALECT)
+    return region if region.header else RegionText(region.block, header=label, prefix=DIALECT)
 
 
 def _full(text: str) -> str:

@@ -19,7 +19,7 @@ from ..text.lossless.recover import OPEN_REGION, UNEXPECTED_BRACE
 from ..text.lossless.scopes import names_of
 from ..text.print.chosen import show_named
 from ..verifier.verify import NO_TERMINATOR
-from .document import Document, Place, part_nodes
+from .document import Document, TextPlace, part_nodes
 
 _SUGGESTION = re.compile(r"did you mean '([^']+)'\?")
 _ALLOWED = re.compile(r"(?:one of|enum values)[^:\[{]*[:\[{] ?(.*)")
@@ -114,7 +114,7 @@ def _fix(document: Document, title: str, diagnostic: lsp.Diagnostic, range: lsp.
     return lsp.CodeAction(title, lsp.CodeActionKind.QuickFix, [diagnostic], edit=edit, is_preferred=True)
 
 
-def _terminator(document: Document, place: Place, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
+def _terminator(document: Document, place: TextPlace, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
     """Insert the terminator of a region after its last operation; it gets the results of that operation."""
     node = place.node
     parent = node.parent if node is not None else None
@@ -131,7 +131,7 @@ def _terminator(document: Document, place: Place, diagnostic: lsp.Diagnostic) ->
     yield _fix(document, title, diagnostic, lsp.Range(end, end), f"\n{margin}{ended}")
 
 
-def _brace(document: Document, place: Place, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
+def _brace(document: Document, place: TextPlace, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
     """Close a region after the lines that are indented further than the one that opens it."""
     rows = document.lines.rows()
     first = diagnostic.range.start.line

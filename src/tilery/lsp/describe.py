@@ -15,7 +15,7 @@ from ..text.lossless.scopes import names_of
 from ..text.lossless.tree import Kind, field_at, mnemonic
 from ..text.print.attributes import attr_text, int_text
 from ..types import Ptr, Scalar, TensorView, Tile, Type
-from .document import Document, Place
+from .document import Document, TextPlace
 from .protocol import lsp
 
 SHOWN = 16
@@ -32,7 +32,7 @@ def hover(document: Document, position: lsp.Position) -> lsp.Hover | None:
     return lsp.Hover(content, document.lines.range(place.start, place.end))
 
 
-def describe_place(document: Document, place: Place) -> str:
+def describe_place(document: Document, place: TextPlace) -> str:
     match place.kind:
         case Kind.OPERATION:
             opdef = BY_NAME.get(mnemonic(place.token))
@@ -87,7 +87,7 @@ def _field_lines(title: str, fields: list[dict[str, object]], since: object) -> 
     return lines
 
 
-def _keyword_text(place: Place) -> str:
+def _keyword_text(place: TextPlace) -> str:
     node = place.node
     if node is None or node.opdef is None:
         return ""
@@ -108,7 +108,7 @@ def _since(member: TileEnum) -> str:
 # ---------------------------------------------------------------- values and types
 
 
-def _value_text(place: Place) -> str:
+def _value_text(place: TextPlace) -> str:
     names = names_of(place.parsed)
     value = names.value(place.index)
     if value is None:
@@ -185,7 +185,7 @@ def signature_of(o: Op) -> str:
     return f"{kind} @{name}" + (f" : {value.type.text}" if value is not None else "")
 
 
-def _alias_text(place: Place) -> str:
+def _alias_text(place: TextPlace) -> str:
     attr = place.parsed.context.aliases.get(place.token[1:])
     if attr is None:
         return ""

@@ -71,7 +71,7 @@ class Lines:
         return Lines(self.text[:start] + change.text + self.text[end:], self.encoding)
 
 
-class Place:
+class TextPlace:
     """A token under the cursor."""
 
     def __init__(self, part: Part, index: int) -> None:
@@ -116,14 +116,14 @@ class Document:
     def set_reading(self, reading: Reading) -> None:
         self._reading, self._previous = reading, None
 
-    def place(self, position: lsp.Position) -> Place | None:
+    def place(self, position: lsp.Position) -> TextPlace | None:
         """Return the token at a position, or the one that ends there."""
         offset = self.lines.offset(position)
         part = self.reading.part_at(offset)
         for each in (part, self.reading.part_at(max(0, offset - 1))):
             index = each.parsed.tokens.touching(offset - each.start)
             if index is not None and each.parsed.tokens.spelled[index]:
-                return Place(each, index)
+                return TextPlace(each, index)
         return None
 
     def range(self, part: Part, first: int, last: int | None = None) -> lsp.Range:

@@ -13,7 +13,7 @@ from ..text.lossless.scopes import names_of
 from ..text.lossless.tokens import comments_in
 from ..text.lossless.tree import Kind, Node
 from .describe import signature_of
-from .document import Document, Place, part_nodes
+from .document import Document, TextPlace, part_nodes
 
 _NAMES = {
     Kind.VALUE: re.compile(r"%?([0-9]+|[A-Za-z$._-][A-Za-z0-9$._-]*)\Z"),
@@ -34,7 +34,7 @@ def definition(document: Document, position: lsp.Position) -> lsp.Location | Non
     return None if found is None else lsp.Location(document.uri, document.range(*found))
 
 
-def definition_of(document: Document, place: Place) -> Found | None:
+def definition_of(document: Document, place: TextPlace) -> Found | None:
     if place.kind is Kind.VALUE:
         target = names_of(place.parsed).definition.get(_base(place))
         return None if target is None else (place.part, target)
@@ -45,12 +45,12 @@ def definition_of(document: Document, place: Place) -> Found | None:
     return None
 
 
-def _base(place: Place) -> int:
+def _base(place: TextPlace) -> int:
     """Return the token of the name: `#1` in `%a#1` belongs to the token before."""
     return place.index - 1 if place.token[:1] == "#" else place.index
 
 
-def _is_alias(place: Place) -> bool:
+def _is_alias(place: TextPlace) -> bool:
     return place.kind is Kind.ALIAS or (place.kind is Kind.TYPE and place.token[:1] == "!" and "." not in place.token)
 
 
@@ -75,7 +75,7 @@ def _aliases(document: Document) -> Iterator[Found]:
         yield from ((part, index) for index in part.parsed.starts if toks[index][:1] in ("#", "!"))
 
 
-def occurrences(document: Document, place: Place) -> list[Found]:
+def occurrences(document: Document, place: TextPlace) -> list[Found]:
     """Return every token that means the same as one."""
     if place.kind is Kind.VALUE:
         names = names_of(place.parsed)
@@ -135,7 +135,7 @@ def rename(document: Document, position: lsp.Position, name: str) -> lsp.Workspa
     return lsp.WorkspaceEdit({document.uri: edits})
 
 
-def _taken(document: Document, place: Place, name: str) -> bool:
+def _taken(document: Document, place: TextPlace, name: str) -> bool:
     if place.kind is Kind.VALUE:  # also in a region inside, which would hide it
         return name in place.parsed.tokens.spelled
     return any(name in part.parsed.tokens.spelled for part in document.reading.parts)

@@ -26,7 +26,7 @@ HOW = """// The arguments of the launch are not known. Write them in a comment a
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class PythonKernel:
     """A kernel in a Python file: its name, its line, counted from zero, and the arguments that a comment gives."""
 
     name: str
@@ -34,11 +34,11 @@ class Kernel:
     signature: str | None
 
 
-def kernels(text: str) -> list[Kernel]:
+def kernels(text: str) -> list[PythonKernel]:
     """Find the functions that `ct.kernel` decorates.
 
     >>> kernels("import cuda.tile as ct\\n# tilery: f32[8], 4\\n@ct.kernel\\ndef k(a, n): pass\\n")
-    [Kernel(name='k', line=2, signature='f32[8], 4')]
+    [PythonKernel(name='k', line=2, signature='f32[8], 4')]
     """
     try:
         tree = ast.parse(text)
@@ -54,7 +54,7 @@ def kernels(text: str) -> list[Kernel]:
                 if ast.unparse(call) in names:
                     line = decorator.lineno - 1
                     above = _SIGNATURE.search(lines[line - 1]) if line else None
-                    found.append(Kernel(node.name, line, above[1].strip() if above else None))
+                    found.append(PythonKernel(node.name, line, above[1].strip() if above else None))
                     break
     return sorted(found, key=lambda kernel: kernel.line)
 

@@ -28,7 +28,7 @@ def known(value: Value, signedness: Signedness) -> int | None:
     return bits - (1 << width) if signedness is Signedness.SIGNED and bits >> (width - 1) else bits
 
 
-class Builder:
+class SplitBuilder:
     """Builds operations in order, all with one location."""
 
     def __init__(self, loop: For, signedness: Signedness) -> None:
@@ -55,7 +55,7 @@ def split_point(
     loop: For, predicate: ComparisonPredicate, bound: Value, signedness: Signedness
 ) -> tuple[list[Op], Value, Value]:
     """Build the split point; return the operations, the end of the first loop and the start of the second."""
-    make = Builder(loop, signedness)
+    make = SplitBuilder(loop, signedness)
     lower, step = known(loop.lowerBound, signedness), known(loop.step, signedness)
     point, number = bound, known(bound, signedness)
     top = _top(loop, signedness)
@@ -78,7 +78,7 @@ def split_point(
     return make.ops, until, start
 
 
-def _aligned(make: Builder, point: Value, signedness: Signedness) -> Value:
+def _aligned(make: SplitBuilder, point: Value, signedness: Signedness) -> Value:
     """The first value of the counter that is not below the point."""
     loop = make.loop
     gap = make.put(SubI(lhs=point, rhs=loop.lowerBound))

@@ -13,7 +13,7 @@ from ..types import BF16, F16, F32, F64, I1, I4, I8, I32, SCALARS, TF32, Scalar,
 from . import draw
 from .facts import F4
 from .generic import attributes, generic, operands, promises
-from .kernel import Kernel, create
+from .kernel import Draft, create
 from .values import (
     E8M0,
     any_of,
@@ -59,7 +59,7 @@ SCALES = (
 # ---------------------------------------------------------------- integers
 
 
-def small(k: Kernel, t: Tile) -> Value:
+def small(k: Draft, t: Tile) -> Value:
     """Integers known to lie in a small range."""
     known = [v for v in k.pool[-24:] if v.type is t and v in k.facts.ranges and k.facts.within(v, -64, 64)]
     if known and k.chance(0.7):
@@ -68,7 +68,7 @@ def small(k: Kernel, t: Tile) -> Value:
     return index(k, most + 1, t.shape, scalar_of(t)) if most else number(k, t, 0)
 
 
-def wrapping(k: Kernel, opdef: OpDef) -> bool:
+def wrapping(k: Draft, opdef: OpDef) -> bool:
     """`addi`, `subi`, `muli` or `negi`, with a promise about overflow that holds."""
     values = operands(k, opdef)
     assert values is not None
@@ -85,7 +85,7 @@ def wrapping(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def shift(k: Kernel, opdef: OpDef) -> bool:
+def shift(k: Draft, opdef: OpDef) -> bool:
     """`shli` or `shri` by less than the width."""
     value = any_of(k, IntTile)
     t = tile_of(value)
@@ -99,12 +99,12 @@ def shift(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def small_shift(k: Kernel, t: Tile) -> Value:
+def small_shift(k: Draft, t: Tile) -> Value:
     width = scalar_of(t).bits
     return number(k, t, 0) if width == 1 else index(k, width, t.shape, scalar_of(t))
 
 
-def divide(k: Kernel, opdef: OpDef) -> bool:
+def divide(k: Draft, opdef: OpDef) -> bool:
     """`divi` or `remi`, never by zero and never the smallest integer by -1."""
     value = any_of(k, IntTile)
     t = tile_of(value)
@@ -130,7 +130,7 @@ def divide(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- floats
 
 
-def add_floats(k: Kernel, opdef: OpDef) -> bool:
+def add_floats(k: Draft, opdef: OpDef) -> bool:
     """`addf`, often of a product on the right."""
     if k.chance(0.6):
         return generic(k, opdef)
@@ -145,12 +145,12 @@ def add_floats(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- conversions
 
 
-def source_of(k: Kernel, kind: Constraint) -> tuple[Value, tuple[int, ...], Scalar]:
+def source_of(k: Draft, kind: Constraint) -> tuple[Value, tuple[int, ...], Scalar]:
     value = any_of(k, kind)
     return value, tile_of(value).shape, scalar_of(value.type)
 
 
-def bitcast(k: Kernel, opdef: OpDef) -> bool:
+def bitcast(k: Draft, opdef: OpDef) -> bool:
     """A bitcast to a type of the same width."""
     value, dims, element = source_of(k, NumberTile)
     to = k.rng.choice([s for s in elements(NumberTile, k.version) if s.bits == element.bits])
@@ -158,7 +158,7 @@ def bitcast(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def extend(k: Kernel, opdef: OpDef) -> bool:
+def extend(k: Draft, opdef: OpDef) -> bool:
     """An extension to a wider integer type."""
     value, dims, element = source_of(k, IntTile4)
     wider = [s for s in elements(IntTile4, k.version) if s.bits > element.bits]
@@ -167,7 +167,7 @@ def extend(k: Kernel, opdef: OpDef) -> bool:
     return bool(wider)
 
 
-def truncate(k: Kernel, opdef: OpDef) -> bool:
+def truncate(k: Draft, opdef: OpDef) -> bool:
     """A truncation to a narrower integer type, with a promise if the value is known to fit."""
     value, dims, element = source_of(k, IntTile4)
     narrower = [s for s in elements(IntTile4, k.version) if s.bits < element.bits]
@@ -181,7 +181,7 @@ def truncate(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def float_to_float(k: Kernel, opdef: OpDef) -> bool:
+def float_to_float(k: Draft, opdef: OpDef) -> bool:
     """A conversion to another float type, in a rounding mode that is legal for the two types."""
     value, dims, element = source_of(k, FloatTile)
     others = [s for s in elements(FloatTile, k.version) if s is not element and fits(dims, s)]
@@ -191,7 +191,7 @@ def float_to_float(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def float_to_int(k: Kernel, opdef: OpDef) -> bool:
+def float_to_int(k: Draft, opdef: OpDef) -> bool:
     """A conversion of floats that fit: they are clamped first, or small constants if the type has no arithmetic."""
     value, dims, element = source_of(k, FloatTile)
     to = k.rng.choice(elements(IntTile, k.version))
@@ -207,7 +207,7 @@ def float_to_int(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def int_to_float(k: Kernel, opdef: OpDef) -> bool:
+def int_to_float(k: Draft, opdef: OpDef) -> bool:
     """A conversion to any float type that has a zero."""
     value, dims, _ = source_of(k, IntTile)
     to = k.rng.choice([s for s in elements(FloatTile, k.version) if s is not E8M0 and fits(dims, s)])
@@ -219,7 +219,7 @@ def int_to_float(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- matrices
 
 
-def matrix(k: Kernel, element: Scalar, accumulator: Scalar, block: int = 1) -> tuple[Value, Value, Value, list[int]]:
+def matrix(k: Draft, element: Scalar, accumulator: Scalar, block: int = 1) -> tuple[Value, Value, Value, list[int]]:
     """Two matrices and an accumulator: M x K, K x N and M x N, or batches of them. K is a multiple of `block`."""
     batch = [1 << k.rng.randrange(3)] if k.chance(0.3) else []
     m, n, depth = (1 << k.rng.randrange(5) for _ in range(3))
@@ -234,7 +234,7 @@ def matrix(k: Kernel, element: Scalar, accumulator: Scalar, block: int = 1) -> t
     return lhs, rhs, get(k, Tile((*batch, m, n), accumulator)), [*batch, m, depth // block, n]
 
 
-def mma_float(k: Kernel, opdef: OpDef) -> bool:
+def mma_float(k: Draft, opdef: OpDef) -> bool:
     """`mmaf`."""
     element = k.rng.choice([s for s in ACCUMULATORS if s.since <= k.version])
     lhs, rhs, acc, _ = matrix(k, element, k.rng.choice(ACCUMULATORS[element]))
@@ -242,14 +242,14 @@ def mma_float(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def mma_int(k: Kernel, opdef: OpDef) -> bool:
+def mma_int(k: Draft, opdef: OpDef) -> bool:
     """`mmai`."""
     lhs, rhs, acc, _ = matrix(k, I8, I32)
     k.emit(ops.MmaI(lhs=lhs, rhs=rhs, acc=acc, **attributes(k, opdef)))
     return True
 
 
-def mma_scaled(k: Kernel, opdef: OpDef) -> bool:
+def mma_scaled(k: Draft, opdef: OpDef) -> bool:
     """`mmaf_scaled`: a scale for each block of elements along K."""
     rows = [row for row in SCALES if max(s.since for s in row[:2]) <= k.version]
     element, scale, block = k.rng.choice(rows)

@@ -8,13 +8,13 @@ from ..declare.operation import OpDef
 from ..ir import Block, Value
 from ..types import I1, Tile, Type
 from .control import DEEPEST, block_size, handed_out, leave, may_return, values_of, ways_to_leave
-from .kernel import Kernel
+from .kernel import Draft
 from .values import constant, get, negated
 
 BOOL = Tile((), I1)
 
 
-def branch(k: Kernel, opdef: OpDef) -> bool:
+def branch(k: Draft, opdef: OpDef) -> bool:
     """An `if` whose branches have results, or one of which leaves early; half of the time in a special shape."""
     if k.depth >= DEEPEST:
         return False
@@ -25,7 +25,7 @@ def branch(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def early_return(k: Kernel, opdef: OpDef) -> bool:
+def early_return(k: Draft, opdef: OpDef) -> bool:
     """An `if` in which the kernel ends."""
     if k.depth >= DEEPEST or not may_return(k):
         return False
@@ -36,7 +36,7 @@ def early_return(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- plain
 
 
-def emit_if(k: Kernel, leaving: bool, returning: bool = False, condition: Value | None = None) -> None:
+def emit_if(k: Draft, leaving: bool, returning: bool = False, condition: Value | None = None) -> None:
     """Emit an `if`; with `leaving`, its first branch leaves early where that is possible."""
     condition = any_condition(k) if condition is None else condition
     effects = k.effects and k.chance(0.6)
@@ -60,7 +60,7 @@ def emit_if(k: Kernel, leaving: bool, returning: bool = False, condition: Value 
     finish_if(k, condition, types, token, then, other)
 
 
-def first_branch(k: Kernel, effects: bool) -> tuple[Block, tuple[Type, ...], bool]:
+def first_branch(k: Draft, effects: bool) -> tuple[Block, tuple[Type, ...], bool]:
     """A branch that decides the results: its block, their types, and whether there is a token too.
 
     A branch that may have touched memory passes on its token.
@@ -74,7 +74,7 @@ def first_branch(k: Kernel, effects: bool) -> tuple[Block, tuple[Type, ...], boo
 
 
 def finish_if(
-    k: Kernel, condition: Value, types: tuple[Type, ...], token: bool, then: Block, other: Block | None
+    k: Draft, condition: Value, types: tuple[Type, ...], token: bool, then: Block, other: Block | None
 ) -> ops.If:
     """Emit an `if` with these branches. With a `token`, its last result orders what follows."""
     results = tuple(Value(t) for t in types + k.token_type(token))
@@ -84,7 +84,7 @@ def finish_if(
     return o
 
 
-def any_condition(k: Kernel) -> Value:
+def any_condition(k: Draft) -> Value:
     """A condition, sometimes negated.
 
     In a `for` it often asks whether the counter has passed a bound from outside: there the loop can be split.
@@ -99,7 +99,7 @@ def any_condition(k: Kernel) -> Value:
     return k.emit(ops.CmpI(comparison_predicate=predicate, lhs=lhs, rhs=rhs, signedness=signedness)).result
 
 
-def leave_early(k: Kernel, returning: bool) -> None:
+def leave_early(k: Draft, returning: bool) -> None:
     """Leave the block; sometimes in both branches of an `if`, after which nothing is executed."""
     if k.depth < DEEPEST and k.chance(0.2):
         condition = any_condition(k)
@@ -116,7 +116,7 @@ def leave_early(k: Kernel, returning: bool) -> None:
 # ---------------------------------------------------------------- shapes that rules look for
 
 
-def adjacent(k: Kernel) -> None:
+def adjacent(k: Draft) -> None:
     """Two `if` in a row, on one condition or on a condition and its inverse."""
     condition = any_condition(k)
     second = negated(k, condition) if k.chance(0.4) else condition
@@ -124,7 +124,7 @@ def adjacent(k: Kernel) -> None:
     emit_if(k, leaving=k.chance(0.15), condition=second)
 
 
-def nested(k: Kernel) -> None:
+def nested(k: Draft) -> None:
     """An `if` with nothing in it but another one; every other way through them yields the same values."""
     if k.depth + 1 >= DEEPEST:
         adjacent(k)
@@ -145,7 +145,7 @@ def nested(k: Kernel) -> None:
     finish_if(k, outer, types, effects, then, yielding(k, outside + start) if otherwise else None)
 
 
-def passing_through(k: Kernel) -> None:
+def passing_through(k: Draft) -> None:
     """An `if` that yields values from outside: the same in both branches, true and false, or different ones."""
     pairs = [(v, v if k.chance(0.3) else get(k, v.type)) for v in handed_out(k, 2) if isinstance(v.type, Tile)]
     if k.chance(0.6):
@@ -163,12 +163,12 @@ def passing_through(k: Kernel) -> None:
     finish_if(k, condition, types, False, *branches)
 
 
-def known(k: Kernel) -> None:
+def known(k: Draft) -> None:
     """An `if` on a constant."""
     emit_if(k, leaving=k.chance(0.15), condition=constant(k, BOOL, k.rng.randrange(2)))
 
 
-def yielding(k: Kernel, values: tuple[Value, ...]) -> Block:
+def yielding(k: Draft, values: tuple[Value, ...]) -> Block:
     """A block that only yields values from outside."""
     with k.region(effects=False) as block:
         k.emit(ops.Yield(operands_=values))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import ops
 from ..ir import Value
 from ..types import Ptr, Tile, Type
-from .kernel import Frame, Kernel
+from .kernel import Draft, Frame
 from .values import among, get, tile_of
 from .versions import Feature
 
@@ -13,17 +13,17 @@ DEEPEST = 4
 """How deeply blocks may be nested."""
 
 
-def block_size(k: Kernel) -> int:
+def block_size(k: Draft) -> int:
     """Choose the size of a nested block: at most half of what is left."""
     return max(1, min(k.rng.choice((1, 2, 3, 5, 8)), (k.goal - k.count) // 2))
 
 
-def values_of(k: Kernel, types: tuple[Type, ...]) -> tuple[Value, ...]:
+def values_of(k: Draft, types: tuple[Type, ...]) -> tuple[Value, ...]:
     """Find or make tiles of these types, to pass out of a block."""
     return tuple(get(k, t) for t in types if isinstance(t, Tile))
 
 
-def handed_out(k: Kernel, most: int, start: int = 0) -> tuple[Value, ...]:
+def handed_out(k: Draft, most: int, start: int = 0) -> tuple[Value, ...]:
     """Choose visible tiles from `start` on to pass out of a block, preferably unused ones.
 
     Pointers are rare among them, because nothing is known about them afterwards.
@@ -36,13 +36,13 @@ def handed_out(k: Kernel, most: int, start: int = 0) -> tuple[Value, ...]:
 # ---------------------------------------------------------------- leaving early
 
 
-def may_return(k: Kernel) -> bool:
+def may_return(k: Draft) -> bool:
     """Whether the kernel may end at this point."""
     loops = {frame.op for frame in k.frames}
     return ops.For not in loops and (ops.Loop not in loops or k.can(Feature.RETURN_IN_LOOP))
 
 
-def ways_to_leave(k: Kernel, returning: bool) -> list[type[ops.Return | ops.Continue | ops.Break]]:
+def ways_to_leave(k: Draft, returning: bool) -> list[type[ops.Return | ops.Continue | ops.Break]]:
     """List the terminators that leave the loop or the kernel from here; with `returning` only the kernel."""
     ways: list[type[ops.Return | ops.Continue | ops.Break]] = [ops.Return] if may_return(k) else []
     if k.frames and not returning:
@@ -54,7 +54,7 @@ def ways_to_leave(k: Kernel, returning: bool) -> list[type[ops.Return | ops.Cont
     return ways
 
 
-def leave(k: Kernel, returning: bool) -> bool:
+def leave(k: Draft, returning: bool) -> bool:
     """End the block by leaving the loop or the kernel, where that is possible."""
     ways = ways_to_leave(k, returning)
     if not ways:
@@ -69,12 +69,12 @@ def leave(k: Kernel, returning: bool) -> bool:
     return True
 
 
-def emit_continue(k: Kernel, frame: Frame) -> None:
+def emit_continue(k: Draft, frame: Frame) -> None:
     """Emit `continue` with new values of what the loop carries."""
     counter = () if frame.counter is None else (frame.counter,)
     k.emit(ops.Continue(operands_=counter + values_of(k, frame.carried) + k.carried_token(frame.token)))
 
 
-def emit_break(k: Kernel, frame: Frame) -> None:
+def emit_break(k: Draft, frame: Frame) -> None:
     """Emit `break` with the results of the loop."""
     k.emit(ops.Break(operands_=values_of(k, frame.results) + k.carried_token(frame.token)))

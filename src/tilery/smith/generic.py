@@ -10,13 +10,13 @@ from ..declare.fields import AttrKind, Field
 from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import F32, I1, Tile, Type
-from .kernel import Kernel, create
+from .kernel import Draft, create
 from .values import any_of, get, scalar_of, shaped, tile_of
 
 F32_ONLY = (RoundingMode.APPROX, RoundingMode.FULL)
 
 
-def generic(k: Kernel, opdef: OpDef) -> bool:
+def generic(k: Draft, opdef: OpDef) -> bool:
     """An operation whose operands are plain values and whose results follow from them."""
     values = operands(k, opdef)
     if values is None:
@@ -29,7 +29,7 @@ def generic(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- operands
 
 
-def operands(k: Kernel, opdef: OpDef) -> dict[str, Value] | None:
+def operands(k: Draft, opdef: OpDef) -> dict[str, Value] | None:
     """Choose values for all operands in order; each agrees with the earlier ones as the rules demand."""
     chosen: dict[str, Value] = {}
     for f in opdef.operands:
@@ -40,7 +40,7 @@ def operands(k: Kernel, opdef: OpDef) -> dict[str, Value] | None:
     return chosen
 
 
-def _operand(k: Kernel, opdef: OpDef, f: Field, chosen: dict[str, Value]) -> Value | None:
+def _operand(k: Draft, opdef: OpDef, f: Field, chosen: dict[str, Value]) -> Value | None:
     dims = None
     for rule in opdef.rules:
         if f.name in rule.names:
@@ -55,7 +55,7 @@ def _operand(k: Kernel, opdef: OpDef, f: Field, chosen: dict[str, Value]) -> Val
 # ---------------------------------------------------------------- attributes
 
 
-def attributes(k: Kernel, opdef: OpDef, element: Type | None = None, **given: Any) -> dict[str, Any]:
+def attributes(k: Draft, opdef: OpDef, element: Type | None = None, **given: Any) -> dict[str, Any]:
     """Choose the enums and flags that are not given, so that they are legal for this element type."""
     drawn = dict(given)
     for f in opdef.attrs:
@@ -64,7 +64,7 @@ def attributes(k: Kernel, opdef: OpDef, element: Type | None = None, **given: An
     return drawn
 
 
-def _attribute(k: Kernel, f: Field, element: Type | None) -> Any:
+def _attribute(k: Draft, f: Field, element: Type | None) -> Any:
     if f.kind is AttrKind.FLAG:
         return (f.name != "flush_to_zero" or element is F32) and k.chance(0.3)
     if f.enum is IntegerOverflow or (isinstance(f.default, TileEnum) and k.chance(0.5)):
@@ -75,7 +75,7 @@ def _attribute(k: Kernel, f: Field, element: Type | None) -> Any:
     return k.rng.choice(members)
 
 
-def ordering(k: Kernel, opdef: OpDef) -> dict[str, Any]:
+def ordering(k: Draft, opdef: OpDef) -> dict[str, Any]:
     """Choose the memory ordering and scope of an access; a weak access has no scope."""
     drawn = attributes(k, opdef)
     if drawn["memory_ordering_semantics"] is MemoryOrderingSemantics.WEAK:

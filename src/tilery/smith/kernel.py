@@ -20,7 +20,7 @@ from .facts import Facts, Memory, Target, stored_bytes
 from .versions import Feature
 
 OpT = TypeVar("OpT", bound=Op)
-Maker = Callable[["Kernel", OpDef], bool]
+Maker = Callable[["Draft", OpDef], bool]
 """Adds an operation of that kind, and what it needs, to a kernel; returns False if it cannot be used here."""
 
 MOST_PARAMS = 10
@@ -82,7 +82,7 @@ def create(opdef: OpDef, **fields: Any) -> Any:
     return cls(**fields)
 
 
-class Kernel:
+class Draft:
     """The state of the generator inside an entry. The lists of visible values shrink again when a block ends."""
 
     def __init__(self, unit: Unit, grid: tuple[int, int, int], debug: Debug | None) -> None:

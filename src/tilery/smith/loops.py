@@ -12,13 +12,13 @@ from ..ir import Value
 from ..types import SCALARS, Tile
 from .branches import emit_if
 from .control import DEEPEST, block_size, emit_break, emit_continue, handed_out
-from .kernel import Frame, Kernel
+from .kernel import Draft, Frame
 from .values import index, number
 
 COUNTERS = tuple(SCALARS[name] for name in ("i8", "i16", "i32", "i32", "i64"))
 
 
-def for_loop(k: Kernel, opdef: OpDef) -> bool:
+def for_loop(k: Draft, opdef: OpDef) -> bool:
     """A `for` of a few iterations."""
     if k.depth >= DEEPEST:
         return False
@@ -57,13 +57,13 @@ def for_loop(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def enter(k: Kernel, frame: Frame, args: list[Value]) -> None:
+def enter(k: Draft, frame: Frame, args: list[Value]) -> None:
     k.frames.append(frame)
     if frame.token:
         k.wrote(args[-1])
 
 
-def loop(k: Kernel, opdef: OpDef) -> bool:
+def loop(k: Draft, opdef: OpDef) -> bool:
     """A `loop` that counts, or one that breaks at the end of its body."""
     if k.depth >= DEEPEST:
         return False
@@ -96,7 +96,7 @@ def loop(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def count(k: Kernel, counter: Value, t: Tile) -> None:
+def count(k: Draft, counter: Value, t: Tile) -> None:
     """Break when the counter has reached a limit; every path back to the start increments it."""
     frame = k.frames[-1]
     limit = number(k, t, k.rng.randrange(1, 4))

@@ -13,7 +13,7 @@ from ..version import Version
 from . import draw
 from .facts import F4, Memory, Target, pointee, stored_bytes
 from .generic import ordering
-from .kernel import MOST_PARAMS, Kernel, Unwanted, create
+from .kernel import MOST_PARAMS, Draft, Unwanted, create
 from .values import get, index, index_element, pick, positions, shape, spread, tile_of
 from .versions import Feature
 
@@ -30,7 +30,7 @@ def in_memory(version: Version) -> list[Scalar]:
 # ---------------------------------------------------------------- where pointers come from
 
 
-def new_global(k: Kernel) -> None:
+def new_global(k: Draft) -> None:
     """Add a global variable of any element type to the module."""
     element = k.rng.choice(in_memory(k.version))
     t = Tile((1 << k.rng.randrange(7),), element)
@@ -48,7 +48,7 @@ def new_global(k: Kernel) -> None:
     k.unit.globals.append(made)
 
 
-def base(k: Kernel, allowed: Sequence[Scalar], count: int, writable: bool | None) -> Value | None:
+def base(k: Draft, allowed: Sequence[Scalar], count: int, writable: bool | None) -> Value | None:
     """Find or add a pointer to at least `count` elements of one of these types; `writable=None` allows both."""
 
     def fine(v: Value) -> bool:
@@ -67,7 +67,7 @@ def base(k: Kernel, allowed: Sequence[Scalar], count: int, writable: bool | None
 
 
 def pointers(
-    k: Kernel,
+    k: Draft,
     allowed: Sequence[Scalar],
     *,
     dims: tuple[int, ...] | None = None,
@@ -100,14 +100,14 @@ def pointers(
     return advance(k, spread(k, start, dims), at)
 
 
-def advance(k: Kernel, ptr: Value, by: Value) -> Value:
+def advance(k: Draft, ptr: Value, by: Value) -> Value:
     """Emit `offset` by integers that are known to fit."""
     o = k.emit(ops.Offset(ptr=ptr, offset=by))
     k.facts.targets[o.result] = k.facts.advanced(ptr, by)
     return o.result
 
 
-def offset(k: Kernel, opdef: OpDef) -> bool:
+def offset(k: Draft, opdef: OpDef) -> bool:
     """An `offset` of known pointers, or of a new buffer."""
     known = [v for v in k.pool[-32:] if v in k.facts.targets and pointee(v.type) is not F4]
     if not known or k.chance(0.2):
@@ -118,7 +118,7 @@ def offset(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def alloca(k: Kernel, opdef: OpDef) -> bool:
+def alloca(k: Draft, opdef: OpDef) -> bool:
     """An `alloca`, all of which is written immediately."""
     if not k.effects:
         return False
@@ -141,13 +141,13 @@ def alloca(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def some_pointers(k: Kernel) -> Value | None:
+def some_pointers(k: Draft) -> Value | None:
     """Find or make pointers."""
     found = pick(k, lambda t: isinstance(t, Tile) and isinstance(t.element, Ptr))
     return pointers(k, in_memory(k.version)) if found is None else found
 
 
-def pointer_to_int(k: Kernel, opdef: OpDef) -> bool:
+def pointer_to_int(k: Draft, opdef: OpDef) -> bool:
     """Addresses, which differ between runs: they are only cast back to pointers, or subtracted from each other."""
     ptr = some_pointers(k)
     if ptr is None:
@@ -167,7 +167,7 @@ def pointer_to_int(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def int_to_pointer(k: Kernel, opdef: OpDef) -> bool:
+def int_to_pointer(k: Draft, opdef: OpDef) -> bool:
     """An `int_to_ptr` of a pointer's address, or of integers; pointers made of those are never dereferenced."""
     if k.chance(0.7):
         return pointer_to_int(k, opdef)
@@ -177,7 +177,7 @@ def int_to_pointer(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def recast(k: Kernel, opdef: OpDef) -> bool:
+def recast(k: Draft, opdef: OpDef) -> bool:
     """A `ptr_to_ptr`, mostly to a type of the same width, so that the result can be dereferenced."""
     ptr = some_pointers(k)
     if ptr is None:
@@ -197,7 +197,7 @@ def recast(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- loads and stores
 
 
-def load_ptr(k: Kernel, opdef: OpDef) -> bool:
+def load_ptr(k: Draft, opdef: OpDef) -> bool:
     """A load; elements that a mask leaves undefined are replaced immediately."""
     ptr = pointers(k, in_memory(k.version))
     if ptr is None:
@@ -216,7 +216,7 @@ def load_ptr(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def store_to(k: Kernel, ptr: Value, value: Value, mask: Value | None = None) -> None:
+def store_to(k: Draft, ptr: Value, value: Value, mask: Value | None = None) -> None:
     """Emit a store, ordered after everything so far."""
     opdef = ops.StorePtrTko.opdef
     token = k.settle()
@@ -226,7 +226,7 @@ def store_to(k: Kernel, ptr: Value, value: Value, mask: Value | None = None) -> 
     k.wrote(k.emit(o).result_token)
 
 
-def store_ptr(k: Kernel, opdef: OpDef) -> bool:
+def store_ptr(k: Draft, opdef: OpDef) -> bool:
     """A store of a visible value to distinct addresses."""
     if not k.effects:
         return False
@@ -246,7 +246,7 @@ def store_ptr(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- atomics
 
 
-def summed(k: Kernel) -> list[Scalar]:
+def summed(k: Draft) -> list[Scalar]:
     """List the element types that an atomic can add to."""
     return [*WORDS, F16] + [BF16] * k.can(Feature.BF16_ATOMICS)
 
@@ -257,7 +257,7 @@ def modes(element: Scalar) -> list[AtomicRMWMode]:
     return [m for m in AtomicRMWMode if special.get(m, element.is_int)]
 
 
-def atomic(k: Kernel, opdef: OpDef) -> bool:
+def atomic(k: Draft, opdef: OpDef) -> bool:
     """`atomic_rmw_tko` or `atomic_cas_tko` on distinct addresses, so that the results are deterministic."""
     if not k.effects:
         return False
@@ -287,7 +287,7 @@ def atomic(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- tokens
 
 
-def make_token(k: Kernel, opdef: OpDef) -> bool:
+def make_token(k: Draft, opdef: OpDef) -> bool:
     """A token that the next join waits for."""
     token = k.emit(ops.MakeToken()).result
     if k.effects:
@@ -295,7 +295,7 @@ def make_token(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def join_tokens(k: Kernel, opdef: OpDef) -> bool:
+def join_tokens(k: Draft, opdef: OpDef) -> bool:
     """A join of all pending tokens, and of new ones if there are fewer than two."""
     if k.effects:
         while len(k.pending) + (k.token is not None) < 2:
@@ -304,7 +304,7 @@ def join_tokens(k: Kernel, opdef: OpDef) -> bool:
     return k.effects
 
 
-def ordered(k: Kernel, opdef: OpDef) -> bool:
+def ordered(k: Draft, opdef: OpDef) -> bool:
     """An operation that only takes part in the order of memory, with a token if it needs one."""
     if not k.effects:
         return False
@@ -314,7 +314,7 @@ def ordered(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def stored(k: Kernel, value: Value) -> bool:
+def stored(k: Draft, value: Value) -> bool:
     """Store a value in a buffer, where it is observable; return False if it cannot be stored."""
     t = tile_of(value)
     if not isinstance(t.element, Scalar) or t.element is F4 or t.element.text == "i4" or t.size > LARGEST:

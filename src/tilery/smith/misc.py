@@ -10,7 +10,7 @@ from ..declare.operation import OpDef
 from ..ir import Value
 from ..types import I1, I8, I32, I64, Ptr, Scalar, Tile
 from . import draw
-from .kernel import Kernel
+from .kernel import Draft
 from .values import among, constant, get, make, number, pick, scalar_of, tile_of
 
 FORMATS = {"int": ("%d", "%i", "%x", "%5d", "%-3u"), "float": ("%f", "%g", "%.3e", "%8.2f")}
@@ -20,13 +20,13 @@ MOST_DIVISOR = 1 << 62
 # ---------------------------------------------------------------- assert
 
 
-def assertion(k: Kernel, opdef: OpDef) -> bool:
+def assertion(k: Draft, opdef: OpDef) -> bool:
     """An assertion that holds."""
     k.emit(ops.Assert(condition=true_tile(k), message=draw.text(k.rng)))
     return True
 
 
-def true_tile(k: Kernel) -> Value:
+def true_tile(k: Draft) -> Value:
     """Make a tile that is always true: `x == x`, a range check that holds, or `x or true`."""
     x = pick(k, IntTile.ok)
     if x is None:
@@ -44,14 +44,14 @@ def true_tile(k: Kernel) -> Value:
     return k.emit(ops.OrI(lhs=get(k, whole), rhs=constant(k, whole, 1))).result
 
 
-def _compare(k: Kernel, predicate: ComparisonPredicate, a: Value, b: Value) -> Value:
+def _compare(k: Draft, predicate: ComparisonPredicate, a: Value, b: Value) -> Value:
     return k.emit(ops.CmpI(comparison_predicate=predicate, lhs=a, rhs=b, signedness=Signedness.SIGNED)).result
 
 
 # ---------------------------------------------------------------- assume
 
 
-def assume(k: Kernel, opdef: OpDef) -> bool:
+def assume(k: Draft, opdef: OpDef) -> bool:
     """An `assume` of integers, pointers or a tensor that holds; sometimes the same one twice."""
     if k.tensors and k.chance(0.1):
         _assume_tensor(k)
@@ -76,18 +76,18 @@ def assume(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def _assume_tensor(k: Kernel) -> None:
+def _assume_tensor(k: Draft) -> None:
     """Emit an assumption that the base address of a tensor is aligned."""
     tensor = k.rng.choice(k.tensors)
     k.emit(ops.Assume(value=tensor.value, predicate=DivBy(_power(k, tensor.target.align))))
 
 
-def _power(k: Kernel, most: int) -> int:
+def _power(k: Draft, most: int) -> int:
     """Draw a power of two up to `most`, which is one, too."""
     return 1 << k.rng.randrange(most.bit_length())
 
 
-def _bounds(k: Kernel, value: Value) -> Bounded:
+def _bounds(k: Draft, value: Value) -> Bounded:
     """Return the known range or a wider one; either end may be open."""
     (lo, hi), (low, high) = k.facts.range(value), signed_limits(scalar_of(value.type))
     lb = k.rng.choice((lo, max(low, lo - 7), None))
@@ -95,7 +95,7 @@ def _bounds(k: Kernel, value: Value) -> Bounded:
     return Bounded(lb, ub)
 
 
-def _divisible(k: Kernel, value: Value) -> tuple[Value, DivBy]:
+def _divisible(k: Draft, value: Value) -> tuple[Value, DivBy]:
     """Find or make a value that is divisible: aligned pointers, a known number, cleared low bits, or an `iota`."""
     t = tile_of(value)
     if isinstance(t.element, Ptr):
@@ -119,7 +119,7 @@ def _divisible(k: Kernel, value: Value) -> tuple[Value, DivBy]:
 # ---------------------------------------------------------------- print
 
 
-def print_values(k: Kernel, opdef: OpDef) -> bool:
+def print_values(k: Draft, opdef: OpDef) -> bool:
     """A string with a format for each value. Addresses are not printed, because they differ between runs."""
     args: list[Value] = []
     pieces = [draw.text(k.rng)]

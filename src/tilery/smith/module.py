@@ -18,7 +18,7 @@ from ..version import LATEST, Version
 from . import draw
 from .contract import Contract, Launch
 from .debug import Debug
-from .kernel import Kernel, Maker, Unit, Unwanted
+from .kernel import Draft, Maker, Unit, Unwanted
 from .makers import WEIGHTS, choices
 from .memory import stored
 from .values import RECENT
@@ -112,7 +112,7 @@ def entry(unit: Unit, size: int) -> tuple[ops.Entry, Launch]:
     rng = unit.rng
     name = draw.symbol(rng, unit.symbols)
     debug = Debug(rng, name) if rng.random() < 0.3 else None
-    k = Kernel(unit, rng.choice(GRIDS), debug)
+    k = Draft(unit, rng.choice(GRIDS), debug)
     k.fill(max(1, size - min(size // 3, 30)))
     finish(k, size - k.count)
     k.add(ops.Return())
@@ -125,7 +125,7 @@ def entry(unit: Unit, size: int) -> tuple[ops.Entry, Launch]:
     return made, Launch(name, k.grid, tuple(argument for _, argument in k.params))
 
 
-def finish(k: Kernel, size: int) -> None:
+def finish(k: Draft, size: int) -> None:
     """Use values that are unused so far: combine those of one type, and store the last ones."""
     goal = k.count + size
     while k.count < goal:
@@ -142,7 +142,7 @@ def finish(k: Kernel, size: int) -> None:
         k.unused.discard(last)
 
 
-def combined(k: Kernel, a: Value, b: Value) -> bool:
+def combined(k: Draft, a: Value, b: Value) -> bool:
     """Combine two tiles of one type by an operation; return False if there is none, or it is not wanted."""
     with suppress(Unwanted):
         if IntTile.ok(a.type):

@@ -10,13 +10,13 @@ from ..ir import Value
 from ..types import I1, Tile
 from . import draw
 from .facts import F4
-from .kernel import Kernel
+from .kernel import Draft
 from .memory import stored
 from .shapes import some_tile
 from .values import FULL_CONSTANT, any_of, constant, elements, get, make, negated, pick, shape, tile_of
 
 
-def select(k: Kernel, opdef: OpDef) -> bool:
+def select(k: Draft, opdef: OpDef) -> bool:
     """A choice between two tiles of bytes or more; half of the time in a special shape."""
     if k.chance(0.5):
         made = k.rng.choice(SHAPES)(k)
@@ -31,12 +31,12 @@ def select(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def choose(k: Kernel, cond: Value, yes: Value, no: Value) -> Value:
+def choose(k: Draft, cond: Value, yes: Value, no: Value) -> Value:
     """Emit a `select`."""
     return k.emit(ops.Select(cond=cond, val_if_true=yes, val_if_false=no)).result
 
 
-def condition(k: Kernel) -> Value:
+def condition(k: Draft) -> Value:
     """A tile of conditions that is not a constant."""
     found = pick(k, lambda t: isinstance(t, Tile) and t.element is I1)
     if found is not None and not isinstance(found.owner, ops.Constant) and k.chance(0.7):
@@ -46,7 +46,7 @@ def condition(k: Kernel) -> Value:
     return k.emit(ops.CmpI(comparison_predicate=predicate, lhs=a, rhs=get(k, tile_of(a)), signedness=sign)).result
 
 
-def another(k: Kernel, value: Value) -> Value:
+def another(k: Draft, value: Value) -> Value:
     """A different tile of the same type."""
     found = get(k, tile_of(value))
     return make(k, tile_of(value)) if found is value else found
@@ -55,7 +55,7 @@ def another(k: Kernel, value: Value) -> Value:
 # ---------------------------------------------------------------- shapes that rules look for
 
 
-def of_zero_and_one(k: Kernel) -> Value:
+def of_zero_and_one(k: Draft) -> Value:
     """Between 0 and 1 in any order: the condition itself, its inverse, or its extension to another integer type."""
     cond = condition(k)
     element = I1 if k.chance(0.5) else k.rng.choice(elements(IntTile, k.version))
@@ -63,7 +63,7 @@ def of_zero_and_one(k: Kernel) -> Value:
     return choose(k, cond, constant(k, t, yes), constant(k, t, 1 - yes))
 
 
-def of_compared(k: Kernel) -> Value:
+def of_compared(k: Draft) -> Value:
     """Between the two integers that the condition compares."""
     a = any_of(k, IntTile)
     b = another(k, a)
@@ -74,14 +74,14 @@ def of_compared(k: Kernel) -> Value:
     return choose(k, cond, *k.rng.choice(((a, b), (b, a))))
 
 
-def inverted(k: Kernel) -> Value:
+def inverted(k: Draft) -> Value:
     """By the inverse of a condition."""
     cond = condition(k)
     a = get(k, Tile(tile_of(cond).shape, k.rng.choice(elements(IntTile, k.version))))
     return choose(k, negated(k, cond), a, another(k, a))
 
 
-def nested(k: Kernel) -> Value:
+def nested(k: Draft) -> Value:
     """Between a tile and another choice by the same condition."""
     cond = condition(k)
     t = Tile(tile_of(cond).shape, k.rng.choice(elements(IntTile, k.version)))
@@ -91,7 +91,7 @@ def nested(k: Kernel) -> Value:
     return choose(k, cond, *k.rng.choice(((inner, b), (a, inner), (inner, a), (b, inner))))
 
 
-def of_constants(k: Kernel) -> Value:
+def of_constants(k: Draft) -> Value:
     """Between constants, by a constant whose elements differ."""
     dims = shape(k, FULL_CONSTANT)
     t = Tile(dims if Tile(dims, I1).size > 1 else (4,), k.rng.choice(elements(IntTile, k.version)))

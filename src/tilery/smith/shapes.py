@@ -13,7 +13,7 @@ from ..declare.operation import OpDef
 from ..ir import Block, Op, Value, walk
 from ..types import I8, I32, TF32, Ptr, Scalar, Tile, Type
 from . import draw
-from .kernel import Kernel, create
+from .kernel import Draft, create
 from .memory import new_global
 from .values import any_type, constant, elements, fits, get, index, make, pick, reshaped, scalar_of, tile_of
 from .versions import Feature
@@ -23,7 +23,7 @@ LARGEST = 4096
 SIGNED, UNSIGNED = Signedness.SIGNED, Signedness.UNSIGNED
 
 
-def some_tile(k: Kernel, ranks: range) -> Value:
+def some_tile(k: Draft, ranks: range) -> Value:
     """Find or make a tile of any element type, of one of these ranks."""
     found = pick(k, lambda t: isinstance(t, Tile) and t.rank in ranks) if k.chance(0.9) else None
     if found is not None:
@@ -33,13 +33,13 @@ def some_tile(k: Kernel, ranks: range) -> Value:
     return get(k, Tile(dims, k.rng.choice(choices)))
 
 
-def fresh_constant(k: Kernel, opdef: OpDef) -> bool:
+def fresh_constant(k: Draft, opdef: OpDef) -> bool:
     """A constant of any type."""
     constant(k, any_type(k, ops.Constant.opdef.field("result").kind))
     return True
 
 
-def iota(k: Kernel, opdef: OpDef) -> bool:
+def iota(k: Draft, opdef: OpDef) -> bool:
     """An `iota` with as many elements as the type can count."""
     element = k.rng.choice(elements(IntTile, k.version))
     size = 1 << k.rng.randrange(min(element.bits, 9) + 1)
@@ -47,7 +47,7 @@ def iota(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def block_id(k: Kernel, opdef: OpDef) -> bool:
+def block_id(k: Draft, opdef: OpDef) -> bool:
     """The position of the tile block in the grid."""
     o = k.emit(ops.GetTileBlockId())
     for value, size in zip(o.results, k.grid):
@@ -55,7 +55,7 @@ def block_id(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def grid_size(k: Kernel, opdef: OpDef) -> bool:
+def grid_size(k: Draft, opdef: OpDef) -> bool:
     """The size of the grid."""
     o = k.emit(ops.GetNumTileBlocks())
     for value, size in zip(o.results, k.grid):
@@ -63,7 +63,7 @@ def grid_size(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def address_of_global(k: Kernel, opdef: OpDef) -> bool:
+def address_of_global(k: Draft, opdef: OpDef) -> bool:
     """The address of an existing global, or of a new one."""
     if not k.unit.globals or (len(k.unit.globals) < 4 and k.chance(0.3)):
         new_global(k)
@@ -76,7 +76,7 @@ def address_of_global(k: Kernel, opdef: OpDef) -> bool:
 # ---------------------------------------------------------------- moving elements
 
 
-def broadcast(k: Kernel, opdef: OpDef) -> bool:
+def broadcast(k: Draft, opdef: OpDef) -> bool:
     """A broadcast of dimensions of size one."""
     value = pick(k, lambda t: isinstance(t, Tile) and 1 in t.shape)
     if value is None:
@@ -90,7 +90,7 @@ def broadcast(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def reshape(k: Kernel, opdef: OpDef) -> bool:
+def reshape(k: Draft, opdef: OpDef) -> bool:
     """A reshape to any other dimensions."""
     value = some_tile(k, range(4))
     t = tile_of(value)
@@ -101,7 +101,7 @@ def reshape(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def permute(k: Kernel, opdef: OpDef) -> bool:
+def permute(k: Draft, opdef: OpDef) -> bool:
     """A permutation of two or more dimensions."""
     value = some_tile(k, range(2, 5))
     order = list(range(tile_of(value).rank))
@@ -110,7 +110,7 @@ def permute(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def cat(k: Kernel, opdef: OpDef) -> bool:
+def cat(k: Draft, opdef: OpDef) -> bool:
     """A `cat` of two tiles of one type: only equal dimensions add up to a power of two."""
     lhs = some_tile(k, range(1, 5))
     t = tile_of(lhs)
@@ -122,7 +122,7 @@ def cat(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def part_of(k: Kernel, t: Tile) -> tuple[Tile, tuple[Value, ...]] | None:
+def part_of(k: Draft, t: Tile) -> tuple[Tile, tuple[Value, ...]] | None:
     """Choose the type of a smaller tile that divides the tile, and the indices of one."""
     counts = [1 << k.rng.randrange(n.bit_length()) for n in t.shape]
     dims = tuple(n // count for n, count in zip(t.shape, counts))
@@ -131,7 +131,7 @@ def part_of(k: Kernel, t: Tile) -> tuple[Tile, tuple[Value, ...]] | None:
     return Tile(dims, t.element), tuple(index(k, count) for count in counts)
 
 
-def extract(k: Kernel, opdef: OpDef) -> bool:
+def extract(k: Draft, opdef: OpDef) -> bool:
     """An `extract` with indices in bounds."""
     value = some_tile(k, range(4))
     part = part_of(k, tile_of(value))
@@ -140,7 +140,7 @@ def extract(k: Kernel, opdef: OpDef) -> bool:
     return part is not None
 
 
-def insert(k: Kernel, opdef: OpDef) -> bool:
+def insert(k: Draft, opdef: OpDef) -> bool:
     """An `insert` with indices in bounds."""
     value = some_tile(k, range(4))
     part = part_of(k, tile_of(value))
@@ -153,7 +153,7 @@ def packed_bits(element: Scalar) -> int:
     return 32 if element is TF32 else element.bits
 
 
-def pack(k: Kernel, opdef: OpDef) -> bool:
+def pack(k: Draft, opdef: OpDef) -> bool:
     """A `pack` of elements that fill whole bytes."""
     kinds = [s for s in elements(NumberTile4, k.version) if s.bits != 8]
     value = pick(k, lambda t: isinstance(t, Tile) and t.element in kinds) if k.chance(0.7) else None
@@ -167,7 +167,7 @@ def pack(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def unpack(k: Kernel, opdef: OpDef) -> bool:
+def unpack(k: Draft, opdef: OpDef) -> bool:
     """An `unpack` of bytes to whole elements."""
     value = pick(k, lambda t: isinstance(t, Tile) and t.element is I8)
     size = tile_of(value).size if value is not None and k.chance(0.7) else 1 << k.rng.randrange(3, 7)
@@ -221,7 +221,7 @@ def identity(element: Scalar, bits: int) -> Attr:
     return (IntAttr if element.is_int else FloatAttr)(element, bits)
 
 
-def aggregate(k: Kernel, opdef: OpDef) -> bool:
+def aggregate(k: Draft, opdef: OpDef) -> bool:
     """A `reduce` or `scan` of one to three tiles, with operations whose order does not matter."""
     value = pick(k, lambda t: _has_sums(t) and t.rank > 0) if k.chance(0.85) else None
     if value is None:
@@ -253,7 +253,7 @@ def _has_sums(t: Type) -> TypeGuard[Tile]:
     return IntTile.ok(t) or BaseFloatTile.ok(t)
 
 
-def _extremum(k: Kernel, opdef: OpDef, value: Value) -> bool:
+def _extremum(k: Draft, opdef: OpDef, value: Value) -> bool:
     """Emit a search for the largest element and its position; of equal ones, the first."""
     t = tile_of(value)
     element = scalar_of(t)
@@ -281,7 +281,7 @@ def _extremum(k: Kernel, opdef: OpDef, value: Value) -> bool:
 
 
 def _emit(
-    k: Kernel, opdef: OpDef, inputs: list[Value], identities: list[Attr], args: list[Value], body: list[Op]
+    k: Draft, opdef: OpDef, inputs: list[Value], identities: list[Attr], args: list[Value], body: list[Op]
 ) -> None:
     if k.debug is not None:
         for o in body:

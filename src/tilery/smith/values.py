@@ -14,7 +14,7 @@ from ..ir import Value
 from ..types import I1, I4, I8, I32, SCALARS, Ptr, Scalar, Tile, Type
 from ..version import Version
 from . import draw
-from .kernel import Kernel
+from .kernel import Draft
 from .versions import float_roundings
 
 E8M0 = SCALARS["f8E8M0FNU"]
@@ -51,20 +51,20 @@ def elements(kind: Constraint, version: Version) -> tuple[Scalar, ...]:
 # ---------------------------------------------------------------- found
 
 
-def among(k: Kernel, found: list[Value]) -> Value:
+def among(k: Draft, found: list[Value]) -> Value:
     """Choose one of these, preferably one that is unused, preferably a recent one."""
     if k.chance(0.75):
         found = [v for v in found if v in k.unused] or found
     return found[-1 - int(k.rng.random() ** 2 * len(found))]
 
 
-def pick(k: Kernel, ok: Callable[[Type], bool]) -> Value | None:
+def pick(k: Draft, ok: Callable[[Type], bool]) -> Value | None:
     """Find a visible tile of such a type."""
     found = [v for v in k.pool[-24:] if ok(v.type)] or [v for v in k.pool[-RECENT:] if ok(v.type)]
     return among(k, found) if found else None
 
 
-def get(k: Kernel, t: Tile) -> Value:
+def get(k: Draft, t: Tile) -> Value:
     """Find or make a tile of this type."""
     found = [v for v in k.pool[-RECENT:] if v.type is t]
     if found and k.chance(0.9):
@@ -72,7 +72,7 @@ def get(k: Kernel, t: Tile) -> Value:
     return make(k, t)
 
 
-def shape(k: Kernel, limit: int = draw.USUAL) -> tuple[int, ...]:
+def shape(k: Draft, limit: int = draw.USUAL) -> tuple[int, ...]:
     """Choose the shape of a visible tile, or a random one."""
     if k.pool and k.chance(0.6):
         seen = tile_of(k.pool[-1 - k.rng.randrange(min(16, len(k.pool)))])
@@ -81,13 +81,13 @@ def shape(k: Kernel, limit: int = draw.USUAL) -> tuple[int, ...]:
     return draw.shape(k.rng, limit)
 
 
-def any_of(k: Kernel, kind: Constraint) -> Value:
+def any_of(k: Draft, kind: Constraint) -> Value:
     """Find or make a tile that satisfies a constraint."""
     found = pick(k, kind.ok) if k.chance(0.9) else None
     return make(k, any_type(k, kind)) if found is None else found
 
 
-def any_type(k: Kernel, kind: Constraint) -> Tile:
+def any_type(k: Draft, kind: Constraint) -> Tile:
     element = k.rng.choice(elements(kind, k.version))
     dims = shape(k)
     for given in (dims, (2,), ()):
@@ -96,7 +96,7 @@ def any_type(k: Kernel, kind: Constraint) -> Tile:
     raise AssertionError(f"no tile of numbers is a {kind.text}")
 
 
-def shaped(k: Kernel, dims: tuple[int, ...], kind: Constraint) -> Value | None:
+def shaped(k: Draft, dims: tuple[int, ...], kind: Constraint) -> Value | None:
     """Find or make a tile of this shape that satisfies a constraint."""
     found = pick(k, lambda t: isinstance(t, Tile) and t.shape == dims and kind.ok(t))
     if found is not None and k.chance(0.85):
@@ -108,7 +108,7 @@ def shaped(k: Kernel, dims: tuple[int, ...], kind: Constraint) -> Value | None:
 # ---------------------------------------------------------------- made
 
 
-def make(k: Kernel, t: Tile) -> Value:
+def make(k: Draft, t: Tile) -> Value:
     """Make a tile of this type: by one operation from a visible tile, or as a constant."""
     element = t.element
     if isinstance(element, Ptr):
@@ -128,7 +128,7 @@ def make(k: Kernel, t: Tile) -> Value:
     return constant(k, t) if made is None else made
 
 
-def constant(k: Kernel, t: Tile, *given: int) -> Value:
+def constant(k: Draft, t: Tile, *given: int) -> Value:
     """Emit a constant of these bits (one is a splat), or of random bits."""
     element = scalar_of(t)
     if given:
@@ -140,7 +140,7 @@ def constant(k: Kernel, t: Tile, *given: int) -> Value:
     return k.emit(ops.Constant(value=Dense.of(t, numbers))).result
 
 
-def number(k: Kernel, t: Tile, value: int) -> Value:
+def number(k: Draft, t: Tile, value: int) -> Value:
     """Find or make a tile of integers that all have this value."""
     known = [v for v in k.pool[-RECENT:] if v.type is t and k.facts.range(v) == (value, value)]
     if known and k.chance(0.85):
@@ -152,7 +152,7 @@ def number(k: Kernel, t: Tile, value: int) -> Value:
     return constant(k, t, bits)
 
 
-def reshaped(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
+def reshaped(k: Draft, value: Value, dims: tuple[int, ...]) -> Value:
     """Emit a reshape to this shape, if one is needed."""
     old = tile_of(value)
     if old.shape == dims:
@@ -160,7 +160,7 @@ def reshaped(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
     return k.emit(ops.Reshape(source=value, result=Value(Tile(dims, old.element)))).result
 
 
-def spread(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
+def spread(k: Draft, value: Value, dims: tuple[int, ...]) -> Value:
     """Emit a broadcast of a scalar to this shape."""
     ones = reshaped(k, value, (1,) * len(dims))
     if tile_of(ones).shape == dims:
@@ -168,7 +168,7 @@ def spread(k: Kernel, value: Value, dims: tuple[int, ...]) -> Value:
     return k.emit(ops.Broadcast(source=ones, result=Value(Tile(dims, tile_of(value).element)))).result
 
 
-def _other_shape(k: Kernel, t: Tile) -> Value | None:
+def _other_shape(k: Draft, t: Tile) -> Value | None:
     for v in reversed(k.pool[-12:]):
         old = tile_of(v)
         if old.element is t.element and old is not t:
@@ -181,7 +181,7 @@ def _other_shape(k: Kernel, t: Tile) -> Value | None:
     return None
 
 
-def _other_element(k: Kernel, t: Tile) -> Value | None:
+def _other_element(k: Draft, t: Tile) -> Value | None:
     for v in reversed(k.pool[-12:]):
         old = tile_of(v)
         if old.shape == t.shape and old.element is not t.element and isinstance(old.element, Scalar):
@@ -189,7 +189,7 @@ def _other_element(k: Kernel, t: Tile) -> Value | None:
     return None
 
 
-def _pointers(k: Kernel, t: Tile) -> Value:
+def _pointers(k: Draft, t: Tile) -> Value:
     """Find or make pointers to any memory of that element type."""
     assert isinstance(t.element, Ptr)
     one = Tile((), t.element)
@@ -203,7 +203,7 @@ def _pointers(k: Kernel, t: Tile) -> Value:
     return spread(k, base, t.shape)
 
 
-def negated(k: Kernel, value: Value) -> Value:
+def negated(k: Draft, value: Value) -> Value:
     """Emit `not value`, in the form in which passes recognise it."""
     t = tile_of(value)
     return k.emit(ops.XOrI(lhs=value, rhs=constant(k, t, 1))).result
@@ -212,7 +212,7 @@ def negated(k: Kernel, value: Value) -> Value:
 # ---------------------------------------------------------------- converted
 
 
-def convert(k: Kernel, value: Value, to: Scalar) -> Value | None:
+def convert(k: Draft, value: Value, to: Scalar) -> Value | None:
     """Emit a conversion to another type; return None if it takes more than one operation."""
     old = tile_of(value)
     source, result = old.element, Value(Tile(old.shape, to)) if fits(old.shape, to) else None
@@ -241,7 +241,7 @@ def convert(k: Kernel, value: Value, to: Scalar) -> Value | None:
     return None
 
 
-def clamped(k: Kernel, value: Value, low: int, high: int) -> Value:
+def clamped(k: Draft, value: Value, low: int, high: int) -> Value:
     """Clamp floats to a range; NaN becomes the lower limit."""
     t = tile_of(value)
     bits = [draw.float_bits(scalar_of(t), Fraction(n)) for n in (low, high)]
@@ -252,7 +252,7 @@ def clamped(k: Kernel, value: Value, low: int, high: int) -> Value:
 # ---------------------------------------------------------------- in range
 
 
-def index(k: Kernel, limit: int, dims: tuple[int, ...] = (), element: Scalar = I32) -> Value:
+def index(k: Draft, limit: int, dims: tuple[int, ...] = (), element: Scalar = I32) -> Value:
     """Find or make integers from 0 to `limit - 1`."""
     t = Tile(dims, element)
     known = [v for v in k.pool[-32:] if v.type is t and k.facts.within(v, 0, limit - 1)]
@@ -270,7 +270,7 @@ def index(k: Kernel, limit: int, dims: tuple[int, ...] = (), element: Scalar = I
     return rest
 
 
-def positions(k: Kernel, limit: int, dims: tuple[int, ...], element: Scalar = I32) -> Value:
+def positions(k: Draft, limit: int, dims: tuple[int, ...], element: Scalar = I32) -> Value:
     """Make distinct integers from 0 to `limit - 1`."""
     size = Tile(dims, element).size
     assert size <= limit
@@ -285,7 +285,7 @@ def positions(k: Kernel, limit: int, dims: tuple[int, ...], element: Scalar = I3
     return reshaped(k, row, dims)
 
 
-def index_element(k: Kernel, limit: int) -> Scalar:
+def index_element(k: Draft, limit: int) -> Scalar:
     """Choose an integer type that can represent this limit."""
     return k.rng.choice(
         [s for s in map(SCALARS.__getitem__, ("i8", "i16", "i32", "i64")) if limit <= signed_limits(s).hi]

@@ -25,7 +25,7 @@ from ..types import (
 from . import draw
 from .facts import F4
 from .generic import ordering
-from .kernel import Kernel, Tensor, View, create
+from .kernel import Draft, Tensor, View, create
 from .memory import base, in_memory, modes, summed
 from .values import get, index, index_element, number, pick, positions, tile_of
 
@@ -40,12 +40,12 @@ def kind_of(view: View) -> TileView:
 # ---------------------------------------------------------------- tensors
 
 
-def make_tensor(k: Kernel, opdef: OpDef) -> bool:
+def make_tensor(k: Draft, opdef: OpDef) -> bool:
     """`make_tensor_view` of any memory."""
     return tensor(k) is not None
 
 
-def tensor(k: Kernel, element: Scalar | None = None, writable: bool | None = None) -> Tensor | None:
+def tensor(k: Draft, element: Scalar | None = None, writable: bool | None = None) -> Tensor | None:
     """Make a tensor: dense, with gaps, or transposed."""
     shape = [k.rng.choice((1, 2, 4, 8, 8, 16, 16, 32, 5, 12)) for _ in range(k.rng.choice((1, 1, 2, 2, 2, 3)))]
     while _product(shape) > LARGEST:
@@ -78,7 +78,7 @@ def _product(numbers: Sequence[int]) -> int:
     return total
 
 
-def _view_tensor(k: Kernel, start: Value, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+def _view_tensor(k: Draft, start: Value, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
     """Emit a view of the tensor at this address; some sizes and strides are dynamic."""
     pointer = tile_of(start).element
     assert isinstance(pointer, Ptr)
@@ -96,7 +96,7 @@ def _view_tensor(k: Kernel, start: Value, shape: tuple[int, ...], strides: tuple
     return made
 
 
-def a_tensor(k: Kernel, element: Scalar | None, writable: bool | None) -> Tensor | None:
+def a_tensor(k: Draft, element: Scalar | None, writable: bool | None) -> Tensor | None:
     """Find or make a tensor."""
     found = [
         t
@@ -110,7 +110,7 @@ def a_tensor(k: Kernel, element: Scalar | None, writable: bool | None) -> Tensor
     return tensor(k, element, writable)
 
 
-def tensor_shape(k: Kernel, opdef: OpDef) -> bool:
+def tensor_shape(k: Draft, opdef: OpDef) -> bool:
     """`get_tensor_shape`, in a type that holds the sizes."""
     found = a_tensor(k, None, None)
     if found is not None:
@@ -118,7 +118,7 @@ def tensor_shape(k: Kernel, opdef: OpDef) -> bool:
     return found is not None
 
 
-def _sizes(k: Kernel, opdef: OpDef, source: Value, sizes: tuple[int, ...]) -> None:
+def _sizes(k: Draft, opdef: OpDef, source: Value, sizes: tuple[int, ...]) -> None:
     t = Tile((), index_element(k, max(sizes)))
     o = k.emit(create(opdef, src=source, result=tuple(Value(t) for _ in sizes)))
     for value, size in zip(o.results, sizes):
@@ -143,13 +143,13 @@ def paddings(element: Scalar) -> list[PaddingValue]:
     return [value for value, there in has.items() if there]
 
 
-def make_view(k: Kernel, opdef: OpDef) -> bool:
+def make_view(k: Draft, opdef: OpDef) -> bool:
     """A view of the kind that the operation makes."""
     found = a_tensor(k, None, None)
     return found is not None and _view(k, opdef, found) is not None
 
 
-def _view(k: Kernel, opdef: OpDef, of: Tensor, tile: tuple[int, ...] | None = None, padded: bool = True) -> View | None:
+def _view(k: Draft, opdef: OpDef, of: Tensor, tile: tuple[int, ...] | None = None, padded: bool = True) -> View | None:
     t = of.value.type
     assert isinstance(t, TensorView)
     rank = len(of.shape)
@@ -202,7 +202,7 @@ def whole(view: View) -> list[int]:
     return [max(0, (sizes[dim] - size) // step + 1) for dim, size, step in grid_of(t)]
 
 
-def space_shape(k: Kernel, opdef: OpDef) -> bool:
+def space_shape(k: Draft, opdef: OpDef) -> bool:
     """`get_index_space_shape` of a view that is a grid."""
     found = [v for v in k.views if not isinstance(kind_of(v), GatherScatterView)]
     view = k.rng.choice(found) if found and k.chance(0.7) else a_view(k, None, None, grid=True)
@@ -212,7 +212,7 @@ def space_shape(k: Kernel, opdef: OpDef) -> bool:
 
 
 def a_view(
-    k: Kernel, element: Scalar | None, writable: bool | None, tile: tuple[int, ...] | None = None, grid: bool = False
+    k: Draft, element: Scalar | None, writable: bool | None, tile: tuple[int, ...] | None = None, grid: bool = False
 ) -> View | None:
     """Find or make a view; with `grid`, one that takes plain indices and has no padding."""
 
@@ -234,7 +234,7 @@ def a_view(
     return _view(k, k.rng.choice(known).opdef, of, tile, padded=not grid)
 
 
-def tensor_for(k: Kernel, element: Scalar | None, tile: tuple[int, ...]) -> Tensor | None:
+def tensor_for(k: Draft, element: Scalar | None, tile: tuple[int, ...]) -> Tensor | None:
     """Find or make a writable tensor with the rank of a tile that is at least as large."""
     shape = tuple(n * k.rng.choice((1, 1, 2)) for n in tile)
     strides, extent = layout(shape, range(len(tile)), [0] * len(tile))
@@ -245,7 +245,7 @@ def tensor_for(k: Kernel, element: Scalar | None, tile: tuple[int, ...]) -> Tens
 # ---------------------------------------------------------------- accesses
 
 
-def indices(k: Kernel, view: View, counts: list[int], distinct: bool = False) -> tuple[Value, ...] | None:
+def indices(k: Draft, view: View, counts: list[int], distinct: bool = False) -> tuple[Value, ...] | None:
     """Make indices for an access to a view, below these counts and of one type."""
     t = kind_of(view)
     sparse = t.sparse_dim if isinstance(t, GatherScatterView) else None
@@ -263,19 +263,19 @@ def indices(k: Kernel, view: View, counts: list[int], distinct: bool = False) ->
     return tuple(found)
 
 
-def inbounds(k: Kernel, o: Any, view: View) -> None:
+def inbounds(k: Draft, o: Any, view: View) -> None:
     """Add `inbounds` promises that hold."""
     if k.has(o.__class__, "inbounds"):
         fits = [k.facts.within(at, 0, count - 1) for at, count in zip(o.index, whole(view))]
         o.inbounds = tuple(fine and k.chance(0.5) for fine in fits)
 
 
-def hinted(k: Kernel, o: Any) -> None:
+def hinted(k: Draft, o: Any) -> None:
     if k.chance(0.15):
         o.optimization_hints = draw.hints(k.rng, "allow_tma", "latency")
 
 
-def load_view(k: Kernel, opdef: OpDef) -> bool:
+def load_view(k: Draft, opdef: OpDef) -> bool:
     """A load; a view without padding only loads tiles inside the tensor."""
     view = a_view(k, None, None)
     if view is None:
@@ -291,7 +291,7 @@ def load_view(k: Kernel, opdef: OpDef) -> bool:
     return True
 
 
-def store_view(k: Kernel, opdef: OpDef) -> bool:
+def store_view(k: Draft, opdef: OpDef) -> bool:
     """A store of a visible tile, or through a visible view."""
     if not k.effects:
         return False
@@ -310,7 +310,7 @@ def store_view(k: Kernel, opdef: OpDef) -> bool:
     return view is not None and _store(k, opdef, view, value)
 
 
-def _store(k: Kernel, opdef: OpDef, view: View, value: Value) -> bool:
+def _store(k: Draft, opdef: OpDef, view: View, value: Value) -> bool:
     at = indices(k, view, space(view), distinct=True)
     if at is None:
         return False
@@ -322,7 +322,7 @@ def _store(k: Kernel, opdef: OpDef, view: View, value: Value) -> bool:
     return True
 
 
-def reduce_view(k: Kernel, opdef: OpDef) -> bool:
+def reduce_view(k: Draft, opdef: OpDef) -> bool:
     """`atomic_red_view_tko` through a grid without padding, in a scope that it accepts."""
     if not k.effects:
         return False

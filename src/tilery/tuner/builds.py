@@ -30,7 +30,7 @@ class Built:
     seconds: float = 0.0
 
 
-class Builder:
+class Builds:
     """Compiles variants with a pool of compilers; use it as a context, which ends them."""
 
     def __init__(self, workers: int | None = None, build: Build | None = None) -> None:
@@ -42,7 +42,7 @@ class Builder:
             self._all.append(Compiler())
             self._compilers.put(self._all[-1])
 
-    def __enter__(self) -> Builder:
+    def __enter__(self) -> Builds:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -21,7 +21,7 @@ from ..engines.work import Work, work_of
 from ..ops import Entry, Module
 from ..rewrite.hints import with_hints
 from ..verifier.explain import require_legal
-from .builds import Build, Builder, Built
+from .builds import Build, Builds, Built
 from .captured import capture_launch
 from .session import expected
 from .space import full_space, pruned_space
@@ -123,7 +123,7 @@ def tune(
     engines = _engines(engine, build)
     run = worker or WorkerProcess()
     try:
-        with tempfile.TemporaryDirectory(prefix="tilery") as folder, Builder(build=build) as builder:
+        with tempfile.TemporaryDirectory(prefix="tilery") as folder, Builds(build=build) as builder:
             tuner = _Tuner(module, found, work, launch, run, Path(folder), time.monotonic() + budget)
             tuner.start(check_grid_extents)
             variants = _variants(work, tuner.machine.target, engines, full)
@@ -209,7 +209,7 @@ class _Tuner:
 
     # ------------------------------------------------------------ searching
 
-    def search(self, builder: Builder, variants: list[Variant], progress: Callable[[int, int], None] | None) -> None:
+    def search(self, builder: Builds, variants: list[Variant], progress: Callable[[int, int], None] | None) -> None:
         """Compile, check and time variants, then the best of them in turn."""
         self.default = variants[0]
         reserve = min(8.0, 0.3 * self._left())  # for the rounds at the end

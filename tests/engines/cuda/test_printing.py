@@ -11,7 +11,7 @@ import pytest
 
 import tilery
 from support.fake_cuda import FakeCuda
-from tilery.engines.cuda.contract import PRINTS, Argument, LaunchContract
+from tilery.engines.cuda.contract import PRINTS, LaunchContract, Passed
 from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded
 from tilery.engines.cuda.printing import BUFFER_BYTES, HEAD, decode, device_string, record_layout
@@ -90,7 +90,7 @@ class Compiled:
     engine = "triton"
 
     def compile(self, module: Module, entry: Entry, target: str) -> Binary:
-        return Binary(b"image", LaunchContract(entry.sym_name, (Argument(PRINTS),), 32))
+        return Binary(b"image", LaunchContract(entry.sym_name, (Passed(PRINTS),), 32))
 
     def initial(self, o: Global) -> bytes | None:
         return None
@@ -98,7 +98,7 @@ class Compiled:
 
 def load() -> tuple[FakeCuda, CudaKernel]:
     module = tilery.parse(TWICE)
-    library = FakeCuda(module, LaunchContract("k", (Argument(PRINTS),), 32))
+    library = FakeCuda(module, LaunchContract("k", (Passed(PRINTS),), 32))
     return library, CudaLoaded(module, Compiled(), Driver(library)).kernel("k")
 
 

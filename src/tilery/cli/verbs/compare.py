@@ -15,7 +15,7 @@ from .run import SPEC, add_convention, at_least, parse_grid
 if TYPE_CHECKING:
     from ...engines.common.kernel import Kernel
     from ...observe import EngineResult
-    from ..arguments import Argument
+    from ..arguments import ArgumentSpec
     from ..comparison import Difference
 
 EXAMPLES = [
@@ -207,7 +207,7 @@ def optimize(module: Any, passes: str) -> None:
 class Inputs(NamedTuple):
     """The arguments of one launch: by name to compare them, as values to pass, and further options of the launch."""
 
-    arguments: list[Argument]
+    arguments: list[ArgumentSpec]
     values: list[Any]
     options: dict[str, Any]
 
@@ -290,7 +290,7 @@ def compare(
     return differences, bad, printed
 
 
-def copies(arguments: list[Argument]) -> list[Any]:
+def copies(arguments: list[ArgumentSpec]) -> list[Any]:
     return [a.value.copy() if hasattr(a.value, "ndim") else a.value for a in arguments]
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...ops import Module
     from ...sanitize import Sanitizer
     from ...source.input import Input
-    from ..arguments import Argument
+    from ..arguments import ArgumentSpec
     from ..timing import Timing
 
 EXAMPLES = [
@@ -157,7 +157,7 @@ def run_module(module: Module, args: argparse.Namespace, source: Input | None) -
 
 
 def launch(
-    module: Any, grid: list[int], arguments: list[Argument], args: argparse.Namespace, sanitizer: Sanitizer | None
+    module: Any, grid: list[int], arguments: list[ArgumentSpec], args: argparse.Namespace, sanitizer: Sanitizer | None
 ) -> dict[str, object]:
     from ... import compile
     from ...ir import Refused
@@ -297,7 +297,7 @@ def replay(args: argparse.Namespace) -> int:
 
 
 def show_arguments(
-    facts: dict[str, object], shown: list[Argument], saved: list[tuple[Argument, str]], args: argparse.Namespace
+    facts: dict[str, object], shown: list[ArgumentSpec], saved: list[tuple[ArgumentSpec, str]], args: argparse.Namespace
 ) -> None:
     """Print and save arguments after a launch."""
     from ..arguments import as_data, as_text, save

@@ -29,7 +29,7 @@ PARAMETER, DESCRIPTOR, GLOBAL, CONSTANT, FRAME, WORD, GRID, SCRATCH, PRINTS, NUL
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class Passed:
     """A parameter of the compiled kernel."""
 
     kind: str
@@ -89,7 +89,7 @@ class LaunchContract:
 
     name: str
     """The symbol in the binary."""
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Passed, ...]
     threads: int
     """Threads per tile block."""
     shared_bytes: int = 0
@@ -119,12 +119,12 @@ class LaunchContract:
     def from_dict(plain: Mapping[str, Any]) -> LaunchContract:
         """Return the contract that `as_dict` wrote.
 
-        >>> contract = LaunchContract("k", (Argument(PARAMETER), Argument(NULL)), 128, constants=(bytes(2),))
+        >>> contract = LaunchContract("k", (Passed(PARAMETER), Passed(NULL)), 128, constants=(bytes(2),))
         >>> LaunchContract.from_dict(contract.as_dict()) == contract
         True
         """
         fields = dict(plain)
-        fields["arguments"] = tuple(Argument(**a) for a in fields["arguments"])
+        fields["arguments"] = tuple(Passed(**a) for a in fields["arguments"])
         fields["cluster"] = tuple(fields["cluster"])
         fields["constants"] = tuple(bytes.fromhex(data) for data in fields["constants"])
         fields["descriptors"] = tuple(_descriptor(d) for d in fields["descriptors"])

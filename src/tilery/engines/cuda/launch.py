@@ -270,7 +270,7 @@ class BoundLaunch(HoldsAddresses):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _value(self, argument: kinds.Argument, contract: LaunchContract) -> Any:
+    def _value(self, argument: kinds.Passed, contract: LaunchContract) -> Any:
         """Return a parameter of the compiled kernel as a ctypes object."""
         match argument.kind:
             case kinds.PARAMETER:

@@ -12,7 +12,7 @@ from ...rewrite.hints import with_hints
 from ...types import Ptr, Tile
 from ..common.kernel import check_parameters, find_entry, refuse_options
 from ..common.tiles import pointee_bytes
-from ..cuda.contract import PARAMETER, Argument, LaunchContract
+from ..cuda.contract import PARAMETER, LaunchContract, Passed
 from ..cuda.driver import open_driver
 from ..cuda.launch import Binary, CudaLoaded
 from .compiler import architectures, assemble, disassemble, find_tool
@@ -83,5 +83,5 @@ def launch_contract(entry: Entry) -> LaunchContract:
     for index, param in enumerate(check_parameters(entry)):
         assert isinstance(param, Tile)
         size = 8 if isinstance(param.element, Ptr) else pointee_bytes(param.element)
-        arguments.append(Argument(PARAMETER, index, size))
+        arguments.append(Passed(PARAMETER, index, size))
     return LaunchContract(entry.sym_name, tuple(arguments), 1)

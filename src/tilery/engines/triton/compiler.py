@@ -15,7 +15,7 @@ from ...diag import ErrorKind, TileError
 from ...ops import Module
 from ..cache import DiskCache
 from ..common.kernel import find_entry
-from ..cuda.contract import NULL, SCRATCH, Argument, LaunchContract
+from ..cuda.contract import NULL, SCRATCH, LaunchContract, Passed
 from .assembler import Assembler, check_assembler, find_assembler
 from .config import POINTERS, Config, default_config
 from .lower import lower
@@ -153,7 +153,7 @@ def _request(lowered: Lowered, target: Target, config: Config, emit: Sequence[st
 
 def _contract(lowered: Lowered, target: Target, config: Config, metadata: dict[str, Any]) -> LaunchContract:
     """Return the facts that the launcher needs: Triton appends a pointer to scratch memory and one for profiling."""
-    extra = (Argument(SCRATCH), Argument(NULL))[: max(0, metadata["parameters"] - len(lowered.arguments))]
+    extra = (Passed(SCRATCH), Passed(NULL))[: max(0, metadata["parameters"] - len(lowered.arguments))]
     maps = metadata["maps"]
     descriptors = tuple(
         replace(d, box=tuple(m.get("block_size", d.box)), swizzle=m.get("swizzle", 0))

@@ -9,7 +9,7 @@ from ...attrs import DivBy
 from ...diag import ErrorKind, TileError
 from ...ir import Value
 from ...ops import Assume, Entry, Module
-from ..cuda.contract import PARAMETER, Argument
+from ..cuda.contract import PARAMETER, Passed
 from .config import Config
 from .emit import Val
 from .ops import LOWERS
@@ -40,7 +40,7 @@ def _lower(low: Lowering) -> Lowered:
         divisor = min(_promised(entry, param), 1 << 30)
         extra = f" {{tt.divisibility = {divisor} : i32}}" if divisor > 1 else ""
         signature.append(f"{value.name}: {value.type}{extra}")
-        arguments.append(Argument(PARAMETER, i, 8 if value.is_pointer else max(value.bits // 8, 1)))
+        arguments.append(Passed(PARAMETER, i, 8 if value.is_pointer else max(value.bits // 8, 1)))
     lower_ops(low, entry.body.ops, 0, Exits((), lambda o: []))
     for name, (argument, kind) in low.hidden.items():
         signature.append(f"{name}: {kind}")

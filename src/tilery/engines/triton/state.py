@@ -18,8 +18,8 @@ from ..cuda.contract import (
     GLOBAL,
     GRID,
     WORD,
-    Argument,
     Descriptor,
+    Passed,
 )
 from ..cuda.printing import print_sites
 from .config import Config
@@ -40,7 +40,7 @@ class Lowered:
 
     name: str
     text: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[Passed, ...]
     descriptors: tuple[Descriptor, ...] = ()
     constants: tuple[bytes, ...] = ()
     frame_bytes: int = 0
@@ -71,7 +71,7 @@ class Lowering(Emitter):
         self.tick, self.fenced = 0, -1
         """The number of memory accesses so far, and that at the last barrier."""
         self.notes = {"descriptors": 0, "pointers": 0, "barriers": 0}
-        self.hidden: dict[str, tuple[Argument, str]] = {}
+        self.hidden: dict[str, tuple[Passed, str]] = {}
         """The arguments besides the parameters, by name: what the launcher passes, and the type in Triton IR."""
         self.descriptors: list[Descriptor] = []
         self.descriptor_types: list[str] = []
@@ -135,7 +135,7 @@ class Lowering(Emitter):
 
     # ------------------------------------------------------------ arguments besides the parameters
 
-    def pointer(self, name: str, argument: Argument, element: str = "i8") -> Val:
+    def pointer(self, name: str, argument: Passed, element: str = "i8") -> Val:
         """A pointer that the launcher passes."""
         kind = f"!tt.ptr<{element}>"
         self.hidden.setdefault(name, (argument, f"{kind} {{tt.divisibility = 16 : i32}}"))
@@ -143,13 +143,13 @@ class Lowering(Emitter):
 
     def global_address(self, name: str, element: str) -> Val:
         index = [g.sym_name for g in self.module.globals].index(name)
-        return self.pointer(f"%global{index}", Argument(GLOBAL, index, name=name), element)
+        return self.pointer(f"%global{index}", Passed(GLOBAL, index, name=name), element)
 
     def constant_buffer(self, data: bytes, element: str) -> Val:
         if data not in self.constant_data:
             self.constant_data.append(data)
         index = self.constant_data.index(data)
-        return self.pointer(f"%constant{index}_{element}", Argument(CONSTANT, index), element)
+        return self.pointer(f"%constant{index}_{element}", Passed(CONSTANT, index), element)
 
     def frame(self, size: int, alignment: int) -> int:
         """Reserve bytes that each tile block has for itself; return their offset."""
@@ -159,14 +159,14 @@ class Lowering(Emitter):
         return at
 
     def frame_address(self) -> Val:
-        return self.pointer("%frame", Argument(FRAME))
+        return self.pointer("%frame", Passed(FRAME))
 
     def word(self) -> Val:
-        return self.pointer("%word", Argument(WORD))
+        return self.pointer("%word", Passed(WORD))
 
     def grid_extent(self, dim: int) -> Val:
         name = f"%grid{dim}"
-        self.hidden.setdefault(name, (Argument(GRID, dim, 4), "i32"))
+        self.hidden.setdefault(name, (Passed(GRID, dim, 4), "i32"))
         return Val(name, (), "i32")
 
     def host_descriptor(self, descriptor: Descriptor, type: str) -> str:
@@ -176,7 +176,7 @@ class Lowering(Emitter):
         self.descriptors.append(descriptor)
         self.descriptor_types.append(type)
         index = len(self.descriptors) - 1
-        self.hidden[f"%map{index}"] = (Argument(DESCRIPTOR, index, 128), type)
+        self.hidden[f"%map{index}"] = (Passed(DESCRIPTOR, index, 128), type)
         return f"%map{index}"
 
     # ------------------------------------------------------------ order

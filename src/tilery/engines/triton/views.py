@@ -32,7 +32,7 @@ class ViewRef:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Where:
     """The places of the elements of a tile. Unit dimensions of the tile may be missing."""
 
     pointers: Val
@@ -56,7 +56,7 @@ def as_i64(low: Lowering, number: int | Val, signed: bool = False) -> Val:
     return low.constant(number, (), "i64") if isinstance(number, int) else low.integer(number, "i64", signed)
 
 
-def locate(low: Lowering, view: TileView, ref: ViewRef, index: tuple[Val, ...], promised: tuple[bool, ...]) -> Place:
+def locate(low: Lowering, view: TileView, ref: ViewRef, index: tuple[Val, ...], promised: tuple[bool, ...]) -> Where:
     """Compute the pointers of a tile, and which of them are inside the tensor."""
     return _Locator(low, view, ref, promised).run(index)
 
@@ -80,7 +80,7 @@ class _Locator:
         self.mask: Val | None = None
         self.scalar_mask: Val | None = None
 
-    def run(self, index: tuple[Val, ...]) -> Place:
+    def run(self, index: tuple[Val, ...]) -> Where:
         low = self.low
         dims, steps = layout(self.view)
         for k, (dim, step) in enumerate(zip(dims, steps)):
@@ -98,7 +98,7 @@ class _Locator:
             offsets = low.map("arith.shrsi", offsets, low.like(1, offsets))
         pointers = low.splat(self.base, self.shape)
         text = f"tt.addptr {pointers.name}, {offsets.name} : {pointers.type}, {offsets.type}"
-        return Place(low.make(text, self.shape, pointers.element), mask, odd)
+        return Where(low.make(text, self.shape, pointers.element), mask, odd)
 
     def _dimension(self, k: int, dim: int, step: int, index: Val) -> None:
         low = self.low

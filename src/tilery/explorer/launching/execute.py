@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import compile, parse
-from ...cli.arguments import Argument, check_types, make_arguments
+from ...cli.arguments import ArgumentSpec, check_types, make_arguments
 from ...cli.files import Stop
 from ...cli.sanitizing import sanitizer_for
 from ...diag import TileError
@@ -34,7 +34,7 @@ PREVIEW = 8
 MAX_PRINTED = 1 << 20
 
 
-class Launch:
+class RunLaunch:
     """A kernel, its arguments, and what is watched."""
 
     def __init__(self, request: Request) -> None:
@@ -123,14 +123,14 @@ def values(request: Request) -> dict[str, Any]:
     return {"op": number, "times": times, "kept": len(kept), "occurrence": which, "tiles": tiles, "error": None}
 
 
-def _made(request: Request) -> Launch:
+def _made(request: Request) -> RunLaunch:
     try:
-        return Launch(request)
+        return RunLaunch(request)
     except Stop as error:
         raise TileError(str(error).removeprefix("--arg: ")) from None
 
 
-def _arguments(request: Request) -> list[Argument]:
+def _arguments(request: Request) -> list[ArgumentSpec]:
     """Make the arguments. A file must be below the working directory: the text of an argument may come from a link."""
     specs = request.texts("args", [])
     root = os.path.realpath(os.getcwd())
@@ -162,7 +162,7 @@ def _place(place: Place, ids: dict[Op, int]) -> dict[str, Any]:
     return {"op": ids.get(place.op, -1), "name": place.op.name, **where}
 
 
-def _argument(argument: Argument, before: Any) -> dict[str, Any]:
+def _argument(argument: ArgumentSpec, before: Any) -> dict[str, Any]:
     """Return an argument after the launch, and how many of its elements changed."""
     element = None if argument.element is None else argument.element.text
     made: dict[str, Any] = {"name": argument.name, "element": element}
@@ -173,7 +173,7 @@ def _argument(argument: Argument, before: Any) -> dict[str, Any]:
     return made | summary(now) | {"scalar": False, "changed": changed, "elements": plain(now)}
 
 
-def _access_map(launch: Launch) -> dict[str, Any]:
+def _access_map(launch: RunLaunch) -> dict[str, Any]:
     record = launch.record
     arrays = [{"name": each.name, "shape": list(each.shape)} for each in launch.arrays]
     runs = [
@@ -189,7 +189,7 @@ def _cut(record: Record) -> bool:
     return len(record.events) >= MAX_EVENTS
 
 
-def _value_summaries(launch: Launch) -> dict[str, Any]:
+def _value_summaries(launch: RunLaunch) -> dict[str, Any]:
     """Return for each operation how often the tile block executed it, and the start of its last value."""
     found: dict[str, Any] = {}
     for number, kept in launch.record.values.items():

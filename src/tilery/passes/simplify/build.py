@@ -28,23 +28,23 @@ from ...ops import (
 )
 from ..constants import filled
 from .laws import is_known
-from .tree import Node, Tree
+from .tree import Tree, TreeNode
 
 
-class Builder:
+class TreeBuilder:
     """Builds the operations of one expression."""
 
-    def __init__(self, tree: Tree, available: Callable[[Node], Value | None], loc: Loc | None) -> None:
+    def __init__(self, tree: Tree, available: Callable[[TreeNode], Value | None], loc: Loc | None) -> None:
         self.tree, self.available, self.loc = tree, available, loc
         self.ops: list[Op] = []
-        self.values: dict[Node, Value] = {}
+        self.values: dict[TreeNode, Value] = {}
         """The value built for each expression."""
         self.reused: set[Value] = set()
         """Existing values that are used."""
         self.cost = 0
         """The number of operations built, not counting constants."""
 
-    def build(self, root: Node, limit: int) -> Value | None:
+    def build(self, root: TreeNode, limit: int) -> Value | None:
         """Build an expression; None if it takes more than `limit` operations."""
         todo = [root]
         while todo:
@@ -61,7 +61,7 @@ class Builder:
                 return None
         return self._value(root)
 
-    def _value(self, node: Node) -> Value | None:
+    def _value(self, node: TreeNode) -> Value | None:
         made = self.values.get(node)
         if made is not None:
             return made
@@ -79,7 +79,7 @@ class Builder:
         self.ops.append(made)
         return made.result
 
-    def _known(self, node: Node, bits: int) -> Value:
+    def _known(self, node: TreeNode, bits: int) -> Value:
         """A constant of an expression's type that is not one of its arguments, such as the ones of a negation."""
         value = self._value(self.tree.const(node.type, bits))
         assert value is not None
@@ -91,7 +91,7 @@ class Builder:
         self.cost += 1
         return o.results[0]
 
-    def _make(self, node: Node) -> Value:
+    def _make(self, node: TreeNode) -> Value:
         args = [v for a in node.args if (v := self._value(a)) is not None]
         match node.kind:
             case "not":
@@ -119,7 +119,7 @@ class Builder:
                 return self._sum(node, args)
         return self._chain(node, args)
 
-    def _chain(self, node: Node, args: list[Value]) -> Value:
+    def _chain(self, node: TreeNode, args: list[Value]) -> Value:
         """Build a variadic operation as a chain; constants go to the right, where rules look for them."""
         known = [v for a, v in zip(node.args, args) if is_known(a)]
         rest = [v for a, v in zip(node.args, args) if not is_known(a)]
@@ -141,7 +141,7 @@ class Builder:
             value = self._put(made)
         return value
 
-    def _sum(self, node: Node, args: list[Value]) -> Value:
+    def _sum(self, node: TreeNode, args: list[Value]) -> Value:
         """Build a sum: first what is added, then what is subtracted, then the constant."""
         coefficients, plus = node.data
         half = 1 << (node.width - 1)
@@ -162,7 +162,7 @@ class Builder:
             value = self._put(SubI(lhs=value, rhs=other))
         return self._put(AddI(lhs=value, rhs=self._known(node, plus))) if plus else value
 
-    def _times(self, node: Node, value: Value, by: int) -> Value:
+    def _times(self, node: TreeNode, value: Value, by: int) -> Value:
         if by == 1:
             return value
         return self._put(MulI(lhs=value, rhs=self._known(node, by & node.ones)))

@@ -8,7 +8,7 @@ from ...attrs import ComparisonPredicate, Signedness
 from ...floats.comparison import EQ, GE, GT, HOLDS, INVERSE, LE, LT, MIRROR, NE
 from ...types import I1
 from .laws import SIGNED, UNSIGNED, extremes, is_const, is_known
-from .tree import Node, Tree, law
+from .tree import Tree, TreeNode, law
 
 AT_LOW: dict[ComparisonPredicate, bool | ComparisonPredicate] = {LT: False, GE: True, GT: NE, LE: EQ}
 AT_HIGH: dict[ComparisonPredicate, bool | ComparisonPredicate] = {GT: False, LE: True, LT: NE, GE: EQ}
@@ -20,7 +20,7 @@ Ranges = list[tuple[int, int]]
 
 
 @law("cmp")
-def compare_constants(t: Tree, n: Node) -> Node | None:
+def compare_constants(t: Tree, n: TreeNode) -> TreeNode | None:
     """c < d is known"""
     a, b = n.args
     predicate, signedness = n.data
@@ -30,13 +30,13 @@ def compare_constants(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def compare_same(t: Tree, n: Node) -> Node | None:
+def compare_same(t: Tree, n: TreeNode) -> TreeNode | None:
     """x <= x is true, x < x is false"""
     return t.const(n.type, int(n.data[0] in (EQ, LE, GE))) if n.args[0] is n.args[1] else None
 
 
 @law("cmp")
-def constant_right(t: Tree, n: Node) -> Node | None:
+def constant_right(t: Tree, n: TreeNode) -> TreeNode | None:
     """c < x is x > c"""
     a, b = n.args
     predicate, signedness = n.data
@@ -46,7 +46,7 @@ def constant_right(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def first_left(t: Tree, n: Node) -> Node | None:
+def first_left(t: Tree, n: TreeNode) -> TreeNode | None:
     """y > x is x < y, where x was seen first"""
     a, b = n.args
     predicate, signedness = n.data
@@ -56,7 +56,7 @@ def first_left(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def unsigned_equality(t: Tree, n: Node) -> Node | None:
+def unsigned_equality(t: Tree, n: TreeNode) -> TreeNode | None:
     """x == y does not depend on signedness"""
     predicate, signedness = n.data
     if predicate in (EQ, NE) and signedness is UNSIGNED:
@@ -65,7 +65,7 @@ def unsigned_equality(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def compare_extreme(t: Tree, n: Node) -> Node | None:
+def compare_extreme(t: Tree, n: TreeNode) -> TreeNode | None:
     """x < smallest is false, x >= smallest is true, x > smallest is x != smallest; likewise for the largest"""
     a, b = n.args
     predicate, signedness = n.data
@@ -79,14 +79,14 @@ def compare_extreme(t: Tree, n: Node) -> Node | None:
     return None
 
 
-def _at_end(t: Tree, n: Node, answer: bool | ComparisonPredicate) -> Node:
+def _at_end(t: Tree, n: TreeNode, answer: bool | ComparisonPredicate) -> TreeNode:
     if isinstance(answer, bool):
         return t.const(n.type, int(answer))
     return t.make("cmp", n.type, n.args, (answer, SIGNED))
 
 
 @law("cmp")
-def strict_bound(t: Tree, n: Node) -> Node | None:
+def strict_bound(t: Tree, n: TreeNode) -> TreeNode | None:
     """x <= c is x < c + 1, x >= c is x > c - 1, where c is not the end of the range"""
     a, b = n.args
     predicate, signedness = n.data
@@ -100,7 +100,7 @@ def strict_bound(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def compare_bool(t: Tree, n: Node) -> Node | None:
+def compare_bool(t: Tree, n: TreeNode) -> TreeNode | None:
     """for i1: x == true is x, x == false is ~x"""
     a, b = n.args
     if a.type.element is not I1 or not is_const(b) or n.data[0] not in (EQ, NE):
@@ -109,7 +109,7 @@ def compare_bool(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def equal_sum(t: Tree, n: Node) -> Node | None:
+def equal_sum(t: Tree, n: TreeNode) -> TreeNode | None:
     """x + c == d is x == d - c, x - y == 0 is x == y"""
     a, b = n.args
     if a.kind != "sum" or not is_const(b) or n.data[0] not in (EQ, NE):
@@ -125,7 +125,7 @@ def equal_sum(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def equal_not(t: Tree, n: Node) -> Node | None:
+def equal_not(t: Tree, n: TreeNode) -> TreeNode | None:
     """~x == c is x == ~c, ~x == ~y is x == y"""
     a, b = n.args
     if a.kind != "not" or n.data[0] not in (EQ, NE):
@@ -136,7 +136,7 @@ def equal_not(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def equal_xor(t: Tree, n: Node) -> Node | None:
+def equal_xor(t: Tree, n: TreeNode) -> TreeNode | None:
     """x ^ c == d is x == c ^ d, x ^ y == 0 is x == y"""
     a, b = n.args
     if a.kind != "xor" or len(a.args) != 2 or not is_const(b) or n.data[0] not in (EQ, NE):
@@ -149,7 +149,7 @@ def equal_xor(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def compare_select(t: Tree, n: Node) -> Node | None:
+def compare_select(t: Tree, n: TreeNode) -> TreeNode | None:
     """select(p, c, d) < e is p, ~p, true or false"""
     a, b = n.args
     if a.kind != "select" or not is_const(b) or not is_const(a.args[1]) or not is_const(a.args[2]):
@@ -162,7 +162,7 @@ def compare_select(t: Tree, n: Node) -> Node | None:
 
 
 @law("cmp")
-def equal_ext(t: Tree, n: Node) -> Node | None:
+def equal_ext(t: Tree, n: TreeNode) -> TreeNode | None:
     """ext(x) == c is x == c, or false where x cannot be c; ext(x) == ext(y) is x == y"""
     a, b = n.args
     if a.kind != "ext" or n.data[0] not in (EQ, NE):
@@ -181,9 +181,9 @@ def equal_ext(t: Tree, n: Node) -> Node | None:
 # ---------------------------------------------------------------- several comparisons
 
 
-def _pairs(n: Node) -> Iterator[tuple[Node, Node, Signedness]]:
+def _pairs(n: TreeNode) -> Iterator[tuple[TreeNode, TreeNode, Signedness]]:
     """The pairs of comparisons whose left operand is the same, and the signedness of both."""
-    found: dict[Node, list[Node]] = {}
+    found: dict[TreeNode, list[TreeNode]] = {}
     for a in n.args:
         if a.kind != "cmp":
             continue
@@ -195,7 +195,7 @@ def _pairs(n: Node) -> Iterator[tuple[Node, Node, Signedness]]:
 
 
 @law("and", "or")
-def join_comparisons(t: Tree, n: Node) -> Node | None:
+def join_comparisons(t: Tree, n: TreeNode) -> TreeNode | None:
     """x < y & x <= y is x < y, x < y | x == y is x <= y, x < y | x >= y is true, and so on"""
     for a, b, sign in _pairs(n):
         if a.args[1] is b.args[1]:
@@ -205,14 +205,14 @@ def join_comparisons(t: Tree, n: Node) -> Node | None:
     return None
 
 
-def _relation(t: Tree, n: Node, outcomes: int, sign: Signedness) -> Node:
+def _relation(t: Tree, n: TreeNode, outcomes: int, sign: Signedness) -> TreeNode:
     if outcomes in (0, 7):
         return t.const(n.type, outcomes & 1)
     return t.make("cmp", n.type, n.args, (PREDICATES[outcomes], sign))
 
 
 @law("and", "or")
-def join_ranges(t: Tree, n: Node) -> Node | None:
+def join_ranges(t: Tree, n: TreeNode) -> TreeNode | None:
     """x < 5 & x < 3 is x < 3, x > 3 & x < 5 is x == 4, x < 5 | x > 3 is true, x < 3 & x > 5 is false, and so on"""
     for a, b, sign in _pairs(n):
         if not is_const(a.args[1]) or not is_const(b.args[1]):
@@ -227,17 +227,17 @@ def join_ranges(t: Tree, n: Node) -> Node | None:
     return None
 
 
-def _without(n: Node, *gone: Node) -> list[Node]:
+def _without(n: TreeNode, *gone: TreeNode) -> list[TreeNode]:
     return [a for a in n.args if a not in gone]
 
 
-def _ends(n: Node, sign: Signedness) -> tuple[int, int]:
+def _ends(n: TreeNode, sign: Signedness) -> tuple[int, int]:
     """The smallest and the largest number of a width."""
     half = 1 << (n.width - 1)
     return (-half, half - 1) if sign is SIGNED else (0, n.ones)
 
 
-def _solutions(n: Node, sign: Signedness, inverse: bool) -> Ranges:
+def _solutions(n: TreeNode, sign: Signedness, inverse: bool) -> Ranges:
     """The numbers for which a comparison with a constant holds, or for which it does not."""
     low, high = _ends(n.args[0], sign)
     c = n.args[1].number(sign)
@@ -246,7 +246,7 @@ def _solutions(n: Node, sign: Signedness, inverse: bool) -> Ranges:
     return [(first, last) for first, last in parts if first <= last]
 
 
-def _comparison(t: Tree, like: Node, numbers: Ranges, sign: Signedness, inverse: bool) -> Node | None:
+def _comparison(t: Tree, like: TreeNode, numbers: Ranges, sign: Signedness, inverse: bool) -> TreeNode | None:
     """The comparison that holds for these numbers, or for all others; None if there is none."""
     x = like.args[0]
     low, high = _ends(x, sign)

@@ -38,8 +38,8 @@ from ...types import I1, I4, Tile
 from ..constants import element_of
 from ..registry import register
 from . import comparisons, divisions, laws
-from .build import Builder
-from .tree import MAX_DEPTH, MAX_ELEMENTS, Node, Tree
+from .build import TreeBuilder
+from .tree import MAX_DEPTH, MAX_ELEMENTS, Tree, TreeNode
 
 assert laws and comparisons and divisions  # importing them declares them
 
@@ -74,10 +74,10 @@ class _Round:
     def __init__(self, scope: Op, uses: UseCounts) -> None:
         self.scope, self.uses = scope, uses
         self.tree = Tree()
-        self.nodes: dict[Value, Node] = {}
+        self.nodes: dict[Value, TreeNode] = {}
         self.levels: dict[Value, int] = {}
         self.swapped: dict[Value, Value] = {}
-        self.known: dict[Node, Value] = {}
+        self.known: dict[TreeNode, Value] = {}
         """The value of each expression that is available at the current position."""
 
     def run(self, report: Report) -> bool:
@@ -107,7 +107,7 @@ class _Round:
         self.tree.fired.clear()
         node = self._lower(o, result)
         if node.data is not result and isinstance(o, LOWERED) and self.uses[result]:
-            made = Builder(self.tree, self.available, o.loc)
+            made = TreeBuilder(self.tree, self.available, o.loc)
             value = made.build(node, limit=CONE)
             if value is not None and self._better(o, value, made):
                 self._replace(o, result, value, made, frame)
@@ -118,7 +118,7 @@ class _Round:
         self.levels[result] = self._level(o)
         self._define(node, result, frame)
 
-    def _better(self, o: Op, value: Value, made: Builder) -> bool:
+    def _better(self, o: Op, value: Value, made: TreeBuilder) -> bool:
         """Whether the new operations are fewer, or as many but with a shorter chain of dependences."""
         freed = self._freed(o, made.reused)
         for new in made.ops:
@@ -132,7 +132,7 @@ class _Round:
     def _measure(self, o: Op) -> None:
         self.levels[o.results[0]] = self._level(o)
 
-    def available(self, node: Node) -> Value | None:
+    def available(self, node: TreeNode) -> Value | None:
         """A value that already holds this expression."""
         if node.kind == "leaf":
             leaf: Value = node.data
@@ -140,7 +140,7 @@ class _Round:
         value = self.known.get(node)
         return value if value is not None and self.uses[value] else None
 
-    def _define(self, node: Node, value: Value, frame: _Frame) -> None:
+    def _define(self, node: TreeNode, value: Value, frame: _Frame) -> None:
         """Remember the expression that a value is for those that use it, without what is too deep."""
         self._learn(node, value, frame)
         if node.depth >= 2 * MAX_DEPTH:
@@ -148,14 +148,14 @@ class _Round:
             self._learn(node, value, frame)
         self.nodes[value] = node
 
-    def _cut(self, root: Node, value: Value) -> Node:
+    def _cut(self, root: TreeNode, value: Value) -> TreeNode:
         """Replace what is more than MAX_DEPTH levels below an expression by the values that hold it.
 
         An expression may grow to twice that depth before it is cut, so that few are.
         """
-        done: dict[tuple[Node, int], Node] = {}
+        done: dict[tuple[TreeNode, int], TreeNode] = {}
 
-        def cut(node: Node, levels: int) -> Node:
+        def cut(node: TreeNode, levels: int) -> TreeNode:
             if node.depth <= levels or len(done) > CUT:
                 return node
             if not levels:
@@ -170,27 +170,27 @@ class _Round:
         made = cut(root, MAX_DEPTH)
         return made if made.depth < 2 * MAX_DEPTH else self.tree.leaf(value)
 
-    def _learn(self, node: Node, value: Value, frame: _Frame) -> None:
+    def _learn(self, node: TreeNode, value: Value, frame: _Frame) -> None:
         if node.kind != "leaf" and node not in self.known:
             self.known[node] = value
             frame.added.append(node)
 
     # ------------------------------------------------------------ from operations to trees
 
-    def _node(self, value: Value) -> Node:
+    def _node(self, value: Value) -> TreeNode:
         found = self.nodes.get(value)
         if found is None:
             found = self.nodes[value] = self.tree.leaf(value)
         return found
 
-    def _lower(self, o: Op, result: Value) -> Node:
+    def _lower(self, o: Op, result: Value) -> TreeNode:
         leaf = self.tree.leaf(result)
         if isinstance(o, Constant):
             return self._constant(o) or leaf
         assert isinstance(result.type, Tile)
         return self._lower_op(o, result.type, [self._node(v) for v in o.operands]) or leaf
 
-    def _constant(self, o: Constant) -> Node | None:
+    def _constant(self, o: Constant) -> TreeNode | None:
         dense = o.value
         if not dense.element.is_int:
             return None
@@ -198,7 +198,7 @@ class _Round:
             return self.tree.const(dense.type, dense.splat)
         return self.tree.table(dense.type, dense.stored()) if dense.type.size <= MAX_ELEMENTS else None
 
-    def _lower_op(self, o: Op, type: Tile, args: list[Node]) -> Node | None:
+    def _lower_op(self, o: Op, type: Tile, args: list[TreeNode]) -> TreeNode | None:
         t = self.tree
         if _reads_signed_bit(o) or any(x.element is I4 for x in (type, args[0].type)):
             return None  # there are no constants of i4
@@ -252,7 +252,7 @@ class _Round:
                 todo += value.owner.operands
         return count
 
-    def _replace(self, o: Op, result: Value, value: Value, made: Builder, frame: _Frame) -> None:
+    def _replace(self, o: Op, result: Value, value: Value, made: TreeBuilder, frame: _Frame) -> None:
         for new in made.ops:
             frame.done.append(new)
             self.uses.add(new)
@@ -288,4 +288,4 @@ class _Frame:
         self.block = block
         self.done: list[Op] = []
         self.todo: list[Op] = block.ops[::-1]
-        self.added: list[Node] = []
+        self.added: list[TreeNode] = []

@@ -20,7 +20,7 @@ MAX_ELEMENTS = 1024
 COMMUTATIVE = frozenset(("and", "or", "xor", "mul", "min", "max"))
 
 
-class Node:
+class TreeNode:
     """An expression. Equal expressions are the same object.
 
     kind     args                  data
@@ -42,7 +42,7 @@ class Node:
 
     __slots__ = ("args", "data", "depth", "kind", "serial", "type")
 
-    def __init__(self, kind: str, type: Tile, args: tuple[Node, ...], data: Any, serial: int) -> None:
+    def __init__(self, kind: str, type: Tile, args: tuple[TreeNode, ...], data: Any, serial: int) -> None:
         self.kind, self.type, self.args, self.data, self.serial = kind, type, args, data, serial
         depth = 0
         for a in args:
@@ -72,7 +72,7 @@ class Node:
 
 _serial = attrgetter("serial")
 
-Law = Callable[["Tree", Node], "Node | None"]
+Law = Callable[["Tree", TreeNode], "TreeNode | None"]
 LAWS: dict[str, list[Law]] = {}
 """The laws for each kind of expression, in the order in which they are tried."""
 
@@ -93,23 +93,23 @@ class Tree:
     """Builds and interns expressions."""
 
     def __init__(self) -> None:
-        self.nodes: dict[tuple[Any, ...], Node] = {}
-        self.simpler: dict[Node, Node] = {}
-        self.because: dict[Node, str] = {}
+        self.nodes: dict[tuple[Any, ...], TreeNode] = {}
+        self.simpler: dict[TreeNode, TreeNode] = {}
+        self.because: dict[TreeNode, str] = {}
         """The law that made each expression simpler that has a simpler form."""
         self.fired: list[str] = []
         """The laws that simplified what was built since the caller cleared this list."""
         self.has_tables = False
 
-    def leaf(self, value: Value) -> Node:
+    def leaf(self, value: Value) -> TreeNode:
         assert isinstance(value.type, Tile)
         return self._intern("leaf", value.type, (), value)
 
-    def const(self, type: Tile, bits: int) -> Node:
+    def const(self, type: Tile, bits: int) -> TreeNode:
         assert isinstance(type.element, Scalar)
         return self._intern("const", type, (), bits & ((1 << type.element.bits) - 1))
 
-    def table(self, type: Tile, elements: Sequence[int]) -> Node:
+    def table(self, type: Tile, elements: Sequence[int]) -> TreeNode:
         """A constant whose elements may differ."""
         assert isinstance(type.element, Scalar)
         ones = (1 << type.element.bits) - 1
@@ -119,7 +119,7 @@ class Tree:
         self.has_tables = True
         return self._intern("table", type, (), bits)
 
-    def make(self, kind: str, type: Tile, args: Iterable[Node], data: Any = None) -> Node:
+    def make(self, kind: str, type: Tile, args: Iterable[TreeNode], data: Any = None) -> TreeNode:
         """Build an expression and simplify it."""
         args = tuple(args)
         if kind in COMMUTATIVE:
@@ -133,7 +133,7 @@ class Tree:
             self.fired.append(self.because[node])
         return found
 
-    def _simplify(self, node: Node) -> Node:
+    def _simplify(self, node: TreeNode) -> TreeNode:
         for run in LAWS.get(node.kind, ()):
             answer = run(self, node)
             if answer is not None and answer is not node:
@@ -142,19 +142,19 @@ class Tree:
                 return answer
         return node
 
-    def _intern(self, kind: str, type: Tile, args: tuple[Node, ...], data: Any) -> Node:
+    def _intern(self, kind: str, type: Tile, args: tuple[TreeNode, ...], data: Any) -> TreeNode:
         key = (kind, type, data, *args)
         node = self.nodes.get(key)
         if node is None:
-            node = self.nodes[key] = Node(kind, type, args, data, len(self.nodes))
+            node = self.nodes[key] = TreeNode(kind, type, args, data, len(self.nodes))
         return node
 
     # ------------------------------------------------------------ shorthand for laws
 
-    def invert(self, x: Node) -> Node:
+    def invert(self, x: TreeNode) -> TreeNode:
         return self.make("not", x.type, [x])
 
-    def sum(self, type: Tile, terms: Iterable[tuple[Node, int]], plus: int = 0) -> Node:
+    def sum(self, type: Tile, terms: Iterable[tuple[TreeNode, int]], plus: int = 0) -> TreeNode:
         """Build a sum of terms with their coefficients, plus a constant."""
         pairs = list(terms)
         assert isinstance(type.element, Scalar)
@@ -162,13 +162,13 @@ class Tree:
         coefficients = tuple([c & ones for _, c in pairs])
         return self.make("sum", type, [x for x, _ in pairs], (coefficients, plus & ones))
 
-    def group(self, node: Node, args: list[Node], empty: int) -> Node:
+    def group(self, node: TreeNode, args: list[TreeNode], empty: int) -> TreeNode:
         """Build the same variadic operation on other arguments; without any, the constant `empty`."""
         if not args:
             return self.const(node.type, empty)
         return args[0] if len(args) == 1 else self.make(node.kind, node.type, args, node.data)
 
-    def by_element(self, node: Node, args: Sequence[Node]) -> Node | None:
+    def by_element(self, node: TreeNode, args: Sequence[TreeNode]) -> TreeNode | None:
         """Apply the operation of `node` to constants, element by element; None if an element does not become one."""
         columns = [a.data if a.kind == "table" else None for a in args]
         size = max((len(c) for c in columns if c is not None), default=0)

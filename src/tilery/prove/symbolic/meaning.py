@@ -38,7 +38,7 @@ from ...ops import (
     XOrI,
     Yield,
 )
-from ...passes.simplify.tree import Node
+from ...passes.simplify.tree import TreeNode
 from ...types import Scalar, Tile
 
 TIMEOUT = 60_000
@@ -49,7 +49,7 @@ NSW = (IntegerOverflow.NSW, IntegerOverflow.NW)
 NUW = (IntegerOverflow.NUW, IntegerOverflow.NW)
 
 
-def width(value: Value | Node) -> int:
+def width(value: Value | TreeNode) -> int:
     assert isinstance(value.type, Tile) and isinstance(value.type.element, Scalar)
     return value.type.element.bits
 
@@ -143,8 +143,8 @@ class Meaning:
 
     def __init__(self, lane: int = 0) -> None:
         self.known: dict[Value, Term] = {}
-        self.nodes: dict[Node, Any] = {}
-        self.defined: dict[Node, Any] = {}
+        self.nodes: dict[TreeNode, Any] = {}
+        self.defined: dict[TreeNode, Any] = {}
         self.lane = lane
         """The element that terms of expressions are about, where elements of a constant differ."""
 
@@ -184,17 +184,17 @@ class Meaning:
         result, defined = operation(o, [t for t, _ in terms])
         return result, z3.And(defined, *(d for _, d in terms))
 
-    def term_of(self, node: Node) -> Term:
+    def term_of(self, node: TreeNode) -> Term:
         """The term of an expression of the simplifier, and whether it is defined."""
         return self.of_node(node), z3.And(*(self.defined[n] for n in _below(node) if n in self.defined))
 
-    def of_node(self, node: Node) -> Any:
+    def of_node(self, node: TreeNode) -> Any:
         """The term of an expression of the simplifier."""
         if node not in self.nodes:
             self.nodes[node] = self._of_node(node)
         return self.nodes[node]
 
-    def _of_node(self, node: Node) -> Any:
+    def _of_node(self, node: TreeNode) -> Any:
         w = width(node)
         if node.kind == "leaf":
             return self.of(node.data)[0]
@@ -234,7 +234,7 @@ class Meaning:
         return total
 
 
-def _partial(node: Node) -> Op:
+def _partial(node: TreeNode) -> Op:
     """The operation of an expression that is not always defined."""
     a, b = (Value(x.type) for x in node.args)
     if node.kind == "div":
@@ -242,7 +242,7 @@ def _partial(node: Node) -> Op:
     return (RemI if node.kind == "rem" else ShRI)(lhs=a, rhs=b, signedness=node.data)
 
 
-def _below(root: Node) -> list[Node]:
+def _below(root: TreeNode) -> list[TreeNode]:
     """All parts of an expression."""
     found, todo = {root: None}, [root]
     while todo:
@@ -252,7 +252,7 @@ def _below(root: Node) -> list[Node]:
     return list(found)
 
 
-def join(node: Node, a: Any, b: Any) -> Any:
+def join(node: TreeNode, a: Any, b: Any) -> Any:
     match node.kind:
         case "and":
             return a & b

@@ -21,7 +21,7 @@ from .. import DIALECT
 from ..lexer import is_word
 from ..parse.forms import builder, form_of
 from ..parse.operations import parse_item, undeclared
-from ..parse.state import POISON, Body, Build, OperationState, Options, Parser, Region, Scope, Syntax
+from ..parse.state import POISON, Body, Build, OpenRegion, OperationState, Options, Parser, Scope, Syntax
 from .tokens import Tokens
 
 MAX_ERRORS = 100
@@ -464,10 +464,10 @@ class _Reader:
 
     def _broken_body(self, block: Block) -> Body:
         p, toks = self.p, self.toks
-        blocks = [(yield Region()) or block]
+        blocks = [(yield OpenRegion()) or block]
         while toks[p.i] in ("else", ",") and toks[p.i + 1] == "{":  # a comma in the generic form
             p.i += 1
-            blocks.append((yield Region()) or Block())
+            blocks.append((yield OpenRegion()) or Block())
         while p.i < self.last and not self.tokens.line_start(p.i) and toks[p.i] != "}":
             p.i += 1
         return UnknownOp(BROKEN, regions=tuple(blocks))
@@ -475,5 +475,5 @@ class _Reader:
 
 def _module_body() -> Any:
     """Stand for the parsing of a module that an earlier chunk opened, up to its end."""
-    yield Region()
+    yield OpenRegion()
     return UnknownOp(CLOSED)

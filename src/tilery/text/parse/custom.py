@@ -11,7 +11,7 @@ from ...types import DYNAMIC, Function, Ptr, TensorView, Tile, Type, full_text
 from .attributes import parse_dictionary, parse_hints, skip_location
 from .names import parse_operand, parse_symbol_name, resolve
 from .regions import parse_arguments
-from .state import Argument, Body, Mark, Operand, OperationState, Parser, Region
+from .state import Body, Mark, OpenRegion, Operand, OperationState, ParsedArgument, Parser
 from .types import parse_type, parse_types
 
 
@@ -20,7 +20,7 @@ def _module(s: OperationState, p: Parser, at: int) -> Body:
     s.values["sym_name"] = parse_symbol_name(p)
     if p.accept("attributes"):
         s.attrs.update(parse_dictionary(p))
-    s.values["body"] = (yield Region()) or Block()
+    s.values["body"] = (yield OpenRegion()) or Block()
     return s.build(p, at)
 
 
@@ -39,7 +39,7 @@ def _test_func(s: OperationState, p: Parser, at: int) -> Body:
     return (yield from _function(s, p, at, args))
 
 
-def _signature(s: OperationState, p: Parser) -> list[Argument]:
+def _signature(s: OperationState, p: Parser) -> list[ParsedArgument]:
     """`@name(%a: type {attributes}) -> (types)`"""
     s.values["sym_name"] = parse_symbol_name(p)
     args = parse_arguments(p)
@@ -66,8 +66,8 @@ def _result_list(p: Parser) -> list[Type]:
             return types
 
 
-def _function(s: OperationState, p: Parser, at: int, args: list[Argument]) -> Body:
-    s.values["body"] = s.terminated(p, (yield Region(args)), at)
+def _function(s: OperationState, p: Parser, at: int, args: list[ParsedArgument]) -> Body:
+    s.values["body"] = s.terminated(p, (yield OpenRegion(args)), at)
     if p.tok == "{":
         s.attrs.update(parse_dictionary(p))
     return s.build(p, at)
@@ -104,7 +104,7 @@ def _for(s: OperationState, p: Parser, at: int) -> Body:
         if len(types) != len(inner):
             p.fail("mismatch in number of loop-carried values and defined values", (at, -1))
     s.types["initValues"] = s.types["resultValues"] = types
-    args = [Argument(counter, type), *(Argument(use, t) for use, t in zip(inner, types))]
+    args = [ParsedArgument(counter, type), *(ParsedArgument(use, t) for use, t in zip(inner, types))]
     return (yield from _loop_body(s, p, at, args))
 
 
@@ -124,11 +124,11 @@ def _loop(s: OperationState, p: Parser, at: int) -> Body:
     elif p.accept(":"):
         results = parse_types(p)
     s.types["initValues"], s.types["resultValues"] = types, results
-    return (yield from _loop_body(s, p, at, [Argument(use, t) for use, t in zip(inner, types)]))
+    return (yield from _loop_body(s, p, at, [ParsedArgument(use, t) for use, t in zip(inner, types)]))
 
 
-def _loop_body(s: OperationState, p: Parser, at: int, args: list[Argument]) -> Body:
-    s.values["region"] = s.terminated(p, (yield Region(args)), at)
+def _loop_body(s: OperationState, p: Parser, at: int, args: list[ParsedArgument]) -> Body:
+    s.values["region"] = s.terminated(p, (yield OpenRegion(args)), at)
     if p.tok == "{":
         s.attrs.update(parse_dictionary(p))
     return s.build(p, at)

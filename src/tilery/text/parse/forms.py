@@ -20,7 +20,7 @@ from .custom import FORMS
 from .fields import check_index_types, piece_parser, piece_parsers, starts
 from .names import resolve
 from .regions import parse_arguments
-from .state import Body, Build, OperationState, Parser, Region
+from .state import Body, Build, OpenRegion, OperationState, Parser
 from .values import mismatch, value_of
 
 Parse = Callable[[Parser, int], Op | Body]
@@ -54,16 +54,18 @@ def _with_regions(p: Parser, at: int, s: OperationState) -> Body:
     return s.build(p, at)
 
 
-def _walk(p: Parser, s: OperationState, pieces: tuple[Piece, ...], at: int) -> Generator[Region, Block | None, None]:
+def _walk(
+    p: Parser, s: OperationState, pieces: tuple[Piece, ...], at: int
+) -> Generator[OpenRegion, Block | None, None]:
     for piece in pieces:
         match piece:
             case Blank():
                 pass
             case Use("blocks", f):
-                block = yield Region(number=s.opdef.regions.index(f))
+                block = yield OpenRegion(number=s.opdef.regions.index(f))
                 s.values[f.attr] = s.terminated(p, block, at)
             case Use("arguments", f):
-                s.values[f.attr] = yield Region(parse_arguments(p), s.opdef.regions.index(f))
+                s.values[f.attr] = yield OpenRegion(parse_arguments(p), s.opdef.regions.index(f))
             case Group(inner):
                 if _starts(inner)(p.tok):
                     yield from _walk(p, s, inner, at)

@@ -16,7 +16,7 @@ from ..print.attributes import attr_text
 from .attributes import parse_attribute, parse_dictionary
 from .forms import no_block
 from .names import parse_operands, parse_symbol_name, resolve
-from .state import Body, Operand, Parser, Region
+from .state import Body, OpenRegion, Operand, Parser
 from .types import parse_type
 from .values import mismatch, value_of
 
@@ -31,7 +31,7 @@ def builtin_module(p: Parser, at: int) -> Body:
         extra["sym_name"] = StrAttr(parse_symbol_name(p))
     if p.accept("attributes"):
         extra |= parse_dictionary(p)
-    block = yield Region()
+    block = yield OpenRegion()
     o = UnknownOp("builtin.module", regions=(block or Block(),))
     o.extra = extra or None
     return o
@@ -73,7 +73,7 @@ def _regions(p: Parser, name: str) -> Any:
     if p.accept("("):
         while True:
             p.op = name
-            blocks.append((yield Region(number=len(blocks))))
+            blocks.append((yield OpenRegion(number=len(blocks))))
             if not p.accept(","):
                 break
         p.expect(")", " to end region list")

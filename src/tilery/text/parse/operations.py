@@ -16,7 +16,7 @@ from .attributes import define_alias, parse_trailing_location, skip_location
 from .generic import builtin_module, generic
 from .locations import as_loc, is_loc
 from .names import define, parse_operand
-from .state import Argument, Body, Parser, Scope
+from .state import Body, ParsedArgument, Parser, Scope
 from .types import parse_type
 
 MAX_ERRORS = 100
@@ -196,7 +196,7 @@ def _resume(p: Parser, scope: Scope, block: Block | None) -> None:
     _arguments(p, opened, region.args)
 
 
-def _arguments(p: Parser, scope: Scope, args: list[Argument]) -> None:
+def _arguments(p: Parser, scope: Scope, args: list[ParsedArgument]) -> None:
     if not args or args[0].use is None:
         return  # arguments without names get them from the label of the block
     if p.toks[p.i][:1] == "^":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from .attributes import parse_dictionary, skip_location
 from .names import parse_operand
-from .state import Argument, Parser
+from .state import ParsedArgument, Parser
 from .types import parse_type
 
 
-def parse_arguments(p: Parser) -> list[Argument]:
+def parse_arguments(p: Parser) -> list[ParsedArgument]:
     """Read `(%a: type {attributes} loc(...), ...)`."""
     p.expect("(")
-    out: list[Argument] = []
+    out: list[ParsedArgument] = []
     if p.accept(")"):
         return out
     while True:
@@ -24,7 +24,7 @@ def parse_arguments(p: Parser) -> list[Argument]:
         type = parse_type(p)
         attrs = parse_dictionary(p) if p.tok == "{" else {}
         skip_location(p)
-        out.append(Argument(use, type, attrs))
+        out.append(ParsedArgument(use, type, attrs))
         if not p.accept(","):
             p.expect(")")
             return out

@@ -24,7 +24,7 @@ Operand = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Argument:
+class ParsedArgument:
     """An argument of a region: its name if it has one, its type, and the attributes that follow it."""
 
     use: Operand | None
@@ -33,15 +33,15 @@ class Argument:
 
 
 @dataclass(slots=True)
-class Region:
+class OpenRegion:
     """A request for the next region of an operation. The answer is its block, or None if it is empty."""
 
-    args: list[Argument] = field(default_factory=list)
+    args: list[ParsedArgument] = field(default_factory=list)
     number: int = 0
 
 
-Body = Generator[Region, Block | None, Op]
-"""The parsing of an operation with regions; it yields a Region for each."""
+Body = Generator[OpenRegion, Block | None, Op]
+"""The parsing of an operation with regions; it yields a OpenRegion for each."""
 
 
 @dataclass(slots=True)

@@ -17,16 +17,16 @@ _ALIAS: dict[type[Attr], str] = {
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class AliasNode:
     """A distinct location or debug attribute: its alias, and its text with other nodes in between."""
 
-    parts: list[str | Node]
+    parts: list[str | AliasNode]
     alias: str
     depth: int = 1
     visited: bool = False
     early: bool = False
     name: str = ""
-    children: list[Node] = field(default_factory=list)
+    children: list[AliasNode] = field(default_factory=list)
 
     def text(self) -> str:
         return "".join(part if isinstance(part, str) else part.name for part in self.parts)
@@ -39,12 +39,12 @@ class Aliases:
         self.limit, self.size = limit, 0
         self.names: dict[int, str] = {}
         """by the identity of the attribute; empty until `finish`"""
-        self._by_id: dict[int, Node] = {}
+        self._by_id: dict[int, AliasNode] = {}
         self._keep: list[Attr] = []
-        self._by_content: dict[tuple[object, ...], Node] = {}
-        self._order: list[Node] = []
+        self._by_content: dict[tuple[object, ...], AliasNode] = {}
+        self._order: list[AliasNode] = []
 
-    def add(self, attr: Attr | None, *, early: bool = False) -> Node:
+    def add(self, attr: Attr | None, *, early: bool = False) -> AliasNode:
         """Visit a location or debug attribute. Aliases of `early` ones are printed before the module."""
         root = self._by_id.get(id(attr)) or self._node(attr)
         if root.visited and not early:
@@ -88,7 +88,7 @@ class Aliases:
         """Return the definitions to print before the module, or those after it."""
         return [f"{node.name} = {node.text()}\n" for node in self._order if node.early is early]
 
-    def _node(self, root: Attr | None) -> Node:
+    def _node(self, root: Attr | None) -> AliasNode:
         """Return the node of an attribute; equal ones share it. It uses a stack because hostile ones nest deeply."""
         found = self._by_id.get(id(root))
         if found is None and root.__class__ is DILoc:
@@ -108,7 +108,7 @@ class Aliases:
                 self._by_id[id(attr)] = self._intern(attr, parts)
         return self._by_id[id(root)]
 
-    def _di_loc(self, attr: DILoc) -> Node | None:
+    def _di_loc(self, attr: DILoc) -> AliasNode | None:
         """Return the node of a DILoc if its scope is known: the usual case, twice as fast as the general way."""
         scope = self._by_id.get(id(attr.scope))
         if scope is None:
@@ -117,12 +117,12 @@ class Aliases:
         self._grow(len(text) + len("#cuda_tile.di_loc< in >"))
         source = self._by_content.get((text,))
         if source is None:
-            source = self._by_content[text,] = Node([text], "loc")
+            source = self._by_content[text,] = AliasNode([text], "loc")
         key = ("#cuda_tile.di_loc<", id(source), " in ", id(scope), ">")
         node = self._by_content.get(key)
         if node is None:
-            parts: list[str | Node] = ["#cuda_tile.di_loc<", source, " in ", scope, ">"]
-            node = self._by_content[key] = Node(parts, "loc", 1 + max(1, scope.depth), children=[source, scope])
+            parts: list[str | AliasNode] = ["#cuda_tile.di_loc<", source, " in ", scope, ">"]
+            node = self._by_content[key] = AliasNode(parts, "loc", 1 + max(1, scope.depth), children=[source, scope])
         self._keep.append(attr)
         self._by_id[id(attr)] = node
         return node
@@ -133,7 +133,7 @@ class Aliases:
         if self.size > self.limit:
             raise too_long(self.limit)
 
-    def _intern(self, attr: Attr | None, parts: list[str | Attr | None]) -> Node:
+    def _intern(self, attr: Attr | None, parts: list[str | Attr | None]) -> AliasNode:
         if attr is not None:
             self._keep.append(attr)  # keeps its identity from being reused
         made = [p if isinstance(p, str) else self._by_id[id(p)] for p in parts]
@@ -143,9 +143,9 @@ class Aliases:
             children = [p for p in made if not isinstance(p, str)]
             depth = 1 + max((c.depth for c in children), default=0)
             alias = "loc" if attr is None or isinstance(attr, Loc) else _ALIAS[type(attr)]
-            node = self._by_content[key] = Node(made, alias, depth, children=children)
+            node = self._by_content[key] = AliasNode(made, alias, depth, children=children)
         return node
 
 
-Shown = tuple[list[str | Node], Aliases]
+Shown = tuple[list[str | AliasNode], Aliases]
 """The parts of a text, with nodes for locations, and the aliases that name the nodes."""

@@ -12,7 +12,7 @@ from ...types import I1, I32, I64, full_text
 from .. import DIALECT, OPT
 from .attributes import ENUM_NAMES, quote
 from .names import Names
-from .parts import Context, Part, Region
+from .parts import Context, Part, RegionText
 
 if TYPE_CHECKING:
     from typing import Any
@@ -89,7 +89,7 @@ def _region(block: Block | None, context: Context) -> Part:
             types = [t + " loc(unknown)" for t in types]
         arguments = names.pairs([context.texts[v] for v in block.args], ": ", types)
         header = f"^bb0({arguments}):" if arguments else "^bb0:"
-    return Region(block, header=header, prefix=DIALECT)
+    return RegionText(block, header=header, prefix=DIALECT)
 
 
 def _types(values: list[Value], names: Names) -> str:

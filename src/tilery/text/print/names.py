@@ -102,7 +102,7 @@ ARGUMENTS: dict[type[Op], Callable[[Block], list[str]]] = {For: _for_arguments, 
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NamingPlan:
     """The rule for naming an operation's results."""
 
     single: str
@@ -115,19 +115,19 @@ class Plan:
     regions: bool
 
 
-_PLANS: dict[type[Op], Plan] = {}
+_PLANS: dict[type[Op], NamingPlan] = {}
 
 
-def plan_for(cls: type[Op]) -> Plan:
+def plan_for(cls: type[Op]) -> NamingPlan:
     plan = _PLANS.get(cls)
     if plan is None:
         if issubclass(cls, UnknownOp):
-            plan = Plan("", True, "", False, True)
+            plan = NamingPlan("", True, "", False, True)
         else:
             outs, regions = cls.opdef.outs, bool(cls.opdef.regions)
             single = outs[0].attr if len(outs) == 1 and outs[0].arity == "one" else ""
             hinted = bool(cls.opdef.hint) or regions or len(outs) > 1
-            plan = Plan(single, bool(outs), _MADE_HINTS.get(cls, cls.opdef.hint), hinted, regions)
+            plan = NamingPlan(single, bool(outs), _MADE_HINTS.get(cls, cls.opdef.hint), hinted, regions)
         _PLANS[cls] = plan
     return plan
 
@@ -204,7 +204,7 @@ class Namer:
             self.name(value, f"arg{self.arguments}")
             self.arguments += 1
 
-    def name_results(self, o: Op, plan: Plan) -> None:
+    def name_results(self, o: Op, plan: NamingPlan) -> None:
         results = o.results
         if not results:
             return

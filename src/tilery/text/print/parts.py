@@ -9,7 +9,7 @@ from .attributes import dict_text
 from .names import Names
 
 
-class Region:
+class RegionText:
     """A region inside an operation's text.
 
     `header` is the label of its block. `prefix` precedes the names of the operations inside. If `elided`, the last one
@@ -22,7 +22,7 @@ class Region:
         self.block, self.elided, self.header, self.prefix = block, elided, header, prefix
 
 
-Part = str | Region
+Part = str | RegionText
 
 
 class Context:
@@ -55,9 +55,9 @@ class Context:
         texts = [self.texts[v] for v in block.args]
         return f"({self.names.pairs(texts, ': ', [v.type.text for v in block.args])})"
 
-    def region(self, o: Op, block: Block | None, *, elide: bool) -> Region:
+    def region(self, o: Op, block: Block | None, *, elide: bool) -> RegionText:
         """Make a region. `elide` leaves out its last operation if that is the implicit terminator without operands."""
         if not elide or block is None or not block.ops:
-            return Region(block)
+            return RegionText(block)
         last = block.ops[-1]
-        return Region(block, last.name == o.opdef.implicit and not last.operands)
+        return RegionText(block, last.name == o.opdef.implicit and not last.operands)

@@ -13,10 +13,10 @@ from ...diag import TileError
 from ...ir import Block, Op, has_ops, walk
 from ...ops import Module
 from .. import DIALECT, PRODUCER
-from .aliases import Aliases, Node, Shown
+from .aliases import Aliases, AliasNode, Shown
 from .attributes import too_long
 from .names import Names, name_values
-from .parts import Context, Part, Region
+from .parts import Context, Part, RegionText
 from .styles import STYLES, Style
 
 LIMIT = 256 * 1024 * 1024
@@ -42,7 +42,7 @@ class _Parts:
 
     rest: Iterator[Part]
     indent: str
-    end: str | Node
+    end: str | AliasNode
 
 
 class _Printer:
@@ -50,7 +50,7 @@ class _Printer:
 
     def __init__(self, context: Context, style: Style, limit: int, small: bool) -> None:
         self.context, self.style, self.limit, self.small = context, style, limit, small
-        self.out: list[str | Node] = []
+        self.out: list[str | AliasNode] = []
         self.size = 0
         self.starts: dict[Op, int] = {}
         """for each operation, the index in `out` where it starts, if `recording`"""
@@ -104,7 +104,7 @@ class _Printer:
     def _parts(self, frame: _Parts) -> _Ops | None:
         """Print parts of an operation up to a region; return the frame of the region."""
         for part in frame.rest:
-            if isinstance(part, Region):
+            if isinstance(part, RegionText):
                 ops = [] if part.block is None else part.block.ops
                 self._put("{\n")
                 if part.header:

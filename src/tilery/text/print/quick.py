@@ -11,7 +11,7 @@ from collections.abc import Generator
 from ...declare.codegen import GiveUp
 from ...ir import Block, Op, UnknownOp
 from .. import DIALECT
-from .aliases import Aliases, Node, Shown
+from .aliases import Aliases, AliasNode, Shown
 from .attributes import too_long
 from .names import START, Counters, Namer
 from .parts import Context
@@ -60,7 +60,7 @@ class QuickPrinter:
         self.shared = QuickContext(self.namer, self.context)
         self.lines = {p: _QuickLines(self.shared, style, p) for p in ("", DIALECT)}
         self.blocks: dict[Block, Printed] = {}
-        self.out: list[str | Node] = []
+        self.out: list[str | AliasNode] = []
         self.size = 0
 
     def print(self, root: Block, prefix: str) -> None:

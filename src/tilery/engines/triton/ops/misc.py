@@ -8,7 +8,7 @@ from typing import Any
 from ....attrs import DivBy
 from ....enums import MemoryScope
 from ....ops import Assert, Assume, GetNumTileBlocks, GetTileBlockId, PrintTko
-from ...cuda.contract import PRINTS, Argument
+from ...cuda.contract import PRINTS, Passed
 from ...cuda.printing import BUFFER_BYTES, HEAD, record_layout
 from ..access import atomic
 from ..emit import Val, names
@@ -68,7 +68,7 @@ def print_tko(low: Lowering, o: PrintTko, args: tuple[Val, ...], token: Tok | No
     """Write the values to a record in the launcher's buffer. The host formats them: Triton's print loses formats."""
     made = low.order(token, write=True)
     places, size = record_layout(o)
-    base = low.pointer("%prints", Argument(PRINTS))
+    base = low.pointer("%prints", Passed(PRINTS))
     amount = low.constant(size, (), "i64")
     at = atomic(low, "add", "relaxed", MemoryScope.DEVICE, low.bitcast(base, "!tt.ptr<i64>"), amount, None)
     head_fits, fits = (low.compare("ule", at, low.constant(BUFFER_BYTES - HEAD - n, (), "i64")) for n in (HEAD, size))

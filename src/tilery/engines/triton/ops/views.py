@@ -22,7 +22,7 @@ from ..limits import PACKED_VIEW
 from ..nibbles import load_nibbles, store_nibbles
 from ..registry import lowers
 from ..state import Lowering, Tok
-from ..views import Box, Place, ViewRef, as_i64, box, ends_on_chunk, layout, locate
+from ..views import Box, ViewRef, Where, as_i64, box, ends_on_chunk, layout, locate
 
 
 def patterns(element: Scalar) -> dict[PaddingValue, int]:
@@ -161,7 +161,7 @@ def _box_value(low: Lowering, tile: Val, found: Box) -> Val:
     return low.transpose(low.reshape(tile, shape), [sorted(kept).index(k) for k in kept])
 
 
-def _store_nibbles(low: Lowering, type: TileView, view: ViewRef, place: Place, tile: Val) -> None:
+def _store_nibbles(low: Lowering, type: TileView, view: ViewRef, place: Where, tile: Val) -> None:
     """Four-bit elements in pairs: along the last dimension, whose stride must be one and whose size even."""
     dims, steps = layout(type)
     others = [s for d, s in enumerate(view.strides) if d != dims[-1]]

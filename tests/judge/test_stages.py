@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from judge.kernels import DOUBLE, GOOD, LOAD, STORE, judged, problem, text
 from tilery.judge import Judge, parse_problem
-from tilery.judge.results import ACCEPTED
+from tilery.judge.results import ACCEPTED, UNJUDGED
 
 GLOBAL = "global @kept <f32: [0.0]> : tile<1xf32>"
 SAVE = """\
@@ -26,6 +29,7 @@ HALF = """\
   %mm = andi %m, %lower : tile<8xi1>
   %t9 = store_ptr_tko weak %oa, %r, %mm : tile<8xptr<f32>>, tile<8xf32>, tile<8xi1> -> token
 """
+TO_NUMBER = "  %a = ptr_to_int %x : tile<ptr<f32>> -> tile<i64>\n"
 FAULTS = {
     "syntax": ("entry @k(", "compile", "syntax"),
     "illegal": (text("  %a = reshape %k : tile<8xi32> -> tile<4xi32>"), "compile", "illegal"),
@@ -34,6 +38,11 @@ FAULTS = {
     "no load": (text(STORE.replace("%r", "%two")), "static", "unread"),
     "constant": (text(LOAD + STORE.replace("%r", "%two")), "static", "constant"),
     "state": (text(LOAD + DOUBLE + STORE + SAVE, GLOBAL), "static", "state"),
+    "address": (
+        text(LOAD + DOUBLE + STORE + "  %a = ptr_to_int %x : tile<ptr<f32>> -> tile<i64>\n"),
+        "static",
+        "address",
+    ),
     "bounds": (text(UNMASKED + DOUBLE + STORE), "sanitize", "bounds"),
     "changes input": (text(LOAD + DOUBLE + STORE + TO_INPUT), "sanitize", "bounds"),
     "reads output": (
@@ -103,4 +112,16 @@ def test_a_proof_is_skipped_without_a_kernel() -> None:
 
 def test_a_reference_that_fails_is_not_the_candidates_fault() -> None:
     found = judged(GOOD, function=lambda x: x.nothing)
-    assert found.failed is not None and "the reference failed" in found.reason
+    assert found.verdict == UNJUDGED and "the reference failed" in found.reason
+
+
+def test_nothing_is_accepted_where_nothing_is_decided() -> None:
+    def overflows(x: Any) -> Any:
+        return np.sqrt((x * x + 1) * 1e60)
+
+    assert judged(GOOD, function=overflows).verdict == UNJUDGED
+
+
+def test_the_time_of_all_launches_has_a_limit() -> None:
+    found = judged(GOOD, total=1e-9)
+    assert (found.verdict, found.kind) == ("rejected", "timeout")

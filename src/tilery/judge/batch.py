@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ..diag import ErrorKind, TileError
+from ..source.input import read_file
+from .header import BESIDE
 from .plan import Plan, judge_one
-from .results import UNJUDGED, Result
+from .results import FAILED, UNJUDGED, Result, StageResult
 from .worker import TRIES, Worker
 
 WAITING = 4
@@ -42,6 +44,10 @@ class Processes(ThreadPoolExecutor):
             made = worker.ask(plan.as_dict(), candidate, plan.longest)
             if made is not None:
                 return made
+            if worker.expired:
+                late = f"judging it took more than {plan.longest:g} seconds"
+                stage = StageResult("run", FAILED, late, ErrorKind.TIMEOUT.value, plan.longest)
+                return Result(candidate, [stage], plan.salt).as_dict()
         return Result(candidate, salt=plan.salt, error=f"{TRIES} workers died").as_dict()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -66,17 +72,18 @@ def judge_all(
     """
     jobs = jobs or len(os.sched_getaffinity(0))
     known, plan = _open_journal(journal, plan)
-    todo = []
+    todo = {}
     for name in dict.fromkeys(candidates):
         found = known.get(name)
-        if found is not None and found["digest"] == digest(name):
+        now = digest(name) if journal is not None else ""
+        if found is not None and found["digest"] == now:
             step(1)
             yield Result.from_dict(found["result"])
         else:
-            todo.append(name)
-    for result in _run(todo, plan, executor, jobs):
+            todo[name] = now
+    for result in _run(list(todo), plan, executor, jobs):
         if journal is not None and result.verdict != UNJUDGED:
-            line = {"digest": digest(result.candidate), "result": result.as_dict()}
+            line = {"digest": todo[result.candidate], "result": result.as_dict()}
             with open(journal, "a", encoding="utf-8") as out:
                 out.write(json.dumps(line) + "\n")
         step(1)
@@ -112,11 +119,14 @@ def _run(todo: Sequence[str], plan: Plan, given: Executor | None, jobs: int) -> 
 
 
 def digest(name: str) -> str:
-    """Return a digest of a candidate's file; empty if it cannot be read."""
+    """Return a digest of a candidate's file and of the one that says how to launch it; empty if it cannot be read."""
     try:
-        return sha256(Path(name).read_bytes()).hexdigest()
-    except OSError:
+        made = sha256(read_file(name))
+        if Path(name + BESIDE).is_file():
+            made.update(b"\0" + read_file(name + BESIDE))
+    except (OSError, TileError):
         return ""
+    return made.hexdigest()
 
 
 def _open_journal(journal: str | Path | None, plan: Plan) -> tuple[dict[str, Any], Plan]:
@@ -128,10 +138,12 @@ def _open_journal(journal: str | Path | None, plan: Plan) -> tuple[dict[str, Any
     lines: list[Any] = []
     try:
         if path.exists():
-            lines = [found for line in path.read_text("utf-8").splitlines() if (found := _parsed(line)) is not None]
+            text = path.read_text("utf-8", "replace")
+            lines = [found for line in text.splitlines() if isinstance(found := _parsed(line), dict)]
         same = bool(lines) and lines[0].get("plan") == plan.identity()
         if same and plan.salt in (0, lines[0].get("salt")):
-            return {each["result"]["candidate"]: each for each in lines[1:]}, replace(plan, salt=lines[0]["salt"])
+            known = [each for each in lines[1:] if "digest" in each and "candidate" in each.get("result", {})]
+            return {each["result"]["candidate"]: each for each in known}, replace(plan, salt=lines[0]["salt"])
         if lines:
             path.rename(path.with_suffix(path.suffix + ".old"))
         path.write_text(json.dumps({"plan": plan.identity(), "salt": fresh.salt}) + "\n", "utf-8")

@@ -27,10 +27,10 @@ def compile_file(path: str | Path, problem: Problem, jail: Jail) -> Submission:
     name = str(path)
     try:
         data = read_file(name)
+        beside = name + BESIDE
+        header = read_file(beside).decode("utf-8", "replace") if Path(beside).is_file() else None
     except OSError as error:
         raise TileError(f"cannot read it: {error.strerror}", file=name, kind=ErrorKind.FILE) from None
-    beside = Path(name + BESIDE)
-    header = beside.read_text("utf-8", "replace") if beside.is_file() else None
     return compile_source(data, name, problem, jail, header=header)
 
 

@@ -44,6 +44,10 @@ class Skipped(Exception):
     """A stage has nothing to say."""
 
 
+class Unjudged(Exception):
+    """There is no verdict, through no fault of the candidate."""
+
+
 def fault(kind: FaultKind, reason: str, **facts: Any) -> Rejected:
     return Rejected(kind.value, reason, **facts)
 
@@ -63,7 +67,8 @@ class Judge:
     """Judges candidates for a problem, one after the other.
 
     `against` is a Python function, `FILE.py::function`, or the file of a kernel. The `salt` decides all random values:
-    by default it is drawn now, so no candidate can know the inputs.
+    by default it is drawn now, so no candidate can know the inputs. A launch may take `seconds`, and all launches of a
+    candidate `total` seconds of processor time.
     """
 
     def __init__(
@@ -75,14 +80,16 @@ class Judge:
         stages: tuple[str, ...] = DEFAULT_STAGES,
         limits: Limits | None = None,
         seconds: float = 10.0,
+        total: float = 120.0,
         plain: bool = False,
         timing: Mapping[str, Any] | None = None,
     ) -> None:
         self.problem = problem
         self.salt = secrets.randbits(63) if salt is None else salt
-        self.stages, self.seconds = stages, seconds
+        self.stages, self.seconds, self.total = stages, seconds, total
+        self.deadline = 0.0
         self.timing = dict(timing or {})
-        self.jail = Jail(limits, plain=plain)
+        self.jail = Jail(limits, plain=plain, hidden=[problem.folder])
         self.function: Callable[..., Any] | None = None
         self.kernel: Candidate | None = None
         self.inputs: dict[Case, dict[str, Array]] = {}
@@ -124,6 +131,7 @@ class Judge:
     def _judge(self, name: str, make: Callable[[], Submission]) -> Result:
         result = Result(name, salt=self.salt)
         candidate = Candidate(Submission([], []))
+        self.deadline = time.thread_time() + self.total
 
         def compile_it() -> dict[str, Any]:
             candidate.submission = make()
@@ -142,11 +150,23 @@ class Judge:
         }
         for stage in STAGES:
             if stage in self.stages:
-                made = self._stage(stage, work[stage])
+                try:
+                    made = self._stage(stage, work[stage])
+                except Unjudged as error:
+                    result.error = str(error)
+                    break
                 result.stages.append(made)
                 if made.verdict == FAILED:
                     break
         return result
+
+    def _left(self) -> float:
+        """Return the seconds that the next launch may take."""
+        left = self.deadline - time.thread_time()
+        if left <= 0:
+            message = f"its launches took more than {self.total:g} seconds of processor time"
+            raise TileError(message, kind=ErrorKind.TIMEOUT)
+        return min(self.seconds, left)
 
     def _stage(self, name: str, work: Callable[[], dict[str, Any]]) -> StageResult:
         started = time.perf_counter()
@@ -180,24 +200,31 @@ class Judge:
 
     def expected_of(self, case: Case) -> dict[str, Expected]:
         """Return what the reference says about a case."""
-        if case in self.expected:
-            return self.expected[case]
+        if case not in self.expected:
+            started = time.thread_time()
+            try:
+                made = self._expect(case)
+            except TileError as error:
+                raise Unjudged(_told(error)) from None
+            self.deadline += time.thread_time() - started  # not the candidate's
+            self._keep(self.expected, case, made)
+            return made
+        return self.expected[case]
+
+    def _expect(self, case: Case) -> dict[str, Expected]:
         shape, inputs = self.problem.shapes[case.shape], self.inputs_of(case)
         seed = self.salt % (1 << 32) + 1000 * case.seed
         if self.function is not None:
-            made = expect(self.function, self.problem, shape, inputs, seed)
-        else:
-            assert self.kernel is not None
-            kernel, program = self.kernel, self.kernel.submission.programs[case.shape]
+            return expect(self.function, self.problem, shape, inputs, seed)
+        assert self.kernel is not None
+        kernel, program = self.kernel, self.kernel.submission.programs[case.shape]
 
-            def run(values: Mapping[str, Array]) -> dict[str, Array]:
-                buffers = make_buffers(self.problem, shape, program, values, Poison(seed))
-                execute(kernel.loaded, program, buffers, seconds=self.seconds)
-                return outputs_of(self.problem, shape, buffers)
+        def run(values: Mapping[str, Array]) -> dict[str, Array]:
+            buffers = make_buffers(self.problem, shape, program, values, Poison(seed))
+            execute(kernel.loaded, program, buffers, left=lambda: self.seconds)
+            return outputs_of(self.problem, shape, buffers)
 
-            made = expect_of_kernel(run, self.problem, shape, inputs, seed)
-        self._keep(self.expected, case, made)
-        return made
+        return expect_of_kernel(run, self.problem, shape, inputs, seed)
 
     def _keep(self, store: dict[Case, Any], case: Case, made: Any) -> None:
         if len(store) < MOST_KEPT:
@@ -235,7 +262,7 @@ class Judge:
             buffers = make_buffers(self.problem, shape, program, self.inputs_of(case), Poison(self._seed(case)))
             checks = sanitizer_for(self.problem, shape, program, buffers, seen)
             with _in_case(shape.name, case):
-                execute(candidate.loaded, program, buffers, seconds=self.seconds, sanitize=checks)
+                execute(candidate.loaded, program, buffers, left=self._left, sanitize=checks)
             if checks.reports.faults:
                 report = checks.reports.faults[0]
                 raise Rejected(
@@ -269,7 +296,7 @@ class Judge:
         buffers = make_buffers(self.problem, shape, program, values, Poison(seed, inverted))
         with _in_case(shape.name, case):
             schedule = seed if inverted and _blocks(program) > 1 else None
-            execute(candidate.loaded, program, buffers, seconds=self.seconds, schedule=schedule)
+            execute(candidate.loaded, program, buffers, left=self._left, schedule=schedule)
         for buffer in buffers.values():
             if (not buffer.writable and buffer.changed()) or buffer.changed_outside():
                 what = "memory around" if buffer.writable else "the input"
@@ -317,6 +344,8 @@ class Judge:
                             f"are wrong, for {shape.name}, {case.values} values",
                             **found.as_dict(),
                         )
+        if undecided == total:
+            raise Unjudged("rounding alone decides every element of every case; choose other values")
         return {"worst": worst, "elements": total, "undecided": undecided}
 
     def _laws(self, candidate: Candidate) -> dict[str, Any]:

@@ -28,13 +28,16 @@ class Plan:
     stages: tuple[str, ...] = DEFAULT_STAGES
     limits: Limits = field(default_factory=Limits)
     seconds: float = 10.0
+    total: float = 120.0
+    memory: int = 8 << 30
+    """Bytes of address space that a worker of the default executor may take."""
     plain: bool = False
     timing: tuple[tuple[str, Any], ...] = ()
 
     @property
     def longest(self) -> float:
         """Seconds after which a worker counts as hanging; every stage has limits of its own that are far below."""
-        return 600.0 + 20 * (self.limits.seconds + self.seconds)
+        return 600.0 + self.limits.seconds + 20 * self.total
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as JSON can hold it."""
@@ -61,6 +64,7 @@ class Plan:
             stages=self.stages,
             limits=self.limits,
             seconds=self.seconds,
+            total=self.total,
             plain=self.plain,
             timing=dict(self.timing),
         )
@@ -80,6 +84,9 @@ def judge_one(plan: Plan, candidate: str) -> dict[str, Any]:
         return judge.judge(candidate).as_dict()
     except TileError as error:  # of the problem or the reference, not of the candidate
         return Result(candidate, salt=plan.salt, error=error.message).as_dict()
+    except Exception as error:  # a fault of the judge must not end a batch, nor accept anything
+        end_judge()
+        return Result(candidate, salt=plan.salt, error=f"internal error: {type(error).__name__}: {error}").as_dict()
 
 
 def end_judge() -> None:

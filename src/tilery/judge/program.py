@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,10 +20,16 @@ MOST_SLOTS = 1024
 MOST_MODULES = 256
 MOST_SCRATCH = 1 << 28
 """The most bytes of scratch memory."""
+MOST_OFFSET = 1 << 40
 MOST_CONTENT = 1 << 20
 """The most bytes that a candidate may put into its scratch memory before the launches."""
-MOST_BYTECODE = 1 << 24
-"""The most bytes of all modules of a candidate."""
+MOST_BYTECODE = 1 << 22
+"""The most bytes of all modules of a candidate. Reading bytecode takes up to 400 times as much memory."""
+MOST_BUFFERS = 256
+"""The most pieces of scratch memory."""
+LONGEST_NAME = 4096
+"""The longest name of a kernel; those of C++ templates are long."""
+SCRATCH_NAME = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +142,11 @@ def _decoded(value: Any, most: int) -> bytes:
 def _program(data: Any, names: Sequence[str], modules: int) -> Program:
     made = Program()
     total = 0
-    for name, (size, content) in data["scratch"].items():
-        if name in names or not isinstance(size, int) or size < 0:
+    scratch = data["scratch"].items()
+    if len(scratch) > MOST_BUFFERS:
+        raise _refused(f"the candidate asks for more than {MOST_BUFFERS} pieces of scratch memory", ErrorKind.MEMORY)
+    for name, (size, content) in scratch:
+        if name in names or not SCRATCH_NAME.fullmatch(name) or type(size) is not int or size < 0:
             raise ValueError
         total += size
         if total > MOST_SCRATCH:
@@ -152,16 +162,17 @@ def _program(data: Any, names: Sequence[str], modules: int) -> Program:
 
 def _launch(data: Any, buffers: set[str], modules: int) -> Launch:
     module, entry = data["module"], data["entry"]
-    if not isinstance(module, int) or not 0 <= module < modules or not isinstance(entry, str):
+    if type(module) is not int or not 0 <= module < modules or not isinstance(entry, str):
         raise ValueError
-    return Launch(
-        module, entry, check_grid(data["grid"]), tuple(_slot(s, buffers) for s in _list(data["slots"], MOST_SLOTS))
-    )
+    if len(entry) > LONGEST_NAME or not entry.isprintable():  # a lone surrogate could not be printed
+        raise ValueError
+    slots = tuple(_slot(each, buffers) for each in _list(data["slots"], MOST_SLOTS))
+    return Launch(module, entry, check_grid(_list(data["grid"], 3)), slots)
 
 
 def _slot(data: Any, buffers: set[str]) -> Slot:
     match data:
-        case [str() as name, int() as offset] if name in buffers and 0 <= offset < 1 << 40:
+        case [str() as name, int() as offset] if name in buffers and 0 <= offset <= MOST_OFFSET:
             return Slot(name, offset)
         case [bool() | int() | float() as value] if not isinstance(value, int) or abs(value) < 1 << 64:
             return Slot(value=value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from math import isfinite
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -27,6 +28,8 @@ class FaultKind(Enum):
     """What is stored does not depend on any input."""
     STATE = "state"
     """A global variable is written: the next launch could see it."""
+    ADDRESS = "address"
+    """An address is taken for a number: results could depend on the machine."""
     UNSTABLE = "unstable"
     """Results depend on what memory held before, or on the order of tile blocks."""
     CHANGED_INPUT = "changed-input"
@@ -55,7 +58,19 @@ class StageResult:
             made["reason"] = self.reason
         if self.kind:
             made["kind"] = self.kind
-        return made | ({"facts": self.facts} if self.facts else {})
+        return made | ({"facts": _finite(self.facts)} if self.facts else {})
+
+
+def _finite(value: Any) -> Any:
+    """Replace numbers that JSON does not have by their names."""
+    match value:
+        case dict():
+            return {key: _finite(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_finite(each) for each in value]
+        case float() if not isfinite(value):
+            return str(value)
+    return value
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -24,7 +25,10 @@ def main() -> None:
     os.dup2(2, 1)
     for line in sys.stdin:
         request = json.loads(line)
-        made = judge_one(Plan.from_dict(request["plan"]), request["candidate"])
+        plan = Plan.from_dict(request["plan"])
+        with suppress(ValueError, OSError):  # a lower limit holds already
+            resource.setrlimit(resource.RLIMIT_AS, (plan.memory, plan.memory))
+        made = judge_one(plan, request["candidate"])
         answers.write(json.dumps(made) + "\n")
         answers.flush()
 
@@ -34,12 +38,21 @@ class Worker:
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[str] | None = None
+        self.expired = False
+        """Whether the last candidate took too long."""
 
     def ask(self, plan: dict[str, Any], candidate: str, seconds: float) -> dict[str, Any] | None:
         """Return the result of a candidate as plain data; None if the worker dies or takes too long."""
         process = self._start()
         assert process.stdin is not None and process.stdout is not None
-        timer = threading.Timer(seconds, lambda: end_group(process.pid))
+        self.expired = False
+
+        def expire() -> None:
+            self.expired = True
+            end_group(process.pid)
+
+        timer = threading.Timer(seconds, expire)
+        timer.daemon = True
         timer.start()
         try:
             process.stdin.write(json.dumps({"plan": plan, "candidate": candidate}) + "\n")

@@ -6,10 +6,12 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from . import system
+from . import filters, system
 
 NOBODY = 65534
 HIDDEN = ("/tmp", "/var/tmp", "/run", "/home", "/root", "/mnt", "/media", "/srv")
@@ -18,20 +20,80 @@ DEVICES = ("null", "zero", "full", "random", "urandom")
 NAMESPACES = system.NEWUSER | system.NEWNET | system.NEWPID | system.NEWNS | system.NEWIPC
 
 
-def has_namespaces() -> bool:
-    """Tell whether this system lets us make the namespaces that a jail needs."""
+READABLE = (
+    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+    "/etc/localtime", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/sys/devices/system/cpu",
+)  # fmt: skip
+"""What a frontend may read, besides Python and its packages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What this system offers to confine a process."""
+
+    namespaces: bool
+    landlock: int
+    """The version; 0 if there is none."""
+    seccomp: bool
+
+    def describe(self) -> str:
+        """Return a sentence for the result of a candidate."""
+        parts = []
+        if self.namespaces:
+            parts.append("namespaces of users, network, processes, mounts and IPC")
+        if self.landlock:
+            parts.append(f"Landlock {self.landlock}")
+        if self.seccomp:
+            parts.append("a seccomp filter")
+        missing = []
+        if not self.namespaces and not self.landlock:
+            missing.append("your files are within reach")
+        if not self.namespaces and not self.seccomp:
+            missing.append("the network is within reach")
+        if not self.namespaces and self.landlock < filters.SCOPED_SINCE:
+            missing.append("your processes can be killed")
+        return "; ".join([", ".join([*parts, "a process group with limits"]), *missing])
+
+
+def available(namespaces: bool = True) -> Means:
+    """Find out what this system offers, each in a process of its own."""
+    return Means(
+        namespaces and _works(_enter), filters.landlock_version(), _works(lambda: filters.filter_calls() or 1 / 0)
+    )
+
+
+def _enter() -> None:
+    become_nobody()
+    enter_namespaces()
+    inner = os.fork()
+    if inner == 0:
+        os._exit(0)
+    if os.waitpid(inner, 0)[1]:
+        raise OSError("a process of a namespace died")
+
+
+def _works(function: Callable[[], object]) -> bool:
     child = os.fork()
     if child == 0:
-        status = 1
         with suppress(BaseException):
-            become_nobody()
-            enter_namespaces()
-            inner = os.fork()
-            if inner == 0:
-                os._exit(0)
-            status = os.waitstatus_to_exitcode(os.waitpid(inner, 0)[1])
-        os._exit(status)
+            function()
+            os._exit(0)
+        os._exit(1)
     return os.waitpid(child, 0)[1] == 0
+
+
+def shut(means: Means, work: str) -> None:
+    """Give up everything that a frontend does not need, for good. Raise OSError if that fails."""
+    if means.namespaces:
+        system.drop_capabilities()
+    if means.landlock:
+        # With namespaces, /proc and /dev/shm are private.
+        given = [*READABLE, *map(str, needed()), "/proc" if means.namespaces else "/proc/self"]
+        writable = [work, *(f"/dev/{name}" for name in DEVICES), *(["/dev/shm"] if means.namespaces else [])]
+        if filters.confine_files(given, writable) != means.landlock:
+            raise OSError("Landlock refused")
+    if means.seccomp and not filters.filter_calls():
+        raise OSError("seccomp refused")
 
 
 def become_nobody() -> None:
@@ -41,7 +103,6 @@ def become_nobody() -> None:
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
-    system.control(system.DUMPABLE, 1)  # else /proc/self belongs to root, and we could not map ourselves
 
 
 def readable(path: Path) -> bool:
@@ -53,7 +114,7 @@ def readable(path: Path) -> bool:
 
 
 def needed() -> list[Path]:
-    """Return the files and folders that a frontend reads."""
+    """Return the files and folders of Python and its packages."""
     found = {sys.prefix, sys.base_prefix, str(Path(__file__).parents[3]), *filter(None, sys.path)}
     return [path for each in sorted(found) if (path := Path(each).resolve()).exists()]
 
@@ -61,17 +122,25 @@ def needed() -> list[Path]:
 def enter_namespaces() -> None:
     """Move into new namespaces: of users, network, mounts and IPC for this process, of processes for its children."""
     user, group = os.geteuid(), os.getegid()
+    system.control(system.DUMPABLE, 1)  # else /proc/self belongs to root, and we could not map ourselves
     system.unshare(NAMESPACES)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    system.control(system.DUMPABLE, 0)
 
 
-def arrange_files(folder: str, size: int) -> str:
-    """Make all files read-only, hide what is private, and return a temporary folder that holds `size` bytes."""
+def arrange_files(folder: str, size: int) -> tuple[str, int | None]:
+    """Make all files read-only and hide what is private.
+
+    Return a temporary folder that holds `size` bytes. If /proc shows the processes outside, return our number there.
+    """
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
-    with suppress(OSError):  # refused where a container masks parts of /proc; then there is no total over processes
+    root = None
+    try:
         system.mount("proc", "/proc", "proc", system.MS_NOSUID | system.MS_NODEV)
+    except OSError:  # refused where a container masks parts of /proc
+        root = int(os.readlink("/proc/self"))
     keep = needed()
     hidden = [each for each in HIDDEN if _is_free(Path(each), keep)]
     work = "/tmp" if "/tmp" in hidden else folder
@@ -83,7 +152,13 @@ def arrange_files(folder: str, size: int) -> str:
             system.mount("none", each, "tmpfs", flags | system.MS_RDONLY, "size=4096,mode=755")
     system.mount("none", work, "tmpfs", flags, options)
     _arrange_devices(Path(work) / ".dev", size)
-    return work
+    return work, root
+
+
+def hide_processes() -> None:
+    """Replace a /proc that shows the processes outside by an empty folder, for this process only."""
+    system.unshare(system.NEWNS)
+    system.mount("none", "/proc", "tmpfs", system.MS_RDONLY | system.MS_NOSUID, "size=4096,mode=755")
 
 
 def _is_free(folder: Path, keep: list[Path]) -> bool:
@@ -126,12 +201,9 @@ def limit(seconds: int, memory: int, file: int, processes: int) -> None:
 def usage(root: int | None) -> tuple[int, int]:
     """Return the number of processes and their resident bytes: descendants of one, or all that /proc shows."""
     pids = descendants(root) if root is not None else _all_processes()
-    page = os.sysconf("SC_PAGE_SIZE")
     total = 0
     for pid in pids:
-        with suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/statm", "rb") as file:
-            words = file.read().split()
-            total += (int(words[1]) - int(words[2])) * page  # pages of files are shared
+        total += _sum_of(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:"))
     return len(pids), total
 
 
@@ -139,10 +211,15 @@ def proportional(root: int | None) -> int:
     """Return the bytes of the same processes, where pages that several share count once; this takes longer."""
     total = 0
     for pid in descendants(root) if root is not None else _all_processes():
-        with suppress(OSError, ValueError, IndexError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
-            line = next(each for each in file if each.startswith((b"Pss_Anon:", b"Pss:")))
-            total += int(line.split()[1]) * 1024
+        total += _sum_of(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
     return total
+
+
+def _sum_of(file: str, keys: tuple[bytes, ...]) -> int:
+    """Return the sum of some lines of a file in /proc, in bytes; files of processes that have ended count as empty."""
+    with suppress(OSError, ValueError, IndexError), open(file, "rb") as lines:
+        return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(keys))
+    return 0
 
 
 def _all_processes() -> list[int]:

@@ -1,8 +1,10 @@
 """The process that starts jails. It has the frontends imported, so that a jail is a fork and not a new Python.
 
-It reads requests from stdin and writes answers to stdout, each a length and JSON. A request never runs in it: it forks
-a supervisor, which enters the namespaces; that forks the first process of the jail, which watches; that forks the
-frontend. The end of the first process ends all others of its namespace.
+It reads messages from stdin and writes answers to stdout: first how it confines candidates, then for each kind of
+candidate and request a status and what the frontend answered. It never reads a request itself: it forks a handler, so
+that no candidate finds an earlier one in its memory. The handler forks a supervisor, which enters the namespaces; that
+forks the first process of the jail, which watches; that forks the frontend. The end of the first process ends all
+others of its namespace.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import os
 import selectors
 import shutil
 import signal
-import struct
 import sys
 import tempfile
 import time
@@ -21,46 +22,19 @@ from contextlib import suppress
 from typing import Any
 
 from . import confine, frontends, system
+from .messages import LARGEST_HEAD, LARGEST_REQUEST, receive, send
 
 TICK = 0.02
 """Seconds between looks at what a jail uses."""
 PLAIN_TICK = 0.1
 MOST_LOG = 1 << 16
 OK, TIMEOUT, MEMORY, PROCESSES, OUTPUT, DISK, DIED = "ok", "timeout", "memory", "processes", "output", "disk", "died"
-STATUSES = (OK, TIMEOUT, MEMORY, PROCESSES, OUTPUT, DISK, DIED)
-
-NAMESPACED = "namespaces of users, network, processes, mounts and IPC; all files read-only, /tmp and /dev private"
-PLAIN = "a process group with limits; no namespaces, so the network and your files are within reach"
-
-
-def receive(fd: int) -> bytes | None:
-    """Read a message: a length and as many bytes."""
-    head = _exactly(fd, 8)
-    return None if head is None else _exactly(fd, struct.unpack("<Q", head)[0])
-
-
-def _exactly(fd: int, count: int) -> bytes | None:
-    parts = []
-    while count:
-        part = os.read(fd, min(count, 1 << 20))
-        if not part:
-            return None
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
-
-
-def send(fd: int, data: bytes) -> None:
-    """Write a message."""
-    view = memoryview(struct.pack("<Q", len(data)) + data)
-    while view:
-        view = view[os.write(fd, view) :]
 
 
 # ---------------------------------------------------------------- inside
 
 
-def run_frontend(request: dict[str, Any], answer: int, log: int, work: str, joined: bool) -> None:
+def run_frontend(request: dict[str, Any], answer: int, log: int, work: str, means: confine.Means) -> None:
     """Compile in this process, which is the frontend's; never return."""
     limits = request["limits"]
     with suppress(BaseException):
@@ -69,14 +43,14 @@ def run_frontend(request: dict[str, Any], answer: int, log: int, work: str, join
         os.dup2(log, 1)
         os.dup2(log, 2)
         answer = os.dup2(answer, 3)
-        os.closerange(4, 256)
+        os.closerange(4, 4096)
         os.environ.clear()
         os.environ |= {"PATH": "/usr/bin:/bin", "HOME": work, "TMPDIR": work, "LANG": "C.UTF-8"}
         tempfile.tempdir = work
         os.chdir(work)
+        system.control(system.DUMPABLE, 1)  # else /proc/self is not its own
         confine.limit(limits["cpu_seconds"], limits["memory"], limits["disk"], limits["processes"])
-        if joined:
-            system.drop_capabilities()
+        confine.shut(means, work)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         _answer(request, answer)
@@ -89,6 +63,7 @@ def _answer(request: dict[str, Any], answer: int) -> None:
         data = json.dumps(made).encode()
         with os.fdopen(answer, "wb") as out:
             out.write(data)
+        sys.stdout.flush()
     finally:
         os._exit(0)  # no exit handlers of the candidate
 
@@ -124,14 +99,14 @@ def _ended(status: int) -> str:
     return OK if os.WEXITSTATUS(status) == 0 else f"{DIED} status {os.WEXITSTATUS(status)}"
 
 
-def supervise(request: dict[str, Any], answer: int, log: int, say: int, joined: bool, folder: str) -> None:
+def supervise(request: dict[str, Any], answer: int, log: int, say: int, means: confine.Means, folder: str) -> None:
     """Run a request in a jail and write why it ended; this process ends."""
     reason = "died in the jail's own setup"
     try:
         os.setsid()
+        if not means.namespaces:
+            _supervise_plain(request, answer, log, say, means, folder)
         system.control(system.PDEATHSIG, signal.SIGKILL)
-        if not joined:
-            _supervise_plain(request, answer, log, say, folder)
         confine.become_nobody()
         confine.enter_namespaces()
         first = os.fork()
@@ -143,16 +118,18 @@ def supervise(request: dict[str, Any], answer: int, log: int, say: int, joined: 
             os._exit(0)
         system.control(system.PDEATHSIG, signal.SIGKILL)
         limits = request["limits"]
-        work = confine.arrange_files(folder, limits["disk"])
+        work, root = confine.arrange_files(folder, limits["disk"])
         child = os.fork()
         if child == 0:
             os.close(say)
-            run_frontend(request, answer, log, work, joined)
+            if root is not None:
+                confine.hide_processes()
+            run_frontend(request, answer, log, work, means)
         system.control(system.DUMPABLE, 0)  # the candidate must not attach to this process
         system.drop_capabilities()
         os.close(answer)
         os.close(log)
-        reason = watch(child, limits, None, work)
+        reason = watch(child, limits, root, work)
     except BaseException as error:
         reason = f"setup {type(error).__name__}: {error}"
     with suppress(OSError):
@@ -160,14 +137,17 @@ def supervise(request: dict[str, Any], answer: int, log: int, say: int, joined: 
     os._exit(0)
 
 
-def _supervise_plain(request: dict[str, Any], answer: int, log: int, say: int, folder: str) -> None:
+def _supervise_plain(
+    request: dict[str, Any], answer: int, log: int, say: int, means: confine.Means, folder: str
+) -> None:
     """Do the same without namespaces: everything that the frontend starts is a descendant of this process."""
     system.control(system.SUBREAPER, 1)
     signal.signal(signal.SIGTERM, lambda number, frame: _finish(say, TIMEOUT))
+    system.control(system.PDEATHSIG, signal.SIGTERM)
     child = os.fork()
     if child == 0:
         os.close(say)
-        run_frontend(request, answer, log, folder, False)
+        run_frontend(request, answer, log, folder, means)
     os.close(answer)
     os.close(log)
     _finish(say, watch(child, request["limits"], os.getpid(), folder))
@@ -180,35 +160,29 @@ def _finish(say: int, reason: str) -> None:
     os._exit(0)
 
 
-def handle(request: dict[str, Any], joined: bool) -> dict[str, Any]:
-    """Run one request in a jail of its own."""
-    limits = request["limits"]
-    folder = tempfile.mkdtemp(prefix="tilery-judge-")
-    os.chmod(folder, 0o755)
+def handle(request: dict[str, Any], means: confine.Means, folder: str) -> tuple[dict[str, str], bytes]:
+    """Run one request in a jail of its own; return a status with the log, and what the frontend answered."""
     pipes = {name: os.pipe() for name in ("answer", "log", "say")}
-    gc.freeze()
     supervisor = os.fork()
     if supervisor == 0:
         for reader, _ in pipes.values():
             os.close(reader)
-        supervise(request, pipes["answer"][1], pipes["log"][1], pipes["say"][1], joined, folder)
+        supervise(request, pipes["answer"][1], pipes["log"][1], pipes["say"][1], means, folder)
     for _, writer in pipes.values():
         os.close(writer)
     found: dict[str, bytearray] = {name: bytearray() for name in pipes}
     late = ""
     try:
-        late = collect({name: pipe[0] for name, pipe in pipes.items()}, found, limits)
+        late = collect({name: pipe[0] for name, pipe in pipes.items()}, found, request["limits"])
     finally:
         lines = bytes(found["say"]).decode("utf-8", "replace").splitlines()
         first = next((int(line[4:]) for line in lines if line.startswith("pid ")), None)
-        end(supervisor, first, joined)
+        end(supervisor, first, means.namespaces)
         for reader, _ in pipes.values():
             os.close(reader)
-        shutil.rmtree(folder, ignore_errors=True)
     reason = next((line for line in lines if not line.startswith("pid ")), DIED)
-    status = late or reason
     log = bytes(found["log"])[-MOST_LOG:].decode("utf-8", "replace")
-    return {"status": status, "answer": bytes(found["answer"]).decode("utf-8", "replace"), "log": log}
+    return {"status": late or reason, "log": log}, b"" if late else bytes(found["answer"])
 
 
 def collect(readers: dict[str, int], found: dict[str, bytearray], limits: dict[str, Any]) -> str:
@@ -264,6 +238,24 @@ def end(supervisor: int, first: int | None, joined: bool) -> None:
     confine.end_descendants()
 
 
+# ---------------------------------------------------------------- the server
+
+
+def answer_one(means: confine.Means, answers: int, folder: str) -> None:
+    """Read a request, answer it, and end this process, which is a handler."""
+    status = 1
+    with suppress(BaseException):
+        system.control(system.PDEATHSIG, signal.SIGTERM)
+        system.control(system.SUBREAPER, 1)
+        data = receive(0, LARGEST_REQUEST)
+        if data is not None:
+            head, answer = handle(json.loads(data), means, folder)
+            send(answers, json.dumps(head).encode())
+            send(answers, answer)
+            status = 0
+    os._exit(status)
+
+
 def main() -> None:
     """Answer requests until stdin ends. Without namespaces, answer one: a candidate could change this process."""
     answers = os.dup(1)
@@ -271,15 +263,24 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
     system.control(system.SUBREAPER, 1)
-    joined = "--plain" not in sys.argv and confine.has_namespaces()
-    how = NAMESPACED if joined else PLAIN
-    while (data := receive(0)) is not None:
-        request = json.loads(data)
-        frontends.preload(request["kind"])
-        made = handle(request, joined)
-        send(answers, json.dumps({**made, "how": how, "once": not joined}).encode())
-        if not joined:
-            return
+    means = confine.available(namespaces="--plain" not in sys.argv)
+    system.control(system.DUMPABLE, 0)
+    hello = {"how": means.describe(), "once": not means.namespaces}
+    send(answers, json.dumps(hello).encode())
+    root = tempfile.gettempdir()
+    while (kind := receive(0, LARGEST_HEAD)) is not None:
+        frontends.preload(kind.decode())
+        gc.freeze()
+        folder = tempfile.mkdtemp(prefix="jail-", dir=root)
+        os.chmod(folder, 0o755)
+        handler = os.fork()
+        if handler == 0:
+            answer_one(means, answers, folder)
+        failed = os.waitpid(handler, 0)[1]
+        shutil.rmtree(folder, ignore_errors=True)
+        if failed or not means.namespaces:
+            break
+    shutil.rmtree(root, ignore_errors=True)
 
 
 if __name__ == "__main__":

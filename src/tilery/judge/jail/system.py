@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from contextlib import suppress
 
 NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
@@ -27,9 +28,17 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(flags))
 
 
-def control(option: int, value: int) -> None:
+def control(option: int, value: int, data: bytes | None = None) -> None:
     """Call prctl."""
-    _check(_libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0))
+    _check(_libc.prctl(option, ctypes.c_ulong(value), data, 0, 0))
+
+
+def call(number: int, *args: int | bytes | None) -> int:
+    """Make a system call by its number."""
+    given = [ctypes.c_long(each) if isinstance(each, int) else each for each in args]
+    result = int(_libc.syscall(ctypes.c_long(number), *given))
+    _check(result)
+    return result
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
@@ -40,11 +49,8 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = 
 
 def read_only_everywhere() -> None:
     """Make every mount of this namespace read-only, and deaf to set-user-id."""
-    words = (ctypes.c_uint64 * 4)(READ_ONLY | NO_SETUID, 0, 0, 0)
-    result = _libc.syscall(
-        ctypes.c_long(MOUNT_SETATTR), ctypes.c_int(-100), b"/", ctypes.c_uint(RECURSIVE), words, ctypes.c_size_t(32)
-    )
-    _check(result)
+    words = struct.pack("<4Q", READ_ONLY | NO_SETUID, 0, 0, 0)
+    call(MOUNT_SETATTR, -100, b"/", RECURSIVE, words, len(words))
 
 
 def drop_capabilities() -> None:

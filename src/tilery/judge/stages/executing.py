@@ -81,14 +81,13 @@ def execute(
     program: Program,
     buffers: Mapping[str, Buffer],
     *,
-    seconds: float,
+    left: Callable[[], float],
     sanitize: Sanitizer | None = None,
     schedule: int | None = None,
     engine: str = "reference",
 ) -> None:
-    """Run all launches of a program. What kernels print is dropped."""
+    """Run all launches of a program; `left` returns the seconds of the next one. What kernels print is dropped."""
     extents = [each.extent() for each in buffers.values()]
-    limits = Limits(STEPS, seconds, MEMORY)
     for launch in program.launches:
         kernel = loaded.kernel(launch.module, launch.entry, engine)
         pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in kernel.params]
@@ -98,6 +97,7 @@ def execute(
             options["sanitize"] = sanitize
         elif schedule is not None:
             options["machine"] = _scheduled(schedule)
+        limits = Limits(STEPS, left(), MEMORY)
         kernel.launch(launch.grid, args, limits=limits, buffers=extents, output=lambda text: None, **options)
 
 

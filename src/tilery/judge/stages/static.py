@@ -14,10 +14,11 @@ from ...ops import (
     LoadPtrTko,
     LoadViewTko,
     Module,
+    PtrToInt,
     StorePtrTko,
     StoreViewTko,
 )
-from ...types import Scalar, Tile
+from ...types import Ptr, Scalar, Tile
 from ..results import FaultKind
 
 LOADS = (LoadPtrTko, LoadViewTko, AtomicCASTko, AtomicRMWTko)
@@ -36,6 +37,11 @@ def check_static(modules: Sequence[Module], entries: Iterable[tuple[int, str]]) 
         flow = Flow(entry)
         for o in walk(entry.body):
             loads |= isinstance(o, LOADS)
+            if uses_address(o):
+                return (
+                    FaultKind.ADDRESS,
+                    f"@{name} makes a number of an address, which differs between machines",
+                )
             if not isinstance(o, STORES):
                 continue
             stores = True
@@ -51,6 +57,11 @@ def check_static(modules: Sequence[Module], entries: Iterable[tuple[int, str]]) 
     return None
 
 
+def uses_address(o: Op) -> bool:
+    """Tell whether an operation makes a number of an address, itself or through memory."""
+    return isinstance(o, PtrToInt) or (isinstance(o, STORES) and any(_is_pointer(each) for each in _values(o)))
+
+
 def has_atomics(modules: Sequence[Module]) -> bool:
     """Tell whether results may depend on the order of atomic operations."""
     return any(isinstance(o, ATOMICS) for module in modules for o in walk(module))
@@ -58,8 +69,17 @@ def has_atomics(modules: Sequence[Module]) -> bool:
 
 def _pointers(o: Op) -> list[Value]:
     """Return the operands that say where an operation stores: pointers and views, not tokens and values."""
-    value = getattr(o, "value", None) or getattr(o, "tile", None)
-    return [each for each in o.operands if each is not value and not _is_number(each)]
+    values = _values(o)
+    return [each for each in o.operands if each not in values and not _is_number(each)]
+
+
+def _values(o: Op) -> list[Value]:
+    """Return the operands that an operation stores."""
+    return [each for name in ("value", "tile", "arg", "cmp", "val") if (each := getattr(o, name, None)) is not None]
+
+
+def _is_pointer(value: Value) -> bool:
+    return isinstance(value.type, Tile) and isinstance(value.type.element, Ptr)
 
 
 def _is_number(value: Value) -> bool:

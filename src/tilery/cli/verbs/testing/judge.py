@@ -54,10 +54,14 @@ def add_limits(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--scheduler", metavar="URL", help="use the workers of a Dask scheduler; needs tilery[cluster]")
     seconds = "how long one launch may take; default: %(default)s"
     sub.add_argument("--seconds", type=at_least(float, 0), default=10.0, metavar="S", help=seconds)
+    total = "the processor time that all launches of a candidate may take; default: %(default)s"
+    sub.add_argument("--total-seconds", type=at_least(float, 0), default=120.0, metavar="S", help=total)
     compiling = "how long compiling may take, in a jail; default: %(default)s"
     sub.add_argument("--compile-seconds", type=at_least(float, 0), default=30.0, metavar="S", help=compiling)
     memory = "the bytes of memory that compiling may take; default: %(default)s"
     sub.add_argument("--compile-memory", type=at_least(int, 1), default=4 << 30, metavar="BYTES", help=memory)
+    space = "the bytes of address space that a worker may take; default: %(default)s"
+    sub.add_argument("--memory", type=at_least(int, 1), default=8 << 30, metavar="BYTES", help=space)
     sub.add_argument("--no-namespaces", action="store_true", help="compile in a process group with limits only")
 
 
@@ -92,27 +96,18 @@ def init(args: argparse.Namespace) -> int:
 
 def judge(args: argparse.Namespace, candidates: list[str]) -> list[Result]:
     """Judge candidates and return the results in their order."""
-    from concurrent.futures import Executor, ThreadPoolExecutor
-
     from ....judge.batch import judge_all
-    from ....judge.plan import end_judge
 
     plan = make_plan(args)
-    executor: Executor | None = None
+    executor = None
     if args.scheduler:
         from ....reducer.cluster import connect
 
         executor = connect(args.scheduler).get_executor()
     found: dict[str, Result] = {}
     with progress(len(candidates), "candidates") as step:
-        jobs = args.jobs or 0
-        if executor is None and len(candidates) == 1:
-            executor, jobs = ThreadPoolExecutor(1), 1  # a process of its own would only take longer
-        for result in judge_all(candidates, plan, executor=executor, jobs=jobs, journal=args.log, step=step):
+        for result in judge_all(candidates, plan, executor=executor, jobs=args.jobs or 0, journal=args.log, step=step):
             found[result.candidate] = result
-        if isinstance(executor, ThreadPoolExecutor):
-            executor.submit(end_judge).result()
-            executor.shutdown()
     return [found[name] for name in dict.fromkeys(candidates)]
 
 
@@ -137,13 +132,15 @@ def make_plan(args: argparse.Namespace) -> Any:
     return Plan(
         cases.read_text("utf-8"),
         str(cases.resolve().parent),
-        against,
-        args.salt,
-        tuple(stages),
-        limits,
-        args.seconds,
-        args.no_namespaces,
-        tuple(timing.items()),
+        against=against,
+        salt=args.salt,
+        stages=stages,
+        limits=limits,
+        seconds=args.seconds,
+        total=args.total_seconds,
+        memory=args.memory,
+        plain=args.no_namespaces,
+        timing=tuple(timing.items()),
     )
 
 

@@ -1,11 +1,11 @@
-"""Judge a catalogue, measure how many candidates a second that makes, and soak the judge; write docs/reports/judge.md.
+"""Judge a catalogue, measure how many candidates a second that makes, and soak the judge; write docs/reports/lab/judge.md.
 
     python scripts/judging/campaign.py catalogue             honest kernels, exploits and faults
     python scripts/judging/campaign.py throughput            small kernels per second
     python scripts/judging/campaign.py soak --count 2000 --minutes 10
     python scripts/judging/campaign.py page                  the page again, from the numbers
 
-Each part keeps its numbers in docs/reports/judge.json (`--json FILE`) and writes the page anew (`--report FILE`).
+Each part keeps its numbers in docs/reports/lab/judge.json (`--json FILE`) and writes the page anew (`--report FILE`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tilery.cli.progress import progress
 from tilery.judge import Limits, Plan, judge_all
 from tilery.judge.results import ACCEPTED, REJECTED, UNJUDGED
 
-REPORTS = checkout.ROOT / "docs" / "reports"
+REPORTS = checkout.ROOT / "docs" / "reports" / "lab"
 WANTED = {HONEST: ACCEPTED, EXPLOIT: REJECTED}
 HOSTILE = {
     "hang": "def run(x, y, out):\n    while True:\n        pass\n",
@@ -43,6 +43,14 @@ HOSTILE = {
     "disk": "def run(x, y, out):\n    f = open('f', 'wb')\n    while True:\n        f.write(bytes(1 << 20))\n",
     "memory": "def run(x, y, out):\n    kept = []\n    while True:\n        kept.append(bytearray(1 << 26))\n",
     "output": "import sys\ndef run(x, y, out):\n    while True:\n        sys.stderr.write('x' * 65536)\n",
+    "shared memory": (
+        "import mmap, os, time\ndef run(x, y, out):\n    [os.fork() for n in range(2)]\n    block = mmap.mmap(-1, 1 << 29)\n"
+        "    for at in range(0, 1 << 29, 4096):\n        block[at] = 1\n    time.sleep(1000)\n"
+    ),
+    "shm files": "def run(x, y, out):\n    for n in range(99):\n        open(f'/dev/shm/{n}', 'wb').write(bytes(1 << 22))\n",
+    "large answer": "import os\ndef run(x, y, out):\n    while True:\n        os.write(3, bytes(1 << 20))\n",
+    "deep answer": "import os\ndef run(x, y, out):\n    os.write(3, b'[' * (1 << 19))\n    os._exit(0)\n",
+    "many items": "import os\ndef run(x, y, out):\n    os.write(3, b'[' + b'[],' * (1 << 22))\n    os._exit(0)\n",
 }
 """Candidates that attack the judge, by what they do."""
 
@@ -119,8 +127,8 @@ def run_throughput(args: argparse.Namespace) -> dict[str, Any]:
 def run_soak(args: argparse.Namespace) -> dict[str, Any]:
     """Judge many candidates of which one in ten attacks the judge; look at what is left afterwards."""
     rng = random.Random(args.seed)
-    before = left_behind()
-    started = time.monotonic()
+    before, started = left_behind(), time.monotonic()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     verdicts: Counter[str] = Counter()
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -143,18 +151,20 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
                     wrong.append(f"{Path(result.candidate).name}: {result.reason}")
                 if time.monotonic() - started > 60 * args.minutes:
                     break
+    seconds = round(time.monotonic() - started, 1)
     time.sleep(1)
-    after = left_behind()
+    after, done = left_behind(), resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
-        "count": args.count, "judged": sum(verdicts.values()), "minutes": args.minutes,
-        "seconds": round(time.monotonic() - started, 1), "outcomes": dict(sorted(kinds.items())), "wrong": wrong,
-        "not_judged": verdicts[UNJUDGED],
+        "count": args.count, "judged": sum(verdicts.values()), "minutes": args.minutes, "seconds": seconds,
+        "processor": round(done.ru_utime + done.ru_stime - used.ru_utime - used.ru_stime, 1),
+        "largest_kilobytes": done.ru_maxrss, "load": [round(each, 1) for each in os.getloadavg()], "nice": os.nice(0),
+        "outcomes": dict(sorted(kinds.items())), "wrong": wrong, "not_judged": verdicts[UNJUDGED],
         "left": {name: sorted(set(after[name]) - set(before[name])) for name in after},
     }  # fmt: skip
 
 
 def left_behind() -> dict[str, list[str]]:
-    """Return processes of judges, and their temporary folders."""
+    """Return processes of judges, their temporary folders, shared memory and mounts."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != os.getpid():
@@ -162,10 +172,16 @@ def left_behind() -> dict[str, list[str]]:
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
             except OSError:
                 continue
-            if "tilery.judge" in command:
+            if "tilery.judge" in command and str(checkout.ROOT) in (entry / "environ").read_text("utf-8", "replace"):
                 found.append(f"{entry.name} {command}")
     folders = [str(path) for path in Path(tempfile.gettempdir()).glob("tilery-judge-*")]
-    return {"processes": found, "folders": folders}
+    return {
+        "processes": found,
+        "folders": folders,
+        "files in /dev/shm": sorted(os.listdir("/dev/shm")),
+        "segments of shared memory": Path("/proc/sysvipc/shm").read_text("utf-8").splitlines()[1:],
+        "mounts": [line for line in Path("/proc/mounts").read_text("utf-8").splitlines() if "tilery-judge" in line],
+    }
 
 
 PARTS = {"catalogue": run_catalogue, "throughput": run_throughput, "soak": run_soak}

@@ -104,6 +104,35 @@ def test_a_kernel_as_the_reference(tmp_path_factory: pytest.TempPathFactory) -> 
     assert found.kind == "wrong-result"
 
 
+def test_a_proof(tmp_path_factory: pytest.TempPathFactory) -> None:
+    made = problem()
+    made.folder = tmp_path_factory.mktemp("reference")
+    (made.folder / "good.mlir").write_text(GOOD)
+    with Judge(made, "good.mlir", stages=("compile", "verify", "prove")) as judge:
+        equal = judge.judge_source(text(LOAD + "  %r = mulf %xv, %two : tile<8xf32>\n" + STORE), "k.mlir")
+        other = judge.judge_source(text(LOAD + DOUBLE.replace("addf", "mulf") + STORE), "k.mlir")
+    assert equal.verdict == ACCEPTED and equal.stages[-1].facts["proven"] == 3
+    assert (other.failed and other.failed.stage, other.kind) == ("prove", "wrong-result")
+
+
+def test_timed_launches_are_compared() -> None:
+    """Without the other stages, the timer's outputs alone reject a kernel."""
+    options: dict[str, Any] = {
+        "stages": ("compile", "verify", "time"), "timing": {"engine": "reference", "rounds": 2},
+    }  # fmt: skip
+    good = judged(GOOD, **options)
+    assert good.verdict == ACCEPTED and good.stages[-1].facts["launches"] == 2
+    wrong = judged(text(LOAD + DOUBLE.replace("addf", "mulf") + STORE), **options)
+    assert (wrong.failed and wrong.failed.stage, wrong.kind) == ("time", "wrong-result")
+    assert "timed launch" in wrong.reason
+
+
+def test_a_time_that_no_machine_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilery.judge.stages.timing.HEADROOM", 1e-12)
+    found = judged(GOOD, stages=("compile", "verify", "time"), timing={"engine": "reference", "rounds": 1})
+    assert found.kind == "impossible-time"
+
+
 def test_a_proof_is_skipped_without_a_kernel() -> None:
     found = judged(GOOD, stages=("compile", "verify", "prove"))
     assert found.stages[-1].verdict == "skipped"

@@ -16,7 +16,7 @@ from ..diag import ErrorKind, TileError
 from .candidates import compile_file, compile_source
 from .jail import Jail, Limits
 from .memory import Poison
-from .problem import KINDS, Case, Problem
+from .problem import KINDS, Case, Problem, Shape
 from .program import Program, Submission
 from .reference import Expected, expect, expect_of_kernel, load_function
 from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, Result, StageResult
@@ -24,7 +24,7 @@ from .stages.comparing import compare
 from .stages.executing import Loaded, execute, load, make_buffers, outputs_of, sanitizer_for
 from .stages.metamorphic import change_expected, change_inputs
 from .stages.static import check_static, has_atomics
-from .values import Array, draw
+from .values import Array, draw_all
 
 OPTIONAL = ("prove", "time")
 DEFAULT_STAGES = tuple(each for each in STAGES if each not in OPTIONAL)
@@ -190,10 +190,7 @@ class Judge:
         if case not in self.inputs:
             shape = self.problem.shapes[case.shape]
             rng = np.random.default_rng([self.salt, case.shape, KINDS.index(case.values), case.seed])
-            made = {}
-            for argument in self.problem.typed(shape):
-                if argument.is_array and argument.is_read:
-                    made[argument.name] = draw(argument, shape, self.problem.extents(argument, shape), case.values, rng)
+            made = draw_all(self.problem, shape, case.values, rng)
             self._keep(self.inputs, case, made)
             return made
         return self.inputs[case]
@@ -203,7 +200,8 @@ class Judge:
         if case not in self.expected:
             started = time.thread_time()
             try:
-                made = self._expect(case)
+                seed = self.salt % (1 << 32) + 1000 * case.seed
+                made = self.expect(self.problem.shapes[case.shape], case.shape, self.inputs_of(case), seed)
             except TileError as error:
                 raise Unjudged(_told(error)) from None
             self.deadline += time.thread_time() - started  # not the candidate's
@@ -211,13 +209,12 @@ class Judge:
             return made
         return self.expected[case]
 
-    def _expect(self, case: Case) -> dict[str, Expected]:
-        shape, inputs = self.problem.shapes[case.shape], self.inputs_of(case)
-        seed = self.salt % (1 << 32) + 1000 * case.seed
+    def expect(self, shape: Shape, index: int, inputs: Mapping[str, Array], seed: int) -> dict[str, Expected]:
+        """Return what the reference says about inputs of a shape, which has an index."""
         if self.function is not None:
             return expect(self.function, self.problem, shape, inputs, seed)
         assert self.kernel is not None
-        kernel, program = self.kernel, self.kernel.submission.programs[case.shape]
+        kernel, program = self.kernel, self.kernel.submission.programs[index]
 
         def run(values: Mapping[str, Array]) -> dict[str, Array]:
             buffers = make_buffers(self.problem, shape, program, values, Poison(seed))
@@ -232,6 +229,10 @@ class Judge:
 
     def _seed(self, case: Case) -> int:
         return crc32(f"{self.salt} {case.shape} {case.values} {case.seed}".encode())
+
+    def _first_cases(self) -> dict[int, Case]:
+        """Return the first case of each shape."""
+        return {case.shape: case for case in reversed(self.problem.cases)}
 
     # ------------------------------------------------------------ stages
 
@@ -254,9 +255,7 @@ class Judge:
     def _sanitize(self, candidate: Candidate) -> dict[str, Any]:
         """Run each shape once with all checks, on the first of its cases."""
         seen: set[str] = set()
-        first: dict[int, Case] = {}
-        for case in self.problem.cases:
-            first.setdefault(case.shape, case)
+        first = self._first_cases()
         for case in first.values():
             shape, program = self.problem.shapes[case.shape], candidate.submission.programs[case.shape]
             buffers = make_buffers(self.problem, shape, program, self.inputs_of(case), Poison(self._seed(case)))
@@ -374,25 +373,31 @@ class Judge:
         return {"checked": checked}
 
     def _prove(self, candidate: Candidate) -> dict[str, Any]:
-        from .stages.proving import prove
+        from .stages.proving import prove_equal
 
-        said = []
-        for index, shape in enumerate(self.problem.shapes):
-            kernel = None if self.kernel is None else (self.kernel.loaded, self.kernel.submission.programs[index])
-            verdict, reason = prove(
-                (candidate.loaded, candidate.submission.programs[index]), kernel, self.problem, shape
-            )
+        if self.kernel is None:
+            raise Skipped("the reference is a Python function; a proof needs a kernel")
+        said: dict[str, str] = {}
+        proven = 0
+        first = self._first_cases()
+        for index, case in first.items():
+            self._left()
+            shape = self.problem.shapes[index]
+            ours, theirs = ((each.loaded, each.submission.programs[index]) for each in (candidate, self.kernel))
+            verdict, said[shape.name] = prove_equal(ours, theirs, self.problem, shape, self.inputs_of(case))
             if verdict == FAILED:
-                raise fault(FaultKind.WRONG_RESULT, reason)
-            if verdict == SKIPPED:
-                raise Skipped(reason)
-            said.append(reason)
-        return {"theorems": said}
+                raise fault(FaultKind.WRONG_RESULT, f"{said[shape.name]}, for {shape.name}")
+            proven += verdict == PASSED
+        if not proven:
+            raise Skipped(next(iter(said.values())))
+        return {"proven": proven, "shapes": len(first), "said": said}
 
     def _time(self, candidate: Candidate) -> dict[str, Any]:
         from .stages.timing import time_submission
 
         found = time_submission(self, candidate.submission, self.timing)
+        if found.get("wrong"):
+            raise fault(FaultKind.WRONG_RESULT, str(found["wrong"]), **found)
         if found.get("impossible"):
             raise fault(FaultKind.IMPOSSIBLE_TIME, str(found["impossible"]), **found)
         return found

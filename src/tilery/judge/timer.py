@@ -1,7 +1,7 @@
 """The process that times a submission: fresh inputs for each launch, caches flushed before it.
 
-It reads a request from the file that its argument names, and writes an answer to stdout, both JSON. It knows neither
-the reference nor the inputs that results are compared on.
+It reads a request from the file that its argument names, and writes an answer to stdout, both JSON. It does not know
+what is right. It keeps the outputs of one launch, which the judge chose, for the judge to compare.
 """
 
 from __future__ import annotations
@@ -17,39 +17,53 @@ import numpy as np
 
 from ..diag import TileError
 from ..engines.kernel import Limits
-from ..types import SCALARS, Ptr, Tile
-from .memory import Buffer, Poison, scratch_buffer, slot_value
-from .program import Scratch, parse_submission
-from .stages.executing import load
-from .values import from_f64
+from ..types import Ptr, Tile
+from .memory import Poison, slot_value
+from .problem import Argument, Problem, Shape
+from .program import parse_submission
+from .stages.executing import load, make_buffers, outputs_of
+from .values import Array, draw_all
 
 FLUSH = 64 << 20
 """Bytes that are written before each launch, more than caches hold."""
 WARM = 2
 """Launches before those that count."""
+LAUNCH_SECONDS = 60.0
 
 
 def main() -> None:
     request = json.loads(Path(sys.argv[1]).read_text())
     try:
-        made = measure(request)
+        made = measure(request, Path(sys.argv[1]).parent)
     except TileError as error:
         made = {"error": {"kind": error.kind.value, "message": error.message}}
     sys.stdout.write(json.dumps(made))
 
 
-def measure(request: dict[str, Any]) -> dict[str, Any]:
-    """Time the launches of a request."""
-    names = [each["name"] for each in request["arrays"]]
-    submission = parse_submission(request, names, 1)
+def inputs_of(problem: Problem, shape: Shape, seed: int, number: int) -> dict[str, Array]:
+    """Return the inputs of a launch."""
+    return draw_all(problem, shape, "normal", np.random.default_rng([seed, number]))
+
+
+def problem_of(request: dict[str, Any]) -> tuple[Problem, Shape]:
+    """Return the arguments and the shape that a request describes."""
+    arguments = [Argument(**{**each, "shape": tuple(each["shape"])}) for each in request["arguments"]]
+    shape = Shape(**request["shape"])
+    return Problem(arguments, [shape], []), shape
+
+
+def measure(request: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Time the launches of a request, and write the outputs of one of them to a folder."""
+    problem, shape = problem_of(request)
+    submission = parse_submission(request, [each.name for each in problem.arguments if each.is_array], 1)
     loaded, program = load(submission), submission.programs[0]
-    rng = np.random.default_rng(request["seed"])
     scrub = np.ones(FLUSH, np.uint8)
     seconds: list[float] = []
     clock = "wall"
     for number in range(WARM + request["rounds"]):
-        buffers = {each["name"]: fresh(each, rng, number) for each in request["arrays"]}
-        buffers |= {name: scratch_buffer(name, each, Poison(number)) for name, each in program.scratch.items()}
+        buffers = make_buffers(
+            problem, shape, program, inputs_of(problem, shape, request["seed"], number), Poison(number)
+        )
         extents = [each.extent() for each in buffers.values()]
         launches = []
         for launch in program.launches:
@@ -59,32 +73,20 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
             launches.append((kernel, launch.grid, args))
         scrub += 1
         device = 0
+        limits = Limits(seconds=LAUNCH_SECONDS)
         start = time.perf_counter()
         for kernel, grid, args in launches:
-            stats = kernel.launch(grid, args, buffers=extents, limits=Limits(seconds=60), output=lambda text: None)
+            stats = kernel.launch(grid, args, buffers=extents, limits=limits, output=lambda text: None)
             device += stats.device_nanoseconds
         taken = time.perf_counter() - start
         if device:
             taken, clock = device * 1e-9, "device"
         if number >= WARM:
             seconds.append(taken)
+        if number == request["keep"]:
+            for name, bits in outputs_of(problem, shape, buffers).items():
+                np.save(folder / f"{name}.npy", bits, allow_pickle=False)
     return {"seconds": seconds, "engine": request["engine"], "bandwidth": bandwidth(), "clock": clock}
-
-
-def fresh(facts: dict[str, Any], rng: np.random.Generator, number: int) -> Buffer:
-    """Return an array of new random values."""
-    buffer = scratch_buffer(facts["name"], Scratch(facts["size"] + facts["offset"]), Poison(number))
-    buffer.start += facts["offset"]
-    buffer.size -= facts["offset"]
-    inside = buffer.raw[buffer.start : buffer.start + buffer.size]
-    if facts["kind"] == "int":
-        inside[...] = rng.integers(0, max(1, min(facts["high"], 1)) + 1, len(inside), np.uint8)
-    else:
-        element = SCALARS[facts["kind"]]
-        width = element.row.memory_bits // 8
-        numbers = from_f64(rng.standard_normal(len(inside) // width), element)
-        inside[...] = numbers.view(np.uint8)
-    return buffer
 
 
 def bandwidth() -> float:

@@ -11,7 +11,7 @@ from ..engines.common.numerics.convert import float_to_float, to_f64
 from ..engines.common.tiles import carrier
 from ..types import Scalar
 from .expressions import evaluate
-from .problem import Argument, Shape
+from .problem import Argument, Problem, Shape
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,6 +28,15 @@ def draw(argument: Argument, shape: Shape, extents: Sequence[int], kind: str, rn
     else:
         numbers = _floats(element, extents, kind, rng)
     return from_f64(numbers, element)
+
+
+def draw_all(problem: Problem, shape: Shape, kind: str, rng: np.random.Generator) -> dict[str, Array]:
+    """Return the bits of all inputs of a problem."""
+    return {
+        argument.name: draw(argument, shape, problem.extents(argument, shape), kind, rng)
+        for argument in problem.typed(shape)
+        if argument.is_array and argument.is_read
+    }
 
 
 def from_f64(numbers: Array, element: Scalar) -> Array:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import os
 import tempfile
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 from ...diag import ErrorKind, TileError
+from ...programs.device import THREAD
 from ..program import MOST_CONTENT, MOST_LAUNCHES, Launch, Program, Scratch, Slot, Submission, as_json
 
 UNDEFINED = 0xA5
@@ -23,6 +26,10 @@ HOST_FUNCTION = "run"
 
 def preload(kind: str) -> None:
     """Import what a kind of candidate needs, so that a jail need not."""
+    if kind == "triton" and find_spec("triton") is not None and find_spec("torch") is not None:
+        for name in ("torch", "triton", "triton.compiler.compiler"):
+            import_module(name)
+        from ...triton import session as triton_session  # noqa: F401
     if kind == "cutile":
         from ...cutile import session  # noqa: F401
     if kind == "cutile" and find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
@@ -60,30 +67,23 @@ def compile_cpp(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def compile_cutile(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the host function of a cuTile program for each shape."""
+    """Run the host function of a cuTile program for each shape, on NumPy arrays."""
     from ...cutile.session import on
-    from ...programs.device import THREAD
-
-    def kept() -> object:
-        return getattr(THREAD, "arguments", None)
 
     if find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
         # cuTile chose its folder when it was imported, outside the jail.
         import_module("cuda.tile._cext").default_tile_context.config.temp_dir = tempfile.gettempdir()
-    return host_launches(request, on, kept, lambda array: array)
+    mark_numpy()
+    return host_launches(request, on, numpy_array)
 
 
 def compile_triton(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the host function of a Triton program for each shape, where `tilery.triton` is there."""
-    try:
-        found = find_spec("tilery.triton")
-    except (ImportError, ValueError):
-        found = None
-    if found is None:
-        message = "this tilery has no package tilery.triton, so Triton programs cannot be judged"
-        raise TileError(message, kind=ErrorKind.MISSING_TOOL)
-    torch = import_module("torch")
-    return host_launches(request, import_module("tilery.triton").on, lambda: None, torch.from_numpy)
+    """Run the host function of a Triton program for each shape, on torch tensors."""
+    from ...triton import on
+
+    os.environ["TRITON_CACHE_DIR"] = os.path.join(tempfile.gettempdir(), "triton")
+    mark_torch()
+    return host_launches(request, on, torch_tensor)
 
 
 FRONTENDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -96,19 +96,25 @@ FRONTENDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 # ---------------------------------------------------------------- host code
 
 
+@dataclass(slots=True)
+class Given:
+    """An array that a host function gets: zeros, with the layout that the launch will have."""
+
+    value: Any
+    address: int
+    size: int
+    """The bytes from its first element to the end of its memory."""
+
+
 def host_launches(
     request: dict[str, Any],
     on: Callable[[Any], AbstractContextManager[Any]],
-    kept: Callable[[], object],
-    wrap: Callable[[Any], Any],
+    make: Callable[[dict[str, Any]], Given],
 ) -> dict[str, Any]:
     """Run the host function of a program once per shape, and return its launches."""
-    import numpy as np
-
-    _mark_undefined(np)
     file = Path(Path(request["name"]).name).with_suffix(".py")
     file.write_text(request["source"], "utf-8")
-    recorder = Recorder(kept)
+    recorder = Recorder()
     with on(recorder):
         host = _host_function(file)
         for shape in request["shapes"]:
@@ -118,17 +124,20 @@ def host_launches(
                 if "shape" not in argument:
                     values.append(argument["value"])
                     continue
-                raw, array = _host_array(np, argument)
-                recorder.add_array(argument["name"], raw, array)
-                values.append(wrap(array))
+                given = make(argument)
+                recorder.add_array(argument["name"], given)
+                values.append(given.value)
             host(*values)
             recorder.finish()
     return as_json(Submission(list(recorder.modules), recorder.programs))
 
 
-def _mark_undefined(np: Any) -> None:
+# ---------------------------------------------------------------- arrays
+
+
+def mark_numpy() -> None:
     """Make memory that `numpy.empty` returns recognisable."""
-    empty, like = np.empty, np.empty_like
+    import numpy as np
 
     def marked(make: Callable[..., Any]) -> Callable[..., Any]:
         def made(*args: Any, **options: Any) -> Any:
@@ -139,7 +148,55 @@ def _mark_undefined(np: Any) -> None:
 
         return made
 
-    np.empty, np.empty_like = marked(empty), marked(like)
+    for name in ("empty", "empty_like"):
+        setattr(np, name, marked(getattr(np, name)))
+
+
+def mark_torch() -> None:
+    """Make memory that `torch.empty` returns recognisable."""
+    torch = import_module("torch")
+
+    def marked(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*args: Any, **options: Any) -> Any:
+            tensor = make(*args, **options)
+            tensor.untyped_storage().fill_(UNDEFINED)
+            return tensor
+
+        return made
+
+    for home, name in ((torch, "empty"), (torch, "empty_like"), (torch, "empty_strided"), (torch.Tensor, "new_empty")):
+        setattr(home, name, marked(getattr(home, name)))
+
+
+def numpy_array(argument: dict[str, Any]) -> Given:
+    """Return an array of NumPy for an argument."""
+    import numpy as np
+
+    dtype = _dtype(np, argument["type"])
+    size = argument["span"] * dtype.itemsize
+    raw = np.zeros(size + 1024, np.uint8)
+    start = -raw.ctypes.data % 256 + argument["offset"] * dtype.itemsize
+    steps = [stride * dtype.itemsize for stride in argument["strides"]]
+    array = np.ndarray(argument["shape"], dtype, raw.data, start, steps)
+    return Given(array, array.ctypes.data, raw.nbytes - start)
+
+
+TORCH_TYPES = {
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool", "bool": "bool",
+    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
+}  # fmt: skip
+
+
+def torch_tensor(argument: dict[str, Any]) -> Given:
+    """Return a tensor of torch for an argument, which counts as the GPU's."""
+    torch = import_module("torch")
+    name = argument["type"]
+    known = TORCH_TYPES.get(name) or {"i": "int", "u": "uint"}.get(name[0], "") + name[1:]
+    if not hasattr(torch, known):
+        raise TileError(f"torch has no type for arrays of {name}", kind=ErrorKind.UNSUPPORTED)
+    whole = torch.zeros(argument["span"] + argument["offset"], dtype=getattr(torch, known), device="cuda")
+    tensor = whole.as_strided(argument["shape"], argument["strides"], argument["offset"])
+    return Given(tensor, tensor.data_ptr(), argument["span"] * whole.element_size())
 
 
 def _host_function(file: Path) -> Callable[..., Any]:
@@ -152,17 +209,6 @@ def _host_function(file: Path) -> Callable[..., Any]:
         note = f"a candidate in Python needs a function '{HOST_FUNCTION}' that takes the arguments and launches kernels"
         raise TileError(note, kind=ErrorKind.ARGUMENT)
     return host
-
-
-def _host_array(np: Any, argument: dict[str, Any]) -> tuple[Any, Any]:
-    """Return memory for an array, and the array in it: zeros, with the layout that the launch will have."""
-    dtype = _dtype(np, argument["type"])
-    size = argument["span"] * dtype.itemsize
-    raw = np.zeros(size + 1024, np.uint8)
-    start = -raw.ctypes.data % 256 + argument["offset"] * dtype.itemsize
-    steps = [stride * dtype.itemsize for stride in argument["strides"]]
-    array = np.ndarray(argument["shape"], dtype, raw.data, start, steps)
-    return raw, array
 
 
 def _dtype(np: Any, name: str) -> Any:
@@ -184,10 +230,9 @@ def _dtype(np: Any, name: str) -> Any:
 class Recorder:
     """An engine that notes launches instead of executing them."""
 
-    def __init__(self, kept: Callable[[], object]) -> None:
+    def __init__(self) -> None:
         self.modules: dict[bytes, int] = {}
         self.programs: list[Program] = []
-        self.kept = kept
         self.begin()
 
     def begin(self) -> None:
@@ -198,16 +243,17 @@ class Recorder:
         """Address, size and first content of memory of the candidate's own."""
         self.alive: list[object] = []
 
-    def add_array(self, name: str, raw: Any, array: Any) -> None:
+    def add_array(self, name: str, given: Given) -> None:
         """Note where an argument is."""
-        self.alive.append(raw)
-        self.arrays.append((array.ctypes.data, raw.ctypes.data + raw.nbytes - array.ctypes.data, name))
+        self.alive.append(given)
+        self.arrays.append((given.address, given.size, name))
 
     def __call__(self, call: Any) -> None:
         """Note a launch."""
         if len(self.calls) >= MOST_LAUNCHES:
             raise TileError(f"more than {MOST_LAUNCHES} launches")
-        self.alive.append(self.kept())  # memory that is freed could be used again for something else
+        # Memory that is freed could be used again for something else.
+        self.alive.append(getattr(THREAD, "arguments", None))
         for extent in call.memory:
             if extent.pointers:
                 raise TileError("a kernel that takes a list of arrays cannot be judged", kind=ErrorKind.UNSUPPORTED)

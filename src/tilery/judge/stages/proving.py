@@ -1,40 +1,47 @@
-"""Prove that a candidate and a reference kernel compute the same functions, where `tilery.prove` is there."""
+"""Prove that a candidate and a reference kernel compute the same functions of real numbers."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Mapping
 from typing import Any
 
+from ... import prove
 from ...types import Ptr, Tile
 from ..problem import Problem, Shape
 from ..program import Program
 from ..results import FAILED, PASSED, SKIPPED
+from ..values import Array, widen
 from .executing import Loaded
 
+Side = tuple[Loaded, Program]
 
-def prove(
-    candidate: tuple[Loaded, Program], reference: tuple[Loaded, Program] | None, problem: Problem, shape: Shape
+
+def prove_equal(
+    candidate: Side, reference: Side, problem: Problem, shape: Shape, inputs: Mapping[str, Array]
 ) -> tuple[str, str]:
-    """Return a verdict and a reason."""
-    if find_spec("tilery.prove") is None:
-        return SKIPPED, "this tilery has no package tilery.prove"
-    if reference is None:
-        return SKIPPED, "the reference is a Python function; a proof needs a kernel"
-    package = import_module("tilery.prove")
-    pair = [_program(package, *each) for each in (reference, candidate)]
-    if None in pair:
-        return SKIPPED, "an argument of a launch starts inside an array"
-    arrays = [each for each in problem.typed(shape) if each.is_array]
-    inputs = {each.name: problem.extents(each, shape) for each in arrays if each.is_read}
-    outs: Any = {each.name: problem.extents(each, shape) for each in arrays if each.is_written}
-    verdict = package.reals(*pair, inputs, outs)
+    """Return a verdict and a reason. Floats are any real numbers; integers are those of `inputs`."""
+    if shape.layout != "dense":
+        return SKIPPED, f"arrays of layout '{shape.layout}' are not proven"
+    pair = [_program(*each) for each in (reference, candidate)]
+    if pair[0] is None or pair[1] is None:
+        return SKIPPED, "an argument of a launch starts inside an array, or scratch memory has a content"
+    given: dict[str, Any] = {}
+    outs: dict[str, Any] = {}
+    for each in problem.typed(shape):
+        if each.is_array and each.is_read:
+            is_real = each.element.is_float
+            given[each.name] = problem.extents(each, shape) if is_real else widen(inputs[each.name], each)
+        if each.is_array and each.is_written:
+            outs[each.name] = problem.extents(each, shape)
+    verdict = prove.reals(pair[0], pair[1], given, outs)
     said = f"{verdict.answer}: {verdict.theorem or verdict.reason}"
     return {"equal": PASSED, "different": FAILED}.get(verdict.answer, SKIPPED), said
 
 
-def _program(package: Any, loaded: Loaded, program: Program) -> Any:
+def _program(loaded: Loaded, program: Program) -> prove.Program | None:
     stages = []
+    if any(each.content is not None for each in program.scratch.values()):
+        return None
     for launch in program.launches:
         module = loaded.modules[launch.module]
         entry = loaded.kernel(launch.module, launch.entry).name
@@ -43,6 +50,5 @@ def _program(package: Any, loaded: Loaded, program: Program) -> Any:
         params = module.entry(entry).function_type.params
         pointers = [isinstance(p, Tile) and isinstance(p.element, Ptr) for p in params]
         args = [slot.buffer if is_ptr else slot.value for slot, is_ptr in zip(launch.slots, pointers)]
-        stages.append(package.Stage(module, launch.grid, args, entry))
-    scratch = {name: (each.size,) for name, each in program.scratch.items()}
-    return package.Program(stages, scratch)
+        stages.append(prove.Stage(module, launch.grid, args, entry))
+    return prove.Program(stages, {name: (each.size,) for name, each in program.scratch.items()})

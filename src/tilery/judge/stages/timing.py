@@ -1,20 +1,28 @@
-"""Time a submission in a process of its own, and refuse times that no machine can reach."""
+"""Time a submission in a process of its own; refuse times that no machine can reach, and wrong outputs."""
 
 from __future__ import annotations
 
 import json
+import os
+import secrets
 import subprocess
 import sys
+import tempfile
+from dataclasses import asdict
+from math import prod
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...child import run_program
 from ...cost.gpus import find_gpu
 from ...diag import ErrorKind, TileError
-from ..memory import OFFSET, span_of, strides_of
 from ..program import Submission, as_json
-from ..values import storage
+from ..timer import WARM, inputs_of
+from ..values import Array, storage
+from .comparing import compare
 
 if TYPE_CHECKING:
     from ..judging import Judge
@@ -22,30 +30,26 @@ if TYPE_CHECKING:
 HEADROOM = 1.5
 """How many times the measured or published bandwidth a result may reach: caches keep a little, clocks are imprecise."""
 SECONDS = 300.0
+ROUNDS = 15
 
 
 def time_submission(judge: Judge, submission: Submission, options: dict[str, Any]) -> dict[str, Any]:
-    """Return median and spread for the last shape of a problem, and the floor; `impossible` says why it is refused."""
+    """Return median and spread for the last shape of a problem, and the floor.
+
+    `impossible` says why the time is refused, and `wrong` what is wrong with the outputs of a timed launch.
+    """
     index = int(options.get("shape", len(judge.problem.shapes) - 1))
-    found = measure(judge, submission, index, options)
-    shape = judge.problem.shapes[index]
+    seed, keep = secrets.randbits(32), WARM + secrets.randbelow(int(options.get("rounds", ROUNDS)))
+    found, outputs = measure(judge, submission, index, {**options, "seed": seed, "keep": keep})
     times = sorted(found["seconds"])
-    middle = median(times)
-    quarter = len(times) // 4
-    arrays = [each for each in judge.problem.typed(shape) if each.is_array and not each.unused]
-    moved = 0
-    for each in arrays:
-        extents = judge.problem.extents(each, shape)
-        count = storage(each).itemsize
-        for n in extents:
-            count *= n
-        moved += count * (each.is_read + each.is_written)
+    middle, quarter = median(times), len(times) // 4
+    moved = bytes_moved(judge, index)
     bandwidth = 1e9 * find_gpu(options["gpu"]).bandwidth if options.get("gpu") else found["bandwidth"]
     floor = moved / bandwidth / HEADROOM
     made: dict[str, Any] = {
-        "engine": found["engine"], "shape": shape.name, "launches": len(times), "median": middle,
-        "spread": [times[quarter], times[-1 - quarter]], "bytes": moved, "bandwidth": bandwidth, "floor": floor,
-        "clock": found["clock"],
+        "engine": found["engine"], "shape": judge.problem.shapes[index].name, "launches": len(times),
+        "median": middle, "spread": [times[quarter], times[-1 - quarter]], "bytes": moved, "bandwidth": bandwidth,
+        "floor": floor, "clock": found["clock"], "wrong": check_outputs(judge, index, seed, keep, outputs),
     }  # fmt: skip
     if middle < floor:
         made["impossible"] = (
@@ -53,58 +57,66 @@ def time_submission(judge: Judge, submission: Submission, options: dict[str, Any
             f"{moved} bytes"
         )
     if judge.kernel is not None:
-        other = measure(judge, judge.kernel.submission, index, options)
+        other, _ = measure(judge, judge.kernel.submission, index, {**options, "seed": seed, "keep": keep})
         made["reference"] = median(other["seconds"])
         made["speedup"] = made["reference"] / middle
     return made
 
 
-def measure(judge: Judge, submission: Submission, index: int, options: dict[str, Any]) -> dict[str, Any]:
-    """Ask a timer, which is a new process that knows no results."""
+def bytes_moved(judge: Judge, index: int) -> int:
+    """Return the bytes that every correct kernel reads and writes."""
     shape = judge.problem.shapes[index]
-    arrays = []
-    for each in judge.problem.typed(shape):
-        if each.is_array:
-            extents = judge.problem.extents(each, shape)
-            size = span_of(extents, strides_of(extents, shape.layout)) * storage(each).itemsize
-            offset = OFFSET * storage(each).itemsize if shape.layout == "offset" else 0
-            element = each.element
-            kind = element.name if element.is_float else "int"
-            arrays.append(
-                {"name": each.name, "size": size, "offset": offset, "kind": kind, "high": _top(each, shape.sizes)}
-            )
+    return sum(
+        prod(judge.problem.extents(each, shape)) * storage(each).itemsize * (each.is_read + each.is_written)
+        for each in judge.problem.typed(shape)
+        if each.is_array and not each.unused
+    )
+
+
+def check_outputs(judge: Judge, index: int, seed: int, keep: int, outputs: dict[str, Array]) -> str:
+    """Return what is wrong with the outputs of a timed launch: a kernel may be right only where it is not timed."""
+    shape = judge.problem.shapes[index]
+    expected = judge.expect(shape, index, inputs_of(judge.problem, shape, seed, keep), seed)
+    for argument in judge.problem.typed(shape):
+        if argument.is_written:
+            found = compare(argument, outputs[argument.name], expected[argument.name])
+            if found.wrong:
+                return (
+                    f"in a timed launch, '{argument.name}'{list(found.where)} is {found.got}, expected {found.wanted}"
+                )
+    return ""
+
+
+def measure(
+    judge: Judge, submission: Submission, index: int, options: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Ask a timer, which is a new process that knows no results; return its times and the outputs of one launch."""
+    shape = judge.problem.shapes[index]
     request = {
         **as_json(Submission(submission.modules, [submission.programs[index]])),
-        "arrays": arrays,
+        "arguments": [asdict(each) for each in judge.problem.typed(shape)],
+        "shape": {"sizes": dict(shape.sizes), "types": {}, "layout": shape.layout},
         "engine": options.get("engine", "cpu"),
-        "rounds": int(options.get("rounds", 15)),
-        "seed": judge.salt % (1 << 32),
+        "rounds": int(options.get("rounds", ROUNDS)),
+        "seed": options["seed"],
+        "keep": options["keep"],
     }
-    command = [sys.executable, "-P", "-m", "tilery.judge.timer"]
-    root = str(Path(__file__).resolve().parents[3])
-    return _asked(command, request, root)
-
-
-def _top(argument: Any, sizes: Any) -> int:
-    from ..expressions import evaluate
-
-    if argument.high is None:
-        return 100
-    return evaluate(argument.high, sizes) if isinstance(argument.high, str) else int(argument.high)
-
-
-def _asked(command: list[str], request: dict[str, Any], root: str) -> dict[str, Any]:
-    import os
-    import tempfile
-
-    path = os.pathsep.join(dict.fromkeys([root, *filter(None, sys.path)]))
     with tempfile.TemporaryDirectory(prefix="tilery-judge-") as folder:
         file = Path(folder) / "request.json"
         file.write_text(json.dumps(request))
-        try:
-            done = run_program([*command, str(file)], SECONDS, env={**os.environ, "PYTHONPATH": path})
-        except subprocess.TimeoutExpired:
-            raise TileError(f"timing took more than {SECONDS:g} seconds", kind=ErrorKind.TIMEOUT) from None
+        found = _asked(file)
+        written = [each.name for each in judge.problem.arguments if each.is_written]
+        return found, {name: np.load(Path(folder) / f"{name}.npy", allow_pickle=False) for name in written}
+
+
+def _asked(file: Path) -> dict[str, Any]:
+    root = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join(dict.fromkeys([root, *filter(None, sys.path)]))
+    command = [sys.executable, "-P", "-m", "tilery.judge.timer", str(file)]
+    try:
+        done = run_program(command, SECONDS, env={**os.environ, "PYTHONPATH": path})
+    except subprocess.TimeoutExpired:
+        raise TileError(f"timing took more than {SECONDS:g} seconds", kind=ErrorKind.TIMEOUT) from None
     try:
         made: dict[str, Any] = json.loads(done.stdout)
     except ValueError:

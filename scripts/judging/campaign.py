@@ -1,4 +1,4 @@
-"""Judge a catalogue, measure how many candidates a second that makes, and soak the judge; write docs/reports/lab/judge.md.
+"""Judge a catalogue, measure how many candidates a second that makes, and soak the judge; write a page about it.
 
     python scripts/judging/campaign.py catalogue             honest kernels, exploits and faults
     python scripts/judging/campaign.py throughput            small kernels per second
@@ -35,22 +35,22 @@ from tilery.judge.results import ACCEPTED, REJECTED, UNJUDGED
 REPORTS = checkout.ROOT / "docs" / "reports" / "lab"
 WANTED = {HONEST: ACCEPTED, EXPLOIT: REJECTED}
 HOSTILE = {
-    "hang": "def run(x, y, out):\n    while True:\n        pass\n",
-    "sleep": "import time\ndef run(x, y, out):\n    time.sleep(1000)\n",
-    "crash": "import ctypes\ndef run(x, y, out):\n    ctypes.string_at(0)\n",
-    "fork": "import os\ndef run(x, y, out):\n    while True:\n        os.fork()\n",
-    "daemon": "import os, time\ndef run(x, y, out):\n    os.fork() or (os.setsid(), time.sleep(1000))\n",
-    "disk": "def run(x, y, out):\n    f = open('f', 'wb')\n    while True:\n        f.write(bytes(1 << 20))\n",
-    "memory": "def run(x, y, out):\n    kept = []\n    while True:\n        kept.append(bytearray(1 << 26))\n",
-    "output": "import sys\ndef run(x, y, out):\n    while True:\n        sys.stderr.write('x' * 65536)\n",
+    "hang": "while True: pass",
+    "sleep": "import time; time.sleep(1000)",
+    "crash": "import ctypes; ctypes.string_at(0)",
+    "fork": "import os\n    while True: os.fork()",
+    "daemon": "import os, time; os.fork() or (os.setsid(), time.sleep(1000))",
+    "disk": "f = open('f', 'wb')\n    while True: f.write(bytes(1 << 20))",
+    "memory": "kept = []\n    while True: kept.append(bytearray(1 << 26))",
+    "output": "import sys\n    while True: sys.stderr.write('x' * 65536)",
     "shared memory": (
-        "import mmap, os, time\ndef run(x, y, out):\n    [os.fork() for n in range(2)]\n    block = mmap.mmap(-1, 1 << 29)\n"
-        "    for at in range(0, 1 << 29, 4096):\n        block[at] = 1\n    time.sleep(1000)\n"
+        "import mmap, os, time\n    [os.fork() for n in range(2)]\n    block = mmap.mmap(-1, 1 << 29)\n"
+        "    for at in range(0, 1 << 29, 4096): block[at] = 1\n    time.sleep(1000)"
     ),
-    "shm files": "def run(x, y, out):\n    for n in range(99):\n        open(f'/dev/shm/{n}', 'wb').write(bytes(1 << 22))\n",
-    "large answer": "import os\ndef run(x, y, out):\n    while True:\n        os.write(3, bytes(1 << 20))\n",
-    "deep answer": "import os\ndef run(x, y, out):\n    os.write(3, b'[' * (1 << 19))\n    os._exit(0)\n",
-    "many items": "import os\ndef run(x, y, out):\n    os.write(3, b'[' + b'[],' * (1 << 22))\n    os._exit(0)\n",
+    "shm files": "for n in range(99): open(f'/dev/shm/{n}', 'wb').write(bytes(1 << 22))",
+    "large answer": "import os\n    while True: os.write(3, bytes(1 << 20))",
+    "deep answer": "import os; os.write(3, b'[' * (1 << 19)); os._exit(0)",
+    "many items": "import os; os.write(3, b'[' + b'[],' * (1 << 22)); os._exit(0)",
 }
 """Candidates that attack the judge, by what they do."""
 
@@ -137,7 +137,7 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
         for number in rng.sample(range(args.count), args.count // 10):
             kind = rng.choice(sorted(HOSTILE))
             path = Path(folder) / f"{number:05d}_{kind}.py"
-            path.write_text(f"# {number}\n{HOSTILE[kind]}", "utf-8")
+            path.write_text(f"# {number}\ndef run(x, y, out):\n    {HOSTILE[kind]}\n", "utf-8")
             names[number] = str(path)
             attacks[str(path)] = kind
         limits = Limits(seconds=4.0, cpu_seconds=2, memory=1 << 30)

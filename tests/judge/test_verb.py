@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import pytest
 from judge.kernels import CASES, GOOD, LOAD, STORE, text
 from tilery.cli.main import main
 from tilery.judge.batch import Processes, judge_all
-from tilery.judge.plan import Plan
+from tilery.judge.plan import Plan, end_judge
 from tilery.judge.worker import Worker
 
 BAD = text(LOAD + STORE.replace("%r", "%two"))
@@ -104,3 +107,35 @@ def test_a_broken_reference_is_not_a_verdict(folder: Path, capsys: pytest.Captur
     (folder / "reference.py").write_text("1 / 0\n")
     assert main(["judge", "good.mlir"]) == 2
     assert "not judged" in capsys.readouterr().out
+
+
+def test_the_example_for_slurm(folder: Path, root: Path) -> None:
+    """Two jobs of an array share the candidates and a folder of results."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for task in "01":
+        env = {**os.environ, "PATH": path, "SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": "2"}
+        command = ["bash", str(root / "examples" / "judge_slurm.sh"), "cases.toml", "good.mlir", "bad.mlir"]
+        subprocess.run(command, env=env, check=True, capture_output=True)
+    found = {path.name: json.loads(path.read_text())["verdict"] for path in (folder / "results").iterdir()}
+    assert found == {"good.mlir.json": "accepted", "bad.mlir.json": "rejected"}
+    assert len(list((folder / "logs").iterdir())) == 2
+
+
+def test_a_fault_of_the_judge_is_no_verdict(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("a fault")
+
+    monkeypatch.setattr("tilery.judge.judging.Judge._compare", broken)
+    with ThreadPoolExecutor(1) as pool:
+        (found,) = judge_all(["good.mlir"], Plan(CASES, str(folder)), executor=pool)
+        pool.submit(end_judge).result()
+    assert found.verdict == "not judged" and "internal error" in found.reason
+
+
+def test_names_that_cannot_be_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "k\udcff\x1b[2J.mlir"
+    Path(name).write_text(GOOD)
+    assert main(["judge", name, "--json", "-o", "results", "--junit", "out.xml"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["candidate"] == name
+    assert len(list((folder / "results").iterdir())) == 1
+    ET.parse(folder / "out.xml")

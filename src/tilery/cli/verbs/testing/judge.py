@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,15 +156,11 @@ def shard(candidates: list[str], text: str | None) -> list[str]:
 
 
 def write_results(results: list[Result], folder: Path) -> None:
-    """Write one JSON file per candidate."""
-    taken: set[str] = set()
+    """Write one JSON file per candidate, named after its path, so that shards can share a folder."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for result in results:
-            name = Path(result.candidate).name
-            while name in taken:
-                name += "-"
-            taken.add(name)
+            name = os.path.normpath(result.candidate).strip(os.sep).replace(os.sep, "__")
             replace_file(str(folder / f"{name}.json"), as_json(result.as_dict()).encode())
     except OSError as error:
         raise Stop(f"cannot write to '{folder}': {error.strerror}") from None

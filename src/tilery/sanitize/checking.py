@@ -99,6 +99,23 @@ class Checking(Observer):
         owners = find_owners(scene.kernel.entry, scene.bound, scene.machine.memory, scene.machine.globals)
         return Provenance(scene.kernel.entry, scene.kernel.program.slots, owners)
 
+    def element(self, address: int) -> str:
+        """Return the element of an argument at an address, such as `w[3, 0]`; empty if there is none."""
+        bound = self._scene.bound
+        for each in () if bound is None else sorted(bound.ranges, key=lambda each: each.size):
+            if each.layout is not None and (index := each.layout.find(address)) is not None:
+                name = each.label.removeprefix("argument ").strip("'")
+                return f"{name}[{', '.join(map(str, index))}]"
+        return ""
+
+    def where(self, address: int) -> dict[str, str]:
+        """Return the element and the byte at an address, for the values of a report."""
+        element, segment = self.element(address), self.memory.at(address)
+        found = {"the element": element} if element else {}
+        if segment is None:
+            return found | {"the address": hex(address)}
+        return found | {"the address": f"{address:#x}, byte {address - segment.address} of {segment.label}"}
+
     @property
     def limits(self) -> Limits:
         return self._machine.limits

@@ -219,10 +219,11 @@ class Uninit(Check):
     def _where(self, access: Access) -> Any:
         def values(where: tuple[int, ...]) -> dict[str, Any]:
             address = int(access.addresses[where])
-            segment = self.machine.memory.at(address)
+            element, segment = self.machine.element(address), self.machine.memory.at(address)
             if segment is None:
                 return {"the address": hex(address)}
-            return {"the memory": f"byte {address - segment.address} of {segment.label}"}
+            memory = {"the memory": f"byte {address - segment.address} of {segment.label}"}
+            return {"the element": element, **memory} if element else memory
 
         return values
 

@@ -6,7 +6,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   // fixed: %two = constant <i32: 8> : tile<i32>
   %m = offset %c, %two : tile<ptr<i8>>, tile<i32> -> tile<ptr<i8>>
   %a = ptr_to_ptr %m : tile<ptr<i8>> -> tile<ptr<f32>>
-  %v, %t = load_ptr_tko weak %a : tile<ptr<f32>> -> tile<f32>, token  // fault: alignment
+  %v, %t = load_ptr_tko weak %a : tile<ptr<f32>> -> tile<f32>, token  // fault: alignment: not a multiple of 4
   %t1 = store_ptr_tko weak %q, %v : tile<ptr<f32>>, tile<f32> -> token
   return
 } }

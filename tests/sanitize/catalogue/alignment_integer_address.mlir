@@ -7,6 +7,6 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<i16>>) {
   %m = addi %n, %three : tile<i64>
   %a = int_to_ptr %m : tile<i64> -> tile<ptr<i16>>
   %x = constant <i16: 7> : tile<i16>
-  %t1 = store_ptr_tko weak %a, %x : tile<ptr<i16>>, tile<i16> -> token  // fault: alignment
+  %t1 = store_ptr_tko weak %a, %x : tile<ptr<i16>>, tile<i16> -> token  // fault: alignment: not a multiple of 2
   return
 } }

@@ -12,7 +12,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %m = cmpi less_than_or_equal %i, %n, signed : tile<16xi32> -> tile<16xi1>
   // fixed: %m = cmpi less_than %i, %n, signed : tile<16xi32> -> tile<16xi1>
   %zero = constant <f32: 0.0> : tile<16xf32>
-  %v, %t = load_ptr_tko weak %a, %m, %zero : tile<16xptr<f32>>, tile<16xi1>, tile<16xf32> -> tile<16xf32>, token  // fault: bounds
+  %v, %t = load_ptr_tko weak %a, %m, %zero : tile<16xptr<f32>>, tile<16xi1>, tile<16xf32> -> tile<16xf32>, token  // fault: bounds: 0 bytes after the end of argument '0'
   %t1 = store_ptr_tko weak %b, %v : tile<16xptr<f32>>, tile<16xf32> -> token
   return
 } }

@@ -20,7 +20,7 @@ cuda_tile.module @m { entry @k(%count: tile<ptr<i32>>, %p: tile<ptr<i32>>, %q: t
     }
     continue
   }
-  %v, %t2 = load_ptr_tko weak %theirs token=%all : tile<ptr<i32>> -> tile<i32>, token  // fault: race: two tile blocks
+  %v, %t2 = load_ptr_tko weak %theirs token=%all : tile<ptr<i32>> -> tile<i32>, token  // fault: race: two tile blocks // cause: the signal between them is atomic_rmw_tko, which is relaxed and must release
   %t3 = store_ptr_tko weak %dst, %v : tile<ptr<i32>>, tile<i32> -> token
   return
 } }

@@ -10,7 +10,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<i64>>) {
   if %first {
     %v, %t = atomic_rmw_tko relaxed device %p, add, %wide : tile<ptr<i64>>, tile<i64> -> tile<i64>, token  // other: race
   } else {
-    %v, %t = atomic_rmw_tko relaxed device %half, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token  // fault: race: two tile blocks
+    %v, %t = atomic_rmw_tko relaxed device %half, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token  // fault: race: two tile blocks // cause: both are strong, but not of the same size: 8 and 4 bytes
     // fixed: %v, %t = atomic_rmw_tko relaxed device %p, add, %wide : tile<ptr<i64>>, tile<i64> -> tile<i64>, token
   }
   return

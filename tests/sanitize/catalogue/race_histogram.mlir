@@ -9,7 +9,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
   %v, %t = load_ptr_tko weak %q : tile<ptr<i32>> -> tile<i32>, token  // other: race
   // fixed: %v, %t = atomic_rmw_tko relaxed device %q, add, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
   %next = addi %v, %one : tile<i32>
-  %t1 = store_ptr_tko weak %q, %next token=%t : tile<ptr<i32>>, tile<i32> -> token  // fault: race
+  %t1 = store_ptr_tko weak %q, %next token=%t : tile<ptr<i32>>, tile<i32> -> token  // fault: race // cause: tile blocks (0, 0, 0) and (2, 0, 0) do not synchronize: give each its own elements, or use an atomic
   // fixed:
   return
 } }

@@ -8,6 +8,6 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
   %dst = offset %p, %b : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
   // fixed: %dst = offset %q, %b : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
   %v, %t = load_ptr_tko weak %src : tile<ptr<f32>> -> tile<f32>, token  // other: race
-  %t1 = store_ptr_tko weak %dst, %v token=%t : tile<ptr<f32>>, tile<f32> -> token  // fault: race: two tile blocks
+  %t1 = store_ptr_tko weak %dst, %v token=%t : tile<ptr<f32>>, tile<f32> -> token  // fault: race: two tile blocks // cause: tile blocks (0, 0, 0) and (1, 0, 0) do not synchronize: give each its own elements, or let the first release and the second acquire
   return
 } }

@@ -16,7 +16,7 @@ cuda_tile.module @m { entry @k(%part: tile<ptr<f32>>, %count: tile<ptr<i32>>, %o
   if %is_last {
     %sum = for %i in (%c0 to %n, step %c1) : tile<i32> iter_values(%acc = %zero) -> (tile<f32>) {
       %q = offset %part, %i : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
-      %v, %t3 = load_ptr_tko weak %q token=%t2 : tile<ptr<f32>> -> tile<f32>, token  // fault: race: two tile blocks
+      %v, %t3 = load_ptr_tko weak %q token=%t2 : tile<ptr<f32>> -> tile<f32>, token  // fault: race: two tile blocks // cause: the signal between them is atomic_rmw_tko, which is relaxed and must release
       %s = addf %acc, %v : tile<f32>
       continue %s : tile<f32>
     }

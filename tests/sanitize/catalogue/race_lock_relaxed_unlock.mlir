@@ -11,9 +11,9 @@ cuda_tile.module @m { entry @k(%lock: tile<ptr<i32>>, %sum: tile<ptr<i32>>) {
     }
     continue
   }
-  %v, %t1 = load_ptr_tko weak %sum token=%held : tile<ptr<i32>> -> tile<i32>, token  // fault: race
+  %v, %t1 = load_ptr_tko weak %sum token=%held : tile<ptr<i32>> -> tile<i32>, token  // fault: race // cause: the signal between them is store_ptr_tko, which is relaxed and must release
   %next = addi %v, %c1 : tile<i32>
-  %t2 = store_ptr_tko weak %sum, %next token=%t1 : tile<ptr<i32>>, tile<i32> -> token  // fault: race // other: race
+  %t2 = store_ptr_tko weak %sum, %next token=%t1 : tile<ptr<i32>>, tile<i32> -> token  // fault: race // other: race // cause: the signal between them is store_ptr_tko, which is relaxed and must release
   %t3 = store_ptr_tko relaxed device %lock, %c0 token=%t2 : tile<ptr<i32>>, tile<i32> -> token
   // fixed: %t3 = store_ptr_tko release device %lock, %c0 token=%t2 : tile<ptr<i32>>, tile<i32> -> token
   return

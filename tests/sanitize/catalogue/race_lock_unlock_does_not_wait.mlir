@@ -11,9 +11,9 @@ cuda_tile.module @m { entry @k(%lock: tile<ptr<i32>>, %sum: tile<ptr<i32>>) {
     }
     continue
   }
-  %v, %t1 = load_ptr_tko weak %sum token=%held : tile<ptr<i32>> -> tile<i32>, token  // fault: race
+  %v, %t1 = load_ptr_tko weak %sum token=%held : tile<ptr<i32>> -> tile<i32>, token  // fault: race // cause: it is released by store_ptr_tko, but no token leads to that from the other access
   %next = addi %v, %c1 : tile<i32>
-  %t2 = store_ptr_tko weak %sum, %next token=%t1 : tile<ptr<i32>>, tile<i32> -> token  // fault: race // other: race
+  %t2 = store_ptr_tko weak %sum, %next token=%t1 : tile<ptr<i32>>, tile<i32> -> token  // fault: race // other: race // cause: it is released by store_ptr_tko, but no token leads to that from the other access
   %t3 = store_ptr_tko release device %lock, %c0 token=%t1 : tile<ptr<i32>>, tile<i32> -> token
   // fixed: %t3 = store_ptr_tko release device %lock, %c0 token=%t2 : tile<ptr<i32>>, tile<i32> -> token
   return

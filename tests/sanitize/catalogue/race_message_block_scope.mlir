@@ -12,14 +12,14 @@ cuda_tile.module @m { entry @k(%data: tile<ptr<f32>>, %flag: tile<ptr<i32>>, %ou
     // fixed: %t2 = store_ptr_tko release device %flag, %c1 token=%t1 : tile<ptr<i32>>, tile<i32> -> token
   } else {
     %seen = loop : token {
-      %f, %ta = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token  // fault: race: two tile blocks
+      %f, %ta = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token  // fault: race: two tile blocks // cause: both are strong, but the scope tl_blk of store_ptr_tko does not reach tile block (1, 0, 0)
       %set = cmpi equal %f, %c1, signed : tile<i32> -> tile<i1>
       if %set {
         break %ta : token
       }
       continue
     }
-    %v, %t3 = load_ptr_tko weak %data token=%seen : tile<ptr<f32>> -> tile<f32>, token  // fault: race
+    %v, %t3 = load_ptr_tko weak %data token=%seen : tile<ptr<f32>> -> tile<f32>, token  // fault: race // cause: the signal between them is store_ptr_tko, whose scope tl_blk does not reach the other tile block, so that it does not release there
     %t4 = store_ptr_tko weak %out, %v : tile<ptr<f32>>, tile<f32> -> token
   }
   return

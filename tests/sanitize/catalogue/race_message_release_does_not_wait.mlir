@@ -19,7 +19,7 @@ cuda_tile.module @m { entry @k(%data: tile<ptr<f32>>, %flag: tile<ptr<i32>>, %ou
       }
       continue
     }
-    %v, %t3 = load_ptr_tko weak %data token=%seen : tile<ptr<f32>> -> tile<f32>, token  // fault: race: two tile blocks
+    %v, %t3 = load_ptr_tko weak %data token=%seen : tile<ptr<f32>> -> tile<f32>, token  // fault: race: two tile blocks // cause: it is released by store_ptr_tko, but no token leads to that from the other access
     %t4 = store_ptr_tko weak %out, %v : tile<ptr<f32>>, tile<f32> -> token
   }
   return

@@ -12,14 +12,14 @@ cuda_tile.module @m { entry @k(%data: tile<ptr<f32>>, %flag: tile<ptr<i32>>, %ou
     // fixed: %t2 = store_ptr_tko release device %flag, %c1 token=%t1 : tile<ptr<i32>>, tile<i32> -> token
   } else {
     %seen = loop : token {
-      %f, %ta = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token  // fault: race: two tile blocks
+      %f, %ta = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token  // fault: race: two tile blocks // cause: store_ptr_tko is weak; it would not race if it were strong and of the same size
       %set = cmpi equal %f, %c1, signed : tile<i32> -> tile<i1>
       if %set {
         break %ta : token
       }
       continue
     }
-    %v, %t3 = load_ptr_tko weak %data token=%seen : tile<ptr<f32>> -> tile<f32>, token  // fault: race
+    %v, %t3 = load_ptr_tko weak %data token=%seen : tile<ptr<f32>> -> tile<f32>, token  // fault: race // cause: tile blocks (0, 0, 0) and (1, 0, 0) do not synchronize: give each its own elements, or let the first release and the second acquire
     %t4 = store_ptr_tko weak %out, %v : tile<ptr<f32>>, tile<f32> -> token
   }
   return

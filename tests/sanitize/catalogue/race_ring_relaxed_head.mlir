@@ -23,7 +23,7 @@ cuda_tile.module @m { entry @k(%ring: tile<ptr<i32>>, %tail: tile<ptr<i32>>, %he
       %both = join_tokens %t0, %room : token
       %slot = remi %i, %c2 signed : tile<i32>
       %p = offset %ring, %slot : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
-      %t1 = store_ptr_tko weak %p, %i token=%both : tile<ptr<i32>>, tile<i32> -> token  // fault: race: two tile blocks
+      %t1 = store_ptr_tko weak %p, %i token=%both : tile<ptr<i32>>, tile<i32> -> token  // fault: race: two tile blocks // cause: which is read by load_ptr_tko, which is relaxed and must acquire
       %next = addi %i, %c1 : tile<i32>
       %t2 = store_ptr_tko release device %tail, %next token=%t1 : tile<ptr<i32>>, tile<i32> -> token
       continue %t2 : token

@@ -3,7 +3,7 @@
 cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>) {
   %b, %y, %z = get_tile_block_id : tile<i32>
   %q = offset %p, %b : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
-  %t = store_ptr_tko weak %p, %b : tile<ptr<i32>>, tile<i32> -> token  // fault: race: with this operation
+  %t = store_ptr_tko weak %p, %b : tile<ptr<i32>>, tile<i32> -> token  // fault: race: with this operation // cause: tile blocks (0, 0, 0) and (1, 0, 0) do not synchronize: give each its own elements, or use an atomic
   // fixed: %t = store_ptr_tko weak %q, %b : tile<ptr<i32>>, tile<i32> -> token
   return
 } }

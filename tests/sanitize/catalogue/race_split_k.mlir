@@ -11,7 +11,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %c: tile<ptr<f32>>) {
   %old, %t1 = load_ptr_tko weak %dst : tile<ptr<f32>> -> tile<f32>, token  // other: race
   // fixed: %old, %t1 = atomic_rmw_tko relaxed device %dst, addf, %x : tile<ptr<f32>>, tile<f32> -> tile<f32>, token
   %new = addf %old, %x : tile<f32>
-  %t2 = store_ptr_tko weak %dst, %new token=%t1 : tile<ptr<f32>>, tile<f32> -> token  // fault: race // fault: race
+  %t2 = store_ptr_tko weak %dst, %new token=%t1 : tile<ptr<f32>>, tile<f32> -> token  // fault: race // fault: race // cause: tile blocks (0, 0, 0) and (1, 0, 0) do not synchronize: give each its own elements, or use an atomic
   // fixed:
   return
 } }

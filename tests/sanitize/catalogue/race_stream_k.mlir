@@ -34,7 +34,7 @@ cuda_tile.module @m { entry @k(%part: tile<ptr<f32>>, %ready: tile<ptr<i32>>, %o
       }
       continue
     }
-    %v, %t3 = load_ptr_tko weak %src token=%seen : tile<4xptr<f32>> -> tile<4xf32>, token  // fault: race: two tile blocks
+    %v, %t3 = load_ptr_tko weak %src token=%seen : tile<4xptr<f32>> -> tile<4xf32>, token  // fault: race: two tile blocks // cause: which is read by load_ptr_tko, which is relaxed and must acquire
     %s = addf %v, %x : tile<4xf32>
     %t4 = store_ptr_tko weak %dst, %s : tile<4xptr<f32>>, tile<4xf32> -> token
   }

@@ -11,7 +11,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>) {
   } else {
     yield %start : token
   }
-  %v, %t2 = load_ptr_tko weak %p token=%t : tile<ptr<i32>> -> tile<i32>, token  // fault: race: no token orders
+  %v, %t2 = load_ptr_tko weak %p token=%t : tile<ptr<i32>> -> tile<i32>, token  // fault: race: no token orders // cause: no token leads from store_ptr_tko to load_ptr_tko: pass the token of the first to the second
   %t3 = store_ptr_tko weak %q, %v : tile<ptr<i32>>, tile<i32> -> token
   return
 } }

@@ -71,6 +71,28 @@ def runs_of(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> Runs
     return Runs(tuple(steps), length) if steps else None
 
 
+class Layout(NamedTuple):
+    """Where the elements of an array are; strides are in bytes."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    item: int
+
+    def find(self, address: int) -> tuple[int, ...] | None:
+        """Return the element that an address is in, or None.
+
+        >>> Layout(4096, (3, 4), (32, 4), 4).find(4096 + 32 + 8)
+        (1, 2)
+        """
+        left, found = address - self.address, [0] * len(self.shape)
+        for axis in sorted(range(len(self.shape)), key=lambda axis: -self.strides[axis]):
+            if self.strides[axis] > 0:
+                found[axis], left = divmod(left, self.strides[axis])
+        inside = all(0 <= i < size for i, size in zip(found, self.shape))
+        return tuple(found) if inside and 0 <= left < self.item else None
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryRange(HoldsAddresses):
     """Bytes that a kernel may access. `label` names them in errors, `owner` keeps them alive."""
@@ -85,6 +107,8 @@ class MemoryRange(HoldsAddresses):
     """The offsets of addresses that it holds."""
     runs: Runs | None = None
     """The bytes of an array with gaps."""
+    layout: Layout | None = None
+    """Where its elements are, if it is an array."""
 
 
 def allocate(size: int, alignment: int) -> tuple[int, Any]:

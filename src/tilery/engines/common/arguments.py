@@ -142,7 +142,7 @@ def _buffer(extra: Any, label: str) -> MemoryRange:
     if isinstance(extra, tuple) and len(extra) == 2 and all(isinstance(part, (int, np.integer)) for part in extra):
         return _range(int(extra[0]), int(extra[1]), label)
     if isinstance(extra, Extent):
-        found = _range(extra.address, extra.size, extra.name)
+        found = replace(_range(extra.address, extra.size, extra.name), layout=extra.layout)
         return found if extra.writable else replace(found, writable=False, runs=extra.runs)
     return locate(extra).range(label)
 

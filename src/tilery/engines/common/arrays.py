@@ -11,7 +11,7 @@ import numpy as np
 from ...diag import TileError
 from ...types import I1, SCALARS, Scalar
 from . import dlpack
-from .addresses import HOST, Device, HoldsAddresses, MemoryRange, runs_of
+from .addresses import HOST, Device, HoldsAddresses, Layout, MemoryRange, runs_of
 from .tiles import pointee_bytes
 
 FOREIGN_ORDER = " in non-native byte order"
@@ -41,8 +41,10 @@ class ArrayMemory(HoldsAddresses):
 
     def range(self, label: str) -> MemoryRange:
         """Return the bytes from the first element to the last."""
-        runs = runs_of(self.shape, tuple(s * self.item for s in self.strides), self.item)
-        return MemoryRange(self.low, self.high - self.low, label, self.writable, self.device, self.owner, runs=runs)
+        strides = tuple(s * self.item for s in self.strides)
+        runs, layout = runs_of(self.shape, strides, self.item), Layout(self.address, self.shape, strides, self.item)
+        size = self.high - self.low
+        return MemoryRange(self.low, size, label, self.writable, self.device, self.owner, runs=runs, layout=layout)
 
 
 def locate_argument(label: str, value: Any, pointee: Scalar | None = None) -> ArrayMemory:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ...diag import TileError
 from ...types import I1, I32, I64, Ptr, Scalar, Tile, Type
-from .addresses import MemoryRange, Runs, allocate, refuse_copy
+from .addresses import Layout, MemoryRange, Runs, allocate, refuse_copy
 from .arrays import ArrayMemory, is_array, locate, locate_argument
 
 # ---------------------------------------------------------------- from Python arguments
@@ -121,6 +121,15 @@ class Extent(NamedTuple):
     writable: bool = True
     runs: Runs | None = None
     """The bytes of a read-only array with gaps; other arrays may be written in between."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """Where its elements are; None if they are not whole bytes."""
+        elements = 0 if 0 in self.shape else 1 + sum((n - 1) * stride for n, stride in zip(self.shape, self.strides))
+        if not self.shape or not elements or self.size % elements:
+            return None
+        item = self.size // elements
+        return Layout(self.address, self.shape, tuple(stride * item for stride in self.strides), item)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         refuse_copy(self)

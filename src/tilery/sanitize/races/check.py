@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...analysis.effects import accesses
-from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...attrs import MemoryScope
 from ...engines.common.layout import alloca_bytes
 from ...engines.common.memory import Segment
 from ...engines.common.tiles import Array
@@ -25,34 +25,15 @@ from ..checks import Check, Step
 from ..reports import Place, Report
 from .cells import READS, WRITES, Cells, Event, Shadow, distinct, gather
 from .happens_before import NOTHING, Node, Past, Tokens
+from .reasons import Side, Signals, overlap
 from .recent import Recent
+from .strength import Strength, morally_strong, strength
 from .sync import ACQUIRES, RELEASES, Synchronization
 
 MOST_RACES = 16
 """The most earlier accesses that one is compared with after it was found to race with them."""
 MOST_CELL_BYTES = 1 << 25
 """Above this size, cells that are not used any more are looked for."""
-
-
-class Strength(NamedTuple):
-    """What decides whether two accesses are morally strong."""
-
-    strong: bool
-    wide: bool
-    """Whether the scope includes other tile blocks."""
-    bytes: int
-
-
-def strength(access: Access) -> Strength:
-    """Return the strength of an access."""
-    strong = access.ordering is not MemoryOrderingSemantics.WEAK
-    return Strength(strong, strong and access.scope is not MemoryScope.TL_BLK, access.bytes)
-
-
-def morally_strong(a: Strength, b: Strength, same_block: bool) -> bool:
-    """Tell whether accesses that share a byte may happen at the same time. Elements are aligned: those of the same
-    size that share a byte are the same bytes."""
-    return a.strong and b.strong and a.bytes == b.bytes and (same_block or (a.wide and b.wide))
 
 
 @dataclass(slots=True)
@@ -115,6 +96,7 @@ class Race(Check):
         self._tokens = Tokens()
         self._cells = Cells()
         self._recent = Recent()
+        self._signals = Signals()
         self._most = MOST_CELL_BYTES
         self._shadows: dict[int, Shadow] = {}
         self._salt = np.empty(0, np.uint64)
@@ -159,6 +141,8 @@ class Race(Check):
                 )
             elif access.kind is Kind.WRITE:
                 self._sync.overwrite(access)
+        if doing.strength.strong:
+            self._signals.note(access, doing.acquired)
         self._visit(doing)
         self._recent.add(operation, numbers, access)
         self._tokens.put(access.result_token, self._futures(doing))
@@ -264,7 +248,11 @@ class Race(Check):
         else:
             rule = "two elements of one weak store are the same bytes"
         other = self._place(access, int(element[first]))
-        self._report(doing, rule, element[where + 1], other, shadow, g[where])
+        report = self._report(doing, rule, element[where + 1], other, shadow, g[where])
+        if report is not None and int(lane[first]) != int(lane[first + 1]):
+            blocks = (tuple(access.blocks[int(lane[at])].tolist()) for at in (first, first + 1))
+            both = " and ".join(map(str, blocks))
+            report.notes = [f"tile blocks {both} do not synchronize: give each its own elements, or use an atomic"]
 
     def _read_or_write(self, doing: Doing, shadow: Shadow, granules: Array, members: Array, writes: bool) -> None:
         """Compare reads or writes of granules with earlier accesses, and remember them."""
@@ -448,16 +436,12 @@ class Race(Check):
         report = self._report(doing, rule, elements, other, shadow, granules)
         if report is not None:
             other.element = self._recent.element(operation, hit.earlier, shadow.address(int(granules[0])))
-            report.notes = self._reasons(doing, operation, rank == hit.earlier.rank)
-
-    def _reasons(self, doing: Doing, operation: int, same_block: bool) -> list[str]:
-        """Say why accesses that are both strong race."""
-        a, b = self._strengths[operation], doing.strength
-        if not (a.strong and b.strong):
-            return []
-        if a.bytes != b.bytes:
-            return [f"both are strong, but they are not of the same size: {a.bytes} and {b.bytes} bytes"]
-        return [] if same_block else ["both are strong, but the scope tl_blk does not include the other tile block"]
+            sides = (
+                Side(self._ops[operation], operation, self._strengths[operation], self._block(hit.earlier.rank)),
+                Side(doing.access.op, doing.operation, doing.strength, self._block(rank)),
+            )
+            self._signals.explain(report, sides, hit.earlier, rank)
+            report.notes += overlap(self.machine.provenance, sides)
 
     def _report(
         self,
@@ -475,10 +459,7 @@ class Race(Check):
             return None
         is_new = not report.count
         if is_new:
-            address = shadow.address(int(granules[0]))
-            segment = self.machine.memory.at(address)
-            assert segment is not None
-            report.values = {"the address": f"{address:#x}, byte {address - segment.address} of {segment.label}"}
+            report.values = self.machine.where(shadow.address(int(granules[0])))
         report.count += len(elements)
         lanes = np.unique(elements // access.lane_size)
         report.blocks.update(tuple(block) for block in access.blocks[lanes].tolist())

@@ -14,7 +14,8 @@ from ...ir import Op, Value, walk
 from ...ops import Entry
 from ...types import TOKEN
 from ..reports import Place
-from .check import Doing, Race, morally_strong
+from .check import Doing, Race
+from .strength import morally_strong
 from .sync import ACQUIRES, RELEASES
 
 RULE = "its token orders nothing: no conflicting accesses of this launch need it"

@@ -5,7 +5,7 @@ import numpy as np
 
 @ct.kernel
 def kernel(y):
-    ct.atomic_add(y, ct.bid(0), 1, check_bounds=False)  # fault: bounds
+    ct.atomic_add(y, ct.bid(0), 1, check_bounds=False)  # fault: bounds: 0 bytes after the end of y
     # fixed: ct.atomic_add(y, ct.bid(0), 1)
 
 

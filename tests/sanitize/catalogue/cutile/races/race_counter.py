@@ -7,7 +7,7 @@ import numpy as np
 def kernel(count):
     old = ct.gather(count, 0)
     # fixed: ct.atomic_add(count, 0, 1)
-    ct.scatter(count, 0, old + 1)  # fault: race # fault: race
+    ct.scatter(count, 0, old + 1)  # fault: race # fault: race # cause: do not synchronize
     # fixed:
 
 

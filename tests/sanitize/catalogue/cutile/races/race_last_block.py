@@ -9,7 +9,7 @@ def kernel(part, count, out, blocks: ct.Constant[int]):
     old = ct.atomic_add(count, 0, 1, memory_order=ct.MemoryOrder.RELAXED)
     # fixed: old = ct.atomic_add(count, 0, 1)
     if old == blocks - 1:
-        parts = ct.load(part, index=(0,), shape=(4,))  # fault: race: two tile blocks
+        parts = ct.load(part, index=(0,), shape=(4,))  # fault: race: two tile blocks # cause: must release
         ct.store(out, index=(0,), tile=ct.sum(parts, keepdims=True))
 
 

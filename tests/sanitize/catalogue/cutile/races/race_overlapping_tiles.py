@@ -7,7 +7,7 @@ import numpy as np
 def kernel(y):
     i = ct.bid(0) * 6 + ct.arange(8, dtype=ct.int32)
     # fixed: i = ct.bid(0) * 8 + ct.arange(8, dtype=ct.int32)
-    ct.scatter(y, i, 1.0)  # fault: race: tile blocks
+    ct.scatter(y, i, 1.0)  # fault: race: tile blocks # cause: do not synchronize
 
 
 def main(uninit):

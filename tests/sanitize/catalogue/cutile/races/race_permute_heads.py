@@ -11,7 +11,7 @@ def kernel(x, y, heads: ct.Constant[int], rows: ct.Constant[int]):
     if chosen:
         for i in range(rows):
             tile = ct.load(x, index=(batch, source, i, 0), shape=(1, 1, 4, 8))
-            ct.store(y, index=(batch, i, target, 0), tile=tile)  # fault: race: tile blocks
+            ct.store(y, index=(batch, i, target, 0), tile=tile)  # fault: race: tile blocks # cause: do not synchronize
             # fixed: ct.store(y, index=(batch, target, i, 0), tile=tile)
 
 

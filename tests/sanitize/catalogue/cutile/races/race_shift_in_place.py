@@ -6,7 +6,7 @@ import numpy as np
 @ct.kernel
 def kernel(x, y):
     tile = ct.load(x, index=(ct.bid(0) + 1,), shape=(8,))
-    ct.store(x, index=(ct.bid(0),), tile=tile)  # fault: race: two tile blocks
+    ct.store(x, index=(ct.bid(0),), tile=tile)  # fault: race: two tile blocks # cause: do not synchronize
     # fixed: ct.store(y, index=(ct.bid(0),), tile=tile)
 
 

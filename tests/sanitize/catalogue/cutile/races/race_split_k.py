@@ -11,7 +11,7 @@ def kernel(a, b, c, partial):
     product = ct.mma(x, y, ct.zeros((4, 4), dtype=ct.float32))
     old = ct.load(c, index=(m, 0), shape=(4, 4))
     # fixed: old = 0.0
-    ct.store(c, index=(m, 0), tile=old + product)  # fault: race # fault: race
+    ct.store(c, index=(m, 0), tile=old + product)  # fault: race # fault: race # cause: do not synchronize
     # fixed: ct.store(partial, index=(k, m, 0), tile=ct.reshape(old + product, (1, 4, 4)))
 
 

@@ -1,0 +1,153 @@
+"""Why two accesses race: the token, the release, the acquire or the scope that is missing between them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.reference.access import Access, Kind
+from ...ir import Op
+from ..provenance import Provenance
+from ..reports import Place, Report
+from .cells import Event
+from .happens_before import Node
+from .strength import Strength
+from .sync import ACQUIRES, RELEASES
+
+MOST_ELEMENTS = 4096
+"""Larger accesses are not flags: what reads them is not looked for."""
+MOST_ACQUIRES = 64
+"""Acquires of a tile block that are remembered."""
+
+
+class Signal(NamedTuple):
+    """A strong write of a location, and a strong read that returned it in another tile block."""
+
+    writer: Op
+    reader: Op
+
+
+class Side(NamedTuple):
+    """One of two accesses that race."""
+
+    op: Op
+    number: int
+    """Of the operation, in the order of the text."""
+    strength: Strength
+    block: tuple[int, int, int]
+
+
+class Signals:
+    """What tile blocks told each other by strong accesses, whether or not that puts anything in order."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[int, Op]] = {}
+        """The last strong write to each location: its tile block and operation."""
+        self._signals: dict[int, dict[int, Signal]] = {}
+        """By the tile block that wrote, and the one that read."""
+        self._acquires: dict[int, dict[Op, Node]] = {}
+        """The last acquires of each tile block, and what they saw."""
+        self._releases: dict[int, Op] = {}
+
+    def note(self, access: Access, acquired: dict[int, list[Node]]) -> None:
+        """Take note of strong accesses."""
+        chosen, addresses = access.elements
+        if len(chosen) > MOST_ELEMENTS:
+            return
+        size, ranks = access.lane_size, access.ranks.tolist()
+        for flat, address in zip(chosen.tolist(), addresses.tolist()):
+            rank = ranks[flat // size]
+            writer = self._last.get(address)
+            if writer is not None and writer[0] != rank and access.kind is not Kind.WRITE:
+                self._signals.setdefault(writer[0], {})[rank] = Signal(writer[1], access.op)
+            if access.writes:
+                self._last[address] = rank, access.op
+                if access.ordering in RELEASES:
+                    self._releases[rank] = access.op
+        for flat, nodes in acquired.items():
+            known = self._acquires.setdefault(ranks[flat // size], {})
+            if len(known) < MOST_ACQUIRES:
+                known[access.op] = Node((known.get(access.op), *nodes))
+
+    def explain(self, report: Report, sides: tuple[Side, Side], earlier: Event, rank: int) -> None:
+        """Add to a report why nothing orders two accesses, the first of which is an event."""
+        a, b = sides
+        if earlier.rank == rank:
+            report.notes.append(_missing_token(a, b))
+        elif a.strength.strong and b.strength.strong:
+            report.notes.append(_too_weak(a, b))
+        elif a.strength.strong != b.strength.strong:
+            weak = b if a.strength.strong else a
+            report.notes.append(f"{weak.op.name} is weak; it would not race if it were strong and of the same size")
+        else:
+            report.places += (more := self._between(a.number, earlier, rank))
+            if not more:
+                report.notes.append(
+                    f"tile blocks {a.block} and {b.block} do not synchronize: give each its own elements, or let the "
+                    "first release and the second acquire"
+                )
+
+    def _between(self, operation: int, earlier: Event, rank: int) -> list[Place]:
+        """Return the operations that should have put an event before accesses of another tile block, and why not."""
+        for o, node in self._acquires.get(rank, {}).items():
+            clock = node.known.get(earlier.rank)
+            if clock is None:
+                continue
+            if clock.has(operation, earlier.number, earlier.element):
+                return [Place(o, role="it is acquired by", reason="but no token leads from there to this access")]
+            if (release := self._releases.get(earlier.rank)) is not None:
+                why = "but no token leads to that from the other access"
+                return [Place(release, role="it is released by", reason=why)]
+        signal = self._chain(earlier.rank, rank)
+        if signal is None:
+            return []
+        return [
+            Place(signal.writer, role="the signal between them is", reason=_lacks(signal.writer, RELEASES, "release")),
+            Place(signal.reader, role="which is read by", reason=_lacks(signal.reader, ACQUIRES, "acquire")),
+        ]
+
+    def _chain(self, start: int, end: int) -> Signal | None:
+        """Return the first write and the last read of a chain of signals from one tile block to another."""
+        todo: deque[tuple[int, Op | None]] = deque([(start, None)])
+        seen = {start}
+        while todo:
+            rank, first = todo.popleft()
+            for reader, signal in self._signals.get(rank, {}).items():
+                if reader == end:
+                    return Signal(first or signal.writer, signal.reader)
+                if reader not in seen:
+                    seen.add(reader)
+                    todo.append((reader, first or signal.writer))
+        return None
+
+
+def overlap(provenance: Provenance, sides: tuple[Side, Side]) -> list[str]:
+    """Say that accesses through different arguments are to the same bytes."""
+    a, b = (provenance.owners[provenance.of_operation(side.op)] for side in sides)
+    return [] if a is None or b is None or a == b else [f"{a.label} and {b.label} overlap"]
+
+
+def _missing_token(a: Side, b: Side) -> str:
+    """Say between which operations of a tile block a token is missing."""
+    if a.number >= b.number:
+        return f"no token leads from {a.op.name} to {b.op.name} of a later iteration: carry it in the loop"
+    return f"no token leads from {a.op.name} to {b.op.name}: pass the token of the first to the second"
+
+
+def _too_weak(a: Side, b: Side) -> str:
+    """Say why accesses of different tile blocks are not morally strong, though both are strong."""
+    if a.strength.bytes != b.strength.bytes:
+        return f"both are strong, but not of the same size: {a.strength.bytes} and {b.strength.bytes} bytes"
+    narrow, other = (b, a) if a.strength.wide else (a, b)
+    return f"both are strong, but the scope tl_blk of {narrow.op.name} does not reach tile block {other.block}"
+
+
+def _lacks(o: Op, wanted: tuple[MemoryOrderingSemantics, ...], verb: str) -> str:
+    """Say what an access that is to release or acquire lacks."""
+    ordering: MemoryOrderingSemantics = getattr(o, "memory_ordering_semantics", wanted[0])
+    if ordering not in wanted:
+        return f"which is {ordering.name.lower()} and must {verb}"
+    if getattr(o, "memory_scope", None) is MemoryScope.TL_BLK:
+        return f"whose scope tl_blk does not reach the other tile block, so that it does not {verb} there"
+    return ""

@@ -156,3 +156,16 @@ class PrintVersion(argparse.Action):
         own = sys.modules["tilery"].__version__
         sys.stdout.write(f"tilery {own}, bytecode {SUPPORTED[0]} to {SUPPORTED[-1]}\n")
         parser.exit()
+
+
+def at_least(kind: type[int] | type[float], least: int) -> Callable[[str], int | float]:
+    """Return a parser for a number of at least `least`."""
+
+    def number(text: str) -> int | float:
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"expected at least {least}, got '{text}'")
+        return value
+
+    number.__name__ = kind.__name__  # argparse names it in its message
+    return number

@@ -9,10 +9,10 @@ from typing import Any
 from ..diag import TileError
 from ..engines.registry import AUTO, DEFAULT, ENGINES
 from .files import Stop
+from .options import at_least
 from .output import as_json, write_error
-from .sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
+from .sanitizing import add_sanitize, add_selection, make_sanitizer, report_facts, show_reports
 from .tracing import Tracing, add_trace, wants_trace
-from .verbs.run import at_least
 
 
 def add_script(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,8 @@ def add_run(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument("--max-memory", type=at_least(int, 1), metavar="BYTES", help=memory)
     what = f"the compute capability; default: {default}"
     parser.add_argument("--capability", type=capability, default=capability(default), metavar="X.Y", help=what)
-    add_sanitize(parser, has_seed=False)
+    add_sanitize(parser)
+    add_selection(parser)
     add_trace(parser)
     add_script(parser)
 

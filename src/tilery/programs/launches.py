@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import sys
 from collections.abc import Callable
@@ -9,16 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import hooks
 from ..diag import TileError
 from ..engines import registry
 from ..engines.common.cutile_abi import Extent
-from ..engines.common.limits import Limits
+from ..engines.common.limits import Limits, Stats
 from ..engines.gpu.store import shape_class
 from ..ir import Refused
 from ..ops import Assert
 from ..source.positions import attach_place
 from . import device
+from .frames import program_line
 
 if TYPE_CHECKING:
     from ..ops import Module
@@ -132,9 +136,30 @@ def engine_named(
         if key not in kernels:
             kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine, **options)
         limits = Limits(seconds=call.seconds)
-        kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits, **watched)
+
+        def launch() -> Stats:
+            stats: Stats = kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits, **watched)
+            return stats
+
+        if sanitizer is None:
+            launch()
+        else:
+            watch(launch, sanitizer, call)
 
     return execute
+
+
+def watch(launch: Callable[[], Stats], sanitizer: Sanitizer, call: Call) -> None:
+    """Launch with a sanitizer, which is told where; in several schedules, if it asks for them."""
+    sanitizer.launched = "" if sanitizer.raises else program_line(sys._getframe())
+    if not sanitizer.runs:
+        launch()
+        return
+    from ..sanitize.schedule import explore
+
+    raw = [(ctypes.c_uint8 * each.size).from_address(each.address) for each in call.memory if each.writable]
+    arrays = [np.frombuffer(memoryview(each).cast("B"), np.uint8) for each in raw]
+    explore(launch, sanitizer, arrays, sanitizer.runs, seed=sanitizer.seed)
 
 
 def tuning(engine: Engine, options: dict[str, Any]) -> Engine:

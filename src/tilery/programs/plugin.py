@@ -8,13 +8,17 @@ import time
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
 
 from . import children
 from .launches import Session
+from .scripts import for_children
+
+if TYPE_CHECKING:
+    from ..sanitize import Sanitizer
 
 
 class Plugin:
@@ -56,11 +60,13 @@ class Plugin:
             **self.more_options(options),
         }
         if options.tilery_sanitize:
-            how["sanitize"] = options.tilery_sanitize
+            from ..sanitize import Sanitizer
+
+            how["sanitize"] = Sanitizer(options.tilery_sanitize)
         if options.tilery_record:
             how["record"] = os.path.abspath(options.tilery_record)
         self.session = self.stack.enter_context(import_module(children.LANGUAGES[self.language][1]).on(**how))
-        self.stack.enter_context(children.cover(self.language, **how))
+        self.stack.enter_context(children.cover(self.language, **for_children(how)))
         if options.tilery_results:
             results = os.path.abspath(options.tilery_results)
             Path(results).mkdir(parents=True, exist_ok=True)
@@ -79,6 +85,8 @@ class Plugin:
         directory = os.environ.get(children.RESULTS)
         start, calls = time.perf_counter(), self.session.calls
         self.test.clear()
+        if self.session.sanitizer is not None:
+            self.session.sanitizer.start_again()
         try:
             return (yield)
         finally:
@@ -90,13 +98,30 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> Any:
         report = yield
+        assert self.session is not None, "`on` is entered before"
+        if report.when == "call" and self.session.sanitizer is not None:
+            show_faults(report, self.session.sanitizer)
         if report.when == "call" or report.outcome != "passed":
             self.test.update(when=report.when, outcome=report.outcome, xfail=hasattr(report, "wasxfail"))
             if call.excinfo is not None:
                 last = call.excinfo.traceback[-1]
                 self.test.update(error=call.excinfo.typename, message=str(call.excinfo.value)[:600])
                 self.test.update(place=f"{Path(str(last.path)).name}:{last.lineno + 1}")
+            elif report.outcome == "failed":
+                self.test.update(error="Faults", message=str(report.longrepr)[:600])
         return report
+
+
+def show_faults(report: pytest.TestReport, sanitizer: Sanitizer) -> None:
+    """Let a test fail whose launches had faults, and show all of them; it has run to its end."""
+    from ..sanitize.show import as_error
+
+    faults = sanitizer.reports.faults
+    text = "\n".join(str(as_error(each)) for each in faults)
+    if faults and report.passed:
+        report.outcome, report.longrepr = "failed", text
+    elif faults:
+        report.sections.append(("faults that the sanitizer found", text))
 
 
 def write(directory: str, facts: dict[str, Any]) -> None:

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..analysis.effects import memory_ordering
+from ..analysis.effects import accesses, memory_ordering
 from ..engines.common.arrays import ArrayMemory
 from ..engines.common.limits import Limits
 from ..engines.common.memory import Memory
 from ..engines.common.tiles import Array, unsigned
-from ..engines.reference.access import Access, Link, make_access
+from ..engines.reference.access import KINDS, Access, Kind, Link, make_access
 from ..engines.reference.batch import Batch
 from ..engines.reference.observe import Execute, Look, Observer, Scene, is_token, token_field
 from ..engines.reference.program import Compute, Instruction
@@ -93,6 +93,10 @@ class Checking(Observer):
         return self._machine.grid
 
     @property
+    def kernel_name(self) -> str:
+        return self._scene.kernel.name
+
+    @property
     def provenance(self) -> Provenance:
         """The owners of the kernel's pointers."""
         scene = self._scene
@@ -107,6 +111,17 @@ class Checking(Observer):
                 name = each.label.removeprefix("argument ").strip("'")
                 return f"{name}[{', '.join(map(str, index))}]"
         return ""
+
+    def store_to(self, address: int) -> Op:
+        """Return the first operation that would write to the argument at an address, or the kernel."""
+        provenance, entry = self.provenance, self._scene.kernel.entry
+        for o in accesses(entry):
+            owner = provenance.owners[provenance.of_operation(o)]
+            if KINDS[type(o)] is Kind.READ or owner is None or owner.alloca is not None:
+                continue
+            if owner.start <= address < owner.end:
+                return o
+        return entry
 
     def where(self, address: int) -> dict[str, str]:
         """Return the element and the byte at an address, for the values of a report."""

@@ -68,9 +68,9 @@ class ProgramMemory(HoldsAddresses):
         """Memory that was allocated without a value, by address."""
         self._kept: dict[int, Region] = {}
         """Memory that holds undefined values which kernels stored, by address."""
-        self._stores: dict[int, Op] = {}
+        self._stores: dict[int, tuple[Op, str, str]] = {}
         """For fresh memory that launches took as an argument, by its origin: the operation that stores to it, or the
-        kernel."""
+        kernel; the name of the kernel; and the line that launched it."""
         self._hints: dict[Op, Report] = {}
         self._pending: dict[int, Report] = {}
         """Hints about undefined values that were stored, by the number of their origin."""
@@ -93,6 +93,11 @@ class ProgramMemory(HoldsAddresses):
         """The allocation at an address has ended."""
         self._fresh.pop(address, None)
         self._kept.pop(address, None)
+
+    def forget(self) -> None:
+        """A launch was not watched: what it has written is not known."""
+        self._fresh.clear()
+        self._kept.clear()
 
     def write(self, array: Strided) -> None:
         """The program has written an array."""
@@ -121,7 +126,7 @@ class ProgramMemory(HoldsAddresses):
             if report is not None and report.hint:
                 report.hint, report.rule = False, READ
                 report.notes.append(f"the program reads it at {where}")
-                found.append(report)
+                found += [] if report.is_suppressed else [report]
             elif number in self._stores:
                 more = self._unwritten(self._stores[number], shadows >> 8 == number, array.shape, where)
                 found += [] if more is None else [more]
@@ -143,8 +148,11 @@ class ProgramMemory(HoldsAddresses):
                 out[chosen] = np.where(is_marked, np.uint32(region.origin << 8 | 0xFF), out[chosen])
         return out
 
-    def _unwritten(self, o: Op, missing: Array, shape: tuple[int, ...], where: str) -> Report | None:
+    def _unwritten(
+        self, store: tuple[Op, str, str], missing: Array, shape: tuple[int, ...], where: str
+    ) -> Report | None:
         """Report that the program reads what no launch wrote; return the report if it is new."""
+        o, kernel, launched = store
         if "unwritten" not in self._owner.names:
             return None
         rule = "the program reads elements of an array that no tile block wrote"
@@ -158,7 +166,8 @@ class ProgramMemory(HoldsAddresses):
             "their number": f"{int(np.count_nonzero(missing))} of {missing.size}",
         }
         report.notes = [f"the program reads it at {where}"]
-        return report
+        self._owner.complete(report, kernel, launched)
+        return None if report.is_suppressed else report
 
     # ------------------------------------------------------------ what a launch asks for
 
@@ -173,11 +182,11 @@ class ProgramMemory(HoldsAddresses):
                     found.append(region)
         return found
 
-    def taken(self, memory: Memory, store_to: Callable[[Region], Op]) -> None:
-        """A launch has ended; `store_to` returns the operation that would store to memory."""
+    def taken(self, memory: Memory, kernel: str, store_to: Callable[[int], Op]) -> None:
+        """A launch has ended; `store_to` returns the operation that would store to the memory at an address."""
         for region in self._fresh.values():
             if _is_in(region, memory):
-                self._stores[region.origin] = store_to(region)
+                self._stores[region.origin] = store_to(region.start), kernel, self._owner.launched
 
     def keep(self, memory: MemoryShadow, o: Op, addresses: Array, size: int, shadows: Array) -> Array:
         """Take note that undefined values are stored. Return which of them the program may leave unread."""

@@ -58,6 +58,11 @@ class Report:
     """The tile blocks in which it occurred."""
     hint: bool = False
     notes: list[str] = field(default_factory=list)
+    kernel: str = ""
+    launched: str = ""
+    """The line of the program that launched the kernel, if it is known."""
+    is_suppressed: bool = False
+    """Whether the user has asked to leave it out."""
 
     @property
     def op(self) -> Op:
@@ -82,7 +87,8 @@ class Report:
             if (place := innermost(other.op.loc)) is not None:
                 line += f", from {place}"
             lines.append(Note(line, kind=NoteKind.OTHER))
-        return lines + self.notes
+        lines += self.notes
+        return [*lines, f"launched at {self.launched}"] if self.launched else lines
 
     @property
     def kind(self) -> ErrorKind:
@@ -95,6 +101,8 @@ class Report:
             "check": self.check,
             "hint": self.hint,
             "rule": self.rule,
+            "kernel": self.kernel,
+            "launched": self.launched,
             "message": self.message,
             "count": self.count,
             "blocks": len(self.blocks),
@@ -139,12 +147,17 @@ class Reports:
 
     @property
     def faults(self) -> list[Report]:
-        """The reports that are not hints."""
-        return [report for report in self if not report.hint]
+        """The reports that are not hints, nor suppressed."""
+        return [report for report in self if not report.hint and not report.is_suppressed]
 
     @property
     def hints(self) -> list[Report]:
-        return [report for report in self if report.hint]
+        return [report for report in self if report.hint and not report.is_suppressed]
+
+    @property
+    def shown(self) -> list[Report]:
+        """The reports that are not suppressed."""
+        return [report for report in self if not report.is_suppressed]
 
     def add(
         self, check: str, rule: str, places: list[Place], *, hint: bool = False, key: object = None

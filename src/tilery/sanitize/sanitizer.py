@@ -17,6 +17,7 @@ from .origins import Origin, Origins
 from .program import ProgramMemory
 from .regions import Region
 from .reports import Faults, Report, Reports
+from .selection import Selection, Suppressions
 
 
 class CheckRow(NamedTuple):
@@ -83,6 +84,10 @@ class Sanitizer:
         raises: bool = False,
         more: Sequence[type[Check]] = (),
         schedule: int | None = None,
+        runs: int = 0,
+        seed: int = 0,
+        selection: Selection | None = None,
+        suppressions: Suppressions | None = None,
     ) -> None:
         self.rows = parse_checks(checks)
         self.origins = Origins()
@@ -102,6 +107,16 @@ class Sanitizer:
         """Checks of your own."""
         self.schedule = schedule
         """The seed of a random schedule, or None for the engine's own."""
+        self.runs = runs
+        """Random schedules in which programs run each launch before they run it in the engine's own."""
+        self.seed = seed
+        """The first of these schedules."""
+        self.selection = Selection() if selection is None else selection
+        self.suppressions = Suppressions() if suppressions is None else suppressions
+        self.launched = ""
+        """The line of the program that launches a kernel now, if a front end knows it."""
+        self.last: Checking | None = None
+        """The checks of the last launch."""
         self.schedules: list[int | None] = []
         """The schedules of the launches so far."""
         self.reports = Reports()
@@ -141,6 +156,39 @@ class Sanitizer:
         if found.low < found.high:
             self.outputs.append(found)
 
+    def complete(self, report: Report, kernel: str, launched: str) -> None:
+        """Add to a new report what it is about, and decide whether the user wants to see it."""
+        report.kernel, report.launched = kernel, launched
+        report.is_suppressed = self.suppressions.matches(report)
+
+    def start_again(self) -> None:
+        """Forget the reports so far."""
+        self.reports = Reports()
+
+    def takes(self, kernel: str) -> bool:
+        """Tell whether to watch the launch of a kernel that starts now. What other launches write counts as defined."""
+        if self.selection.takes(kernel):
+            return True
+        for region in self.uninit:
+            region.bytes[:] = 0
+        if self.program is not None:
+            self.program.forget()
+        return False
+
+    @property
+    def summary(self) -> str:
+        """How many launches were watched, and what was found, in a line."""
+        reports, selection = self.reports, self.selection
+        suppressed = sum(report.is_suppressed for report in reports)
+        parts = [
+            _count(selection.watched, "launch was", "launches were") + " watched",
+            _count(selection.left_out, "was not", "were not") if selection.left_out else "",
+            _count(len(reports.faults), "fault", "faults") if reports.faults else "no fault",
+            _count(len(reports.hints), "hint", "hints") if reports.hints else "",
+            f"{suppressed} suppressed" if suppressed else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
     def machine(self, *args: Any, **options: Any) -> Machine:
         """Make the machine of a launch."""
         if self.schedule is None:
@@ -163,6 +211,10 @@ class Sanitizer:
                     report.notes.append(f"first seen in a random schedule: --schedule {self.schedule} replays it")
 
 
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
 class _Watching(Checking):
     """The checks of one launch, and what becomes of their reports at its end."""
 
@@ -170,6 +222,7 @@ class _Watching(Checking):
         makes = (*map(_load, owner.rows), *owner.more)
         super().__init__(makes, owner.reports, owner.uninit, owner.outputs, owner.origins, owner.program)
         self._owner = owner
+        owner.last = self
         self._counts = {report: report.count for report in owner.reports}
 
     def finish(self, error: Exception | None) -> None:
@@ -178,6 +231,9 @@ class _Watching(Checking):
         for check in self.checks:
             check.finish()
         owner._finish(self._counts)
+        for report in reports:
+            if report not in self._counts:
+                owner.complete(report, self.kernel_name, owner.launched)
         if isinstance(error, ExecutionError):
             found = [each for each in reports.faults if each.count > self._counts.get(each, 0)]
             error.notes += [

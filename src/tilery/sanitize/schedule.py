@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..engines.common.arrays import locate
 from ..engines.common.limits import Stats
+from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
 from ..engines.reference.program import Compute, Slots
+from .reports import Place
 
 if TYPE_CHECKING:
     from .sanitizer import Sanitizer
@@ -88,18 +91,54 @@ def explore(
     """Call `launch` in random schedules with the seeds from `seed` on, and finally in the engine's own.
 
     `launch` must pass the sanitizer on. Memory that it may change must be among the arrays, which have their first
-    contents at the start of each run; those of globals that the kernel writes are not reset.
+    contents at the start of each run; those of globals that the kernel writes are not reset. With the check
+    `order-sensitive`, results that depend on the schedule are reported, unless a race explains them.
     """
     contents = [np.array(array, copy=True) for array in arrays]
     undefined = [region.save() for region in sanitizer.uninit]
+    results: list[list[Array]] = []
     try:
         for number in range(seed, seed + schedules):
             sanitizer.schedule = number
             launch()
+            _compare(sanitizer, arrays, results)
             for array, content in zip(arrays, contents):
                 array[...] = content
             for region, saved in zip(sanitizer.uninit, undefined):
                 region.restore(saved)
     finally:
         sanitizer.schedule = None
-    return launch()
+    stats = launch()
+    _compare(sanitizer, arrays, results)
+    return stats
+
+
+def _compare(sanitizer: Sanitizer, arrays: Sequence[Any], results: list[list[Array]]) -> None:
+    """Report an element whose result is another one than in the first schedule; keep the first results."""
+    checks = sanitizer.last
+    if "order-sensitive" not in sanitizer.names or checks is None:
+        return
+    if not results:
+        results.append([np.array(array, copy=True) for array in arrays])
+        return
+    if any(report.check == "race" for report in sanitizer.reports):
+        return
+    for array, first in zip(arrays, results[0]):
+        raw, before = (np.ascontiguousarray(a).view(np.uint8).reshape(a.size, a.itemsize) for a in (array, first))
+        different = (raw != before).any(axis=1)
+        if not different.any():
+            continue
+        index = np.unravel_index(int(np.argmax(different)), array.shape)
+        address = locate(array).address + sum(int(i) * stride for i, stride in zip(index, array.strides))
+        report = sanitizer.reports.add(
+            "order-sensitive", "the result depends on the schedule", [Place(checks.store_to(address))], hint=True
+        )
+        if report is not None and not report.count:
+            element = checks.element(address)
+            report.values = {"the element": element} if element else {}
+            if array.dtype != np.uint8:  # programs show bytes
+                report.values |= {"one result": first[index], "another": array[index]}
+            report.notes = ["no race explains it: atomic operations or reductions happen in another order"]
+            sanitizer.complete(report, checks.kernel_name, sanitizer.launched)
+        if report is not None:
+            report.count += int(np.count_nonzero(different))

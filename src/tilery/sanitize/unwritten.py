@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..analysis.effects import accesses
 from ..engines.common.addresses import HoldsAddresses
 from ..engines.common.arrays import ArrayMemory
 from ..engines.common.tiles import Array
-from ..engines.reference.access import KINDS, Access, Kind
+from ..engines.reference.access import Access
 from ..ir import Op
 from ..ops import Entry
 from .checks import Check
@@ -99,7 +98,6 @@ class Unwritten(Check):
     name = "unwritten"
 
     def begin(self, entry: Entry) -> None:
-        self._entry = entry
         memory = self.machine.memory
         self._outputs = [Output(array) for array in self.machine.outputs if memory.at(array.low) is not None]
 
@@ -110,7 +108,7 @@ class Unwritten(Check):
 
     def finish(self) -> None:
         if self.machine.program is not None and not self.machine.failed:
-            self.machine.program.taken(self.machine.memory, lambda region: self._store_to(region.start))
+            self.machine.program.taken(self.machine.memory, self.machine.kernel_name, self.machine.store_to)
         for output in [] if self.machine.failed else self._outputs:
             missing = output.missing()
             if missing.any():
@@ -120,7 +118,7 @@ class Unwritten(Check):
         segment = self.machine.memory.at(output.array.low)
         label = "an output" if segment is None else segment.label
         what = f"any element of {label}" if missing.all() else f"some elements of {label}"
-        place = Place(output.op or self._store_to(output.array.low))
+        place = Place(output.op or self.machine.store_to(output.array.low))
         report = self.reports.add(self.name, f"no tile block wrote {what}, which is an output", [place])
         if report is None:
             return
@@ -143,17 +141,6 @@ class Unwritten(Check):
         if any(n >= size for n, size in zip(block, grid)):
             return [f"tile block {block} would store to element {shown}, but the grid is {grid}"]
         return [f"tile block {block} would store to element {shown}, but does not execute this operation"]
-
-    def _store_to(self, address: int) -> Op:
-        """Return the first operation that would write to the argument at an address, or the kernel."""
-        provenance = self.machine.provenance
-        for o in accesses(self._entry):
-            owner = provenance.owners[provenance.of_operation(o)]
-            if KINDS[type(o)] is Kind.READ or owner is None or owner.alloca is not None:
-                continue
-            if owner.start <= address < owner.end:
-                return o
-        return self._entry
 
     def _block(self, rank: int) -> Block:
         gx, gy, _ = self.machine.grid

@@ -11,7 +11,7 @@ cuda_tile.module @m { entry @k(%p: tile<ptr<i32>>, %c: tile<ptr<i32>>, %q: tile<
   %t2 = store_ptr_tko weak %q0, %x : tile<ptr<i32>>, tile<i32> -> token
   %t3 = store_ptr_tko weak %q1, %y : tile<ptr<i32>>, tile<i32> -> token
   %u, %t4 = atomic_rmw_tko relaxed sys %c, max, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
-  %v, %t5 = atomic_rmw_tko relaxed sys %c, max, %one token=%t4 : tile<ptr<i32>>, tile<i32> -> tile<i32>, token  // fault: order
+  %v, %t5 = atomic_rmw_tko relaxed sys %c, max, %one token=%t4 : tile<ptr<i32>>, tile<i32> -> tile<i32>, token  // fault: order: no conflicting accesses
   // fixed: %v, %t5 = atomic_rmw_tko relaxed sys %c, max, %one : tile<ptr<i32>>, tile<i32> -> tile<i32>, token
   return
 } }

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...engines.registry import AUTO, ENGINES
 from ..files import Stop, in_file, is_recorded, open_text, usage_error, write_output
-from ..options import Verbs, add_input, add_spelling
+from ..options import Verbs, add_input, add_spelling, at_least
 from ..output import as_json, kernel_output
-from .run import SPEC, add_convention, at_least, parse_grid
+from .run import SPEC, add_convention, parse_grid
 
 if TYPE_CHECKING:
     from ...engines.common.kernel import Kernel

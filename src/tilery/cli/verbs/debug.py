@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..files import Stop, read_input, write_output
-from ..options import Verbs, add_spelling, add_version
-from .run import SPEC, add_convention, at_least
+from ..options import Verbs, add_spelling, add_version, at_least
+from .run import SPEC, add_convention
 
 if TYPE_CHECKING:
     from ...debug.session import Session

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...diag import TileError
 from ...engines.registry import AUTO, DEFAULT, ENGINES, exactly
 from ..files import Stop, in_file, is_recorded, open_text, usage_error, write_output
-from ..options import Verbs, add_spelling
+from ..options import Verbs, add_spelling, at_least
 from ..output import as_json, kernel_output, write_error
 from ..sanitizing import add_sanitize, make_sanitizer, report_facts, show_reports
 from ..tracing import add_trace, wants_trace
@@ -76,7 +76,6 @@ def add_launch(sub: argparse.ArgumentParser) -> None:
     )
     add_sanitize(sub)
     add_trace(sub)
-    sub.add_argument("--schedules", type=count, metavar="N", help="with --sanitize: also run N random schedules")
     repeated = "launch once, then N times on the same inputs, and print times, GB/s and GFLOP/s to stderr"
     sub.add_argument("--repeat", type=count, metavar="N", help=repeated)
     sub.add_argument("--stats", action="store_true", help="print statistics of the launch to stderr")
@@ -91,19 +90,6 @@ def add_launch(sub: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="the most memory held at once; default: %(default)s",
     )
-
-
-def at_least(kind: type[int] | type[float], least: int) -> Callable[[str], int | float]:
-    """Return a parser for a number of at least `least`."""
-
-    def number(text: str) -> int | float:
-        value = kind(text)
-        if not value >= least:
-            raise argparse.ArgumentTypeError(f"expected at least {least}, got '{text}'")
-        return value
-
-    number.__name__ = kind.__name__  # argparse names it in its message
-    return number
 
 
 def run(args: argparse.Namespace) -> int:

@@ -114,6 +114,8 @@ class ReferenceKernel(Kernel):
         env = self._environment(launch.bound)
         lanes = self._lanes(launch.batch, launch.limits)
         sanitizer = None if launch.sanitize is None else hooks.sanitizer(launch.sanitize)
+        if sanitizer is not None and not sanitizer.takes(self.name):
+            sanitizer = None
         if sanitizer is not None and launch.machine is not None:
             raise TileError(
                 "launch: 'sanitize' and 'machine' exclude each other: each executes the kernel in its own way"

@@ -5,7 +5,7 @@ import numpy as np
 
 @ct.kernel
 def kernel(x, y):
-    t = ct.load(x, index=(0,), shape=(16,), check_bounds=False)  # fault: promise: 'inbounds' promises # fault: bounds: after the end of x
+    t = ct.load(x, index=(0,), shape=(16,), check_bounds=False)  # fault: promise: promises # fault: bounds
     # fixed: t = ct.load(x, index=(0,), shape=(16,), padding_mode=ct.PaddingMode.ZERO)
     ct.store(y, index=(0,), tile=t)
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....diag import TileError
 from ...files import Stop, replace_file, write_output
-from ...options import Verbs
+from ...options import Verbs, at_least
 from ...output import as_json
 from ...progress import progress
-from ..run import at_least
 
 if TYPE_CHECKING:
     from ....judge.results import Result

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...files import Stop, in_file, read_input, write_output
-from ...options import Verbs, add_spelling
+from ...options import Verbs, add_spelling, at_least
 from ...output import as_json, write_error
 from ...programs import RECORDED, open_program
-from ..run import at_least
 
 if TYPE_CHECKING:
     from ....prove.plans import Opened, Plan, StagePlan

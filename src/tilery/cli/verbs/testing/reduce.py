@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....diag import TileError
 from ...files import Stop, in_file, open_input, read_input, write_output
-from ...options import Verbs, add_input, version_option
+from ...options import Verbs, add_input, at_least, version_option
 from ...output import as_json, write_error
-from ..run import SPEC, at_least, parse_grid
+from ..run import SPEC, parse_grid
 
 if TYPE_CHECKING:
     from ....ops import Module

@@ -24,6 +24,7 @@ ROWS = (
     ("source",),
     ("analysis",),
     ("verifier",),
+    ("lint",),
     ("rewrite",),
     ("passes",),
     ("smith",),

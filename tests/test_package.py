@@ -19,7 +19,9 @@ from support.oracle import ROOT, disassemble
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MODULES = sorted((ROOT / "src" / "tilery").rglob("*.py"))
 EXECUTE = (
+    "analysis/memory/",
     "engines/",
+    "lint/",
     "exec/",
     "prove/",
     "sanitize/",
@@ -39,8 +41,8 @@ EXECUTE = (
     "lsp/",
     "manual/highlighting",
 )
-"""What may need NumPy: the engine, what runs on it, and the arrays that the command makes; the server needs pygls,
-the lexer Pygments."""
+"""What may need NumPy: the linter, the engine, what runs on it, and the arrays that the command makes; the server needs
+pygls, the lexer Pygments."""
 
 
 def test_numpy_is_the_only_dependency() -> None:

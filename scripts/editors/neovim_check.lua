@@ -6,7 +6,7 @@ local function wait(what, condition)
 end
 
 local function diagnostics()
-  return vim.tbl_map(function(d) return d.message end, vim.diagnostic.get(0))
+  return vim.tbl_map(function(d) return d.message end, vim.diagnostic.get(0, { severity = { min = vim.diagnostic.severity.WARN } }))
 end
 
 local function lines()

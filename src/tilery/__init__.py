@@ -81,7 +81,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in ("attrs", "builder", "cost", "cpp", "cutile", "ops", "prove", "sanitize", "types"):
+    if name in ("attrs", "builder", "cost", "cpp", "cutile", "lint", "ops", "prove", "sanitize", "types"):
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -86,11 +86,11 @@ class Session:
         offset = self.text.index(piece) + marked.index("|")
         return {"text_document": lsp.TextDocumentIdentifier(URI), "position": self.position_of(offset)}
 
-    async def diagnostics(self) -> list[lsp.Diagnostic]:
+    async def diagnostics(self, source: str = "tilery") -> list[lsp.Diagnostic]:
         """Wait for those of the current version."""
         while Session.versions not in self.checked:
             await self.client.wait_for_notification(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        return list(self.client.diagnostics[URI])
+        return [found for found in self.client.diagnostics[URI] if found.source == source]
 
     @property
     def checked(self) -> list[int]:
@@ -189,6 +189,40 @@ async def test_an_error_is_shown_at_the_operand(session: Session) -> None:
     )
     found = await session.diagnostics()
     assert [(d.range.start.line, d.range.start.character) for d in found] == [(1, 18)]
+
+
+LINTED = """entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+  %t = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
+  %v, %u = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  print_tko "%f", %v : tile<f32> -> token
+  return
+}
+"""
+
+
+@served
+async def test_findings_of_the_linter_are_diagnostics(session: Session) -> None:
+    await session.open(LINTED)
+    (found,) = await session.diagnostics("tilery lint")
+    assert (found.code, found.severity, found.range.start.line) == ("missing-token", lsp.DiagnosticSeverity.Error, 2)
+    assert [info.location.range.start.line for info in found.related_information or []] == [1]
+    session.change(LINTED.replace("weak %p :", "wek %p :"))
+    assert await session.diagnostics("tilery lint") == []
+    assert len(await session.diagnostics()) == 1
+
+
+@served
+async def test_code_actions_fix_findings_and_suppress_them(session: Session) -> None:
+    await session.open(LINTED)
+    fix, ignore = (await actions_at(session, 2, await session.diagnostics("tilery lint")))[:2]
+    assert fix.title == "Wait for the store_ptr_tko"
+    assert ignore.title == "Ignore missing-token on this line"
+    assert "load_ptr_tko weak %p token=%t :" in changed(session, fix)
+    assert "token  // lint: ignore[missing-token]\n" in changed(session, ignore)
+    for action in (fix, ignore):
+        session.change(changed(session, action))
+        assert await session.diagnostics("tilery lint") == []
+        session.change(LINTED)
 
 
 @served

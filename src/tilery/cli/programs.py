@@ -17,12 +17,12 @@ CPP = (".cu", ".cpp", ".cxx", ".cc")
 RECORDED = ".zip"
 
 
-def add_program(parser: argparse.ArgumentParser, optional: bool = False) -> None:
-    """Add the input to a parser, and the options for inputs that must be compiled."""
+def add_program(parser: argparse.ArgumentParser, optional: bool = False, many: bool = False) -> None:
+    """Add the input to a parser, or any number of them, and the options for inputs that must be compiled."""
     parser.add_argument(
-        "file",
+        "files" if many else "file",
         metavar="FILE",
-        nargs="?" if optional else None,
+        nargs="*" if many else "?" if optional else None,
         help="bytecode, text, a recorded launch (.zip), C++ (.cu) or FILE.py::KERNEL of cuTile or Triton",
     )
     add_spelling(parser)

@@ -19,6 +19,7 @@ from ..text.lossless.recover import OPEN_REGION, UNEXPECTED_BRACE
 from ..text.lossless.scopes import names_of
 from ..text.print.chosen import show_named
 from ..verifier.verify import NO_TERMINATOR
+from .diagnostics import LINT, finding_range, findings
 from .document import Document, TextPlace, part_nodes
 
 _SUGGESTION = re.compile(r"did you mean '([^']+)'\?")
@@ -64,7 +65,7 @@ def code_actions(document: Document, params: lsp.CodeActionParams) -> list[lsp.C
     """Return corrections of the errors in a range, and what can be done with the function at its start."""
     made: list[lsp.CodeAction] = []
     for diagnostic in params.context.diagnostics:
-        made += _corrections(document, diagnostic)
+        made += _lint_fixes(document, diagnostic) if diagnostic.source == LINT else _corrections(document, diagnostic)
     wanted = params.context.only
     if wanted is None or any(str(kind).startswith("refactor") or kind == "" for kind in wanted):
         function = _function_at(document, params.range.start)
@@ -92,6 +93,27 @@ def _corrections(document: Document, diagnostic: lsp.Diagnostic) -> Iterator[lsp
         yield from _brace(document, place, diagnostic)
     if diagnostic.code == UNEXPECTED_BRACE:
         yield _fix(document, "Remove this brace", diagnostic, diagnostic.range, "")
+
+
+def _lint_fixes(document: Document, diagnostic: lsp.Diagnostic) -> Iterator[lsp.CodeAction]:
+    """Return the fix of a finding, and the comment that suppresses it."""
+    from ..lint.edits import edit_for as lint_edit
+    from ..lint.suppress import with_comment
+
+    rule = str(diagnostic.code)
+    for finding in findings(document):
+        if finding.rule == rule and finding.fix is not None and finding_range(document, finding) == diagnostic.range:
+            edit = lint_edit(finding, document.reading)
+            if edit is not None:
+                where = document.lines.range(edit.start, edit.end)
+                yield _fix(document, finding.fix.title, diagnostic, where, edit.text)
+            break
+    line = diagnostic.range.start.line
+    row = document.lines.rows()[line]
+    whole = lsp.Range(lsp.Position(line, 0), lsp.Position(line, document.lines.width(row)))
+    action = _fix(document, f"Ignore {rule} on this line", diagnostic, whole, with_comment(row, rule))
+    action.is_preferred = False
+    yield action
 
 
 def _word(document: Document, diagnostic: lsp.Diagnostic) -> str:

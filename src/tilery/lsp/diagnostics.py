@@ -1,6 +1,8 @@
-"""Errors and warnings of a document."""
+"""Errors and warnings of a document, and what the linter finds in it."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ..diag import Note, TileError
 from ..text.lossless.tree import operand_span
@@ -9,14 +11,59 @@ from ..verifier.verify import Hints
 from .document import Document
 from .protocol import lsp
 
+if TYPE_CHECKING:
+    from ..lint.rule import Finding
+
 SOURCE = "tilery"
+LINT = "tilery lint"
+"""The source of what the linter finds; the code is the rule."""
+_LEVELS = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "note": lsp.DiagnosticSeverity.Information,
+}
 
 
 def diagnostics(document: Document) -> list[lsp.Diagnostic]:
-    """List everything that is wrong with a document: parser, verifier, and hints that the compiler ignores."""
+    """List everything that is wrong with a document: parser, verifier, hints that the compiler ignores, and the linter.
+
+    A document with errors is not linted.
+    """
     found = check_reading(document.reading, hints=Hints.WARN, known=document.known)
     errors = [_diagnostic(document, error, lsp.DiagnosticSeverity.Error) for error in found.errors]
-    return errors + [_diagnostic(document, error, lsp.DiagnosticSeverity.Warning) for error in found.warnings]
+    warnings = [_diagnostic(document, error, lsp.DiagnosticSeverity.Warning) for error in found.warnings]
+    return errors or warnings + [_lint(document, finding) for finding in findings(document)]
+
+
+def findings(document: Document) -> list[Finding]:
+    """List what the linter finds in a document without errors. Functions that did not change are not linted again."""
+    from ..lint.driver import lint_reading  # needs NumPy, which takes long to import
+
+    return lint_reading(document.reading, known=document.linted)
+
+
+def finding_range(document: Document, finding: Finding) -> lsp.Range:
+    """Return where a finding is: at the name of its operation."""
+    span = document.reading.span(finding.op)
+    return document.lines.range(*(span or (0, 0)))
+
+
+def _lint(document: Document, finding: Finding) -> lsp.Diagnostic:
+    related = [
+        lsp.DiagnosticRelatedInformation(lsp.Location(document.uri, document.lines.range(*span)), text)
+        for o, text in finding.related
+        if (span := document.reading.span(o)) is not None
+    ]
+    message = "\n".join([finding.message, *finding.notes])
+    where = finding_range(document, finding)
+    return lsp.Diagnostic(
+        where,
+        message,
+        _LEVELS[finding.severity.value],
+        code=finding.rule,
+        source=LINT,
+        related_information=related or None,
+    )
 
 
 def _diagnostic(document: Document, error: TileError, severity: lsp.DiagnosticSeverity) -> lsp.Diagnostic:

@@ -6,11 +6,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from ..text.lossless.reading import Part, Reading, read
 from ..text.lossless.tree import Kind, Node, kinds, node_at, nodes
 from ..verifier.partial import Known
 from .protocol import lsp
+
+if TYPE_CHECKING:
+    from ..lint.driver import Known as Linted
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -98,6 +103,7 @@ class Document:
         self.lines = text if isinstance(text, Lines) else Lines(text)
         self.uri, self.text, self.version = uri, self.lines.text, version
         self.known: Known = previous.known if previous is not None else Known()
+        self.linted: Linted = previous.linted if previous is not None else WeakKeyDictionary()
         self._previous = previous.latest if previous is not None else None
         self._reading: Reading | None = None
 

@@ -17,6 +17,8 @@ HEADER = "<!-- Made by `python -m tilery.docs` from the tables in src/tilery. Do
 
 def pages() -> dict[str, str]:
     """Return every generated page by its path below docs/reference."""
+    from ..lint.pages import pages as lint_pages  # needs NumPy
+
     chapters = groups()
     made: dict[str, Iterator[str]] = {
         "types.md": types_page(),
@@ -28,6 +30,7 @@ def pages() -> dict[str, str]:
     }
     for group, opdefs in chapters.items():
         made[f"operations/{slug(group)}.md"] = chapter_page(group, opdefs)
+    made.update((f"lint/{name}", lines) for name, lines in lint_pages().items())
     return {path: HEADER + "\n" + "\n".join(lines).rstrip("\n") + "\n" for path, lines in made.items()}
 
 

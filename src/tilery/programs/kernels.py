@@ -23,7 +23,7 @@ def find(place: str, kinds: Any) -> Any:
     """
     file, _, name = place.partition("::")
     path = existing(file)
-    loader = SourceFileLoader(path.stem, str(path))  # the file may have any extension
+    loader = SourceFileLoader(path.stem, str(path.absolute()))  # the file may have any extension
     spec = spec_from_loader(path.stem, loader)
     assert spec is not None, "a loader has a spec"
     loaded = module_from_spec(spec)

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.promises import harmless_promises
 from ..attrs import Bounded, DivBy, IntegerOverflow, SameElements, Signedness
 from ..engines.common.tiles import Array, element_of, pointee_bytes, unsigned
 from ..engines.reference.access import view_elements
 from ..engines.reference.ops.integer import _upper_half, read
 from ..engines.reference.view_access import TensorRef
-from ..ir import Op, Value, walk
-from ..ops import AddI, Assume, Entry, LoadViewTko, MakeTensorView, MulI, NegI, ShLI, StoreViewTko, SubI, TruncI
-from ..types import DYNAMIC, Ptr, TensorView, Tile
+from ..ir import Op
+from ..ops import AddI, Assume, Entry, LoadViewTko, MulI, NegI, ShLI, StoreViewTko, SubI, TruncI
+from ..types import Ptr, Tile
 from .checks import Check, Rule, Step
 
 NSW, NUW = IntegerOverflow.NSW, IntegerOverflow.NUW
@@ -25,30 +26,13 @@ class Promise(Check):
     name = "promise"
 
     def begin(self, entry: Entry) -> None:
-        self.harmless = _harmless(entry)
+        self.harmless = harmless_promises(entry)
 
     def rules(self, cls: type[Op]) -> Rule | None:
         return RULES.get(cls)
 
 
 # ---------------------------------------------------------------- assume
-
-
-def _harmless(entry: Entry) -> set[Op]:
-    """Promises about strides of dimensions of size 1, which no address depends on. cuTile makes false ones."""
-    found: set[Op] = set()
-    others: set[Op] = set()
-    for o in walk(entry):
-        single: set[Value] = set()
-        if isinstance(o, MakeTensorView) and isinstance(o.result.type, TensorView):
-            sizes, strides = o.result.type.shape, o.result.type.strides
-            dynamic = [size for size, stride in zip(sizes, strides) if stride == DYNAMIC]
-            single = {value for value, size in zip(o.dynamicStrides, dynamic) if size == 1}
-            single -= {o.base, *o.dynamicShape, *(v for v, size in zip(o.dynamicStrides, dynamic) if size != 1)}
-        for value in o.operands:
-            if isinstance(value.owner, Assume):
-                (found if value in single else others).add(value.owner)
-    return found - others
 
 
 def _assume(check: Promise, step: Step) -> None:

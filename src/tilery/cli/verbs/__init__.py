@@ -10,6 +10,7 @@ VERBS = {
     "dis": "dis",
     "asm": "asm",
     "check": "check",
+    "lint": "edit.lint",
     "convert": "convert",
     "dump": "dump",
     "fmt": "edit.fmt",

@@ -1,0 +1,1 @@
+"""Integers and addresses as forms, and the memory that accesses touch."""

@@ -1,0 +1,18 @@
+"""The rules, one function each, by subject. The docstring of a function is the page of its rule."""
+
+from __future__ import annotations
+
+from ..rule import Rule
+from . import control, cost, memory, numbers, order, padding, promises, sharing
+
+RULES: dict[str, Rule] = {
+    **order.rule,
+    **sharing.rule,
+    **memory.rule,
+    **padding.rule,
+    **promises.rule,
+    **numbers.rule,
+    **control.rule,
+    **cost.rule,
+}
+"""All rules by their names, in the order in which they are listed."""

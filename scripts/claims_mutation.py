@@ -59,17 +59,18 @@ def load_mutations() -> tuple[list[Mutation], dict[str, str]]:
     return mutations, {claim: entry["reason"] for entry in data.get("none", ()) for claim in entry["claims"]}
 
 
-def holding() -> dict[str, Claim]:
-    """Return the claims that hold, by number."""
-    return {c.id: c for document in load_claims(CLAIMS) for c in document.claims if c.status == "holds"}
+def tested() -> dict[str, Claim]:
+    """Return the claims that tests show, by number: those that hold, and those that differ from the tools."""
+    return {c.id: c for document in load_claims(CLAIMS) for c in document.claims if c.status != "unobservable"}
 
 
 def unexplained(mutations: list[Mutation], without: dict[str, str], claims: dict[str, Claim]) -> list[str]:
-    """List the claims that have neither a mutation nor a reason, or both, and those that do not hold."""
+    """List the claims that hold and have neither a mutation nor a reason, those with both, and those without tests."""
     mutated = {claim for m in mutations for claim in m.claims}
-    out = [f"{claim}: neither a mutation nor a reason" for claim in claims if claim not in mutated | set(without)]
+    holding = [claim for claim, c in claims.items() if c.status == "holds"]
+    out = [f"{claim}: neither a mutation nor a reason" for claim in holding if claim not in mutated | set(without)]
     out += [f"{claim}: a mutation, and a reason why it has none" for claim in sorted(mutated & set(without))]
-    return out + [f"{claim}: no claim that holds" for claim in sorted((mutated | set(without)) - set(claims))]
+    return out + [f"{claim}: no claim that is tested" for claim in sorted((mutated | set(without)) - set(claims))]
 
 
 def lost(mutations: list[Mutation]) -> list[str]:
@@ -192,7 +193,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="mutations at a time; default: 1")
     parser.add_argument("--output", type=Path, help="write the report to this file")
     args = parser.parse_args()
-    claims = holding()
+    claims = tested()
     mutations, without = load_mutations()
     todo = [m for m in mutations if not args.only or set(args.only) & set(m.claims)]
     if not todo:

@@ -115,15 +115,18 @@ def add_input(parser: argparse.ArgumentParser, *names: str) -> None:
 
 
 def add_spelling(parser: argparse.ArgumentParser) -> None:
-    """Add the option for text in the spelling of documents; it is not listed, as few have such text."""
-    parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=argparse.SUPPRESS)
+    """Add the option for text in the spelling of documents."""
+    help = "the spelling of text; `documented` is that of public documents about Tile IR; default: disasm"
+    parser.add_argument("--input", choices=["disasm", "documented"], default="disasm", help=help)
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
-    """Add the option for names of values. Those that documents use are not listed, as few need them."""
-    help = "`source` names values after the variables of the source, as far as debug information leads to them"
-    choices = ["disasm", "source", "documented"]
-    parser.add_argument("--names", choices=choices, default="disasm", metavar="{disasm,source}", help=help)
+    """Add the option for names of values."""
+    help = (
+        "`source` names values after the variables of the source, as far as debug information leads to them; "
+        "`documented` as public documents do"
+    )
+    parser.add_argument("--names", choices=["disasm", "source", "documented"], default="disasm", help=help)
 
 
 def add_locs(parser: argparse.ArgumentParser, help: str) -> None:

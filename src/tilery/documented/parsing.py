@@ -66,10 +66,13 @@ def parse_documented(
     text: str, *, file: str = "", allow_unregistered: bool = False, extensions: Extensions | None = None
 ) -> Parsed:
     """Parse text as documents write it, without verifying the module."""
-    # The sign becomes a letter before there are tokens, because it starts none. Positions stay the same.
-    text = TIMES.sub(lambda found: found[0] if found[0][0] in '"/' else found[0].replace(SIGN, "x"), text)
     extensions = documented_syntax() if extensions is None else extensions
     return parse_with_spans(text, file=file, allow_unregistered=allow_unregistered, extensions=extensions)
+
+
+def _prepare(text: str) -> str:
+    """Write a multiplication sign between sizes, which starts no token, as a letter."""
+    return TIMES.sub(lambda found: found[0] if found[0][0] in '"/' else found[0].replace(SIGN, "x"), text)
 
 
 @cache
@@ -77,6 +80,7 @@ def documented_syntax() -> Extensions:
     """Return the extensions of the parser for the documents' spellings."""
     return Extensions(
         forms=_forms(),
+        prepare=_prepare,
         respell=respell_tokens,
         attribute=_cute,
         entry_labels=True,

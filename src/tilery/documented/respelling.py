@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..declare.fastclass import dataclass
+from ..declare.fastclass import dataclass, replace
 from ..diag import TileError
 from ..ir import Block, Op, Value
 from ..ops import Assume, Entry
@@ -79,7 +79,7 @@ def _recording(found: list[_Statement]) -> Extensions:
         return run
 
     forms = {name: Syntax(form.mnemonic, noting(form.parse)) for name, form in usual.forms.items()}
-    return Extensions(forms, usual.respell, usual.attribute, usual.entry_labels, usual.types)
+    return replace(usual, forms=forms)
 
 
 def _statement_edits(p: Parser, statement: _Statement) -> list[_Edit]:

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ..text.lossless.reading import Part, Reading, read
 from ..text.lossless.tree import Kind, Node, kinds, node_at, nodes
+from ..text.parse.state import Extensions
 from ..verifier.partial import Known
 from .protocol import lsp
 
@@ -99,12 +100,21 @@ class TextPlace:
 class Document:
     """One version of a text. `previous` is the version before, from which unchanged functions are taken."""
 
-    def __init__(self, uri: str, text: str | Lines, version: int = 0, previous: Document | None = None) -> None:
+    def __init__(
+        self,
+        uri: str,
+        text: str | Lines,
+        version: int = 0,
+        previous: Document | None = None,
+        extensions: Extensions | None = None,
+    ) -> None:
         self.lines = text if isinstance(text, Lines) else Lines(text)
         self.uri, self.text, self.version = uri, self.lines.text, version
         self.known: Known = previous.known if previous is not None else Known()
         self.linted: Linted = previous.linted if previous is not None else WeakKeyDictionary()
         self._previous = previous.latest if previous is not None else None
+        self.extensions = extensions
+        """The syntax that is read besides the real one."""
         self._reading: Reading | None = None
 
     @property
@@ -115,7 +125,7 @@ class Document:
     @property
     def reading(self) -> Reading:
         if self._reading is None:
-            self.set_reading(read(self.text, previous=self._previous, file=self.uri))
+            self.set_reading(read(self.text, previous=self._previous, file=self.uri, extensions=self.extensions))
         assert self._reading is not None
         return self._reading
 

@@ -17,6 +17,7 @@ from pygls.uris import to_fs_path
 
 from ..diag import TileError
 from ..text.lossless.reading import read_steps
+from ..text.parse.state import Extensions
 from . import actions, completion, describe, navigation, python, tokens
 from .diagnostics import diagnostics
 from .document import Document, Lines
@@ -33,8 +34,9 @@ SCHEME = "tileirbc"
 class TileServer(LanguageServer):
     """The server: the documents that are open, and the checks that are under way."""
 
-    def __init__(self) -> None:
+    def __init__(self, extensions: Extensions | None = None) -> None:
         super().__init__("tilery", sys.modules["tilery"].__version__)
+        self.extensions = extensions
         self.documents: dict[str, Document] = {}
         self.checks: dict[str, asyncio.Task[None]] = {}
         self.seconds: dict[str, float] = {}
@@ -45,10 +47,14 @@ class TileServer(LanguageServer):
     def document(self, uri: str) -> Document:
         """Return the current version of a document."""
         known = self.documents.get(uri)
-        return Document(uri, self._lines(self.workspace.get_text_document(uri).source)) if known is None else known
+        if known is not None:
+            return known
+        text = self._lines(self.workspace.get_text_document(uri).source)
+        return Document(uri, text, extensions=self.extensions)
 
     def open(self, opened: lsp.TextDocumentItem) -> None:
-        self.documents[opened.uri] = Document(opened.uri, self._lines(opened.text), opened.version)
+        lines = self._lines(opened.text)
+        self.documents[opened.uri] = Document(opened.uri, lines, opened.version, extensions=self.extensions)
 
     def change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         """Change a document. The workspace of pygls is of no use: its lines end at more characters than an editor's."""
@@ -56,7 +62,8 @@ class TileServer(LanguageServer):
         lines = known.lines
         for change in params.content_changes:
             lines = lines.changed(change)
-        self.documents[known.uri] = Document(known.uri, lines, params.text_document.version, known)
+        version = params.text_document.version
+        self.documents[known.uri] = Document(known.uri, lines, version, known, self.extensions)
 
     def _lines(self, text: str) -> Lines:
         return Lines(text, self.workspace.position_encoding or "utf-16")
@@ -74,7 +81,7 @@ class TileServer(LanguageServer):
         await asyncio.sleep(min(high, max(low, self.seconds.get(uri, 0) / 8)))
         start = time.perf_counter()
         document = self.document(uri)
-        steps = read_steps(document.text, previous=document.latest, file=uri)
+        steps = read_steps(document.text, previous=document.latest, file=uri, extensions=self.extensions)
         while True:
             try:
                 next(steps)
@@ -127,10 +134,10 @@ def disassembled(uri: str) -> str:
     return comments + text
 
 
-def make_server() -> TileServer:
+def make_server(extensions: Extensions | None = None) -> TileServer:
     """Return a server with all its features. The process is its own: garbage is collected when it is idle."""
     gc.disable()
-    server = TileServer()
+    server = TileServer(extensions)
     _add_documents(server)
     _add_questions(server)
     _add_edits(server)

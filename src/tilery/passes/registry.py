@@ -16,6 +16,7 @@ HOMES = {
     "documented": "documented",
     "fold-float": "fold_float",
     "fold-int": "fold_int",
+    "fold-known": "fold_known",
     "fuse-fma": "fuse_fma",
     "pow-to-product": "powers",
     "licm": "licm",

@@ -14,7 +14,7 @@ from ...ops import Module
 from .. import DIALECT
 from ..parse.locations import as_loc, is_loc
 from ..parse.parser import check_unicode, wrap
-from ..parse.state import Options, Scope
+from ..parse.state import Extensions, Options, Scope
 from .chunks import Chunk, split
 from .recover import MAX_ERRORS, OPEN_REGION, Context, ParsedChunk, chunk_steps
 from .tokens import Tokens
@@ -94,7 +94,14 @@ class Reading:
             yield self.place(error, part)
 
 
-def read(text: str, *, previous: Reading | None = None, file: str = "", testing: bool = False) -> Reading:
+def read(
+    text: str,
+    *,
+    previous: Reading | None = None,
+    file: str = "",
+    testing: bool = False,
+    extensions: Extensions | None = None,
+) -> Reading:
     """Read a text with all its errors. Parts that are the same in `previous` are not read again.
 
     >>> reading = read("entry @k() {\\n  %0 = iotta : tile<8xi32>\\n  retrun\\n}\\n")
@@ -102,7 +109,7 @@ def read(text: str, *, previous: Reading | None = None, file: str = "", testing:
     [(2, "custom op 'iotta' is unknown"), (3, "custom op 'retrun' is unknown")]
     """
     with paused:
-        steps = read_steps(text, previous=previous, file=file, testing=testing)
+        steps = read_steps(text, previous=previous, file=file, testing=testing, extensions=extensions)
         while True:
             try:
                 next(steps)
@@ -115,9 +122,16 @@ Steps = Generator[None, None, Reading]
 """A reading in steps of some milliseconds; it can be given up between them."""
 
 
-def read_steps(text: str, *, previous: Reading | None = None, file: str = "", testing: bool = False) -> Steps:
+def read_steps(
+    text: str,
+    *,
+    previous: Reading | None = None,
+    file: str = "",
+    testing: bool = False,
+    extensions: Extensions | None = None,
+) -> Steps:
     """Like `read`, in steps."""
-    options = Options(file, False, testing)
+    options = Options(file, False, testing, extensions or Extensions())
     try:
         check_unicode(text, file)
     except TileError as error:
@@ -125,6 +139,8 @@ def read_steps(text: str, *, previous: Reading | None = None, file: str = "", te
         reading = Reading("", [Part(0, empty)], options)
         reading.errors = [error]
         return reading
+    if options.extensions.prepare is not None:
+        text = options.extensions.prepare(text)
     return Reading(text, (yield from _part_steps(text, previous, options)), options)
 
 

@@ -117,7 +117,10 @@ class Recorder(Parser):
     """A parser that keeps what it reads of each operation."""
 
     def __init__(self, tokens: Tokens, options: Options) -> None:
-        super().__init__(tokens.text, list(tokens.spelled), recording_forms(options.testing), options)
+        forms, spelled, more = recording_forms(options.testing), list(tokens.spelled), options.extensions
+        if more.respell is not None:
+            more.respell(spelled)
+        super().__init__(tokens.text, spelled, {**forms, **more.forms} if more.forms else forms, options)
         self.tokens = tokens
         self.states: dict[int, OperationState] = {}
         self.extents = self.op_tokens = _Extents(self)

@@ -101,6 +101,8 @@ def parse_with_spans(
 
 def _parse(text: str, options: Options, quick: bool | None) -> Parsed:
     check_unicode(text, options.file)
+    if options.extensions.prepare is not None:
+        text = options.extensions.prepare(text)
     known = forms(options.testing)
     if quick is None:
         quick = len(text) >= QUICK_SIZE

@@ -61,6 +61,8 @@ class Extensions:
 
     forms: Mapping[str, Syntax] = field(default_factory=dict)
     """operations by name; they take precedence over the real ones"""
+    prepare: Callable[[str], str] | None = None
+    """changes characters of the text before there are tokens; their number must not change"""
     respell: Callable[[list[str]], None] | None = None
     """replaces tokens before parsing; their number must not change"""
     attribute: Callable[[Parser], Attr | None] | None = None

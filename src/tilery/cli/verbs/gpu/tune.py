@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...files import Stop, in_file, open_input, reason, write_output
-from ...options import Verbs
+from ...files import Stop, in_file, open_text, reason, write_output
+from ...options import Verbs, add_spelling
 from ...output import as_json, write_error
 from ..run import SPEC, add_convention, parse_grid
 
@@ -28,6 +28,7 @@ def add(verbs: Verbs) -> None:
     sub = verbs.add("tune", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    add_spelling(sub)
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
@@ -81,7 +82,7 @@ def tune_file(args: argparse.Namespace) -> Result:
     from ....verifier.explain import read_legal
     from ...arguments import check_types, make_arguments
 
-    source = open_input(args.file)
+    source = open_text(args.file, args)
     module = read_legal(source)
     arguments = make_arguments(args.arg, args.seed)
     try:

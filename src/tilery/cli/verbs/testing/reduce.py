@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....diag import TileError
-from ...files import Stop, in_file, open_input, read_input, write_output
-from ...options import Verbs, add_input, at_least, version_option
+from ...files import Stop, in_file, open_text, read_input, write_output
+from ...options import Verbs, add_input, add_spelling, at_least, version_option
 from ...output import as_json, write_error
 from ..run import SPEC, parse_grid
 
@@ -35,6 +35,7 @@ def add(verbs: Verbs) -> None:
     sub = verbs.add("reduce", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
     add_input(sub)
+    add_spelling(sub)
     test = "a command that ends with status 0 if FILE, which comes last or is {}, is still interesting"
     sub.add_argument("--test", metavar="CMD", help=test)
     sub.add_argument("--crash", metavar="COMPILER", help="the compiler crashes or hangs; it is `tileiras`, or a path")
@@ -70,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         return reduce_bytes(args)
     from ....reducer.report import as_text, shown, summary
 
-    source = open_input(args.file)
+    source = open_text(args.file, args)
     with in_file(args.file):
         module = source.read()
         test = make_test(args, module.version or args.version)

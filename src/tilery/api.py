@@ -10,9 +10,10 @@ from .source.input import Input, Source
 from .version import Version
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal, overload
 
     from .bytecode.dump import Dump
+    from .bytecode.lazy import LazyModule
     from .engines.common.kernel import Kernel
     from .ir import Op
     from .ops import Module
@@ -21,15 +22,32 @@ if TYPE_CHECKING:
     from .verifier.rules import Finding
 
 
-def load(source: Source, *, reader: str | None = None, verify: bool = True) -> Module:
+if TYPE_CHECKING:
+
+    @overload
+    def load(source: Source, *, reader: str | None = None, verify: bool = True) -> Module: ...
+
+    @overload
+    def load(source: Source, *, reader: str | None = None, lazy: Literal[True]) -> LazyModule: ...
+
+
+def load(source: Source, *, reader: str | None = None, verify: bool = True, lazy: bool = False) -> Module | LazyModule:
     """Read a module from a file or from bytes; whether it is bytecode or text is detected from the content.
 
     `reader="13.1"` accepts, refuses and words errors as NVIDIA's tools of version 13.1 do. There are 13.1, 13.2, 13.3
     and 13.4, which is the default.
     Raise TileError if anything is wrong with the input. `verify=False` accepts an illegal module, for inspection.
+
+    `lazy=True` reads bytecode function by function: the result maps names to functions, each of which is decoded, and
+    not verified, when it is asked for. One that cannot be read does not hide the others.
     """
     with enough_memory("read the module") as memory:
         memory.offset = 0
+        if lazy:
+            from .bytecode.lazy import LazyModule
+
+            opened = Input.open(source, reader=reader)
+            return LazyModule(opened.data, file=opened.file, reader=reader)
         return _read(Input.open(source, reader=reader), verify)
 
 

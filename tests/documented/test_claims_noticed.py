@@ -112,20 +112,21 @@ def test_every_padding_value_is_an_attribute(member: PaddingValue) -> None:
 # ---------------------------------------------------------------- products
 
 
-def product(left: str, right: str, accumulator: int = 0) -> int:
-    body = f"""%v = make_tensor_view %p, shape = [4], strides = [1] : tensor_view<4xi32, strides=[1]>
-    %a = constant <i8: -1> : tile<2x4xi8>
-    %b = constant <i8: -2> : tile<4x2xi8>
-    %c = constant <i32: {accumulator}> : tile<2x2xi32>
-    %r = mmai %a, %b, %c {left} {right} : tile<2x4xi8>, tile<4x2xi8>, tile<2x2xi32>
-    %f = reshape %r : tile<2x2xi32> -> tile<4xi32>
-    %w = make_partition_view %v : partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>
-    %z = constant <i32: 0> : tile<i32>
-    %t = store_view_tko weak %f, %w[%z] : tile<4xi32>, partition_view<tile=(4), tensor_view<4xi32, strides=[1]>>, \
-tile<i32> -> token"""
-    memory = np.zeros(4, np.int32)
+PRODUCT = """%a = constant <i8: -1> : tile<{m}x{k}xi8>
+%b = constant <i8: -2> : tile<{k}x{m}xi8>
+%c = constant <i32: {acc}> : tile<{m}x{m}xi32>
+%r = mmai %a, %b, %c {signs} : tile<{m}x{k}xi8>, tile<{k}x{m}xi8>, tile<{m}x{m}xi32>
+%z = constant <i32: 0> : tile<i32>
+%e = extract %r[%z, %z] : tile<{m}x{m}xi32> -> tile<1x1xi32>
+%f = reshape %e : tile<1x1xi32> -> tile<i32>
+%t = store_ptr_tko weak %p, %f : tile<ptr<i32>>, tile<i32> -> token"""
+
+
+def product(left: str, right: str, acc: int = 0, m: int = 2, k: int = 4) -> int:
+    """An element of a matrix product whose factors are all -1 and all -2, read as signed or not."""
+    body = PRODUCT.format(m=m, k=k, acc=acc, signs=f"{left} {right}")
+    memory = np.zeros(1, np.int32)
     tilery.compile(tilery.parse(entry(body, "%p: tile<ptr<i32>>"))).launch((1, 1, 1), [memory])
-    assert len(set(memory.tolist())) == 1
     return int(memory[0])
 
 
@@ -144,7 +145,8 @@ def test_each_factor_has_a_sign_of_its_own(left: str, right: str, expected: int)
 
 def test_the_accumulator_is_signed() -> None:
     assert product("signed", "signed", -100) == 8 - 100
-    assert product("unsigned", "unsigned", -(1 << 31)) == 4 * 255 * 254 - (1 << 31)
+    for m, k in ((2, 4), (64, 32)):  # the larger one is computed as tensor cores do
+        assert product("unsigned", "unsigned", -(1 << 31), m, k) == k * 255 * 254 - (1 << 31)
 
 
 # ---------------------------------------------------------------- rules
@@ -258,7 +260,8 @@ def test_no_version_has_more_tags_of_attributes(tag: int) -> None:
     """The predicate of the last operation, an `assume`, has the tag."""
     for version in SUPPORTED:
         types = [b"\x03", tile(0, 8), function([1])]
-        data = File(version=tuple(version), types=types, signature=2, body=b"\x06\x01" + bytes([tag])).data()
+        number = (version.major, version.minor)
+        data = File(version=number, types=types, signature=2, body=b"\x06\x01" + bytes([tag])).data()
         with pytest.raises(TileError) as caught:
             tilery.load(data, verify=False)
         assert caught.value.message == f"unsupported AttributeTag {tag} for self-contained attribute"

@@ -48,7 +48,7 @@ def test_laws_on_random_modules(seed: int) -> None:
 @pytest.mark.parametrize("path", corpus_files(40), ids=lambda path: path.stem)
 def test_laws_on_corpus(path: object) -> None:
     rng = random.Random(str(path))
-    text = laws.printed(load(path, verify=False), rng)  # type: ignore[arg-type]  # a path
+    text = laws.printed(load(path, verify=False), rng)  # type: ignore[call-overload]  # a path
     assert laws.lossless_problem(text) == ""
     assert laws.format_problem(laws.untidy(text, rng)) == ""
     assert laws.broken_problem(mutate_text(text, rng)) == ""

@@ -133,6 +133,15 @@ class FileReader:
         self.offsets: list[int] | None = None
 
     def module(self) -> Module:
+        producer, ops, functions = self.outside()
+        for info in functions:
+            with enclosing("failed to create function from bytecode"):
+                ops.append(self.entry(info))
+        layout = self._layout() if self.exact_locs and not self._overlapping() else None
+        return Module(producer=producer, body=Block([], ops), version=self.version, layout=layout)
+
+    def outside(self) -> tuple[str | None, list[Op], list[FunctionRow]]:
+        """Read everything but the functions: return the producer, the globals, and a row for each function."""
         c = Cursor(self.data, 0, len(self.data), self.marks)
         with enclosing("failed to parse bytecode header"):
             self._header(c)
@@ -153,11 +162,7 @@ class FileReader:
         for row in globals_:
             with enclosing("failed to create global from bytecode"):
                 ops.append(self._global(row))
-        for info in functions:
-            with enclosing("failed to create function from bytecode"):
-                ops.append(self._entry(info))
-        layout = self._layout() if self.exact_locs and not self._overlapping() else None
-        return Module(producer=producer, body=Block([], ops), version=self.version, layout=layout)
+        return producer, ops, functions
 
     # ------------------------------------------------------------ container
 
@@ -327,7 +332,7 @@ class FileReader:
 
     # ------------------------------------------------------------ functions
 
-    def _functions(self, c: Cursor) -> list[_FunctionRow]:
+    def _functions(self, c: Cursor) -> list[FunctionRow]:
         start = c.pos
         count = c.varint()
         c.mark(start, f"{count} functions")
@@ -336,7 +341,7 @@ class FileReader:
             raise TileError(f"number of functions ({count}) exceeds payload size ({size})", offset=start)
         return [self._function(c) for _ in range(count)]
 
-    def _function(self, c: Cursor) -> _FunctionRow:
+    def _function(self, c: Cursor) -> FunctionRow:
         at = c.pos
         name = c.varint()
         c.mark(at, f"name: string {name}")
@@ -362,16 +367,21 @@ class FileReader:
             raise TileError(
                 f"function body length {length} exceeds remaining bytecode data ({c.remaining} bytes)", offset=start
             )
-        info = _FunctionRow(name, at, signature, type_at, flags, location, hints, c.pos, c.pos + length)
+        info = FunctionRow(name, at, signature, type_at, flags, location, hints, c.pos, c.pos + length)
         c.pos += length
         return info
 
-    def _entry(self, info: _FunctionRow) -> Entry:
-        tables = self.tables
-        name = tables.string(info.name, info.name_at, f"failed to get function name string at index {info.name}")
+    def function_name(self, info: FunctionRow) -> str:
+        failure = f"failed to get function name string at index {info.name}"
+        name = self.tables.string(info.name, info.name_at, failure)
         if not name and not self.profile.allows_empty_symbols:
             raise TileError(f"function name at index {info.name} is empty", offset=info.name_at)
-        signature = self._signature(info, name)
+        return name
+
+    def entry(self, info: FunctionRow) -> Entry:
+        """Decode a function."""
+        tables, name = self.tables, self.function_name(info)
+        signature = self.signature(info, name)
         loc = tables.location(info.location, 0, info.name_at, f"failed to read function location for '{name}'")
         if not info.flags & FunctionFlag.KERNEL:
             raise TileError(f"un-expected non-entry function '{name}'", offset=info.name_at)
@@ -402,7 +412,7 @@ class FileReader:
             self.location_list[name] = info.location - 1
         return made
 
-    def _signature(self, info: _FunctionRow, name: str) -> Function:
+    def signature(self, info: FunctionRow, name: str) -> Function:
         tables = self.tables
         if info.signature >= len(tables.types):
             raise TileError(
@@ -473,7 +483,7 @@ class FileReader:
 
 
 @dataclass(slots=True)
-class _FunctionRow:
+class FunctionRow:
     """The row of a function in the function section."""
 
     name: int

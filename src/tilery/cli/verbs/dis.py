@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from ...checking import TYPE_CHECKING
+from ...diag import TileError
 from ..files import open_documented, open_input, write_text
 from ..output import report
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from ...diag import TileError
     from ...ops import Module
     from ...source.input import Input
     from ..options import Verbs
@@ -47,13 +47,33 @@ def run(args: Namespace) -> int:
     exact_locs = args.locs or args.style == "documented" or args.names != "disasm"
     opener = open_documented if args.input == "documented" else open_input
     if args.no_verify:
-        module = opener(args.file).read(exact_locs=exact_locs)
+        module, errors = read_partly(opener(args.file), exact_locs)
     else:
         module, errors = read_unverified(opener(args.file), exact_locs)
     write_text(module, args)
     for error in errors:
         report(error, args.json)
     return int(bool(errors))
+
+
+def read_partly(source: Input, exact_locs: bool = True) -> tuple[Module, list[TileError]]:
+    """Read a module; of bytecode that cannot be read as a whole, the functions that can, and the others' errors."""
+    from ...source.input import Kind
+
+    try:
+        return source.read(exact_locs=exact_locs), []
+    except TileError as error:
+        if source.kind is not Kind.BYTECODE:
+            raise
+        from ...bytecode.lazy import LazyModule
+
+        try:
+            module, errors = LazyModule(source.data, file=source.file, reader=source.reader).module()
+        except TileError:
+            raise error from None
+        if not module.entries:
+            raise
+        return module, list(errors.values())
 
 
 def read_unverified(source: Input, exact_locs: bool) -> tuple[Module, list[TileError]]:

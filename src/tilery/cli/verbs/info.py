@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..files import is_recorded, open_text, write_output, write_painted
 from ..options import Verbs, add_color, add_spelling
-from ..output import as_json, colors, printable
+from ..output import as_json, colors, printable, report
 
 if TYPE_CHECKING:
     from ...ops import Entry, Global, Module
@@ -28,18 +28,26 @@ def add(verbs: Verbs) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Summarise files: version, kernels, tiles, matrix products, work per tile block, hints, operations."""
-    from ...verifier.explain import read_legal
+    from ...verifier.explain import require_legal
+    from .dis import read_partly
 
-    facts = []
+    facts, broken = [], []
     for name in args.files:
         if name != "-" and is_recorded(name):
             facts.append(recorded_data(name))
         else:
             source = open_text(name, args)
-            facts.append(info_data(read_legal(source), name, len(source.data), source.kind.value))
+            module, errors = read_partly(source)
+            if errors:
+                broken += errors
+            else:
+                require_legal(module, source=source)
+            facts.append(info_data(module, name, len(source.data), source.kind.value))
+    for error in broken:
+        report(error, args.json)
     if args.json:
         write_output("-", as_json(facts[0] if len(facts) == 1 else facts))
-        return 0
+        return int(bool(broken))
     text = "\n".join(map(info_text, facts))
     if colors(args):
         from ..paint import by_line, info_line
@@ -47,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         write_painted(text, partial(by_line, info_line))
     else:
         write_output("-", text)
-    return 0
+    return int(bool(broken))
 
 
 def info_data(module: Module, name: str, size: int, format: str) -> dict[str, Any]:

@@ -149,7 +149,8 @@ def page(results: list[tuple[Mutation, set[str]]], claims: dict[str, Claim], wit
         "`scripts/claims_mutation.py` wrote this page. It breaks the code behind a claim of "
         "[the documents](../../appendix/documents.md) in one place, and runs the tests that the claim names. "
         f"{sum(c.status == 'holds' for c in claims.values())} claims hold. {len(rows)} claims have a mutation, among "
-        f"them some that differ from the tools; {len(set(without) & set(claims))} have none, for the reasons below. A test of the claim noticed {tried - missed} of {tried} times."
+        f"them some that differ from the tools; {len(set(without) & set(claims))} have none, for the reasons below. "
+        f"A test of the claim noticed {tried - missed} of {tried} times."
     )
     head = ["| Claim | The document says | Mutation | In | |", "|---|---|---|---|---|"]
     made = [row for claim in claims for row in rows.get(claim, ())]

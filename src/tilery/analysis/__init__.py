@@ -6,6 +6,7 @@ again after an edit.
     uses        the users of each value
     liveness    the last use of each value, and the values that regions capture
     effects     which operations touch memory
+    interfaces  traits, effects, inferred types, branches and loops of one operation
     tokens      which memory accesses are ordered by tokens, and which are not
     ranges      the least and greatest value of integers
     alignment   contiguity, divisibility and constancy of integers and pointers, per dimension

@@ -97,6 +97,16 @@ def _make_result(o: Op, f: Field, given: Any) -> Any:
     return given
 
 
+def inferred_result(o: Op, f: Field) -> list[Type] | None:
+    """Return the types of a result that follow from operands and attributes; None if they do not."""
+    if f.arity == "var":
+        return None if f.infer is None else list(f.infer(o))
+    try:
+        return [_result_type(o, f)]
+    except TypeError:
+        return None
+
+
 def _result_type(o: Op, f: Field) -> Type:
     if f.infer is not None:
         inferred: Type = f.infer(o)

@@ -6,12 +6,13 @@ from textwrap import dedent
 from typing import Any, TypeVar
 
 from .. import types
+from ..analysis.interfaces import effect_of
 from ..attrs import TileEnum
 from ..bytecode.layout import OpLayout, WireKind, WireStep, flag_bits, layout
 from ..declare.fields import INFER, REQUIRED, Field
 from ..declare.operation import OpDef
 from ..declare.relations import Trait
-from ..ops import registered
+from ..ops import For, If, Loop, registered
 from ..types import F32, I32, PaddingValue, Tile, Type
 from ..version import SUPPORTED, Version
 
@@ -38,6 +39,9 @@ def describe(opdef: OpDef, version: Version | None = None) -> dict[str, Any]:
         "formerly": opdef.formerly or None,
         **{title: [_field(f) for f in fields if f.role == role] for role, title in ROLES.items()},
         "traits": {trait.name.lower(): trait.value for trait in Trait if opdef.has(trait)},
+        "effect": effect_of(opdef).value,
+        "inferred": [f.name for f in opdef.outs if _is_inferred(opdef, f)],
+        "control": _control(opdef),
         "constraints": [rule.text for rule in opdef.rules],
         "parents": list(opdef.parents),
         "implicit_terminator": opdef.implicit or None,
@@ -48,6 +52,20 @@ def describe(opdef: OpDef, version: Version | None = None) -> dict[str, Any]:
         "example": dedent(opdef.example).strip("\n"),
         "layout": {str(v): wire(opdef, v) for v in SUPPORTED if opdef.since <= v and version in (None, v)},
     }
+
+
+def _is_inferred(opdef: OpDef, f: Field) -> bool:
+    """Whether the type of a result follows from operands and attributes."""
+    operands = {o.name for o in opdef.operands}
+    shared = any(rule.what == "type" and f.name in rule.names and operands & {*rule.names} for rule in opdef.rules)
+    return f.infer is not None or (f.arity != "var" and (f.kind.only is not None or shared))
+
+
+def _control(opdef: OpDef) -> str | None:
+    """Say how an operation directs control flow, if it does."""
+    if opdef.cls in (For, Loop):
+        return "a loop: executes its body repeatedly, with carried values"
+    return "a branch: executes at most one of its blocks" if opdef.cls is If else None
 
 
 def _field(f: Field) -> dict[str, Any]:

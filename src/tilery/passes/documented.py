@@ -14,6 +14,7 @@ from __future__ import annotations
 from ..ir import Op, Value
 from ..ops import AddF, If, Return, Select
 from ..rewrite import Place, Report, Rewrite, Rules, apply
+from .canonicalize import DISABLED
 from .canonicalize import branches as branch
 from .canonicalize import selects as select
 from .constants import negated
@@ -116,8 +117,8 @@ def InverseConditionSelect(o: Select, at: Place) -> Op | None:
 rule(Select)(select.select_nested)
 
 
-@register("documented")
-def documented(root: Op, report: Report) -> None:
+@register("documented", DISABLED)
+def documented(root: Op, report: Report, disable_patterns: str = "") -> None:
     """Canonicalize as the documents describe it: rules until none applies, then the expression simplifier."""
-    apply(root, rule, report)
+    apply(root, rule.without(disable_patterns.split(",")) if disable_patterns else rule, report)
     simplify(root, report)

@@ -97,17 +97,25 @@ def _options(found: Pass, tokens: list[str], at: int) -> tuple[dict[str, OptionV
         if name not in known:
             there_are = f"there are: {', '.join(known)}" if known else "it has none"
             raise TileError(f"{found.name}: unknown option '{name}', {there_are}{did_you_mean(name, known)}")
-        given[name.replace("-", "_")] = known[name].read(value, found.name)
         at += 3
+        while tokens[at : at + 1] == [","] and tokens[at + 2 : at + 3] != ["="]:  # a list
+            value += f",{tokens[at + 1]}"
+            at += 2
+        given[name.replace("-", "_")] = known[name].read(value, found.name)
     return given, at + 1
 
 
-def run_pipeline(module: Module, pipeline: Pipeline, after: Callable[[Step, Report], None] | None = None) -> Report:
-    """Run passes on a module, in place. After each one, `after` is called with that pass's own report."""
+def run_pipeline(
+    module: Module, pipeline: Pipeline, after: Callable[[Step, Report], None] | None = None, *, log: bool = False
+) -> Report:
+    """Run passes on a module, in place. After each one, `after` is called with that pass's own report.
+
+    With `log`, reports have every rule that fired, in order.
+    """
     total = Report()
     with paused:  # passes create little cyclic garbage, and collecting it takes a third of the time
         for step in pipeline.steps:
-            report = Report()
+            report = Report(log=[] if log else None)
             for root in _roots(module, step):
                 step.run.run(root, report, **step.options)
             if report.changed and module.layout is not None:

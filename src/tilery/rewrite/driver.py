@@ -12,7 +12,7 @@ from ..declare.relations import SYMBOL_TABLE
 from ..ir import Block, Op, UnknownOp, Value, walk
 from .deadcode import Living, keep_living
 from .editing import map_operands, replace_operands
-from .rules import Report, Rewrite, Rules
+from .rules import Fired, Report, Rewrite, Rules
 
 NOTHING: Mapping[Value, Value] = {}
 
@@ -224,9 +224,12 @@ class _Sweep:
         place = frames[-1].place
         if place is None:
             place = frames[-1].place = Place(self, frames, self.report)
+        log, loc = self.report.log, o.loc
         for rule in rules:
             answer = rule.run(o, place) if rule.placed else rule.run(o)
             if answer is not None:
+                if log is not None:
+                    log.append(Fired(rule.name, o.name, loc))
                 self._edit(o, before, _as_rewrite(o, answer, rule.name), frames[-1])
                 self.report.counts[rule.name] += 1
                 frames += self.resumed[::-1]

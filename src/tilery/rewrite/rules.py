@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..analysis.uses import count_uses
+from ..attrs import Loc
+from ..diag import TileError, did_you_mean
 from ..ir import Op, Value, walk
 
 
@@ -41,6 +43,15 @@ Answer = Value | Op | Rewrite | None
 place, an edit, or None if the rule does not apply."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """One rule that fired: its name, and the name and location of the operation that it was called with."""
+
+    rule: str
+    op: str
+    loc: Loc | None
+
+
 @dataclass(slots=True)
 class Report:
     """A record of what passes did."""
@@ -53,6 +64,8 @@ class Report:
     """False if the budget ran out before a fixed point was reached. The module is legal all the same."""
     endless: list[str] = field(default_factory=list)
     """The rules that still fired when the budget ran out, the most frequent first."""
+    log: list[Fired] | None = None
+    """Each rule that fired, in order, if a list is given."""
 
     def remark(self, o: Op, text: str) -> None:
         self.remarks.append((o, text))
@@ -135,6 +148,23 @@ class Rules:
             return run
 
         return declare
+
+    def names(self) -> list[str]:
+        """Return the names of all rules, those for unused results included."""
+        dead = (run.__name__ for rules in self.dead_by_class.values() for run in rules)
+        return list(dict.fromkeys([*(rule.name for rule in self.all()), *dead]))
+
+    def without(self, names: Sequence[str]) -> Rules:
+        """Return these rules but for some; raise TileError for a name that no rule has."""
+        for name in names:
+            if name not in self.names():
+                raise TileError(f"unknown pattern '{name}'{did_you_mean(name, self.names())}")
+        left = Rules()
+        for cls, rules in self.by_class.items():
+            left.by_class[cls] = [rule for rule in rules if rule.name not in names]
+        for cls, dead in self.dead_by_class.items():
+            left.dead_by_class[cls] = [run for run in dead if run.__name__ not in names]
+        return left
 
     def all(self) -> list[NamedRule]:
         """Every rule once."""

@@ -104,6 +104,9 @@ def op_text(op: dict[str, Any]) -> str:
     rules += [f"stands in {', '.join(op['parents'])}"] if op["parents"] else []
     if rules:
         lines += ["", "rules", *(f"  {rule}" for rule in rules)]
+    lines += ["", "interfaces", f"  effect: {op['effect']}"]
+    lines += [f"  inferred types: {', '.join(op['inferred'])}"] if op["inferred"] else []
+    lines += [f"  control flow: {op['control']}"] if op["control"] else []
     for table in op["tables"]:
         lines += ["", table["title"], *columns([table["columns"], *table["rows"]])]
     lines += ["", "syntax", f"  {op['name']} {op['format']}"]

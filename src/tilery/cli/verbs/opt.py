@@ -12,6 +12,7 @@ from ..options import Verbs, add_color, add_output, add_spelling
 from ..output import colors, write_error
 
 if TYPE_CHECKING:
+    from ...attrs import Loc
     from ...ir import Op
     from ...ops import Module
     from ...passes import Pipeline, Step
@@ -27,13 +28,16 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--passes", default="canonicalize,cse", metavar="PASSES", help=names)
     add_output(sub)
     sub.add_argument("--print-after", action="store_true", help="print the module after each pass, to stderr")
+    log = "print each rule that fired, in order, with its operation and place, to stderr"
+    sub.add_argument("--log", action="store_true", help=log)
     sub.add_argument("--stats", action="store_true", help="print how often each rule fired, to stderr")
     validate = "prove with Z3 that each pass kept the bits of every kernel, or say why not, to stderr"
     sub.add_argument("--validate", action="store_true", help=validate)
     sub.add_argument("--remarks", action="store_true", help="print what passes did or could not do, to stderr")
     load = "a Python file that registers passes of your own; it is executed; can be repeated"
     sub.add_argument("--load", action="append", default=[], metavar="PY", help=load)
-    sub.add_argument("--list", action="store_true", help="list the passes and their options, and exit")
+    lists = "list the passes and their options, or the patterns of each pass, and exit"
+    sub.add_argument("--list", nargs="?", const="passes", choices=["passes", "patterns"], help=lists)
     add_color(sub)
 
 
@@ -42,6 +46,9 @@ def run(args: argparse.Namespace) -> int:
     from ...verifier.explain import read_legal
 
     load(args.load)
+    if args.list == "patterns":
+        write_output("-", list_patterns())
+        return 0
     if args.list and colors(args):
         from ..paint import passes_text
 
@@ -99,6 +106,23 @@ def list_passes() -> str:
     return "\n".join(lines) + "\n"
 
 
+def list_patterns() -> str:
+    """List the patterns of every pass that has any, with their laws."""
+    import sys
+
+    from ...passes import HOMES, PASSES, find_pass
+    from ...rewrite import Rules
+
+    lines: list[str] = []
+    for found in map(find_pass, sorted({*HOMES, *PASSES})):
+        rules = getattr(sys.modules[found.run.__module__], "rule", None)
+        if isinstance(rules, Rules):
+            laws = {rule.name: rule.law for rule in rules.all()}
+            laws |= {run.__name__: (run.__doc__ or "") for dead in rules.dead_by_class.values() for run in dead}
+            lines += [found.name, *(f"    {name:26}{law}" for name, law in laws.items())]
+    return "\n".join(lines) + "\n"
+
+
 def pipeline(text: str) -> Pipeline:
     """Parse the passes that the command line names."""
     from ...diag import TileError
@@ -130,12 +154,14 @@ def apply(module: Module, passes: Pipeline, args: argparse.Namespace) -> None:
         if not report.complete:
             rules = ", ".join(report.endless)
             write_error(f"warning: {step.run.name}: stopped early, these rules keep firing: {rules}\n")
+        for number, fired in enumerate(report.log or (), 1):
+            write_error(f"{place_of(fired.loc)}{step.run.name}: {number}: {fired.rule}: {fired.op}\n")
         if args.stats:
             write_error(stats(step, report))
         for o, text in report.remarks if args.remarks else ():
             write_error(f"{source_of(o)}remark: {step.run.name}: {o.name}: {text}\n")
 
-    run_pipeline(module, passes, after)
+    run_pipeline(module, passes, after, log=args.log)
     if args.output.endswith(".tileirbc"):
         write_output(args.output, write(module, fast=None))
     else:
@@ -156,9 +182,13 @@ def validation(before: Module, after: Module, name: str) -> str:
 
 def source_of(o: Op) -> str:
     """Return where an operation comes from, as the start of a line; empty if that is unknown."""
+    return place_of(o.loc)
+
+
+def place_of(loc: Loc | None) -> str:
     from ...source.lines import innermost
 
-    place = innermost(o.loc)
+    place = innermost(loc)
     return "" if place is None else f"{place.file}:{place.line}:{place.column}: "
 
 

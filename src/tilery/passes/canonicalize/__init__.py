@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir import Op, Value
 from ...ops import AddF, Assume, MulF
 from ...rewrite import Report, Rules, apply
-from ..registry import register
+from ..registry import Option, register
 from .branches import rule as branch_rules
 from .gather import gather_constants
 from .selects import rule as select_rules
@@ -34,7 +34,11 @@ def assume_twice(o: Assume) -> Value | None:
     return o.value if isinstance(inner, Assume) and inner.predicate == o.predicate else None
 
 
-@register("canonicalize")
-def canonicalize(root: Op, report: Report) -> None:
+DISABLED = Option("disable-patterns", "", "patterns that are not applied, with commas between them")
+
+
+@register("canonicalize", DISABLED)
+def canonicalize(root: Op, report: Report, disable_patterns: str = "") -> None:
     """Canonicalize control flow, selects and constants as NVIDIA's tools do."""
-    apply(root, rule, report, prepare=gather_constants)
+    rules = rule.without(disable_patterns.split(",")) if disable_patterns else rule
+    apply(root, rules, report, prepare=gather_constants)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ...analysis.uses import UseCounts, count_uses
 from ...attrs import Signedness
+from ...diag import TileError
 from ...floats.comparison import EQ, NE
 from ...ir import Block, Op, Value, walk
 from ...ops import (
@@ -36,7 +37,7 @@ from ...rewrite import Report, isolated, replace_operands
 from ...rewrite.deadcode import keep_living
 from ...types import I1, I4, Tile
 from ..constants import element_of
-from ..registry import register
+from ..registry import Option, register
 from . import comparisons, divisions, laws
 from .build import TreeBuilder
 from .tree import MAX_DEPTH, MAX_ELEMENTS, Tree, TreeNode
@@ -56,13 +57,24 @@ CUT = 256
 """The most expressions to visit when cutting a deep one."""
 
 
-@register("simplify")
-def simplify(root: Op, report: Report) -> None:
+MODES = ("all", "integers", "masks")
+
+
+@register(
+    "simplify",
+    Option("depth", MAX_DEPTH, "how many levels of an expression are looked at"),
+    Option("mode", "all", "which results are simplified: all, integers or masks"),
+)
+def simplify(root: Op, report: Report, depth: int = MAX_DEPTH, mode: str = "all") -> None:
     """Simplify integer and mask expressions algebraically: logic, comparison, arithmetic, select."""
+    if not 1 <= depth <= MAX_DEPTH:
+        raise TileError(f"simplify: option 'depth' must be from 1 to {MAX_DEPTH}, got {depth}")
+    if mode not in MODES:
+        raise TileError(f"simplify: option 'mode' must be one of {', '.join(MODES)}, got '{mode}'")
     for scope in isolated(root):
         uses = count_uses(walk(scope))
         for _ in range(ROUNDS):
-            changed = _Round(scope, uses).run(report)
+            changed = _Round(scope, uses, depth, mode).run(report)
             uses = keep_living(scope, None, report).uses
             if not changed:
                 break
@@ -71,8 +83,8 @@ def simplify(root: Op, report: Report) -> None:
 class _Round:
     """One sweep over everything inside an operation, in textual order."""
 
-    def __init__(self, scope: Op, uses: UseCounts) -> None:
-        self.scope, self.uses = scope, uses
+    def __init__(self, scope: Op, uses: UseCounts, depth: int = MAX_DEPTH, mode: str = "all") -> None:
+        self.scope, self.uses, self.depth, self.mode = scope, uses, depth, mode
         self.tree = Tree()
         self.nodes: dict[Value, TreeNode] = {}
         self.levels: dict[Value, int] = {}
@@ -106,7 +118,7 @@ class _Round:
         (result,) = o.results
         self.tree.fired.clear()
         node = self._lower(o, result)
-        if node.data is not result and isinstance(o, LOWERED) and self.uses[result]:
+        if node.data is not result and isinstance(o, LOWERED) and self.uses[result] and self._wanted(result):
             made = TreeBuilder(self.tree, self.available, o.loc)
             value = made.build(node, limit=CONE)
             if value is not None and self._better(o, value, made):
@@ -117,6 +129,10 @@ class _Round:
         frame.done.append(o)
         self.levels[result] = self._level(o)
         self._define(node, result, frame)
+
+    def _wanted(self, result: Value) -> bool:
+        is_mask = isinstance(result.type, Tile) and result.type.element is I1
+        return self.mode == "all" or is_mask == (self.mode == "masks")
 
     def _better(self, o: Op, value: Value, made: TreeBuilder) -> bool:
         """Whether the new operations are fewer, or as many but with a shorter chain of dependences."""
@@ -143,13 +159,13 @@ class _Round:
     def _define(self, node: TreeNode, value: Value, frame: _Frame) -> None:
         """Remember the expression that a value is for those that use it, without what is too deep."""
         self._learn(node, value, frame)
-        if node.depth >= 2 * MAX_DEPTH:
+        if node.depth >= 2 * self.depth:
             node = self._cut(node, value)
             self._learn(node, value, frame)
         self.nodes[value] = node
 
     def _cut(self, root: TreeNode, value: Value) -> TreeNode:
-        """Replace what is more than MAX_DEPTH levels below an expression by the values that hold it.
+        """Replace what is more than `depth` levels below an expression by the values that hold it.
 
         An expression may grow to twice that depth before it is cut, so that few are.
         """
@@ -167,8 +183,8 @@ class _Round:
                 found = done[node, levels] = self.tree.make(node.kind, node.type, args, node.data)
             return found
 
-        made = cut(root, MAX_DEPTH)
-        return made if made.depth < 2 * MAX_DEPTH else self.tree.leaf(value)
+        made = cut(root, self.depth)
+        return made if made.depth < 2 * self.depth else self.tree.leaf(value)
 
     def _learn(self, node: TreeNode, value: Value, frame: _Frame) -> None:
         if node.kind != "leaf" and node not in self.known:

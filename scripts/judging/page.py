@@ -11,23 +11,27 @@ INTRODUCTION = """\
 # The judge
 
 `tilery judge` was given kernels that are right and kernels that are wrong, on purpose or by mistake.
-`scripts/judging/campaign.py` wrote this page. The [guide](../guides/judge.md) explains the stages.
+`scripts/judging/campaign.py` wrote this page. The [guide](../../guides/judge.md) explains the stages.
 """
 CATALOGUE = """\
 ## Catalogue
 
 The candidates are in `scripts/judging/catalogue`: honest kernels for {problems} problems, with different tilings,
 orders and precisions, and exploits and faults, each with its source. A third of both was held out: `held_out.txt` was
-written before the first of these was run, and they were run for this page only, after the judge was finished.
+written before tolerances were chosen, and they were run for this page only, after the judge was finished. Candidates
+that were added later are not held out.
 """
 NOT_MEASURED = """\
 ## Not measured
 
-* Times on a GPU: the timing stage ran in tests on engine `cpu` only.
-* Candidates in Triton: they need `tilery.triton`.
+* Times on a GPU: the timing stage ran on engines `reference` and `cpu` only. That it agrees with `bench/gpu.py` on an
+  H200 is not shown.
 * Kernels of other people: the honest kernels were written for this catalogue by the authors of the judge, so they share
   habits that other people may not have.
-* Systems without namespaces for users: there, only a process group with limits confines a frontend.
+* Systems without namespaces, Landlock or seccomp: tests confine candidates with and without namespaces on a kernel that
+  has all three. The filter of system calls has not run on Arm.
+* Clusters: the example for Ray ran with Ray 2.60 on one machine, that for SLURM as two jobs without SLURM. Dask was not
+  installed.
 """
 
 
@@ -86,28 +90,43 @@ def throughput(found: dict[str, Any]) -> str:
         "",
         f"Honest kernels of the catalogue, each a file, on {found['cores']} cores with two workers: all stages "
         "but timing. Every case runs twice, and every shape once more with all checks of the sanitizer. cuTile "
-        "compiles for every shape. The last column leaves out the first quarter, in which workers start.",
+        "compiles for every shape. The last columns leave out the first quarter, in which workers start. "
+        f"{busy(found)} goooxu/cuTileForge reports 2.7 kernels a second with four GPUs for its own checks.",
         "",
-        "| problem | candidates | shapes | cases | seconds | processor seconds | per second | when warm |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| problem | candidates | shapes | cases | seconds | processor seconds | per second | when warm | "
+        "candidates per processor second |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
     lines += [
         f"| {each['problem']} | {each['candidates']} | {each['shapes']} | {each['cases']} | {each['seconds']} | "
-        f"{each['processor']} | {each['per_second']} | {each['warm_per_second']} |"
+        f"{each['processor']} | {each['per_second']} | {each['warm_per_second']} | "
+        f"{each['candidates'] / each['processor']:.1f} |"
         for each in found["rows"]
     ]
     return "\n".join([*lines, ""])
 
 
+def busy(found: dict[str, Any]) -> str:
+    """Say how busy the machine was."""
+    return (
+        f"Other work ran on the same cores: the load was {found['load']} at the end, and the judge had a niceness of "
+        f"{found['nice']}. Processor time says more than the clock."
+    )
+
+
 def soak(found: dict[str, Any]) -> str:
-    left = found["left"]
+    left = ", ".join(f"{len(what)} {name}" for name, what in found["left"].items())
     lines = [
         "## Soak",
         "",
-        f"{found['judged']:,} candidates in {found['seconds']:,} seconds with two workers; one in ten hangs, crashes, "
-        "forks, leaves processes, or fills the disk, memory or the log. "
-        f"Judged wrongly: {len(found['wrong'])}. Not judged: {found['not_judged']}. Left behind: "
-        f"{len(left['processes'])} processes and {len(left['folders'])} folders.",
+        f"{found['judged']:,} of {found['count']:,} candidates in {found['seconds']:,} seconds "
+        f"({found['processor']:,} of processor time) with two workers: "
+        f"{found['judged'] / found['seconds']:.2f} a second. {busy(found)} One in ten candidates attacks the judge: it "
+        "hangs, crashes, forks, leaves processes, fills the disk, memory or the log, or answers with data made to "
+        "exhaust the parser.",
+        "",
+        f"Judged wrongly: {len(found['wrong'])}. Not judged: {found['not_judged']}. Left behind: {left}. The largest "
+        f"process had {found['largest_kilobytes'] / 1024:,.0f} MiB.",
         "",
         "| candidate: verdict | count |",
         "|---|--:|",

@@ -48,7 +48,7 @@ def problem_of(name: str) -> Problem:
     return read_problem(HERE / "problems" / f"{name}.toml")
 
 
-LIMITS = Limits(seconds=8.0, cpu_seconds=6)
+LIMITS = Limits(seconds=40.0, cpu_seconds=10)
 """What compiling a candidate of the catalogue may take."""
 
 
@@ -57,7 +57,7 @@ class Bench:
 
     def __init__(self, salt: int | None = None) -> None:
         self.salt = salt
-        self.jail = Jail(LIMITS)
+        self.jail = Jail(LIMITS, hidden=[HERE])
         self.judges: dict[str, Judge] = {}
 
     def judge(self, entry: Entry) -> Result:

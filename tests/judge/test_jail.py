@@ -205,3 +205,12 @@ def test_what_the_result_says() -> None:
     assert "files are within reach" in described and "network is within reach" in described
     assert "killed" in confine.Means(False, 5, True).describe()
     assert "killed" not in confine.Means(False, 6, True).describe()
+
+
+def test_folders_that_hold_the_reference_are_not_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "project" / "cases").mkdir(parents=True)
+    (tmp_path / "packages").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "project"))
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    path = Jail(hidden=[tmp_path / "project" / "cases"])._environment()["PYTHONPATH"].split(os.pathsep)
+    assert str(tmp_path / "packages") in path and str(tmp_path / "project") not in path

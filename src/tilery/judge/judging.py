@@ -89,7 +89,10 @@ class Judge:
         self.stages, self.seconds, self.total = stages, seconds, total
         self.deadline = 0.0
         self.timing = dict(timing or {})
-        self.jail = Jail(limits, plain=plain, hidden=[problem.folder])
+        place = against if isinstance(against, str) else problem.reference
+        self.jail = Jail(
+            limits, plain=plain, hidden=[problem.folder, (problem.folder / place.partition("::")[0]).parent]
+        )
         self.function: Callable[..., Any] | None = None
         self.kernel: Candidate | None = None
         self.inputs: dict[Case, dict[str, Array]] = {}

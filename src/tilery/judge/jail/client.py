@@ -139,8 +139,8 @@ class Jail:
     def _environment(self) -> dict[str, str]:
         """Return the variables of the server. Candidates may read all folders of its path."""
         root = str(Path(__file__).resolve().parents[3])
-        private = {*self.hidden, Path.cwd(), Path(sys.argv[0] or ".").resolve().parent}
-        path = [each for each in sys.path if each and Path(each).resolve() not in private]
+        private = [*self.hidden, Path.cwd(), Path(sys.argv[0] or ".").resolve().parent]
+        path = [each for each in sys.path if each and (_is_installed(each) or not _holds(each, private))]
         found = {"PYTHONPATH": os.pathsep.join(dict.fromkeys([root, *path])), "TMPDIR": self.folder}
         found |= {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "OPENBLAS_NUM_THREADS": "1"}
         return found | {key: os.environ[key] for key in ("LANG", "LD_LIBRARY_PATH") if key in os.environ}
@@ -161,6 +161,16 @@ class Jail:
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder = ""
+
+
+def _is_installed(folder: str) -> bool:
+    """Tell whether a folder belongs to Python or its packages."""
+    return any(Path(folder).resolve().is_relative_to(Path(each).resolve()) for each in (sys.prefix, sys.base_prefix))
+
+
+def _holds(folder: str, private: Sequence[Path]) -> bool:
+    """Tell whether a folder is one of these, or one of these is in it."""
+    return any(each.is_relative_to(Path(folder).resolve()) for each in private)
 
 
 def _last_lines(log: str) -> str:

@@ -49,7 +49,7 @@ def problem_of(name: str) -> Problem:
 
 
 LIMITS = Limits(seconds=40.0, cpu_seconds=10)
-"""What compiling a candidate of the catalogue may take."""
+"""Limits on compiling a candidate of the catalogue."""
 
 
 class Bench:

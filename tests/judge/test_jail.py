@@ -44,7 +44,7 @@ ATTACKS = {
     "kill the parent": "import os; os.kill(os.getppid(), 9); assert os.getppid() != 1",
     "environment": "import os; assert 'SECRET' in os.environ",
 }
-"""What must fail, whatever confines a candidate."""
+"""Attacks that must fail, whatever confines a candidate."""
 TRY_ALL = """
 import json
 def run(x, out):
@@ -69,7 +69,7 @@ BODIES = {
     "no object": ("import os; os.write(3, b'[1]'); os._exit(0)", "compiler-crash", "without an answer"),
     "nothing": ("pass", "compiler", "launches nothing"),
 }
-"""What ends a candidate, with the kind of error and the reason."""
+"""Host functions that end a candidate, with the kind of error and the reason."""
 SHARED = """
 import mmap, os, time
 def run(x, out):

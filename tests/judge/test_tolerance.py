@@ -1,4 +1,4 @@
-"""What is allowed follows from the error of the computation: enough for every order of a sum, not more."""
+"""Tolerances follow from the error of the computation: enough for every order of a sum, not more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge kernels that somebody else wrote: are they right, and how fast are they."""
+"""Judge kernels of others: are they right, and how fast are they."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def fault(kind: FaultKind, reason: str, **facts: Any) -> Rejected:
 
 @dataclass(slots=True)
 class Candidate:
-    """What is known of a candidate so far."""
+    """A candidate between stages."""
 
     submission: Submission
     loaded: Loaded = field(default_factory=lambda: Loaded([]))

@@ -79,7 +79,7 @@ class Metamorphic:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a launch is compiled for: sizes, types and a layout."""
+    """The sizes, types and layout that a launch is compiled for."""
 
     sizes: Mapping[str, int]
     types: Mapping[str, str]
@@ -104,7 +104,7 @@ class Case:
 
 @dataclass(slots=True)
 class Problem:
-    """What candidates must compute, and on what they are judged."""
+    """The arguments of candidates, and the cases they are judged on."""
 
     arguments: list[Argument]
     shapes: list[Shape]

@@ -26,7 +26,7 @@ Execute = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 
 @dataclass(slots=True)
 class Expected:
-    """What an output should be: numbers, how far off they may be, and where nothing can be said."""
+    """The expected output: numbers, how far off they may be, and where nothing can be said."""
 
     exact: Array
     tolerance: Array

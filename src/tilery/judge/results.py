@@ -16,7 +16,7 @@ STAGES = ("compile", "verify", "static", "sanitize", "run", "compare", "metamorp
 
 
 class FaultKind(Enum):
-    """What is wrong with a candidate, where no `tilery.ErrorKind` says it. The values are stable."""
+    """Faults of a candidate that are no `tilery.ErrorKind`. The values are stable."""
 
     WRONG_RESULT = "wrong-result"
     """An output is further from the reference than rounding explains."""
@@ -25,7 +25,7 @@ class FaultKind(Enum):
     UNREAD = "unread"
     """An input is never read."""
     CONSTANT = "constant"
-    """What is stored does not depend on any input."""
+    """Stored values do not depend on any input."""
     STATE = "state"
     """A global variable is written: the next launch could see it."""
     ADDRESS = "address"
@@ -42,7 +42,7 @@ class FaultKind(Enum):
 
 @dataclass(slots=True)
 class StageResult:
-    """What one stage found."""
+    """The result of one stage."""
 
     stage: str
     verdict: str
@@ -80,7 +80,7 @@ class Result:
     candidate: str
     stages: list[StageResult] = field(default_factory=list)
     salt: int = 0
-    """What the inputs were drawn from: the same salt draws the same inputs."""
+    """The same salt draws the same inputs."""
     error: str = ""
     """Why the candidate could not be judged, through no fault of its own."""
 

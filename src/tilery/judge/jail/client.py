@@ -34,7 +34,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the compilation of a candidate may take."""
+    """Limits on compiling a candidate."""
 
     seconds: float = 30.0
     cpu_seconds: int = 30

@@ -24,12 +24,12 @@ READABLE = (
     "/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
     "/etc/localtime", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/sys/devices/system/cpu",
 )  # fmt: skip
-"""What a frontend may read, besides Python and its packages."""
+"""Files and folders that a frontend may read, besides Python and its packages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What this system offers to confine a process."""
+    """The means that this system has to confine a process."""
 
     namespaces: bool
     landlock: int
@@ -97,7 +97,7 @@ def shut(means: Means, work: str) -> None:
 
 
 def become_nobody() -> None:
-    """Give up being root, if we are and nobody can read what a frontend needs."""
+    """Change from root to the user `nobody`, if that user can read what a frontend needs."""
     if os.geteuid() != 0 or not all(readable(path) for path in needed()):
         return
     os.setgroups([])

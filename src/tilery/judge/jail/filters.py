@@ -113,7 +113,7 @@ def landlock_version() -> int:
 
 
 def confine_files(readable: Iterable[str], writable: Iterable[str]) -> int:
-    """Leave only these files and folders within reach, for good; return the version of Landlock that does it, or 0.
+    """Deny access to all other files and folders, for good; return the version of Landlock that does it, or 0.
 
     Since version 6, signals reach no process outside either.
     """

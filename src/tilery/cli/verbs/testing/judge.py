@@ -1,4 +1,4 @@
-"""`tilery judge`: tell whether kernels that somebody else wrote are right, and how fast they are."""
+"""`tilery judge`: tell whether kernels of others are right, and how fast they are."""
 
 from __future__ import annotations
 

@@ -42,6 +42,8 @@ ATTACKS = {
     "tracing": "import ctypes; assert ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0",
     "kill": "import os; os.kill(-1, 0)",
     "kill the parent": "import os; os.kill(os.getppid(), 9); assert os.getppid() != 1",
+    "many processes": "import os, time\nfor n in range(99): os.fork() or time.sleep(1000)",
+    "another user": "import os; os.setresuid(0, 0, 0)",
     "environment": "import os; assert 'SECRET' in os.environ",
 }
 """Attacks that must fail, whatever confines a candidate."""

@@ -6,7 +6,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,8 +84,7 @@ def _works(function: Callable[[], object]) -> bool:
 
 def shut(means: Means, work: str) -> None:
     """Give up everything that a frontend does not need, for good. Raise OSError if that fails."""
-    if means.namespaces:
-        system.drop_capabilities()
+    system.drop_capabilities()
     if means.landlock:
         # With namespaces, /proc and /dev/shm are private.
         given = [*READABLE, *map(str, needed()), "/proc" if means.namespaces else "/proc/self"]
@@ -97,8 +96,15 @@ def shut(means: Means, work: str) -> None:
 
 
 def become_nobody() -> None:
-    """Change from root to the user `nobody`, if that user can read what a frontend needs."""
-    if os.geteuid() != 0 or not all(readable(path) for path in needed()):
+    """Change from root to the user `nobody`; only the real user if `nobody` cannot read what a frontend needs.
+
+    The kernel does not limit the number of root's processes. It looks at the real user; access to files follows from
+    the effective one.
+    """
+    if os.geteuid() != 0:
+        return
+    if not all(readable(path) for path in needed()):
+        os.setresuid(NOBODY, 0, 0)
         return
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -198,21 +204,19 @@ def limit(seconds: int, memory: int, file: int, processes: int) -> None:
 # ---------------------------------------------------------------- watching processes
 
 
-def usage(root: int | None) -> tuple[int, int]:
-    """Return the number of processes and their resident bytes: descendants of one, or all that /proc shows."""
-    pids = descendants(root) if root is not None else _all_processes()
-    total = 0
-    for pid in pids:
-        total += _sum_of(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:"))
-    return len(pids), total
+def processes(root: int | None) -> list[int]:
+    """Return the descendants of a process, or all processes that /proc shows."""
+    return descendants(root) if root is not None else _all_processes()
 
 
-def proportional(root: int | None) -> int:
-    """Return the bytes of the same processes, where pages that several share count once; this takes longer."""
-    total = 0
-    for pid in descendants(root) if root is not None else _all_processes():
-        total += _sum_of(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:"))
-    return total
+def resident(pids: Sequence[int]) -> int:
+    """Return the bytes of memory of processes, without files. Pages that several share count for each."""
+    return sum(_sum_of(f"/proc/{pid}/status", (b"RssAnon:", b"RssShmem:")) for pid in pids)
+
+
+def proportional(pids: Sequence[int]) -> int:
+    """Return the same bytes, where pages that several share count once; this takes longer."""
+    return sum(_sum_of(f"/proc/{pid}/smaps_rollup", (b"Pss_Anon:", b"Pss_Shmem:")) for pid in pids)
 
 
 def _sum_of(file: str, keys: tuple[bytes, ...]) -> int:

@@ -27,15 +27,17 @@ DENIED = {
     "delete_module": (176, 106), "kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142),
     "swapon": (167, 224), "swapoff": (168, 225), "acct": (163, 89), "quotactl": (179, 60), "syslog": (103, 116),
     "settimeofday": (164, 170), "clock_settime": (227, 112), "adjtimex": (159, 171), "clock_adjtime": (305, 266),
-    "sethostname": (170, 161), "setdomainname": (171, 162), "fanotify_init": (300, 262),
+    "setuid": (105, 146), "setreuid": (113, 145), "setresuid": (117, 147), "setfsuid": (122, 151),
+    "setgid": (106, 144), "setregid": (114, 143), "setresgid": (119, 149), "setfsgid": (123, 152),
+    "setgroups": (116, 159), "sethostname": (170, 161), "setdomainname": (171, 162), "fanotify_init": (300, 262),
     "io_uring_setup": (425, 425), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
     "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433), "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440), "mount_setattr": (442, 442), "memfd_secret": (447, 447),
 }  # fmt: skip
 """System calls that no compiler needs, with their numbers on x86-64 and on Arm.
 
-Sockets reach daemons; shared memory without a file escapes the count of memory; the others reach other processes or
-large parts of the kernel.
+Sockets reach daemons; shared memory without a file escapes the count of memory; another user has another count of
+processes; the others reach other processes or large parts of the kernel.
 """
 ARCHITECTURES = {"x86_64": (0, 0xC000003E, 56, 62), "aarch64": (1, 0xC00000B7, 220, 129)}
 """For each machine: its column, its number for seccomp, and the numbers of `clone` and `kill`."""

@@ -48,6 +48,8 @@ def run_frontend(request: dict[str, Any], answer: int, log: int, work: str, mean
         os.environ |= {"PATH": "/usr/bin:/bin", "HOME": work, "TMPDIR": work, "LANG": "C.UTF-8"}
         tempfile.tempdir = work
         os.chdir(work)
+        if not means.namespaces and means.seccomp and os.geteuid() == 0:
+            os.setresuid(confine.NOBODY, 0, 0)  # as become_nobody does
         system.control(system.DUMPABLE, 1)  # else /proc/self is not its own
         confine.limit(limits["cpu_seconds"], limits["memory"], limits["disk"], limits["processes"])
         confine.shut(means, work)
@@ -81,10 +83,12 @@ def watch(child: int, limits: dict[str, Any], root: int | None, folder: str) -> 
         if done:
             continue  # an orphan
         time.sleep(tick)
-        count, resident = confine.usage(root)
-        if count > limits["processes"] + 2:
+        pids = confine.processes(root)
+        if len(pids) > limits["processes"] + 2:  # first, because looking at each takes time in which they fork
             return PROCESSES
-        if resident > limits["memory"] and (count == 2 or confine.proportional(root) > limits["memory"]):
+        if confine.resident(pids) > limits["memory"] and (
+            len(pids) == 2 or confine.proportional(pids) > limits["memory"]
+        ):
             return MEMORY
         if root is not None and confine.folder_bytes(folder) > limits["disk"]:
             return DISK

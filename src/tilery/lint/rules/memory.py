@@ -20,7 +20,6 @@ from ...ops import (
     GetGlobal,
     GetTileBlockId,
     Insert,
-    LoadPtrTko,
     OrI,
     StoreViewTko,
     Yield,
@@ -217,7 +216,7 @@ def alloca_unwritten(facts: Facts) -> Iterator[Report]:
     for alloca, _, mine in facts.allocas:
         stores = [p for p in mine if p.writes]
         for place in mine:
-            if not isinstance(place.op, LoadPtrTko) or place.op.result not in facts.uses:
+            if place.writes or place.op.results[0] not in facts.uses:
                 continue
             before = [p for p in stores if _may_be_before(p.op, place.op, alloca, facts)]
             if not before:

@@ -394,7 +394,7 @@ def narrow_accumulator(facts: Facts) -> Iterator[Report]:
 
 ACCUMULATES = {"fma": "acc", "mmaf": "acc", "mmaf_scaled": "acc"}
 """Operations that add to an operand, and that operand."""
-LONG = 256
+LONG = 64
 """The least number of elements of a sum for which a narrow float is too short."""
 
 

@@ -25,7 +25,7 @@ import tilery
 from support import oracle
 from support.catalogue import FOLDER, Case, read_cases
 from tilery.cli.progress import progress
-from tilery.lint import RULES, Finding, lint
+from tilery.lint import RULES, Finding, Severity, lint
 from tilery.smith import smith
 from tilery.source.lines import innermost
 
@@ -48,6 +48,10 @@ FIRST = (
     "When the other half was first looked at, {found} of its {of} faults were found. The kernels that were missed were "
     "read then, and rules improved, so its number in the table is no longer that of unseen kernels. Pairs that were "
     "added to the catalogue later are a group of their own."
+)
+RANDOM = (
+    "{count} random modules, which can be executed without a fault, were linted. Rules reported {errors} errors, each of "
+    "which would be false. Findings: {shown}."
 )
 REST = (
     "Of the {count} pairs that are not decidable, rules object to {found} faulty kernels all the same, because numbers "
@@ -243,10 +247,11 @@ def page(halves: dict[str, list[Pair]], others: list[Pair], corpus: Corpus, rand
         *corpus_part(corpus),
     ]
     shown = ", ".join(f"`{rule}` {n:,}" for rule, n in random.most_common())
+    errors = sum(n for rule, n in random.items() if RULES[rule].severity is Severity.ERROR)
     lines += [
         "## Random modules",
         "",
-        checkout.fill(f"{count:,} random modules were linted without an error. Findings: {shown}."),
+        checkout.fill(RANDOM.format(count=f"{count:,}", errors=errors, shown=shown)),
         "",
     ]
     missing = [

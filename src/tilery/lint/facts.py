@@ -162,6 +162,15 @@ class Facts:
                         found.setdefault(value, []).extend(made)
         return found
 
+    @cached_property
+    def token_sources(self) -> dict[Value, list[Value]]:
+        """For each token, those that it is made from."""
+        found: dict[Value, list[Value]] = {}
+        for source, readers in self.token_readers.items():
+            for reader in readers:
+                found.setdefault(reader, []).append(source)
+        return found
+
     # ------------------------------------------------------------ questions
 
     def form(self, value: Value) -> Form:
@@ -240,6 +249,17 @@ class Facts:
     def acquires(self) -> bool:
         """Whether the kernel waits for other tile blocks."""
         return any(place.acquires for place in self.places)
+
+    @cached_property
+    def writing(self) -> set[Op]:
+        """The loops inside which something writes memory, or other tile blocks may be waited for."""
+        found: set[Op] = set()
+        for place in self.places:
+            loop = self.loop(place.op) if place.writes or not place.is_weak else None
+            while loop is not None and loop not in found:
+                found.add(loop)
+                loop = self.loop(loop)
+        return found
 
     def is_private(self, place: Place) -> bool:
         """Whether only this tile block can reach the memory: that of an alloca which is not global."""

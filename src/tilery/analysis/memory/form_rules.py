@@ -74,9 +74,9 @@ def element_bytes(value: Value) -> int:
 
 
 def read(numbers: Array, bits: int, signedness: Signedness) -> Array:
-    """Numbers as an operation of that signedness reads them; 64-bit unsigned ones as uint64."""
-    if signedness is not UNSIGNED or bits == 1:
-        return numbers
+    """Numbers as an operation of that signedness reads them; 64-bit unsigned ones as uint64. A signed i1 is 0 or -1."""
+    if signedness is not UNSIGNED:
+        return -numbers if bits == 1 else numbers
     return numbers.astype(np.uint64) if bits == 64 else numbers & np.int64((1 << bits) - 1)
 
 
@@ -199,8 +199,7 @@ def exti(o: ExtI, known: Known) -> Form | None:
     form, bits = known[o.from_], bits_of(o.from_)
     if form.terms:
         return form
-    numbers = -form.numbers if bits == 1 and o.signedness is not UNSIGNED else form.numbers
-    return Form({}, wrapped(read(numbers, bits, o.signedness), bits_of(o.results[0])))
+    return Form({}, wrapped(read(form.numbers, bits, o.signedness), bits_of(o.results[0])))
 
 
 @rule(TruncI)

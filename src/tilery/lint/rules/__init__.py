@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ..rule import Rule
-from . import control, cost, memory, numbers, order, padding, promises, sharing
+from . import alloca, control, cost, memory, numbers, order, padding, promises, sharing
 
 RULES: dict[str, Rule] = {
     **order.rule,
     **sharing.rule,
     **memory.rule,
+    **alloca.rule,
     **padding.rule,
     **promises.rule,
     **numbers.rule,

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ...analysis.effects import is_effect_free
 from ...analysis.memory.places import is_pointer
-from ...ir import Op
 from ...ops import Constant, For, JoinTokens, LoadPtrTko, LoadViewTko, MakeToken
 from ...types import Ptr, Tile
 from ..facts import Facts
@@ -94,15 +93,9 @@ def loop_invariant_load(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    writing: set[Op] = set()
-    for place in facts.places:
-        loop: Op | None = facts.loop(place.op) if place.writes or not place.is_weak else None
-        while loop is not None and loop not in writing:
-            writing.add(loop)
-            loop = facts.loop(loop)
     for load in facts.of(LoadPtrTko, LoadViewTko):
         place, loop = facts.place[load], facts.loop(load)
-        if not isinstance(loop, For) or loop in writing or not place.is_weak or load.results[0] not in facts.uses:
+        if not isinstance(loop, For) or loop in facts.writing or not place.is_weak or load.results[0] not in facts.uses:
             continue
         if not any(
             facts.varies(value, loop) for value in (place.pointer, place.mask, *getattr(load, "index", ())) if value

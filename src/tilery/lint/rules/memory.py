@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from ...analysis.memory.affine import Array, is_scalar
 from ...analysis.memory.places import Place, is_pointer, strides_of, tensor_of
-from ...ir import Op, Value
+from ...ir import Value
 from ...ops import (
     Alloca,
     AndI,
-    Break,
     CmpI,
-    Continue,
     ExtI,
     Extract,
     GetGlobal,
@@ -22,7 +20,6 @@ from ...ops import (
     Insert,
     OrI,
     StoreViewTko,
-    Yield,
 )
 from ...types import DYNAMIC, PartitionView, StridedView, TensorView, TileView
 from ..facts import Facts
@@ -80,15 +77,16 @@ def out_of_bounds(facts: Facts) -> Iterator[Report]:
 
 def _first_block(place: Place) -> Array | None:
     """How far the elements that the first tile block accesses are from the start of their memory, if that is known."""
-    if (
-        place.root is None
-        or place.address is None
-        or not place.size
-        or (place.mask is not None and place.active is None)
-    ):
+    is_certain = place.mask is None or place.active is not None
+    if place.address is None or place.root is None or not place.size or not is_certain or not is_pointer(place.pointer):
         return None
     others = [value for value in place.address.terms if value is not place.root]
-    return place.numbers if all(isinstance(value.owner, GetTileBlockId) for value in others) else None
+    return place.numbers if _are_coordinates(others) else None
+
+
+def _are_coordinates(values: Iterable[Value]) -> bool:
+    """Whether values are positions of the tile block, which are 0 for the first one."""
+    return all(isinstance(value.owner, GetTileBlockId) for value in values)
 
 
 def _name(root: Value) -> str:
@@ -105,11 +103,14 @@ def _tiles_outside(facts: Facts) -> Iterator[Report]:
             continue
         steps = view.traversal_strides if isinstance(view, StridedView) else view.tile_shape
         for step, dim, index in zip(steps, view.dim_map, place.op.index):  # type: ignore[attr-defined]
-            size, least = view.tensor_view.shape[dim], facts.range(index).lo
+            size, least, form = view.tensor_view.shape[dim], facts.range(index).lo, facts.forms[index]
+            message = ""
             if size != DYNAMIC and least * step >= size:
-                what = f"along dimension {dim}, which has {size} elements"
-                message = f"{place.op.name}: the tile starts at element {least * step} {what}"
-                yield Report(place.op, message, severity=WARNING)
+                message = f"the tile starts at element {least * step} along dimension {dim}, which has {size} elements"
+            elif _are_coordinates(form.terms) and form.numbers.min() < 0:
+                message = f"the index along dimension {dim} is {int(form.numbers.min())}, before the first tile"
+            if message:
+                yield Report(place.op, f"{place.op.name}: {message}", severity=WARNING)
                 break
 
 
@@ -183,126 +184,6 @@ def read_only_store(facts: Facts) -> Iterator[Report]:
                     f"{place.op.name}: global @{owner.name_} is constant",
                     related=((target, "declared here"),),
                 )
-
-
-# ---------------------------------------------------------------- alloca
-
-
-@rule("alloca-unwritten", ERROR)
-def alloca_unwritten(facts: Facts) -> Iterator[Report]:
-    """A load reads memory of an alloca that nothing has written.
-
-    The memory of an alloca is undefined at first, and new each time that the alloca is executed: an alloca in a
-    loop does not keep what the iteration before stored.
-
-    Fix: Store to the memory before the load. Move the alloca out of the loop if it is to keep its content.
-
-    Bad:
-        entry @k(%out: tile<ptr<f32>>) {
-          %p = alloca num_elem = 1, alignment = 4 : tile<ptr<f32>>
-          %v, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
-          %u = store_ptr_tko weak %out, %v : tile<ptr<f32>>, tile<f32> -> token
-          return
-        }
-    Good:
-        entry @k(%out: tile<ptr<f32>>, %x: tile<f32>) {
-          %p = alloca num_elem = 1, alignment = 4 : tile<ptr<f32>>
-          %s = store_ptr_tko weak %p, %x : tile<ptr<f32>>, tile<f32> -> token
-          %v, %t = load_ptr_tko weak %p token=%s : tile<ptr<f32>> -> tile<f32>, token
-          %u = store_ptr_tko weak %out, %v : tile<ptr<f32>>, tile<f32> -> token
-          return
-        }
-    """
-    for alloca, _, mine in facts.allocas:
-        stores = [p for p in mine if p.writes]
-        for place in mine:
-            if place.writes or place.op.results[0] not in facts.uses:
-                continue
-            before = [p for p in stores if _may_be_before(p.op, place.op, alloca, facts)]
-            if not before:
-                yield Report(
-                    place.op,
-                    f"{place.op.name}: nothing has been stored to this memory",
-                    related=((alloca, "the alloca"),),
-                )
-            elif (missing := _unwritten(place, before, alloca.result)) > 0:
-                message = f"{place.op.name}: {missing} of the elements that it reads have never been stored"
-                yield Report(place.op, message, related=((alloca, "the alloca"),))
-
-
-def _may_be_before(store: Op, load: Op, alloca: Op, facts: Facts) -> bool:
-    """Whether a store may be executed before a load of the memory that one execution of an alloca makes."""
-    if facts.number[store] < facts.number[load]:
-        return True
-    loop = facts.loop(load)
-    while loop is not None and not facts.is_inside(alloca, loop):
-        if facts.is_inside(store, loop):
-            return True
-        loop = facts.loop(loop)
-    return False
-
-
-def _unwritten(load: Place, stores: list[Place], root: Value) -> int:
-    """How many elements of a load are surely not written by any of these stores, not even in part."""
-    only = {root: 1}
-    if any(p.address is None or dict(p.address.terms) != only or not p.size for p in (load, *stores)):
-        return 0
-    starts = np.unique(np.concatenate([(p.numbers[:, None] + np.arange(p.size)).reshape(-1) for p in stores]))
-    wanted = np.unique(load.numbers)
-    at = np.searchsorted(starts, wanted)
-    following = np.append(starts, np.iinfo(np.int64).max)[at]
-    return int((following >= wanted + load.size).sum())
-
-
-@rule("alloca-escapes", ERROR)
-def alloca_escapes(facts: Facts) -> Iterator[Report]:
-    """A pointer to an alloca leaves the block that the alloca is in.
-
-    The memory of an alloca lives until the block around it ends: a branch, or one iteration of a loop. Afterwards
-    it may be used for something else.
-
-    Fix: Move the alloca to the block in which the pointer is used.
-
-    Bad:
-        entry @k(%c: tile<i1>, %p: tile<ptr<f32>>, %x: tile<f32>) {
-          %q = if %c -> (tile<ptr<f32>>) {
-            %a = alloca num_elem = 1, alignment = 4 : tile<ptr<f32>>
-            yield %a : tile<ptr<f32>>
-          } else {
-            yield %p : tile<ptr<f32>>
-          }
-          %t = store_ptr_tko weak %q, %x : tile<ptr<f32>>, tile<f32> -> token
-          return
-        }
-    Good:
-        entry @k(%c: tile<i1>, %p: tile<ptr<f32>>, %x: tile<f32>) {
-          %a = alloca num_elem = 1, alignment = 4 : tile<ptr<f32>>
-          %q = if %c -> (tile<ptr<f32>>) {
-            yield %a : tile<ptr<f32>>
-          } else {
-            yield %p : tile<ptr<f32>>
-          }
-          %t = store_ptr_tko weak %q, %x : tile<ptr<f32>>, tile<f32> -> token
-          return
-        }
-    """
-    for alloca, derived, _ in facts.allocas:
-        inside = facts.parent[facts.home[alloca]]
-        if inside is facts.entry:
-            continue
-        users = {o: None for value in derived if is_pointer(value) for o in facts.uses.of(value)}
-        for o in users:
-            if isinstance(o, (Yield, Break, Continue)) and facts.is_inside(o, inside) and _ends(o, inside, facts):
-                message = f"{o.name}: a pointer to an alloca leaves the block in which its memory lives"
-                yield Report(o, message, related=((alloca, "the alloca"),))
-
-
-def _ends(o: Op, inside: Op, facts: Facts) -> bool:
-    """Whether a terminator ends the block of an operation, and not one that is nested in it."""
-    if isinstance(o, Yield):
-        return facts.parent[facts.home[o]] is inside
-    loop = facts.loop(o)
-    return loop is inside or (loop is not None and facts.is_inside(inside, loop))
 
 
 @rule("dead-store", WARNING)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...analysis.memory.places import Place, overlap
 from ...analysis.tokens import is_token_ordered
@@ -210,16 +210,27 @@ def acquire_token_unused(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    if len(facts.places) > MAX_ACCESSES:
-        return
-    for at, acquire in enumerate(facts.places):
-        if not acquire.acquires or facts.is_private(acquire):
+    weak = [place for place in facts.places if place.is_weak and not facts.is_private(place)]
+    awaited = tokens_before(weak, facts)
+    for acquire in facts.places:
+        if not acquire.acquires or facts.is_private(acquire) or any(value in awaited for value in acquire.op.results):
             continue
-        later = [p for p in facts.places[at + 1 :] if p.is_weak and not facts.is_private(p)]
-        reached = tokens_after(acquire.op, facts)
-        if later and not any(value in reached for place in later for value in place.op.operands):
-            note = (later[0].op, "this access does not wait for it")
+        later = next((place for place in reversed(weak) if facts.number[place.op] > facts.number[acquire.op]), None)
+        if later is not None:
+            note = (later.op, "this access does not wait for it")
             yield Report(acquire.op, f"{acquire.op.name}: nothing waits for this acquire", related=(note,))
+
+
+def tokens_before(later: Iterable[Place], facts: Facts, most: int | None = None) -> set[Value]:
+    """The tokens that one of these accesses waits for, on some path; `most` limits how many are looked at."""
+    found: set[Value] = set()
+    todo = [value for place in later for value in place.op.operands if isinstance(value.type, Token)]
+    while todo and (most is None or len(found) < most):
+        value = todo.pop()
+        if value not in found:
+            found.add(value)
+            todo += facts.token_sources.get(value, ())
+    return found
 
 
 def tokens_after(o: Op, facts: Facts) -> set[Value]:
@@ -228,8 +239,7 @@ def tokens_after(o: Op, facts: Facts) -> set[Value]:
     todo = [value for value in o.results if isinstance(value.type, Token)]
     while todo:
         value = todo.pop()
-        if value in found:
-            continue
-        found.add(value)
-        todo += facts.token_readers.get(value, ())
+        if value not in found:
+            found.add(value)
+            todo += facts.token_readers.get(value, ())
     return found

@@ -97,7 +97,8 @@ def _broken(o: Assume, facts: Facts) -> str:
 def _outside(value: Value, form: Form, low: int | None, high: int | None, facts: Facts) -> str:
     known = read(facts.range(value), value.type.element, Signedness.SIGNED)  # type: ignore[attr-defined]  # integers
     if all(isinstance(symbol.owner, GetTileBlockId) for symbol in form.terms):  # the first tile block always exists
-        least, most = int(form.numbers.min()), int(form.numbers.max())
+        numbers = -form.numbers if bits_of(value) == 1 else form.numbers
+        least, most = int(numbers.min()), int(numbers.max())
     else:
         least, most = known.hi, known.lo
     if low is not None and least < low:
@@ -255,7 +256,9 @@ def _pairs(known: list[Array]) -> set[tuple[int, int]]:
 
 
 def _as(number: int, bits: int, sign: Signedness) -> int:
-    return number % (1 << bits) if sign is Signedness.UNSIGNED else number
+    if sign is Signedness.UNSIGNED:
+        return number % (1 << bits)
+    return -number if bits == 1 else number
 
 
 def _sums(facts: Facts) -> Iterator[Report]:

@@ -14,12 +14,16 @@ from ...ir import Op, Value
 from ...ops import AndI, Broadcast, CmpI, Constant, DivI, For, GetTileBlockId, If, Loop, OrI, Reshape, XOrI
 from ..facts import Facts
 from ..rule import ERROR, WARNING, Fix, ReplaceWord, Report, Rules
-from .order import MAX_ACCESSES, WINDOW, tokens_after
+from .order import WINDOW, tokens_after, tokens_before
 
 rule = Rules()
 
 MAX_CONDITIONS = 16
 """The most parts of a mask that are looked at."""
+MAX_TOKENS = 256
+"""The most tokens before the store of a flag that are looked at."""
+MAX_FLAGS = 64
+"""The most flags of a kernel that are looked at."""
 
 
 @rule("same-address", WARNING)
@@ -289,7 +293,7 @@ def weak_flag(facts: Facts) -> Iterator[Report]:
         place, loop = facts.place[o], facts.loop(o)
         if isinstance(loop, Loop) and facts.is_inside(branch, loop) and _is_fixed(place, loop, facts):
             waiting.append(place)
-            if place.is_weak and not any(p.writes and facts.is_inside(p.op, loop) for p in facts.places):
+            if place.is_weak and loop not in facts.writing:
                 fix = Fix("Load it with 'acquire device'", ReplaceWord("weak", "acquire device"))
                 yield Report(o, f"{o.name}: a loop waits for a value that a weak load reads", fix=fix)
     flags = {place.key: place for place in waiting if not place.is_weak}
@@ -338,7 +342,7 @@ def relaxed_acquire(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    for o, branch in _deciding(facts).items():
+    for o, branch in list(_deciding(facts).items())[:MAX_FLAGS]:
         place = facts.place[o]
         if place.ordering not in (Ordering.RELAXED, Ordering.RELEASE) or facts.is_private(place):
             continue
@@ -412,22 +416,18 @@ def relaxed_release(facts: Facts) -> Iterator[Report]:
         }
     """
     flags = {facts.place[o].key: o for o in _deciding(facts)}
-    if not flags or len(facts.places) > MAX_ACCESSES:
-        return
-    for data in facts.places:
-        if not (data.writes and data.is_weak) or facts.is_private(data):
+    data = {v: p.op for p in facts.places if p.writes and p.is_weak and not facts.is_private(p) for v in p.op.results}
+    for place in facts.places:
+        relaxed = place.ordering in (Ordering.RELAXED, Ordering.ACQUIRE) and place.writes
+        if not relaxed or place.key not in flags:
             continue
-        reached = tokens_after(data.op, facts)
-        for place in facts.places:
-            relaxed = place.ordering in (Ordering.RELAXED, Ordering.ACQUIRE) and place.writes
-            if relaxed and place.key in flags and any(value in reached for value in place.op.operands):
-                new = "acq_rel" if place.reads else "release"
-                fix = Fix(f"Use '{new}'", ReplaceWord(place.ordering.text, new))
-                message = (
-                    f"{place.op.name}: it sets a flag for other tile blocks, but it is {place.ordering.text}, not {new}"
-                )
-                related = ((data.op, "this store is not published"), (flags[place.key], "the flag is read here"))
-                yield Report(place.op, message, related=related, fix=fix)
+        stored = next((data[value] for value in tokens_before([place], facts, MAX_TOKENS) if value in data), None)
+        if stored is not None:
+            new = "acq_rel" if place.reads else "release"
+            fix = Fix(f"Use '{new}'", ReplaceWord(place.ordering.text, new))
+            message = f"{place.op.name}: it sets a flag for others, but it is {place.ordering.text}, not {new}"
+            related = ((stored, "this store is not published"), (flags[place.key], "the flag is read here"))
+            yield Report(place.op, message, related=related, fix=fix)
 
 
 @rule("mixed-atomicity", WARNING)

@@ -50,8 +50,8 @@ FIRST = (
     "added to the catalogue later are a group of their own."
 )
 RANDOM = (
-    "{count} random modules, which can be executed without a fault, were linted. Rules reported {errors} errors, each of "
-    "which would be false. Findings: {shown}."
+    "{count} random modules, which can be executed without a fault, were linted. Rules reported {errors} errors, each "
+    "of which would be false. Findings: {shown}."
 )
 REST = (
     "Of the {count} pairs that are not decidable, rules object to {found} faulty kernels all the same, because numbers "

@@ -114,13 +114,14 @@ def alloca_escapes(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    for alloca, derived, _ in facts.allocas:
+    for alloca, derived, mine in facts.allocas:
         inside = facts.parent[facts.home[alloca]]
+        is_used = any(place.root is not alloca.result for place in mine)  # through a copy
         users = {o: None for value in derived for o in facts.uses.of(value)}
         for o in users:
             message = ""
             if isinstance(o, (Yield, Break, Continue)):
-                if inside is not facts.entry and facts.is_inside(o, inside) and _ends(o, inside, facts):
+                if is_used and inside is not facts.entry and facts.is_inside(o, inside) and _ends(o, inside, facts):
                     message = f"{o.name}: a pointer to an alloca leaves the block in which its memory lives"
             elif not alloca.global_ and _publishes(o, alloca, derived, facts):
                 message = f"{o.name}: the address of an alloca is stored where other tile blocks can read it"

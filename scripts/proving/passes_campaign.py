@@ -86,7 +86,10 @@ def try_module(task: str) -> dict[str, Any]:
 def try_change(module: tilery.Module, contract: Contract | None, changed: tilery.Module) -> dict[str, Any]:
     """Prove a change of a module, and execute both."""
     started = time.process_time()
-    kind, reason = prove(module, changed)
+    try:
+        kind, reason = prove(module, changed)
+    except Exception as error:  # a bug of the prover: it is counted, and the campaign goes on
+        kind, reason = "failed", f"{type(error).__name__}: {error}"
     facts: dict[str, Any] = {"kind": kind, "reason": reason[:160]}
     facts["seconds"] = round(time.process_time() - started, 3)
     if contract is not None and kind in ("proven", "counterexample", "reads"):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 import pytest
 
+from tilery.explorer.assets import SCRIPTS, asset
 from tilery.explorer.protocol import Explorer
 from tilery.explorer.server import ASSETS, MAX_REQUEST, Server, serve
 
@@ -225,6 +227,15 @@ def test_the_page_has_no_inline_script_and_loads_only_its_files(shared: Browser)
     for name in ASSETS:
         assert f"/assets/{name}" in page
         assert shared.send("GET", f"/assets/{name}")[0].status == 200
+
+
+def test_the_page_asks_for_its_text_first_and_for_few_files(shared: Browser) -> None:
+    page = shared.send("GET", "/")[1].decode()
+    assert re.findall(r'<script defer src="/assets/([a-z.]+)"([^>]*)>', page) == [
+        ("core.js", " data-first"), ("vendor.js", ""), ("panes.js", "")
+    ]  # fmt: skip
+    panes = shared.send("GET", "/assets/panes.js")[1]
+    assert all(asset(name) in panes for name in SCRIPTS[1:]) and asset("core.js") not in panes
 
 
 def test_the_server_prints_nothing(shared: Browser, capfd: pytest.CaptureFixture[str]) -> None:

@@ -284,3 +284,18 @@ def test_ordered_loads_stay_where_they_are() -> None:
 
     assert proven(kernel(False), kernel(False))
     assert not proven(kernel(False), kernel(True))
+
+
+def test_names_of_globals_may_be_any_bytes() -> None:
+    text = b"""cuda_tile.module @m {
+      global @"\\FE\\22 x" <i32: [1, 2]> : tile<2xi32>
+      entry @k(%q: tile<ptr<i32>>) {
+        %p = get_global @"\\FE\\22 x" : tile<ptr<i32>>
+        %v, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+        %u = store_ptr_tko weak %q, %v : tile<ptr<i32>>, tile<i32> -> token
+        return
+      }
+    }"""
+    module = tilery.parse(text.decode())
+    assert not module.globals[0].sym_name.isprintable()
+    assert proven(module, tilery.clone(module))

@@ -343,3 +343,11 @@ def test_a_limit_is_not_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     found = compared(lambda b, x: x + x, slow)
     assert found.answer == "undecided"
     assert "stopped after 30 steps" in found.reason
+
+
+@pytest.mark.parametrize("grid", [0, -1, (1, 0), (1, 1, 1, 1), "x", 1 << 40])
+def test_a_grid_that_cannot_be_launched_is_an_error(grid: Any) -> None:
+    a = program(lambda b, x: x)
+    b = Program([Stage(a.stages[0].module, grid, a.stages[0].args)])
+    with pytest.raises(TileError, match="prove: a launch of @k: .*grid"):
+        reals(a, b, {"x": (R, C)}, {"y": (R, C)})

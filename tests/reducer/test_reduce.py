@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tilery
 from reducer.behaviour import names, wild
+from tilery import ops
+from tilery.cli.main import main
 from tilery.diag import TileError
 from tilery.ir import walk
 from tilery.ops import Module
 from tilery.reducer import Case, Launch
-from tilery.reducer.oracles import Differs, DiffersAfter, Message, Sanitized, execute, with_steps
+from tilery.reducer.oracles import Differs, DiffersAfter, Message, ProvenAfter, Sanitized, execute, with_steps
 from tilery.reducer.raw import message_of, message_test, reduce_raw
+from tilery.reducer.report import shown
 from tilery.reducer.runners import DIED, HANG, Children, InProcess, Remote, Threads, ends_child
 from tilery.reducer.search import Search
 from tilery.smith import smith
@@ -163,6 +168,47 @@ def test_what_is_undefined_stays_out() -> None:
     assert test(Case(module, Launch("k", (1, 1, 1), args, frozenset([0])))) == ""
     found = Search(Case(module, Launch("k", (1, 1, 1), args)), InProcess(test)).run()
     assert names(found.case) >= {"mulf", "addf"} and found.after.operations <= 6
+
+
+SQUARE = """entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<ptr<i32>>) {
+  %x, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+  %w = absf %x : tile<f32>
+  %y = mulf %x, %x rounding<nearest_even> : tile<f32>
+  %v = mulf %w, %x rounding<nearest_even> : tile<f32>
+  %z = addf %y, %x rounding<nearest_even> : tile<f32>
+  %s = subf %z, %v rounding<nearest_even> : tile<f32>
+  %u = store_ptr_tko weak %q, %s : tile<ptr<f32>>, tile<f32> -> token
+  return
+}"""
+
+
+def test_only_a_proven_difference_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from tilery.reducer import oracles
+
+    args = (np.full(1, 1.1, np.float32), np.zeros(1, np.float32), np.arange(3, dtype=np.int32))
+    case = Case(tilery.parse(SQUARE), Launch("k", (1, 1, 1), args))
+    assert DiffersAfter("fuse-fma")(case) and ProvenAfter("fuse-fma")(case) == ""  # it only rounds differently
+    run = oracles.run_pipeline
+
+    def faulty(module: tilery.Module, pipeline: Any) -> None:
+        run(module, pipeline)
+        for o in walk(module):
+            if isinstance(o, ops.MulF) and o.lhs is o.rhs:  # a square becomes x * |x|
+                found = next((other.result for other in walk(module) if isinstance(other, ops.AbsF)), None)
+                o.rhs = found or o.rhs
+
+    monkeypatch.setattr(oracles, "run_pipeline", faulty)
+    test = ProvenAfter("dce")
+    found = Search(case, InProcess(test)).run()
+    assert found.outcome == "proven to differ after passes"
+    assert names(found.case) >= {"mulf", "absf"} and found.after.operations < found.before.operations
+    made = shown(found.case, test, str(tmp_path / "small.mlir"))
+    (tmp_path / "small.mlir").write_text(made.text)
+    for name, data in made.arrays.items():
+        (tmp_path / name).write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(made.commands[0])[1:]) == 0
+    assert main(shlex.split(made.commands[1])[1:]) == 0  # the pass on disk is the right one
 
 
 def test_a_message_is_kept() -> None:

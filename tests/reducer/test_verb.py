@@ -138,6 +138,8 @@ def test_bytes(module: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["--differs", "reference,abacus"], 2, "expected two of"),
         (["--sanitize", "rase"], 2, "unknown check"),
         (["--differs-after", "canonicalise"], 2, "canonicalise"),
+        (["--differs", "prove"], 2, "--differs prove needs --differs-after"),
+        (["--differs", "prove", "--differs-after", "cse", "--sanitize", "all"], 2, "contradict each other"),
         (["--message", "("], 2, "not a regular expression"),
         (["--test", "true", "--sanitize", "race"], 2, "contradict"),
         (["--test", "false"], 1, "nothing to reduce"),

@@ -10,7 +10,9 @@ SCRIPTS = (
     "core.js", "language.js", "source.js", "ir.js", "bytes.js", "pipeline.js", "graph.js", "run.js", "tiles.js",
     "access.js", "timeline.js", "cost.js", "share.js", "main.js",
 )  # fmt: skip
-"""The page's own scripts, in the order in which they run."""
+"""The page's own scripts, in the order in which they run; the first one needs nothing else."""
+PANES = "panes.js"
+"""All of them but the first, in one file: a page asks for few files."""
 VENDOR = "vendor.js"
 STYLE = "style.css"
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
@@ -25,6 +27,8 @@ def asset(name: str) -> bytes:
     """
     if name == VENDOR:
         return (HERE / "vendor" / name).read_bytes()
+    if name == PANES:
+        return b"".join(asset(each) for each in SCRIPTS[1:])
     if name not in (*SCRIPTS, STYLE, "worker.js", "playground.js", "page.html"):
         raise KeyError(name)
     return (HERE / "page" / name).read_bytes()
@@ -37,8 +41,11 @@ def page(scripts: str, styles: str, policy: str = "") -> str:
     return text.replace("<!--policy-->", meta).replace("<!--styles-->", styles).replace("<!--scripts-->", scripts)
 
 
-def linked(prefix: str, more: str = "") -> tuple[str, str]:
-    """Return the elements that load the scripts and the styles from files."""
-    names = [VENDOR, *SCRIPTS]
-    scripts = "".join(f'<script defer src="{prefix}{name}"></script>\n' for name in names)
-    return more + scripts, f'<link rel="stylesheet" href="{prefix}{STYLE}">'
+def linked(prefix: str, more: str = "", *, asks_first: bool = False) -> tuple[str, str]:
+    """Return the elements that load the scripts and the styles from files.
+
+    With `asks_first`, the first script asks the server for the document at once.
+    """
+    first = f'<script defer src="{prefix}{SCRIPTS[0]}"{" data-first" if asks_first else ""}></script>\n'
+    rest = "".join(f'<script defer src="{prefix}{name}"></script>\n' for name in (VENDOR, PANES))
+    return more + first + rest, f'<link rel="stylesheet" href="{prefix}{STYLE}">'

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..diag import TileError
-from .assets import SCRIPTS, STYLE, VENDOR, asset, linked, page
+from .assets import PANES, SCRIPTS, STYLE, VENDOR, asset, linked, page
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; "
@@ -37,7 +37,7 @@ def write_playground(out: Path, pyodide: Path) -> dict[str, int]:
     for name in (*RUNTIME, *wheels):
         shutil.copyfile(pyodide / name, out / "pyodide" / name)
     (out / "tilery.zip").write_bytes(_package())
-    for name in (*SCRIPTS, STYLE, VENDOR, "worker.js", "playground.js"):
+    for name in (SCRIPTS[0], PANES, STYLE, VENDOR, "worker.js", "playground.js"):
         (out / name).write_bytes(asset(name))
     start = '<script defer src="./playground.js"></script>\n'
     (out / "index.html").write_text(page(*linked("./", start), POLICY), "utf-8")

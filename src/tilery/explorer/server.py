@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from .assets import SCRIPTS, STYLE, TYPES, VENDOR, asset, linked, page
+from .assets import PANES, SCRIPTS, STYLE, TYPES, VENDOR, asset, linked, page
 from .protocol import Explorer
 
 ADDRESS = "127.0.0.1"
@@ -41,7 +41,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
-ASSETS = {*SCRIPTS, STYLE, VENDOR}
+ASSETS = {SCRIPTS[0], PANES, STYLE, VENDOR}
 
 
 class Server(ThreadingHTTPServer):
@@ -115,6 +115,8 @@ class Handler(BaseHTTPRequestHandler):
     server_version = "tilery"
     sys_version = ""
     timeout = SECONDS
+    wbufsize = -1
+    """Headers and body leave together: apart, the body waits until the browser has acknowledged the headers."""
 
     def do_GET(self) -> None:
         try:
@@ -169,7 +171,7 @@ class Handler(BaseHTTPRequestHandler):
         self._require_session()
         name = parts.path.removeprefix("/assets/")
         if parts.path == "/" and not parts.query:
-            return self._send(page(*linked("/assets/")).encode(), "text/html; charset=utf-8")
+            return self._send(page(*linked("/assets/", asks_first=True)).encode(), "text/html; charset=utf-8")
         if parts.path == f"/assets/{name}" and name in ASSETS:
             return self._send(asset(name), TYPES[name[name.rindex(".") :]])
         raise Refusal(HTTPStatus.NOT_FOUND, "there is no such page")

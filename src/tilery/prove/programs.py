@@ -10,6 +10,7 @@ import numpy as np
 
 from ..diag import TileError
 from ..engines.common.kernel import find_entry
+from ..engines.common.launch import check_grid
 from ..engines.common.tiles import Array
 from ..ops import Entry, Module
 from ..types import Ptr, Scalar, Tile
@@ -105,12 +106,20 @@ def make_case(a: Program, b: Program, inputs: Mapping[str, Any], outs: Mapping[s
         if not program.stages:
             raise TileError("prove: a program needs at least one launch")
         for stage in program.stages:
+            _check_grid(stage)
             for name, kind in parameters(stage, known):
                 _note_type(known[name], name, kind)
     for name in case.outs:
         if buffers[name].element is None:
             raise TileError(f"prove: neither program takes the output '{name}'")
     return case
+
+
+def _check_grid(stage: Stage) -> None:
+    try:
+        check_grid(stage.grid)
+    except TileError as error:
+        raise TileError(f"prove: a launch of @{entry_of(stage).sym_name}: {error.message}") from None
 
 
 def _buffer(name: str, given: Any, content: str) -> Buffer:

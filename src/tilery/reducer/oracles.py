@@ -19,6 +19,7 @@ from ..ir import Block, clone, walk
 from ..ops import Module
 from ..passes import parse_pipeline, run_pipeline
 from ..text.print.printer import show
+from ..types import Ptr, Tile
 from ..verifier.verify import verify
 from ..version import Version
 from .case import Case, Launch
@@ -219,7 +220,6 @@ def equal_but_for_nan(module: Module, launch: Launch, left: list[bytes], right: 
 
     from ..engines.common.numerics.convert import to_f64
     from ..engines.common.tiles import carrier
-    from ..types import Ptr, Tile
 
     params = module.entry(launch.entry).function_type.params
     types = [p.element.pointee for p in params if isinstance(p, Tile) and isinstance(p.element, Ptr)]
@@ -335,6 +335,55 @@ class DiffersAfter:
         except TileError:
             return "differs after passes"
         return "" if equal_but_for_nan(module, launch, before, now) else "differs after passes"
+
+
+@dataclass(frozen=True)
+class ProvenAfter:
+    """Passes change what a launch computes over the real numbers, or which integers, and `prove` has a witness for it.
+
+    Other roundings are no difference. The floats of the launch do not matter, only its shapes and integers.
+    """
+
+    passes: str
+    seconds: float = 30.0
+    waits = False
+
+    def __call__(self, case: Case) -> str:
+        from ..prove import Program, reals
+
+        launch, after = case.launch, self._changed(case.module)
+        if launch is None or after is None:
+            return ""
+        floats = real_arrays(case.module, launch)
+        buffers = {
+            f"a{n}": tuple(value.shape) if n in floats else value
+            for n, value in enumerate(launch.args)
+            if hasattr(value, "ndim")
+        }
+        args = [f"a{n}" if hasattr(value, "ndim") else value for n, value in enumerate(launch.args)]
+        sides = [Program.of(each, launch.grid, args, entry=launch.entry) for each in (case.module, after)]
+        try:
+            verdict = reals(sides[0], sides[1], buffers, list(buffers), probe=False)
+        except TileError:  # a candidate that `prove` does not take
+            return ""
+        return "proven to differ after passes" if verdict.answer == "different" else ""
+
+    def _changed(self, module: Module) -> Module | None:
+        after: Module = clone(module)
+        try:
+            run_pipeline(after, parse_pipeline(self.passes))
+        except TileError:  # a pass refuses the module
+            return None
+        return None if verify(after, max_errors=1) else after
+
+
+def real_arrays(module: Module, launch: Launch) -> set[int]:
+    """Return the positions of arrays of floats among the arguments of a launch."""
+    return {
+        number
+        for number, param in enumerate(module.entry(launch.entry).function_type.params)
+        if isinstance(param, Tile) and isinstance(param.element, Ptr) and param.element.pointee.is_float
+    }
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..text.print.printer import show
 from ..types import Ptr, Tile
 from .case import Case, Launch
 from .data import filled, one
-from .oracles import Command, Compiler, Differs, DiffersAfter, Message, Sanitized
+from .oracles import Command, Compiler, Differs, DiffersAfter, Message, ProvenAfter, Sanitized, real_arrays
 from .search import Reduction
 
 
@@ -29,7 +29,8 @@ class Shown:
 def shown(case: Case, test: Any, name: str = "reduced.mlir") -> Shown:
     """Return a case as a text named `name`, and the commands that run the test on it."""
     made = Shown(show(case.module), [])
-    launch = [] if case.launch is None else launch_options(case, case.launch, Path(name).stem, made.arrays)
+    options = prove_options if isinstance(test, ProvenAfter) else launch_options
+    launch = [] if case.launch is None else options(case, case.launch, Path(name).stem, made.arrays)
     made.commands = [shlex.join(words) for words in _commands(test, name, launch)]
     return made
 
@@ -59,6 +60,12 @@ def _commands(test: Any, name: str, launch: list[str]) -> list[list[str]]:
                 ["tilery", "run", name, *launch, *prints],
                 ["tilery", "run", after, *launch, *prints],
             ]
+        case ProvenAfter():
+            after = f"{stem}-after.mlir"
+            return [
+                ["tilery", "opt", name, "--passes", test.passes, "-o", after],
+                ["tilery", "prove", name, after, *launch],
+            ]
         case Sanitized():
             return [["tilery", "run", name, *launch, "--sanitize", test.checks]]
     return []
@@ -79,6 +86,23 @@ def launch_options(case: Case, launch: Launch, stem: str, arrays: dict[str, byte
             arrays[spec[1:]] = _saved(argument)
         options += ["--arg", f"a{number}={spec}" if isinstance(param.element, Ptr) else spec]
     return options
+
+
+def prove_options(case: Case, launch: Launch, stem: str, arrays: dict[str, bytes]) -> list[str]:
+    """Return the options of `tilery prove` for a launch; arrays of integers are added to `arrays`."""
+    options = ["--grid", ",".join(map(str, launch.grid))]
+    if len(case.module.entries) > 1:
+        options += ["--entry", launch.entry]
+    args = []
+    reals = real_arrays(case.module, launch)
+    for number, value in enumerate(launch.args):
+        args.append(f"a{number}" if hasattr(value, "ndim") else _number(value))
+        if number in reals:
+            options += ["--buf", f"a{number}=real[{','.join(map(str, value.shape))}]", "--out", args[-1]]
+        elif hasattr(value, "ndim"):
+            arrays[f"{stem}-{number}.npy"] = _saved(value)
+            options += ["--buf", f"a{number}=@{stem}-{number}.npy", "--out", args[-1]]
+    return [*options, "--args", ",".join(args)]
 
 
 def _number(value: Any) -> str:

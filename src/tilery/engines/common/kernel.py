@@ -75,7 +75,8 @@ class Kernel(ABC):
         each of them, a `tilery.engines.reference.observe.Observe` that chooses some, or a list.
 
         `machine` executes the kernel in its own way, on the reference engine: a subclass of
-        `tilery.engines.reference.machine.Machine`, or a function that makes one.
+        `tilery.engines.reference.machine.Machine`, or a function that makes one. `sanitize` has a machine of its own,
+        so that a launch takes one of the two.
         """
         try:
             launch = Launch(

@@ -94,7 +94,7 @@ class ReferenceKernel(Kernel):
     """An entry of a loaded module, ready to run. A deep or pickled copy has its own globals.
 
     More than one thread is used only if tile blocks cannot observe each other and do not print. There is one with
-    `sanitize`, `observe` or `machine`.
+    `sanitize`, `observe` or `machine`. `sanitize` and `machine` exclude each other.
     """
 
     engine = "reference"

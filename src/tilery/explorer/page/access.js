@@ -27,8 +27,8 @@
         return option;
       }));
     const chosen = T.h("label", {class: "check"}, T.h("input", {type: "checkbox", checked: only, onchange: event => { only = event.target.checked; showMap(); }}), "only the selected operation");
-    const blocks = T.h("input", {type: "number", min: -1, max: run.blocks - 1, value: block, "aria-label": "Tile block", title: "-1: all tile blocks",
-      onchange: event => { block = Number(event.target.value); showMap(); }});
+    const blocks = T.h("input", {type: "number", min: 0, max: run.blocks - 1, value: block < 0 ? "" : block, placeholder: "all", "aria-label": "Tile block", title: "Empty: all tile blocks",
+      onchange: event => { block = event.target.value === "" ? -1 : Number(event.target.value); showMap(); }});
     const notes = [];
     if (map.truncated) notes.push("There are too many accesses to keep; the map has the first ones.");
     if (map.outside) notes.push(`${T.count(map.outside)} accesses are outside every array.`);

@@ -59,6 +59,11 @@
     return response.json();
   };
 
+  /** The document to start with. A server's page asks for it before its other scripts are there. */
+  const early = document.currentScript && document.currentScript.dataset.first !== undefined && !location.hash.startsWith("#v1=");
+  const firstText = early ? T.overHttp({do: "open", first: true}).catch(() => null) : null;
+  T.openFirst = async () => await firstText || T.ask("open", {first: true});
+
   /** Answer from an exported file: everything was asked before. */
   T.fromRecord = record => async request => {
     if (request.do === "graph") {

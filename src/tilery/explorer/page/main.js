@@ -171,7 +171,7 @@
     T.show("bytes");
     if (globalThis.tileryPlayground) await globalThis.tileryPlayground.started(T);
     // The text is shown before anything else is known.
-    const first = record || location.hash.startsWith("#v1=") ? null : T.ask("open", {first: true});
+    const first = record || location.hash.startsWith("#v1=") ? null : T.openFirst();
     const early = first && first.then(found => found.ok && found.text !== null ? opened(found) : null);
     const hello = await T.ask("hello");
     if (!hello.ok) { T.status(hello.error.message, true); return; }
@@ -186,7 +186,7 @@
   }
 
   async function openedFirst(first, early) {
-    const found = first ? await first : await T.ask("open", {first: true});
+    const found = await (first || T.openFirst());
     if (first && found.ok && found.text !== null) await early;
     else await opened(found);
   }

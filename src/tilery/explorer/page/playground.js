@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const waiting = new Map();
-  let worker = null, number = 0, ready = null, box = null, T = null;
+  let worker = null, number = 0, ready = null, box = null, T = null, last = null;
 
   function start() {
     worker = new Worker("./worker.js", {type: "module"});
@@ -18,17 +18,18 @@
     return ready;
   }
 
-  function progress({stage, done, total}) {
+  function progress(state) {
+    last = state;
     if (!box) return;
-    box.bar.max = total;
-    box.bar.value = done;
-    box.text.textContent = stage;
+    box.bar.max = state.total;
+    box.bar.value = state.done;
+    box.text.textContent = state.stage;
   }
 
   function finished(data) {
     document.documentElement.dataset.cold = JSON.stringify(data.times);
     if (box) box.element.close();
-    box = null;
+    box = last = null;
   }
 
   function showProgress() {
@@ -40,9 +41,10 @@
     document.body.append(element);
     element.showModal();
     box = {element, bar, text};
+    if (last) progress(last);
   }
 
-  const playground = globalThis.tileryPlayground = {
+  globalThis.tileryPlayground = {
     async transport(request) {
       await ready;
       return new Promise(resolve => {
@@ -61,8 +63,8 @@
         await start();
       };
       showProgress();
-      await start();
+      await ready;
     },
   };
-  void playground;
+  start().catch(() => {});  // the other scripts are still loading; `started` shows what went wrong
 })();

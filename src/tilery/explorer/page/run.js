@@ -55,7 +55,6 @@
     runButton = T.h("button", {type: "submit", class: "primary", disabled: !hello.can_run}, "Run");
     const checks = T.h("input", {type: "text", value: fields.sanitize ? fields.sanitize.value : "all", list: "checks", title: hello.checks.map(c => `${c.name}: ${c.summary}`).join("\n")});
     T.replace(form,
-      hello.can_run ? null : T.h("p", {class: "problem"}, T.state.exported ? "An exported page cannot run kernels." : "There is no NumPy here, so kernels cannot run. Everything else works."),
       T.h("div", {class: "fields"},
         field("entry", "kernel", kernel),
         field("grid", "grid", T.h("input", {type: "text", value: grid, size: 10})),
@@ -140,8 +139,24 @@
     run.claim ? T.h("p", {class: "hint"}, run.claim) : null);
   }
 
-  T.on("document", () => { args = []; if (message) { T.replace(message); T.replace(results, T.h("p", {class: "hint"}, "Run the kernel first.")); T.replace(reports, T.h("p", {class: "hint"}, "Run the kernel first.")); } });
+  /** Why kernels cannot run in this page, or nothing. */
+  function refusal() {
+    const {hello, exported} = T.state;
+    if (exported) return "An exported page cannot run kernels. Open the kernel with `tilery explore`.";
+    if (!hello || hello.can_run) return "";
+    if (!globalThis.tileryPlayground) return "Kernels cannot run: NumPy is not installed. Everything else works.";
+    return "Kernels cannot run in this playground: running needs NumPy, and the folder of Pyodide that it was made from has no wheel of it. Everything else works.";
+  }
+
+  function showIdle() {
+    if (!message || T.state.run) return;
+    const why = refusal();
+    T.replace(message, why ? T.h("p", {class: "problem"}, why) : null);
+    for (const panel of [results, reports]) T.replace(panel, why ? null : T.h("p", {class: "hint"}, "Run the kernel first."));
+  }
+
+  T.on("document", () => { args = []; showIdle(); });
   T.on("analysis", () => T.touch("run"));
-  T.on("hello", () => T.touch("run"));
+  T.on("hello", () => { showIdle(); T.touch("run"); });
   T.pane({id: "run", title: "Run", side: "right", build, show});
 })();

@@ -16,17 +16,19 @@ const plainFetch = globalThis.fetch.bind(globalThis);
 globalThis.fetch = async (...given) => {
   const response = await plainFetch(...given);
   if (!response.body || !response.ok) return response;
-  const counted = response.body.pipeThrough(new TransformStream({
-    transform(part, controller) {
-      done += part.byteLength;
-      say();
-      controller.enqueue(part);
-    },
-  }));
-  return new Response(counted, {status: response.status, headers: response.headers});
+  count(response.clone().body.getReader());  // the response itself stays the browser's own, whose compiled code it may keep
+  return response;
 };
 
+async function count(reader) {
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    done += part.value.byteLength;
+    say();
+  }
+}
+
 async function start() {
+  const archive = fetch("./tilery.zip").then(response => response.arrayBuffer());
   const manifest = await (await plainFetch("./manifest.json")).json();
   total = Object.values(manifest.sizes).reduce((a, b) => a + b, 0) * 1.25;
   next("loading Python");
@@ -34,8 +36,7 @@ async function start() {
   const pyodide = await loadPyodide({indexURL: here, packageBaseUrl: here});
   times.python = performance.now() - began;
   next("loading tilery");
-  const archive = await (await fetch("./tilery.zip")).arrayBuffer();
-  pyodide.unpackArchive(archive, "zip", {extractDir: "/site"});
+  pyodide.unpackArchive(await archive, "zip", {extractDir: "/site"});
   if (manifest.numpy) {
     next("loading NumPy");
     await pyodide.loadPackage("numpy");

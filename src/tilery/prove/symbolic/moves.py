@@ -246,7 +246,7 @@ def _tensor_shape(s: Kernel, o: Any) -> Made:
 
 
 def _global(s: Kernel, o: Any) -> Made:
-    return {o.result: _fixed(s.z.unknown(f"global {o.name_}", ADDRESS))}
+    return {o.result: _fixed(s.z.unknown(f"global {o.name_!a}", ADDRESS))}
 
 
 def _nothing(s: Kernel, o: Any) -> Made:

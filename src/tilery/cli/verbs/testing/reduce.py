@@ -24,10 +24,13 @@ EXAMPLES = [
     "reduce k.mlir --differs reference,cpu --grid 4 --arg x=randn:f32:4096 --arg y=zeros:f32:4096",
     "reduce k.mlir --sanitize race --grid 2 --arg zeros:i32:64",
     "reduce k.mlir --differs-after canonicalize,cse --arg x=rand:i32:64",
+    "reduce k.mlir --differs prove --differs-after my-pass --grid 2 --arg x=zeros:f32:64 --arg y=zeros:f32:64",
     "reduce broken.tileirbc --bytes -o small.tileirbc",
 ]
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells have it."""
+PROVE = "prove"
+"""The value of --differs that asks for a proof."""
 TESTS = ("test", "crash", "message", "differs", "sanitize", "differs_after", "bytes")
 
 
@@ -41,7 +44,8 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--crash", metavar="COMPILER", help="the compiler crashes or hangs; it is `tileiras`, or a path")
     message = "the verifier's errors match; with --crash, what the compiler says, and no crash is needed"
     sub.add_argument("--message", metavar="REGEX", help=message)
-    sub.add_argument("--differs", metavar="A,B", help="two engines compute different bits")
+    differs = "two engines compute different bits; `prove`: --differs-after needs a proof, not other bits"
+    sub.add_argument("--differs", metavar="A,B", help=differs)
     sub.add_argument("--sanitize", metavar="CHECKS", help="these checks of the sanitizer report a fault, and no others")
     sub.add_argument("--differs-after", metavar="PASSES", help="passes change what the kernel computes")
     sub.add_argument("--bytes", action="store_true", help="reduce bytes that no reader accepts; the message is kept")
@@ -101,6 +105,10 @@ def check_options(args: argparse.Namespace) -> None:
     chosen = [name for name in TESTS if getattr(args, name)]
     if not chosen:
         raise Stop("say what is interesting: --test, --crash, --message, --differs, --sanitize or --differs-after")
+    if args.differs == PROVE:
+        if not args.differs_after:
+            raise Stop("--differs prove needs --differs-after: it compares a kernel before and after passes")
+        chosen.remove("differs")
     allowed = ({"crash", "message"}, {"bytes", "message"}, {"bytes", "test"})
     if len(chosen) > 1 and set(chosen) not in allowed:
         raise Stop(f"--{chosen[0]} and --{chosen[1]} contradict each other".replace("_", "-"))
@@ -115,7 +123,16 @@ def check_options(args: argparse.Namespace) -> None:
 
 def make_test(args: argparse.Namespace, version: Any) -> Any:
     """Return the test that the options ask for."""
-    from ....reducer.oracles import Command, Compiler, Differs, DiffersAfter, Message, Sanitized, check_engines
+    from ....reducer.oracles import (
+        Command,
+        Compiler,
+        Differs,
+        DiffersAfter,
+        Message,
+        ProvenAfter,
+        Sanitized,
+        check_engines,
+    )  # fmt: skip
 
     seconds = args.test_seconds
     if args.test:
@@ -125,7 +142,7 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
         return Compiler(args.target, args.message or "", find_compiler(args.crash), args.level, seconds)
     if args.message:
         return Message(args.message)
-    if args.differs:
+    if args.differs and args.differs != PROVE:
         from ....engines.registry import ENGINES
 
         engines = args.differs.split(",")
@@ -143,7 +160,7 @@ def make_test(args: argparse.Namespace, version: Any) -> Any:
             parse_pipeline(args.differs_after)
         except TileError as error:
             raise Stop(f"--differs-after: {error.message}") from None
-        return DiffersAfter(args.differs_after, seconds)
+        return (ProvenAfter if args.differs == PROVE else DiffersAfter)(args.differs_after, seconds)
     from ....sanitize.sanitizer import parse_checks
 
     try:

@@ -247,7 +247,8 @@ def times(numbers: dict[str, Any], machine: dict[str, Any]) -> list[str]:
         ("processor", "of processor time in the page's main thread, until the text is there"),
         ("all", "of processor time in all processes of the browser, until then"),
     ):
-        lines.append(f"| {label} | {', '.join(str(round(t[key])) for t in big if key in t)} |")
+        if all(key in t for t in big):
+            lines.append(f"| {label} | {', '.join(str(round(t[key])) for t in big)} |")
     spent = ", ".join(f"{what} {seconds:.2f}" for what, seconds in numbers.get("processor", {}).items())
     lines += ["", f"Processor seconds of the requests about it: {spent}."]
     lines += [

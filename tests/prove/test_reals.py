@@ -349,5 +349,5 @@ def test_a_limit_is_not_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_grid_that_cannot_be_launched_is_an_error(grid: Any) -> None:
     a = program(lambda b, x: x)
     b = Program([Stage(a.stages[0].module, grid, a.stages[0].args)])
-    with pytest.raises(TileError, match="prove: a launch of @k: .*grid"):
+    with pytest.raises(TileError, match=r"prove: a launch of @k: .*grid"):
         reals(a, b, {"x": (R, C)}, {"y": (R, C)})

@@ -151,7 +151,7 @@ await check("the cursor in the text selects the operation", async () => {
 
 group = "keyboard";
 await check("Alt+digits show the panes", async () => {
-  for (const [digit, id] of [[3, "bytes"], [4, "pipeline"], [5, "graph"], [6, "run"], [8, "cost"]]) {
+  for (const [digit, id] of [[3, "bytes"], [4, "pipeline"], [5, "graph"], [6, "run"], [8, "cost"], [9, "prove"]]) {
     await page.keyboard.press(`Alt+${digit}`);
     must(await page.evaluate(() => globalThis.tilery.currentPane) === id, `Alt+${digit}`);
   }
@@ -307,6 +307,33 @@ await check("a run that never ends can be stopped", async () => {
 });
 await check("the console stayed silent", async () => quiet(page));
 
+group = "proofs";
+await check("a kernel and its copy are equal", async () => {
+  await choose(page, "example:product");
+  await show(page, "run");
+  await page.waitForFunction(() => document.querySelectorAll("#pane-run .args input").length > 3);
+  await show(page, "prove");
+  must(!page.asked.includes("prove"), "it proved without being asked");
+  await page.selectOption("#pane-prove select[aria-label='The other kernel']", "copy:");
+  await page.click("#pane-prove button:has-text('Prove')");
+  await page.waitForFunction(() => document.querySelector("#pane-prove .verdict"), null, {timeout: 60000});
+  const said = await page.textContent("#pane-prove .proof");
+  must(said.includes("equal") && said.includes("Over the real numbers"), said);
+});
+await check("an edit of the one is told from the other, with a witness", async () => {
+  await page.evaluate(() => {
+    const view = globalThis.tilery.irView, text = view.state.doc.toString(), at = text.indexOf("<f32: 0.0>");
+    view.dispatch({changes: {from: at, to: at + 10, insert: "<f32: 1.0>"}});
+  });
+  must(!await page.locator("#pane-prove .verdict").count(), "the verdict is about another text");
+  await page.waitForFunction(() => globalThis.tilery.state.analysis && globalThis.tilery.state.analysis.legal, null, {timeout: 20000});
+  await page.click("#pane-prove button:has-text('Prove')");
+  await page.waitForFunction(() => document.querySelector("#pane-prove .verdict.bad"), null, {timeout: 60000});
+  must((await page.textContent("#pane-prove .proof")).includes("witness"), "no witness");
+  await picture(page, "prove");
+});
+await check("the console stayed silent while proving", async () => quiet(page));
+
 group = "sources";
 const source = await newPage();
 await check("a cuTile file opens without running", async () => {
@@ -436,7 +463,7 @@ for (const [name, options] of [["dark", {scheme: "dark"}], ["narrow", {width: 39
     await other.goto(config.looks[name]);
     await ready(other);
     await choose(other, "example:product");
-    for (const id of ["ir", "bytes", "pipeline", "graph", "run", "remarks", "cost"]) {
+    for (const id of ["ir", "bytes", "pipeline", "graph", "run", "remarks", "cost", "prove"]) {
       await show(other, id);
       await wait(400);
       const wide = await other.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -650,7 +677,7 @@ for (const each of config.cases.documents) {
   await check(each.name, async () => {
     victim.notes.length = 0;
     await victim.evaluate(text => globalThis.tilery.setDocument(text, {name: text.slice(0, 300), sources: [{name: text.slice(0, 100), language: "cutile", text, kernels: []}]}), each.text);
-    for (const id of ["bytes", "pipeline", "graph", "run", "cost"]) { await show(victim, id); await wait(60); }
+    for (const id of ["bytes", "pipeline", "graph", "run", "prove", "cost"]) { await show(victim, id); await wait(60); }
     await select(victim, 1);
     await select(victim, 2);
     await unharmed(victim);
@@ -674,7 +701,7 @@ await check("an exported file with hostile names", async () => {
     const other = await newPage();
     await other.goto(`file://${file}`);
     await ready(other);
-    for (const id of ["bytes", "pipeline", "graph", "run", "cost"]) { await show(other, id); await wait(50); }
+    for (const id of ["bytes", "pipeline", "graph", "run", "prove", "cost"]) { await show(other, id); await wait(50); }
     await unharmed(other);
     await other.context().close();
   }

@@ -254,3 +254,69 @@ def twice(x, y, T: ct.Constant[int]):
     assert ran["ok"] and ran["error"] is None
     x, y = (np.array(a["elements"]) for a in ran["arguments"])
     assert np.allclose(y, 2 * x)
+
+
+# ---------------------------------------------------------------- two kernels
+
+
+def proved(other: str, **fields: Any) -> dict[str, Any]:
+    """Compare the example `add` with another text."""
+    request = {"do": "prove", "text": example("add"), "other": other, "grid": [4], "args": ADD, **fields}
+    made = Explorer(runner=job.perform).answer(request)
+    json.dumps(made, allow_nan=False)
+    return made
+
+
+def test_two_kernels_are_compared() -> None:
+    text = example("add")
+    swapped = text.replace("addf %left, %right", "addf %right, %left")
+    assert swapped != text
+    found = proved(swapped)
+    assert found["verdict"]["answer"] == "equal" and "Over the real numbers, for this launch" in found["text"]
+    found = proved(text.replace("addf", "subf"))
+    assert found["verdict"]["answer"] == "different" and found["verdict"]["witness"]["output"] == "out"
+    found = proved(text, other_grid=[3])
+    assert found["verdict"]["answer"] == "different"  # some elements stay as they were
+
+
+def test_two_kernels_are_compared_bit_for_bit() -> None:
+    pytest.importorskip("z3", reason="z3-solver is not installed")
+    assert proved(example("add"), how="bits")["verdict"]["answer"] == "equal"
+    assert proved(example("add").replace("addf", "subf"), how="bits")["verdict"]["answer"] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"other": "entry @k() { retrun }"}, "retrun"),
+        ({"other": example("sum")}, "as f32 and as i32"),
+        ({"grid": [0]}, "grid extents"),
+        ({"other_grid": [1, 1, 1, 1]}, "other_grid"),
+        ({"args": ADD[:2]}, "argument"),
+        ({"args": ["a=@/etc/passwd", *ADD[1:]]}, "below the working directory"),
+        ({"how": "guess"}, "must be one of"),
+        ({"other_entry": "nothing"}, "nothing"),
+    ],
+)
+def test_comparisons_that_cannot_be_made_say_why(fields: dict[str, Any], message: str) -> None:
+    found = proved(**{"other": example("add"), **fields})
+    assert not found["ok"] and message in str(found["error"]), found
+
+
+def test_integers_are_as_given_and_uninit_is_undefined() -> None:
+    text = """entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<f32>>) {
+      %v, %t = load_ptr_tko weak %p : tile<ptr<i32>> -> tile<i32>, token
+      %f = itof %v signed : tile<i32> -> tile<f32>
+      %u = store_ptr_tko weak %q, %f : tile<ptr<f32>>, tile<f32> -> token
+      return
+    }"""
+    same = text.replace("itof %v", "itof %w").replace("%f =", "%w = addi %v, %v : tile<i32>\n %f =")
+    request = {"do": "prove", "text": text, "other": same, "args": ["p=zeros:i32:1", "q=uninit:f32:1"]}
+    explorer = Explorer(runner=job.perform)
+    assert explorer.answer(request)["verdict"]["answer"] == "equal"  # twice zero is zero
+    assert explorer.answer({**request, "args": ["p=ones:i32:1", "q=uninit:f32:1"]})["verdict"]["answer"] == "different"
+
+
+def test_nothing_is_compared_where_nothing_can_run() -> None:
+    found = Explorer().answer({"do": "prove", "text": example("add"), "other": example("add"), "args": ADD})
+    assert not found["ok"] and "NumPy" in found["error"]["message"]

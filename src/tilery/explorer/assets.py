@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 SCRIPTS = (
     "core.js", "language.js", "source.js", "ir.js", "bytes.js", "pipeline.js", "graph.js", "run.js", "tiles.js",
-    "access.js", "timeline.js", "cost.js", "share.js", "main.js",
+    "access.js", "timeline.js", "prove.js", "cost.js", "share.js", "main.js",
 )  # fmt: skip
 """The page's own scripts, in the order in which they run; the first one needs nothing else."""
 PANES = "panes.js"

@@ -2,7 +2,7 @@
 
 A request names what to do in `do`; its other fields are documented with each method of `Explorer`. A response has
 `ok`, and either the fields that the method returns or an `error` with a message, notes and a place. Nothing but `run`,
-`values` and `compile` executes a kernel or a source, and a page sends those only when the user asks for it.
+`values`, `prove` and `compile` executes a kernel or a source, and a page sends those only when the user asks for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_SOURCES = 16
 SOURCES = (".py", ".cu", ".cuh", ".cpp", ".cxx", ".cc", ".h", ".hpp", ".mlir")
 """The names of files that are shown as sources: debug information may name any file."""
 DEFAULT_PASSES = "canonicalize,cse"
-APART = ("hello", "open", "kernels", "run", "values", "compile", "remarks", "stop")
+APART = ("hello", "open", "kernels", "run", "values", "prove", "compile", "remarks", "stop")
 """What needs no text that is kept, or takes the lock by itself: other requests are answered meanwhile."""
 
 
@@ -82,6 +82,7 @@ class Explorer:
             "remarks": self.remarks,
             "run": self.run,
             "values": self.values,
+            "prove": self.prove,
             "compile": self.compile,
             "kernels": self.kernels,
             "stop": self.stop,
@@ -128,6 +129,7 @@ class Explorer:
             "engines": _engines() if runs else [],
             "checks": _checks() if runs else [],
             "languages": _languages() if self.runner is not None else [],
+            "bits": runs and find_spec("z3") is not None,
             "remarks": _remarks() if self.runner is not None else False,
         }
 
@@ -269,6 +271,14 @@ class Explorer:
     def values(self, request: Request) -> dict[str, Any]:
         """Run a kernel again, and return the tiles of an `op` in a tile `block`, of one `occurrence`."""
         return self._job("values", request)
+
+    def prove(self, request: Request) -> dict[str, Any]:
+        """Tell whether a kernel of a `text` and one of an `other` text compute the same.
+
+        `how` is `reals`, for the launch that `entry`, `other_entry`, `grid`, `other_grid`, `args` and `convention`
+        describe, where arrays of floats hold any real numbers; or `bits`, for all inputs, by Z3.
+        """
+        return self._job("prove", request)
 
     def compile(self, request: Request) -> dict[str, Any]:
         """Compile a `source` in a `language`; compiling cuTile runs the file."""

@@ -44,7 +44,7 @@ class RunLaunch:
         self.engine = request.text("engine", DEFAULT, limit=100)
         self.grid = check_grid(request.integers("grid", [1], limit=3))
         self.convention = request.choice("convention", ("", "cutile"), "") or None
-        self.arguments = _arguments(request)
+        self.arguments = read_arguments(request)
         self.kernel: Kernel = compile(module, request.text("entry", "", limit=10_000) or None, engine=self.engine)
         check_types(self.arguments, self.kernel.params, self.convention)
         self.before = [np.array(a.value) for a in self.arguments]
@@ -130,7 +130,7 @@ def _made(request: Request) -> RunLaunch:
         raise TileError(str(error).removeprefix("--arg: ")) from None
 
 
-def _arguments(request: Request) -> list[ArgumentSpec]:
+def read_arguments(request: Request) -> list[ArgumentSpec]:
     """Make the arguments. A file must be below the working directory: the text of an argument may come from a link."""
     specs = request.texts("args", [])
     root = os.path.realpath(os.getcwd())

@@ -17,6 +17,10 @@ def do(job: str, fields: dict[str, Any]) -> dict[str, Any]:
         from . import execute
 
         return execute.run(request) if job == "run" else execute.values(request)
+    if job == "prove":
+        from .proving import prove
+
+        return prove(request)
     from .. import frontends
 
     return frontends.compile_source(request)

@@ -3,7 +3,7 @@
 (() => {
   const T = globalThis.tilery;
   const KEYS = [
-    ["Alt+1 … Alt+8", "show a pane"], ["Alt+↑, Alt+↓", "the operation before, after"], ["[, ]", "the pass before, after (outside editors)"],
+    ["Alt+1 … Alt+9", "show a pane"], ["Alt+↑, Alt+↓", "the operation before, after"], ["[, ]", "the pass before, after (outside editors)"],
     ["F8", "the next error or report"], ["Ctrl+Enter", "run the kernel"], ["Ctrl+Space", "complete"], ["Ctrl+F", "search in an editor"],
     ["↑ ↓ j k", "rows of a list; in the graph: operands and uses"], ["Shift+Alt+F", "lay out the text anew"], ["Esc", "back to the text"], ["?", "this help"],
   ];
@@ -47,7 +47,7 @@
     T.on("document", () => { banner.hidden = !T.state.fromLink; });
     const bar = T.h("nav", {class: "tabs main-tabs", role: "tablist", "aria-label": "Panes"});
     const left = T.h("div", {class: "left"}), right = T.h("div", {class: "right"});
-    const order = ["source", "ir", "bytes", "pipeline", "graph", "run", "remarks", "cost"];
+    const order = ["source", "ir", "bytes", "pipeline", "graph", "run", "remarks", "cost", "prove"];
     T.panes.sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
     T.panes.forEach((pane, i) => {
       pane.element = T.h("section", {class: `pane pane-${pane.id}`, id: `pane-${pane.id}`, "aria-label": pane.title}, pane.build());

@@ -70,17 +70,23 @@
       T.h("div", {class: "bar"}, runButton, T.h("span", {class: "hint"}, "Ctrl+Enter")));
   }
 
-  T.runSettings = () => forms.length ? {grid: numbers(fields.grid.value), args: args.map(a => a.input.value)} : null;
+  T.runSettings = () => forms.length ? {grid: T.integers(fields.grid.value), args: args.map(a => a.input.value)} : null;
 
-  const numbers = text => text.split(/[\s,x×]+/).filter(Boolean).map(Number).map(n => Number.isInteger(n) ? n : -1);
+  T.integers = text => text.split(/[\s,x×]+/).filter(Boolean).map(Number).map(n => Number.isInteger(n) ? n : -1);
 
   function requestOf() {
     return {
-      ...T.document(), entry: kernel.value, grid: numbers(fields.grid.value), engine: fields.engine.value,
-      sanitize: fields.sanitize.value.trim(), seed: Number(fields.seed.value) || 0, block: numbers(fields.block.value),
+      ...T.document(), entry: kernel.value, grid: T.integers(fields.grid.value), engine: fields.engine.value,
+      sanitize: fields.sanitize.value.trim(), seed: Number(fields.seed.value) || 0, block: T.integers(fields.block.value),
       convention: T.state.launch ? T.state.launch.convention : "", args: args.map(a => `${a.name}=${a.input.value}`),
     };
   }
+
+  /** The launch that the form describes, or null. */
+  T.launchRequest = async () => {
+    if (!forms.length) await show();
+    return forms.length && kernel ? requestOf() : null;
+  };
 
   /** Run the kernel. Nothing but the user's command calls this. */
   T.run = async () => {

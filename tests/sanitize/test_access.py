@@ -10,7 +10,7 @@ import pytest
 import tilery
 from support.contract import arguments, random_case
 from tilery.engines.reference.launch import ReferenceLoaded
-from tilery.sanitize import Access, Check, Kind, Link, Sanitizer
+from tilery.sanitize import Access, Check, Kind, Link, Sanitizer, provenance
 
 
 class Recorder(Check):
@@ -179,3 +179,28 @@ def test_a_buffer_around_an_argument_may_be_accessed_through_it() -> None:
     found = Sanitizer("bounds")
     tilery.compile(tilery.parse(READ_AT)).launch(1, [whole[2:4], whole[:1], 9], buffers=[whole], sanitize=found)
     assert list(found.reports) == []
+
+
+def test_the_owners_of_pointers_are_found_once_for_all_launches_of_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    possible = provenance._possible
+
+    def counted(entry: Any, numbers: Any) -> Any:
+        found.append(entry)
+        return possible(entry, numbers)
+
+    monkeypatch.setattr(provenance, "_possible", counted)
+    text = """entry @k(%p: tile<ptr<i32>>, %q: tile<ptr<i32>>) {
+      %far = constant <i32: 100> : tile<i32>
+      %at = offset %p, %far : tile<ptr<i32>>, tile<i32> -> tile<ptr<i32>>
+      %v, %t = load_ptr_tko weak %at : tile<ptr<i32>> -> tile<i32>, token
+      return
+    }"""
+    kernel = tilery.compile(tilery.parse(text))
+    memory = np.zeros(300, np.int32)
+    for short in ("p", "q"):  # owners are as many, with other ends
+        p, q = (memory[:50], memory[50:]) if short == "p" else (memory[50:], memory[:50])
+        sanitizer = Sanitizer("bounds")
+        kernel.launch(1, [p, q], names=["p", "q"], sanitize=sanitizer)
+        assert bool(sanitizer.reports.faults) == (short == "p")
+    assert len(found) == 1

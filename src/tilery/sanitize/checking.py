@@ -101,7 +101,7 @@ class Checking(Observer):
         """The owners of the kernel's pointers."""
         scene = self._scene
         owners = find_owners(scene.kernel.entry, scene.bound, scene.machine.memory, scene.machine.globals)
-        return Provenance(scene.kernel.entry, scene.kernel.program.slots, owners)
+        return Provenance(scene.kernel, owners)
 
     def element(self, address: int) -> str:
         """Return the element of an argument at an address, such as `w[3, 0]`; empty if there is none."""

@@ -7,7 +7,8 @@ loaded from memory, belongs to nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from ..ir import Op, Value, walk
 from ..ops import Alloca, Broadcast, Cat, Entry, Extract, GetGlobal, Insert, IntToPtr, Permute, Reshape, Select
 from ..types import Ptr, TensorView, Tile, TileView
 from .checks import Step
+
+if TYPE_CHECKING:
+    from ..engines.reference.launch import ReferenceKernel
 
 BESIDE = 1 << 40
 """The owners of the pointers in slot n are in slot n + BESIDE of the same batch."""
@@ -46,16 +50,18 @@ class Owner(NamedTuple):
 
 
 Owners = dict[Value, Owner]
+Possible = dict[Value, frozenset[int]]
+"""The numbers of the owners that each pointer or view may have."""
 
 
 class Provenance:
     """The owners of all pointers and views of a launch."""
 
-    def __init__(self, entry: Entry, slots: dict[Value, int], owners: Owners) -> None:
-        numbers = {value: number for number, value in enumerate(owners, 1)}
+    def __init__(self, kernel: ReferenceKernel, owners: Owners) -> None:
+        slots = kernel.program.slots
         self.owners: list[Owner | None] = [None, *owners.values()]
         """By number."""
-        found = _possible(entry, numbers)
+        found = _possible_once(kernel, tuple(owners))
         self.fixed: dict[Value, int] = {value: next(iter(some)) for value, some in found.items() if len(some) == 1}
         """The owner of values that have the same one whenever they are computed."""
         self.varying = {value for value, some in found.items() if len(some) > 1}
@@ -172,7 +178,21 @@ def _filled(number: int, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(NUMBER(number), (1, *shape))
 
 
-def _possible(entry: Entry, numbers: dict[Value, int]) -> dict[Value, frozenset[int]]:
+_KNOWN: WeakKeyDictionary[ReferenceKernel, dict[tuple[Value, ...], Possible]] = WeakKeyDictionary()
+
+
+def _possible_once(kernel: ReferenceKernel, owned: tuple[Value, ...]) -> Possible:
+    """Return the owners that each pointer may have, by number; `owned` are the values that owners 1, 2, ... belong to.
+
+    The text of a kernel tells, so it is found once for all launches: it takes four hundredths of a small one.
+    """
+    known = _KNOWN.setdefault(kernel, {})
+    if owned not in known:
+        known[owned] = _possible(kernel.entry, {value: number for number, value in enumerate(owned, 1)})
+    return known[owned]
+
+
+def _possible(entry: Entry, numbers: dict[Value, int]) -> Possible:
     """Return the owners that each pointer or view may have."""
     found = flow(entry)
     sources: dict[Value, list[Value]] = {v: [s for s, _ in some] for v, some in found.copies.items() if is_pointer(v)}

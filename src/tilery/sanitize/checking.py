@@ -149,6 +149,7 @@ class Checking(Observer):
     def begin(self, scene: Scene) -> None:
         self._scene, self._machine, self._ids = scene, scene.machine, scene.ids
         self.checks = [make(self._reports, self) for make in self._makes]
+        self._known: dict[type[Op], list[tuple[Check, Rule]]] = {}
         listeners = {
             name: [check for check in self.checks if overrides(check, name)]
             for name in ("before", "after", "link", "result", "branch", "merging")
@@ -190,7 +191,11 @@ class Checking(Observer):
         return checked if accesses or links or rules or body or o.nested else looked_at
 
     def _rules(self, o: Op) -> list[tuple[Check, Rule]]:
-        return [(check, rule) for check in self.checks if (rule := check.rules(type(o))) is not None]
+        known = self._known.get(type(o))
+        if known is None:  # asking each check for each operation takes a hundredth of a small launch
+            known = [(check, rule) for check in self.checks if (rule := check.rules(type(o))) is not None]
+            self._known[type(o)] = known
+        return known
 
     def control(self, instruction: Instruction) -> Look | None:
         found = [check for check in self._branch if check.decides(instruction)]

@@ -18,6 +18,7 @@ import triton_report
 from parts import cutile_page, gpu_bugs
 from programs import run as programs
 from proving import page as proving_page
+from proving import published
 from reducing import planted
 from test_imports import ROWS
 
@@ -42,6 +43,7 @@ def test_more_pages_follow_from_the_numbers(root: Path) -> None:
         ("lab/triton", triton_report.page),
         ("sanitizer", sanitizer.page),
         ("prove", proving_page.page),
+        ("lab/prove_published", published.page),
     ):
         numbers = json.loads((reports / f"{name}.json").read_text("utf-8"))
         assert (reports / f"{name}.md").read_text("utf-8").strip() == page(numbers).strip()

@@ -311,7 +311,7 @@ group = "proofs";
 await check("a kernel and its copy are equal", async () => {
   await choose(page, "example:product");
   await show(page, "run");
-  await page.waitForFunction(() => document.querySelectorAll("#pane-run .args input").length > 3);
+  await page.waitForFunction(() => document.querySelectorAll("#pane-run .args input").length >= 3);
   await show(page, "prove");
   must(!page.asked.includes("prove"), "it proved without being asked");
   await page.selectOption("#pane-prove select[aria-label='The other kernel']", "copy:");

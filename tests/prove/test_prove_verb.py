@@ -231,3 +231,87 @@ def test_kernels_of_cutile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     said = capsys.readouterr().out
     assert "is read as log2(e)" in said
     assert "stability: y is finite in A only" in said
+
+
+ADD_CUTILE = """import cuda.tile as ct
+
+
+@ct.kernel
+def add(x, y, z, T: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(z, (i,), ct.load(x, (i,), (T,)) + ct.load(y, (i,), (T,)))
+"""
+ADD_TRITON = """import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, z, n, T: tl.constexpr):
+    at = tl.program_id(0) * T + tl.arange(0, T)
+    keep = at < n
+    tl.store(z + at, tl.load(y + at, mask=keep) + tl.load(x + at, mask=keep), mask=keep)
+"""
+
+
+def test_cutile_and_triton_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("cuda.tile", reason="needs cuTile (pip install cuda-tile)")
+    pytest.importorskip("triton", reason="needs Triton")
+    a, b = tmp_path / "a.py", tmp_path / "b.py"
+    a.write_text(ADD_CUTILE)
+    b.write_text(ADD_TRITON)
+    arrays = "f32[{n}], f32[{n}], f32[{n}]"
+    command = ["prove", f"{a}::add", f"{b}::add", "--size", "n=70", "--grid", "cdiv(n, 32)", "--args", "x,y,z"]
+    command += ["--args-b", "x,y,z,n", "--sig", f"{arrays}, 32", "--sig-b", f"{arrays}, {{n}}, 32"]
+    command += ["--buf", "x=real[n]", "--buf", "y=real[n]", "--buf", "z=out[n]"]
+    assert main(command) == 0, capsys.readouterr().err
+    assert "is the same function of `x` and `y`" in capsys.readouterr().out
+    b.write_text(ADD_TRITON.replace("at < n", "at < n - 1"))
+    assert main(command) == 1
+
+
+SOURCE = """import math
+import torch
+import cuda.tile as ct
+from .utils import helper
+if torch.cuda.is_available():
+    from triton.language.extra.libdevice import rsqrt
+SCALE = 1 / math.log(2)
+TABLE = helper(SCALE)
+
+
+def twice(x):
+    return x + x * SCALE
+
+
+@register("scale")
+@ct.kernel(occupancy=2)
+def scale(x, T: ct.Constant[int]):
+    ct.store(x, (0,), twice(ct.load(x, (0,), (T,))))
+
+
+@ct.kernel
+def other(x):
+    pass
+
+
+scale(torch.zeros(3))
+"""
+
+
+def test_a_published_kernel_is_taken_out_of_its_file() -> None:
+    from proving.published import extract
+
+    assert (
+        extract(SOURCE, "scale").split()
+        == """import math
+import cuda.tile as ct
+SCALE = 1 / math.log(2)
+def twice(x):
+    return x + x * SCALE
+@ct.kernel(occupancy=2)
+def scale(x, T: ct.Constant[int]):
+    ct.store(x, (0,), twice(ct.load(x, (0,), (T,))))
+""".split()
+    )
+    with pytest.raises(tilery.TileError, match="no kernel 'scales'"):
+        extract(SOURCE, "scales")

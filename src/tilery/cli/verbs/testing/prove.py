@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ....programs.kernels import language_of
 from ...files import Stop, in_file, read_input, write_output
 from ...options import Verbs, add_spelling, at_least
 from ...output import as_json, write_error
@@ -23,8 +24,8 @@ EXAMPLES = [
     "prove a.zip b.zip --witness out/",
 ]
 SPEC = """\
-A and B are bytecode, text, C++ (.cu), FILE.py::KERNEL of cuTile, or recorded launches (.zip). A plan (.toml) instead of
-A and B describes several launches on a side. A buffer is NAME=SPEC, where SPEC is
+A and B are bytecode, text, C++ (.cu), FILE.py::KERNEL of cuTile or Triton, or recorded launches (.zip). A plan
+(.toml) instead of A and B describes several launches on a side. A buffer is NAME=SPEC, where SPEC is
   real[m, k]      any real numbers, in an array of this shape; `real` alone is a number
   out[m, n]       an output, undefined before
   zeros[m, n]     an output that is zero before
@@ -51,8 +52,8 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--args-b", metavar="ARG,ARG", help="the arguments of B; default: as A")
     sub.add_argument("--entry", metavar="NAME", help="the kernel of A; default: the only one")
     sub.add_argument("--entry-b", metavar="NAME", help="the kernel of B; default: as A")
-    sub.add_argument("--sig", metavar="ARGS", help="for cuTile: A's arguments, such as 'f32[{m}, 64], 16'")
-    sub.add_argument("--sig-b", metavar="ARGS", help="for cuTile: B's arguments; default: as A")
+    sub.add_argument("--sig", metavar="ARGS", help="for cuTile and Triton: A's arguments, such as 'f32[{m}, 64], 16'")
+    sub.add_argument("--sig-b", metavar="ARGS", help="for cuTile and Triton: B's arguments; default: as A")
     sub.add_argument("--out", action="append", default=[], metavar="NAME", help="compare this; default: out and zeros")
     sub.add_argument("--bits", action="store_true", help="for all inputs, bit for bit, by Z3; no buffers are needed")
     given = "with --bits: a condition on parameters, such as 'n > 0'; parameters are p0, p1, ..., grid0, bid0, ..."
@@ -149,7 +150,7 @@ def open_side(file: str, entry: str | None, signature: str, args: argparse.Names
     """Open one program: the only place that tells kinds of programs apart."""
     place = argparse.Namespace(file=file, entry=entry, sig=signature, instance=[], include=[], input=args.input)
     module = open_program(place, "sm_100")
-    return module, place.entry, "cutile" if "::" in file else None
+    return module, place.entry, "cutile" if "::" in file and language_of(file) == "cutile" else None
 
 
 def compare_recorded(args: argparse.Namespace) -> Verdict:

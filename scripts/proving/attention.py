@@ -10,13 +10,15 @@ from tilery.prove import Program, Stage
 from tilery.prove.programs import Argument
 
 from .products import NONE, Faults, cdiv
+from .sizes import now
 
 INF = float("inf")
 LOG2E = 1.4426950408889634
-SIZE, D = 50, 16
-INPUTS = {"q": (SIZE, D), "k": (SIZE, D), "v": (SIZE, D), "scale": ()}
-OUTS = {"o": (SIZE, D)}
-ARGS: list[Argument] = ["q", "k", "v", "o", SIZE, SIZE, "scale"]
+D = 16
+
+
+def args() -> list[Argument]:
+    return ["q", "k", "v", "o", now().queries, now().queries, "scale"]
 
 
 def _line(b: Builder, n: int, axis: int, shape: tuple[int, int]) -> Value:
@@ -45,7 +47,7 @@ def naive(n: int = 64, rows: int = 16, f: Faults = NONE, causal: bool = False, l
         else:
             o = b.mma(b.cast(e / total, f16), v, b.zeros((rows, D), f32))
         b.store(b.view(p.o, (p.m, D), tile=(rows, D)), (x, 0), o)
-    return Program.of(b.module, cdiv(SIZE, rows), ARGS)
+    return Program.of(b.module, cdiv(now().queries, rows), args())
 
 
 def flash(
@@ -98,7 +100,7 @@ def flash(
         m, den, acc = b.results
         o = acc if "no_final_division" in f else acc / den
         b.store(b.view(p.o, (p.m, D), tile=(rows, D)), (x, 0), o)
-    return Program.of(b.module, cdiv(SIZE, rows), ARGS)
+    return Program.of(b.module, cdiv(now().queries, rows), args())
 
 
 def _decode_part(parts: int, tile: int, rows: int, f: Faults) -> Module:
@@ -147,17 +149,17 @@ def _decode_join(parts: int, rows: int, f: Faults) -> Module:
 
 def decoding(parts: int = 2, tile: int = 16, rows: int = 16, f: Faults = NONE) -> Program:
     """Parts of the keys by different blocks, then a second kernel that joins them."""
-    blocks = cdiv(SIZE, rows)
-    one = Stage(_decode_part(parts, tile, rows, f), [blocks, parts], ["q", "k", "v", "po", "w", SIZE, SIZE, "scale"])
-    two = Stage(_decode_join(parts, rows, f), blocks, ["po", "w", "o", SIZE])
-    return Program([one, two], {"po": (parts, SIZE, D), "w": (parts, SIZE, 2)})
+    blocks = cdiv(now().queries, rows)
+    one = Stage(
+        _decode_part(parts, tile, rows, f),
+        [blocks, parts],
+        ["q", "k", "v", "po", "w", now().queries, now().queries, "scale"],
+    )
+    two = Stage(_decode_join(parts, rows, f), blocks, ["po", "w", "o", now().queries])
+    return Program([one, two], {"po": (parts, now().queries, D), "w": (parts, now().queries, 2)})
 
 
 # ---------------------------------------------------------------- linear attention
-
-T = 24
-LINEAR_INPUTS = {"q": (T, D), "k": (T, D), "v": (T, D), "g": (T,)}
-LINEAR_OUTS = {"o": (T, D)}
 
 
 def recurrent(f: Faults = NONE) -> Program:
@@ -172,7 +174,7 @@ def recurrent(f: Faults = NONE) -> Program:
             new = state + kv if "no_decay" in f else (state + kv) * decay if "decay_late" in f else state * decay + kv
             b.store(out, (i, 0), b.mma(b.load(qs, (i, 0)), state if "old_state" in f else new, b.zeros((1, D), f32)))
             b.continue_(new)
-    return Program.of(b.module, 1, ["q", "k", "v", "g", "o", T])
+    return Program.of(b.module, 1, ["q", "k", "v", "g", "o", now().steps])
 
 
 def chunked(size: int = 8, f: Faults = NONE) -> Program:
@@ -201,4 +203,4 @@ def chunked(size: int = 8, f: Faults = NONE) -> Program:
             kd = k if "no_decay_k" in f else k * b.broadcast(left, size, D)
             whole = b.broadcast(b.reshape(b.exp(last), 1, 1), D, D)
             b.continue_(b.mma(b.permute(kd, 1, 0), v, state if "state_no_decay" in f else state * whole))
-    return Program.of(b.module, 1, ["q", "k", "v", "g", "o", T])
+    return Program.of(b.module, 1, ["q", "k", "v", "g", "o", now().steps])

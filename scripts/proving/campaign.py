@@ -24,6 +24,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "scripts")]
 from proving import families as library  # noqa: E402
 from proving.judge import CLOSE, CLOSE_CONSTANTS, distance, judge  # noqa: E402
 from proving.mutants import mutant  # noqa: E402
+from proving.sizes import SHAPES, use  # noqa: E402
 from tilery.prove import bits, reals  # noqa: E402
 from tilery.prove.programs import make_case  # noqa: E402
 
@@ -58,7 +59,21 @@ def tasks(mutants: int, held_out: bool) -> Iterator[Task]:
 
 
 def compare(task: Task) -> dict[str, Any]:
-    """Compare two programs and judge the verdict."""
+    """Compare two programs at several shapes, until they differ, and judge the verdict."""
+    facts: dict[str, Any] = {}
+    seconds = 0.0
+    for shape in range(len(SHAPES)):
+        use(shape)
+        facts = compare_here(task) | {"shapes": shape + 1}
+        seconds += facts["seconds"]
+        if facts["answer"] != "equal" or facts["judge"] == "apart":
+            break
+    use(0)
+    return facts | {"seconds": round(seconds, 3)}
+
+
+def compare_here(task: Task) -> dict[str, Any]:
+    """Compare two programs at the current shape."""
     kind, name, a, b = task
     family = next(f for f in library.families() if f.name == name)
     one = family.variants[a]()
@@ -165,6 +180,7 @@ def summary(found: list[dict[str, Any]]) -> dict[str, Any]:
                 **Counter(f["answer"] for f in some),
                 "judge": dict(Counter(f"{f['answer']}, f64 {f['judge']}" for f in some)),
                 **Counter(w for f in some if (w := wrong(f))),
+                "later": sum(f["answer"] == "different" and f.get("shapes", 1) > 1 for f in some),
                 "median": times[len(times) // 2] if times else 0.0,
                 "slowest": times[-1] if times else 0.0,
             }

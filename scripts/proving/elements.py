@@ -9,8 +9,8 @@ from tilery.builder import f32, i32, ptr
 from tilery.prove import Program
 
 from .products import NONE, Faults, cdiv
+from .sizes import now
 
-N = 150
 GELU = 0.7978845608028654
 
 
@@ -59,10 +59,10 @@ def activation(form: str, f: Faults = NONE, tile: int = 64, loop: bool = False) 
                 b.continue_()
         else:
             b.store(dst, (first,), _activation(b, b.load(src, (first,)), form, f))
-    return Program.of(b.module, 2 if loop else cdiv(N, tile), ["x", "y", N])
+    return Program.of(b.module, 2 if loop else cdiv(now().elements, tile), ["x", "y", now().elements])
 
 
-def transpose(how: str = "permute", f: Faults = NONE, tile: int = 16, m: int = 40, n: int = 50) -> Program:
+def transpose(how: str = "permute", f: Faults = NONE, tile: int = 16) -> Program:
     b = Builder()
     with b.entry("t", x=ptr(f32), y=ptr(f32), m=i32, n=i32) as p:
         i, j, _ = b.block_id()
@@ -89,10 +89,11 @@ def transpose(how: str = "permute", f: Faults = NONE, tile: int = 16, m: int = 4
             keep = r < p.m if "mask_one_side" in f else (r < p.m) & (c < p.n)
             t = b.load_ptr(p.x + (r * p.n + c), mask=keep, other=0)
             b.store_ptr(p.y + (c * (p.n if "wrong_stride" in f else p.m) + r), t, mask=keep)
+    m, n = now().across
     return Program.of(b.module, [cdiv(m, tile), cdiv(n, tile)], ["x", "y", m, n])
 
 
-def cumsum(how: str = "scan", f: Faults = NONE, tile: int = 32, n: int = 90) -> Program:
+def cumsum(how: str = "scan", f: Faults = NONE, tile: int = 32) -> Program:
     """Running sums of a vector: scans of tiles with a carry, or products with a triangle."""
     b = Builder()
     with b.entry("cumsum", x=ptr(f32), y=ptr(f32), n=i32) as p:
@@ -116,10 +117,10 @@ def cumsum(how: str = "scan", f: Faults = NONE, tile: int = 32, n: int = 90) -> 
                     s = b.reshape(b.mma(lower, b.reshape(x, tile, 1), b.zeros((tile, 1), f32)), tile)
                 b.store(dst, (i,), s if "no_carry" in f else s + b.broadcast(carry, tile))
                 b.continue_(carry + b.reshape(b.sum(x, dim=0), 1))
-    return Program.of(b.module, 1, ["x", "y", n])
+    return Program.of(b.module, 1, ["x", "y", now().line])
 
 
-def convolution(how: str = "taps", f: Faults = NONE, tile: int = 32, n: int = 90, taps: int = 5) -> Program:
+def convolution(how: str = "taps", f: Faults = NONE, tile: int = 32, taps: int = 5) -> Program:
     """A causal convolution: a loop over taps, or over outputs."""
     b = Builder()
     with b.entry("conv", x=ptr(f32), w=ptr(f32), y=ptr(f32), n=i32) as p:
@@ -147,10 +148,10 @@ def convolution(how: str = "taps", f: Faults = NONE, tile: int = 32, n: int = 90
                 b.continue_(acc + x * b.broadcast(b.load(w, (k,)), tile))
             y = b.result
         b.store_ptr(p.y + at, y, mask=at < p.n)
-    return Program.of(b.module, cdiv(n, tile), ["x", "w", "y", n])
+    return Program.of(b.module, cdiv(now().line, tile), ["x", "w", "y", now().line])
 
 
-def rotate(how: str = "halves", f: Faults = NONE, rows: int = 20, d: int = 16) -> Program:
+def rotate(how: str = "halves", f: Faults = NONE, d: int = 16) -> Program:
     """Rotary embedding: halves of a row are rotated by given angles."""
     b = Builder()
     half = d // 2
@@ -176,4 +177,4 @@ def rotate(how: str = "halves", f: Faults = NONE, rows: int = 20, d: int = 16) -
                 b.continue_()
         else:
             one(first)
-    return Program.of(b.module, 3 if how == "loop" else rows, ["x", "c", "s", "y", rows])
+    return Program.of(b.module, 3 if how == "loop" else now().turns, ["x", "c", "s", "y", now().turns])

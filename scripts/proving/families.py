@@ -11,6 +11,7 @@ from tilery.prove import Buffer, Program
 
 from . import attention, elements, products, rows
 from .products import Faults
+from .sizes import now
 
 Maker = Callable[..., Program]
 
@@ -44,7 +45,6 @@ def _rows(make: Callable[..., Program], **options: Any) -> Maker:
     return lambda f=frozenset[str](): make(f=f, **options)
 
 
-R, C = rows.R, rows.C
 ACTIVATIONS = {
     "gelu": (("gelu tanh", "square"), ("gelu exp", "half sign")),
     "silu": (("silu", "half"), ("silu sigmoid", ""), ("silu tanh", "half")),
@@ -60,11 +60,13 @@ def _activations() -> Iterator[Family]:
         for form, _ in forms:
             made[form] = _rows(elements.activation, form=form)
             made[f"{form}, loop"] = _rows(elements.activation, form=form, loop=True, tile=32)
-        yield Family(name, {"x": (elements.N,)}, {"y": (elements.N,)}, made, dict(forms))
+        yield Family(name, {"x": (now().elements,)}, {"y": (now().elements,)}, made, dict(forms))
 
 
 def families() -> list[Family]:
-    """Return all families."""
+    """Return all families, for the sizes of now."""
+    s = now()
+    R, C = s.rows, s.columns
     softmax = {
         "whole": _rows(rows.softmax),
         "masked": _rows(rows.softmax, masked=True),
@@ -112,7 +114,14 @@ def families() -> list[Family]:
         "atomics": _rows(rows.row_sums, how="atomics"),
     }
     return [
-        Family("gemm", products.INPUTS, products.OUTS, products.VARIANTS, products.FAULTS, ("atomics", "atomics 4")),
+        Family(
+            "gemm",
+            {"a": (s.m, s.k), "b": (s.k, s.n)},
+            {"c": (s.m, s.n)},
+            products.VARIANTS,
+            products.FAULTS,
+            ("atomics", "atomics 4"),
+        ),
         Family("softmax", {"x": (R, C)}, {"y": (R, C)}, softmax, softmax_faults),
         Family("logsumexp", {"x": (R, C)}, {"y": (R, 1)}, lse, {"running": "no_rescale no_max minus_max"}),
         Family("layer norm", {"x": (R, C), "g": (C,), "h": (C,)}, {"y": (R, C)}, norm, norm_faults),
@@ -132,6 +141,8 @@ def families() -> list[Family]:
 
 
 def _attention() -> Iterator[Family]:
+    n, d = now().queries, attention.D
+    inputs, outs = {"q": (n, d), "k": (n, d), "v": (n, d), "scale": ()}, {"o": (n, d)}
     plain = {
         "naive": _rows(attention.naive),
         "naive late": _rows(attention.naive, late=True),
@@ -153,11 +164,11 @@ def _attention() -> Iterator[Family]:
         "flash guarded": _rows(attention.flash, causal=True, guard=True),
         "flash skipping": _rows(attention.flash, causal=True, skip=True),
     }
-    yield Family("attention", attention.INPUTS, attention.OUTS, plain, faults)
+    yield Family("attention", inputs, outs, plain, faults)
     yield Family(
         "causal attention",
-        attention.INPUTS,
-        attention.OUTS,
+        inputs,
+        outs,
         causal,
         {"flash": "strict_causal acc_no_rescale", "flash skipping": "one_step_less mask_without_offset"},
     )
@@ -171,22 +182,27 @@ def _attention() -> Iterator[Family]:
         "recurrent": "no_decay decay_late old_state",
         "chunks of 8": "strict no_causal no_decay_q no_decay_k state_no_decay",
     }
-    yield Family("linear attention", attention.LINEAR_INPUTS, attention.LINEAR_OUTS, linear, linear_faults)
+    steps = now().steps
+    inputs = {"q": (steps, d), "k": (steps, d), "v": (steps, d), "g": (steps,)}
+    yield Family("linear attention", inputs, {"o": (steps, d)}, linear, linear_faults)
 
 
 def _others() -> Iterator[Family]:
     hows = {how: _rows(elements.transpose, how=how) for how in ("permute", "reshape", "dim_map", "rows", "pointers")}
     faults = {"reshape": "wrong_permutation", "pointers": "mask_one_side wrong_stride"}
-    yield Family("transpose", {"x": (40, 50)}, {"y": (50, 40)}, hows, faults)
+    m, n = now().across
+    yield Family("transpose", {"x": (m, n)}, {"y": (n, m)}, hows, faults)
     scans = {how: _rows(elements.cumsum, how=how) for how in ("scan", "triangle", "elements")}
     faults = {"scan": "no_carry", "triangle": "strict", "elements": "exclusive"}
-    yield Family("cumsum", {"x": (90,)}, {"y": (90,)}, scans, faults)
+    line = (now().line,)
+    yield Family("cumsum", {"x": line}, {"y": line}, scans, faults)
     taps = {how: _rows(elements.convolution, how=how) for how in ("taps", "unrolled", "last first")}
     faults = {"taps": "tap_less forward", "unrolled": "reversed"}
-    yield Family("convolution", {"x": (90,), "w": (5,)}, {"y": (90,)}, taps, faults)
+    yield Family("convolution", {"x": line, "w": (5,)}, {"y": line}, taps, faults)
     turns = {how: _rows(elements.rotate, how=how) for how in ("halves", "fma", "loop")}
-    inputs = {"x": (20, 16), "c": (20, 8), "s": (20, 8)}
-    yield Family("rotation", inputs, {"y": (20, 16)}, turns, {"halves": "wrong_sign swapped"})
+    n = now().turns
+    inputs = {"x": (n, 16), "c": (n, 8), "s": (n, 8)}
+    yield Family("rotation", inputs, {"y": (n, 16)}, turns, {"halves": "wrong_sign swapped"})
 
 
 def planted(family: Family) -> Iterator[tuple[str, Faults]]:

@@ -96,8 +96,8 @@ MISTAKES = [
         "layer norm: padded columns, which are zero, become -mean and enter the variance",
         rows.layer_norm,
         lambda: rows.layer_norm(f=frozenset(["no_mask"])),
-        {"x": (rows.R, rows.C), "g": (rows.C,), "h": (rows.C,)},
-        {"y": (rows.R, rows.C)},
+        {"x": (6, 100), "g": (100,), "h": (100,)},
+        {"y": (6, 100)},
     ),
     Mistake(
         "fla-org/flash-linear-attention #1142",

@@ -31,6 +31,8 @@ def page(facts: dict[str, Any]) -> str:
     lines = ["# Do two kernels compute the same?", ""]
     lines.append(fill(INTRODUCTION.format(total=total, planned=facts["planned"])))
     lines += ["", fill(HELD_OUT), "", *_table(facts["summary"])]
+    later = sum(group.get("later", 0) for group in facts["summary"].values())
+    lines += ["", fill(f"{later} faults and mutants are equal at the first shape and differ at another one.")]
     lines += ["", fill(f"{facts['loops']} of the pairs that were proven equal have a loop in at least one kernel.")]
     if facts["bits"]:
         lines += ["", "## Bit for bit", "", fill(BITS), "", "| Z3, second opinion | mutants |", "|---|--:|"]
@@ -52,8 +54,9 @@ INTRODUCTION = """
 `python scripts/proving/campaign.py --held-out --report` wrote this page: {total:,} of {planned:,} comparisons ran.
 Pairs are programs of one family (matrix products, softmax, norms, attention and others), written in different ways:
 other tiles, other loops, pointers for views, several launches. Faults are planted by hand; mutants are random
-changes of an operand, a constant or a predicate. Everything is compared at one ragged shape. A second opinion runs
-both programs in f64 on three sets of inputs; it shares nothing with residues and enclosures.
+changes of an operand, a constant or a predicate. Programs are compared at three shapes that are no multiples of
+tiles, or until they differ. A second opinion runs both programs in f64 on three sets of inputs; it shares nothing
+with residues and enclosures.
 """
 BITS = """
 Mutants of development were also compared for all inputs, bit for bit, by Z3. None may be proven that f64 tells apart.
@@ -69,8 +72,8 @@ These mistakes were described in public issues. The kernels are written anew fro
 the corrected form.
 """
 NOT_MEASURED = """
-No kernel here comes from another project: the same families written by other people were not compared. Shapes are
-small, and there is one for each family. Times are processor times. The second opinion cannot see a difference below
+No kernel here comes from another project; [those of others](lab/prove_published.md) have a page of their own. Shapes
+are small. Times are processor times. The second opinion cannot see a difference below
 1e-9 of the largest value (1e-6 where constants are read as ideal), nor undefined values that the engine happens to
 define as zero.
 """

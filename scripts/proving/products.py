@@ -7,16 +7,18 @@ from tilery.builder import f16, f32, i32, ptr
 from tilery.prove import Program, Stage
 from tilery.prove.programs import Argument
 
-M, N, K = 70, 40, 54
-INPUTS = {"a": (M, K), "b": (K, N)}
-OUTS = {"c": (M, N)}
+from .sizes import now
+
 Faults = frozenset[str]
 NONE: Faults = frozenset()
-ARGS: list[Argument] = ["a", "b", "c", M, N, K]
 
 
 def cdiv(a: int, b: int) -> int:
     return -(-a // b)
+
+
+def args() -> list[Argument]:
+    return ["a", "b", "c", now().m, now().n, now().k]
 
 
 def gemm(
@@ -50,8 +52,8 @@ def gemm(
             b.continue_(b.mma(left, right, b.zeros((tile, tile), f32) if "forget_acc" in f else acc))
         c = b.result * 2.0 if "double" in f else b.result
         b.store(out, (x, y), c)
-    grid = [cdiv(M, tile), cdiv(N, tile)]
-    return Program.of(b.module, [grid[0] * grid[1]] if swizzle else grid, ARGS)
+    grid = [cdiv(now().m, tile), cdiv(now().n, tile)]
+    return Program.of(b.module, [grid[0] * grid[1]] if swizzle else grid, args())
 
 
 def persistent(tile: int = 32, kt: int = 16, blocks: int = 3, f: Faults = NONE) -> Program:
@@ -75,7 +77,7 @@ def persistent(tile: int = 32, kt: int = 16, blocks: int = 3, f: Faults = NONE) 
                 b.continue_(b.mma(b.load(lhs, (x, i)), b.load(rhs, (i, y)), acc))
             b.store(out, (x, y), b.result)
             b.continue_()
-    return Program.of(b.module, blocks, ARGS)
+    return Program.of(b.module, blocks, args())
 
 
 def by_columns(tile: int = 32, f: Faults = NONE) -> Program:
@@ -90,7 +92,7 @@ def by_columns(tile: int = 32, f: Faults = NONE) -> Program:
             wide = b.broadcast(left, tile, tile), b.broadcast(right, tile, tile)
             b.continue_(wide[0] + wide[1] * acc if "fma_operands" in f else b.fma(*wide, acc))
         b.store(b.view(p.c, (p.m, p.n), tile=(tile, tile)), (x, y), b.result)
-    return Program.of(b.module, [cdiv(M, tile), cdiv(N, tile)], ARGS)
+    return Program.of(b.module, [cdiv(now().m, tile), cdiv(now().n, tile)], args())
 
 
 def by_sums(tile: int = 16, kt: int = 8, f: Faults = NONE) -> Program:
@@ -107,7 +109,7 @@ def by_sums(tile: int = 16, kt: int = 8, f: Faults = NONE) -> Program:
             part = b.max(terms, dim=1) if "max_for_sum" in f else b.sum(terms, dim=1)
             b.continue_(acc + part)
         b.store(b.view(p.c, (p.m, p.n), tile=(tile, tile)), (x, y), b.result)
-    return Program.of(b.module, [cdiv(M, tile), cdiv(N, tile)], ARGS)
+    return Program.of(b.module, [cdiv(now().m, tile), cdiv(now().n, tile)], args())
 
 
 def _offsets(b: Builder, x: Value, tile: int, axis: int, shape: tuple[int, int]) -> Value:
@@ -132,7 +134,7 @@ def pointers(tile: int = 32, kt: int = 16, f: Faults = NONE) -> Program:
         r, c = _offsets(b, x, tile, 0, (tile, tile)), _offsets(b, y, tile, 1, (tile, tile))
         keep = (r < p.m) & (c <= p.n - 2 if "short_mask" in f else c < p.n)
         b.store_ptr(p.c + (r * p.n + c), b.result, mask=keep)
-    return Program.of(b.module, [cdiv(M, tile), cdiv(N, tile)], ARGS)
+    return Program.of(b.module, [cdiv(now().m, tile), cdiv(now().n, tile)], args())
 
 
 def _part(parts: int, tile: int, kt: int, f: Faults) -> Module:
@@ -166,9 +168,10 @@ def _sum_parts(parts: int, tile: int, f: Faults) -> Module:
 
 def split(parts: int = 2, tile: int = 32, kt: int = 16, f: Faults = NONE) -> Program:
     """Parts of K to a workspace, then their sum: two launches."""
-    grid = [cdiv(M, tile), cdiv(N, tile)]
-    one = Stage(_part(parts, tile, kt, f), [*grid, parts], ["a", "b", "w", M, N, K])
-    return Program([one, Stage(_sum_parts(parts, tile, f), grid, ["w", "c", M, N])], {"w": (parts, M, N)})
+    grid = [cdiv(now().m, tile), cdiv(now().n, tile)]
+    m, n = now().m, now().n
+    one = Stage(_part(parts, tile, kt, f), [*grid, parts], ["a", "b", "w", m, n, now().k])
+    return Program([one, Stage(_sum_parts(parts, tile, f), grid, ["w", "c", m, n])], {"w": (parts, m, n)})
 
 
 def atomic(parts: int = 2, tile: int = 32, kt: int = 16, f: Faults = NONE) -> Program:
@@ -185,7 +188,7 @@ def atomic(parts: int = 2, tile: int = 32, kt: int = 16, f: Faults = NONE) -> Pr
         r, c = _offsets(b, x, tile, 0, (tile, tile)), _offsets(b, y, tile, 1, (tile, tile))
         keep = (r < p.m) & (c < p.n)
         b.atomic_rmw_tko("relaxed", "device", p.c + (r * p.n + c), "addf", b.result, mask=keep)
-    return Program.of(b.module, [cdiv(M, tile), cdiv(N, tile), parts], ARGS)
+    return Program.of(b.module, [cdiv(now().m, tile), cdiv(now().n, tile), parts], args())
 
 
 VARIANTS = {

@@ -9,8 +9,8 @@ from tilery.builder import f32, i32, ptr
 from tilery.prove import Program
 
 from .products import NONE, Faults, cdiv
+from .sizes import now
 
-R, C = 6, 100
 INF = float("inf")
 LOG2E = 1.4426950408889634
 
@@ -38,7 +38,7 @@ def softmax(cols: int = 128, f: Faults = NONE, shift: bool = True, masked: bool 
         s = b.sum(e, dim=1, keep=True)
         y = s / e if "swapped_div" in f else e / s
         b.store(b.view(p.y, (p.rows, p.n), tile=(1, cols)), (row, 0), y)
-    return Program.of(b.module, R, ["x", "y", R, C])
+    return Program.of(b.module, now().rows, ["x", "y", now().rows, now().columns])
 
 
 def online(tile: int = 32, f: Faults = NONE, base2: bool = False, inverse: bool = False) -> Program:
@@ -68,7 +68,7 @@ def online(tile: int = 32, f: Faults = NONE, base2: bool = False, inverse: bool 
             e = ex(b.load(src, (row, i)) - (m * 0.0 if "no_shift_at_end" in f else m))
             b.store(dst, (row, i * 0 if "same_tile_out" in f else i), e * r if inverse else e / r)
             b.continue_()
-    return Program.of(b.module, R, ["x", "y", R, C])
+    return Program.of(b.module, now().rows, ["x", "y", now().rows, now().columns])
 
 
 def three_passes(tile: int = 16, f: Faults = NONE) -> Program:
@@ -90,7 +90,7 @@ def three_passes(tile: int = 16, f: Faults = NONE) -> Program:
             y = e if "no_division" in f else e / total
             b.store(b.view(p.y, (p.rows, p.n), tile=(1, tile)), (row, i), y)
             b.continue_()
-    return Program.of(b.module, R, ["x", "y", R, C])
+    return Program.of(b.module, now().rows, ["x", "y", now().rows, now().columns])
 
 
 def logsumexp(tile: int = 32, f: Faults = NONE, running: bool = True, shift: bool = True) -> Program:
@@ -116,7 +116,7 @@ def logsumexp(tile: int = 32, f: Faults = NONE, running: bool = True, shift: boo
                 b.continue_(den + b.sum(e, dim=1, keep=True))
             y = b.log(b.result) + 1.5 if shift and "no_max" not in f else b.log(b.result)
         b.store(b.view(p.y, (p.rows, 1), tile=(1, 1)), (row, 0), y)
-    return Program.of(b.module, R, ["x", "y", R, C])
+    return Program.of(b.module, now().rows, ["x", "y", now().rows, now().columns])
 
 
 def layer_norm(cols: int = 128, f: Faults = NONE, how: str = "two", eps: float = 1e-5) -> Program:
@@ -143,7 +143,7 @@ def layer_norm(cols: int = 128, f: Faults = NONE, how: str = "two", eps: float =
         y = y if "no_gamma" in f else y * g
         y = y - h if "minus_beta" in f else y + h
         b.store(b.view(p.y, (p.rows, p.n), tile=(1, cols)), (row, 0), y)
-    return Program.of(b.module, R, ["x", "g", "h", "y", R, C])
+    return Program.of(b.module, now().rows, ["x", "g", "h", "y", now().rows, now().columns])
 
 
 def layer_norm_tiles(tile: int = 32, f: Faults = NONE, welford: bool = False) -> Program:
@@ -184,7 +184,7 @@ def layer_norm_tiles(tile: int = 32, f: Faults = NONE, welford: bool = False) ->
             y = (x - mean) * r * (h if "beta_for_gamma" in f else g) + h
             b.store(b.view(p.y, (p.rows, p.n), tile=(1, tile)), (row, i), y)
             b.continue_()
-    return Program.of(b.module, R, ["x", "g", "h", "y", R, C])
+    return Program.of(b.module, now().rows, ["x", "g", "h", "y", now().rows, now().columns])
 
 
 def rms_norm(tile: int = 32, f: Faults = NONE, how: str = "loop") -> Program:
@@ -212,7 +212,7 @@ def rms_norm(tile: int = 32, f: Faults = NONE, how: str = "loop") -> Program:
                 y = b.load(src, (row, i)) * g / b.sqrt(mean + 1e-6)
                 b.store(b.view(p.y, (p.rows, p.n), tile=(1, tile)), (row, i), y)
                 b.continue_()
-    return Program.of(b.module, R, ["x", "g", "y", R, C])
+    return Program.of(b.module, now().rows, ["x", "g", "y", now().rows, now().columns])
 
 
 def row_sums(tile: int = 32, f: Faults = NONE, how: str = "vector") -> Program:
@@ -238,5 +238,5 @@ def row_sums(tile: int = 32, f: Faults = NONE, how: str = "vector") -> Program:
             with b.for_(0, steps, carry=[b.zeros((1, 1), f32)]) as (i, acc):
                 b.continue_(b.mma(b.load(src, (row, i)), b.full((tile, 1), 1.0, f32), acc))
             b.store(out, (row, 0), b.result)
-    grid = [R, cdiv(C, tile)] if how == "atomics" else [R]
-    return Program.of(b.module, grid, ["x", "y", R, C])
+    grid = [now().rows, cdiv(now().columns, tile)] if how == "atomics" else [now().rows]
+    return Program.of(b.module, grid, ["x", "y", now().rows, now().columns])

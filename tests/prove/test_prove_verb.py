@@ -301,17 +301,15 @@ scale(torch.zeros(3))
 def test_a_published_kernel_is_taken_out_of_its_file() -> None:
     from proving.published import extract
 
-    assert (
-        extract(SOURCE, "scale").split()
-        == """import math
-import cuda.tile as ct
-SCALE = 1 / math.log(2)
-def twice(x):
-    return x + x * SCALE
-@ct.kernel(occupancy=2)
-def scale(x, T: ct.Constant[int]):
-    ct.store(x, (0,), twice(ct.load(x, (0,), (T,))))
-""".split()
-    )
+    assert [line for line in extract(SOURCE, "scale").splitlines() if line] == [
+        "import math",
+        "import cuda.tile as ct",
+        "SCALE = 1 / math.log(2)",
+        "def twice(x):",
+        "    return x + x * SCALE",
+        "@ct.kernel(occupancy=2)",
+        "def scale(x, T: ct.Constant[int]):",
+        "    ct.store(x, (0,), twice(ct.load(x, (0,), (T,))))",
+    ]
     with pytest.raises(tilery.TileError, match="no kernel 'scales'"):
         extract(SOURCE, "scales")

@@ -59,13 +59,12 @@ def extract(source: str, kernel: str) -> str:
             continue
         seen.add(name)
         node = defined[name]
+        if isinstance(node, ast.FunctionDef):
+            node.decorator_list = [d for d in node.decorator_list if ast.unparse(d).startswith(KEPT)]
         if node not in wanted:
             wanted.append(node)
             todo += [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
     wanted.sort(key=lambda node: node.lineno)
-    for node in wanted:
-        if isinstance(node, ast.FunctionDef):
-            node.decorator_list = [d for d in node.decorator_list if ast.unparse(d).startswith(KEPT)]
     return "\n\n".join(map(ast.unparse, wanted)) + "\n"
 
 

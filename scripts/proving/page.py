@@ -29,10 +29,12 @@ def page(facts: dict[str, Any]) -> str:
     """Return the page for the numbers of a campaign."""
     total = sum(group["count"] for group in facts["summary"].values())
     lines = ["# Do two kernels compute the same?", ""]
-    lines.append(fill(INTRODUCTION.format(total=total, planned=facts["planned"])))
+    shapes = facts.get("shapes", 1)
+    lines.append(fill(INTRODUCTION.format(total=total, planned=facts["planned"], shapes=SHAPES[shapes])))
     lines += ["", fill(HELD_OUT), "", *_table(facts["summary"])]
-    later = sum(group.get("later", 0) for group in facts["summary"].values())
-    lines += ["", fill(f"{later} faults and mutants are equal at the first shape and differ at another one.")]
+    if shapes > 1:
+        later = sum(group["later"] for group in facts["summary"].values())
+        lines += ["", fill(f"{later} faults and mutants are equal at the first shape and differ at another one.")]
     lines += ["", fill(f"{facts['loops']} of the pairs that were proven equal have a loop in at least one kernel.")]
     if facts["bits"]:
         lines += ["", "## Bit for bit", "", fill(BITS), "", "| Z3, second opinion | mutants |", "|---|--:|"]
@@ -54,10 +56,13 @@ INTRODUCTION = """
 `python scripts/proving/campaign.py --held-out --report` wrote this page: {total:,} of {planned:,} comparisons ran.
 Pairs are programs of one family (matrix products, softmax, norms, attention and others), written in different ways:
 other tiles, other loops, pointers for views, several launches. Faults are planted by hand; mutants are random
-changes of an operand, a constant or a predicate. Programs are compared at three shapes that are no multiples of
-tiles, or until they differ. A second opinion runs both programs in f64 on three sets of inputs; it shares nothing
-with residues and enclosures.
+changes of an operand, a constant or a predicate. {shapes} A second opinion runs both programs in f64 on three sets of
+inputs; it shares nothing with residues and enclosures.
 """
+SHAPES = {
+    1: "Everything is compared at one ragged shape.",
+    3: "Programs are compared at three shapes that are no multiples of tiles, or until they differ.",
+}
 BITS = """
 Mutants of development were also compared for all inputs, bit for bit, by Z3. None may be proven that f64 tells apart.
 One that f64 does not tell apart may well differ in bits, or for other inputs.

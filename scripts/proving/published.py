@@ -63,9 +63,17 @@ def extract(source: str, kernel: str) -> str:
             node.decorator_list = [d for d in node.decorator_list if ast.unparse(d).startswith(KEPT)]
         if node not in wanted:
             wanted.append(node)
-            todo += [n.id for n in ast.walk(node) if isinstance(n, ast.Name)]
+            todo += _uses(node)
     wanted.sort(key=lambda node: node.lineno)
     return "\n\n".join(map(ast.unparse, wanted)) + "\n"
+
+
+def _uses(node: ast.stmt) -> list[str]:
+    """Return the names that a statement takes from outside."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    own = {n.id for n in names if isinstance(n.ctx, ast.Store)} if isinstance(node, ast.FunctionDef) else set()
+    own |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    return [n.id for n in names if n.id not in own]
 
 
 def _statements(tree: ast.Module) -> list[ast.stmt]:
@@ -132,7 +140,7 @@ def compare(family: Mapping[str, Any], a: StagePlan, b: StagePlan, cache: dict[A
 
 def run(families: list[dict[str, Any]], clones: Path) -> dict[str, Any]:
     """Compare every two kernels of each family."""
-    found: dict[str, Any] = {"families": [], "commits": commits(families, clones)}
+    found: dict[str, Any] = {"families": []}
     with tempfile.TemporaryDirectory() as work:
         for family in families:
             cache: dict[Any, Any] = {}
@@ -192,7 +200,7 @@ def page(facts: dict[str, Any]) -> str:
     where = ", ".join(f"{repo} at {commit}" for repo, commit in facts["commits"].items())
     said = ", ".join(f"{count} {answer}" for answer, count in sorted(answers.items()))
     lines = ["# Published kernels, compared with each other", ""]
-    lines.append(checkout.fill(INTRODUCTION.format(where=where, count=len(pairs), said=said)))
+    lines.append(checkout.fill(INTRODUCTION.format(where=where, count=len(pairs), said=said).strip()))
     lines += ["", "| family | kernels | pairs | equal | different | undecided | error | slowest |"]
     lines += ["|---|--:|--:|--:|--:|--:|--:|--:|"]
     for family in facts["families"]:
@@ -214,7 +222,7 @@ def page(facts: dict[str, Any]) -> str:
         notes = sorted({note for pair in family["pairs"] if pair["answer"] == "equal" for note in pair["notes"]})
         if notes:
             lines += ["", "Notes of equal pairs:", "", *(f"* {note}" for note in notes)]
-    return "\n".join([*lines, "", "## Not measured", "", checkout.fill(NOT_MEASURED), ""])
+    return "\n".join([*lines, "", "## Not measured", "", checkout.fill(NOT_MEASURED.strip()), ""])
 
 
 def _why(pair: dict[str, Any]) -> str:
@@ -229,15 +237,15 @@ decorators that tune or register it were left out. Of {count} pairs, {said}.
 """
 NOT_MEASURED = """
 These kernels are a choice: forward passes with few inputs, which most repositories have. Attention, quantised kernels
-and those that need more than one launch are not among them. Types are f32; a cast to another float type is no
-difference over the real numbers. Times are processor times.
+and those that need more than one launch are not among them. Types are f32, and f16 for matrix products; a cast to another float type is no difference
+over the real numbers. Times are processor times.
 """
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--clones", type=Path, help="a folder of checkouts")
-    parser.add_argument("--only", metavar="FAMILY", help="compare one family, and print")
+    parser.add_argument("--only", metavar="FAMILY", help="compare this family only")
     parser.add_argument("--report", action="store_true", help=f"write {PAGE.name} and its JSON")
     parser.add_argument("--page", action="store_true", help="only write the page, from the JSON")
     args = parser.parse_args()
@@ -247,6 +255,7 @@ def main() -> int:
             parser.error("--clones is needed")
         families = tomllib.loads((HERE / "published.toml").read_text("utf-8"))["family"]
         facts = run([f for f in families if args.only in (None, f["name"])], args.clones)
+        facts["commits"] = commits(families, args.clones)
         for family in facts["families"]:
             print(family["name"], dict(Counter(p["answer"] for p in family["pairs"])), family["left_out"])
             for pair in family["pairs"]:
@@ -254,6 +263,9 @@ def main() -> int:
                     print("  ", pair["a"], "|", pair["b"], pair["answer"], pair["reason"], pair.get("witness", ""))
         if not args.report:
             return 0
+        if args.only:  # the other families keep their numbers
+            known = json.loads(numbers.read_text("utf-8"))["families"]
+            facts["families"] = [next((f for f in facts["families"] if f["name"] == k["name"]), k) for k in known]
         numbers.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
     PAGE.write_text(page(json.loads(numbers.read_text("utf-8"))), "utf-8")
     return 0

@@ -286,7 +286,8 @@ def twice(x):
 @register("scale")
 @ct.kernel(occupancy=2)
 def scale(x, T: ct.Constant[int]):
-    ct.store(x, (0,), twice(ct.load(x, (0,), (T,))))
+    y = ct.load(x, (0,), (T,))
+    ct.store(x, (0,), twice(y))
 
 
 @ct.kernel
@@ -294,7 +295,8 @@ def other(x):
     pass
 
 
-scale(torch.zeros(3))
+x = y = torch.zeros(3)
+scale(x)
 """
 
 
@@ -309,7 +311,8 @@ def test_a_published_kernel_is_taken_out_of_its_file() -> None:
         "    return x + x * SCALE",
         "@ct.kernel(occupancy=2)",
         "def scale(x, T: ct.Constant[int]):",
-        "    ct.store(x, (0,), twice(ct.load(x, (0,), (T,))))",
+        "    y = ct.load(x, (0,), (T,))",
+        "    ct.store(x, (0,), twice(y))",
     ]
     with pytest.raises(tilery.TileError, match="no kernel 'scales'"):
         extract(SOURCE, "scales")

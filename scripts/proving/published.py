@@ -237,8 +237,8 @@ decorators that tune or register it were left out. Of {count} pairs, {said}.
 """
 NOT_MEASURED = """
 These kernels are a choice: forward passes with few inputs, which most repositories have. Attention, quantised kernels
-and those that need more than one launch are not among them. Types are f32, and f16 for matrix products; a cast to another float type is no difference
-over the real numbers. Times are processor times.
+and those that need more than one launch are not among them. Types are f32, and f16 for matrix products; a cast to
+another float type is no difference over the real numbers. Times are processor times.
 """
 
 

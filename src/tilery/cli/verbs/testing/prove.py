@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ....programs.kernels import language_of
 from ...files import Stop, in_file, read_input, write_output
 from ...options import Verbs, add_spelling, at_least
 from ...output import as_json, write_error
@@ -148,6 +147,8 @@ def fill_in(signature: str, sizes: Mapping[str, int]) -> str:
 
 def open_side(file: str, entry: str | None, signature: str, args: argparse.Namespace) -> Opened:
     """Open one program: the only place that tells kinds of programs apart."""
+    from ....programs.kernels import language_of
+
     place = argparse.Namespace(file=file, entry=entry, sig=signature, instance=[], include=[], input=args.input)
     module = open_program(place, "sm_100")
     return module, place.entry, "cutile" if "::" in file and language_of(file) == "cutile" else None

@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -231,10 +232,33 @@ def test_there_is_no_gpu_afterwards() -> None:
         launch(0, (1,), kernels.add, (x, x, x, 16))
 
 
-def test_other_versions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilery.cutile.versions.version", lambda name: "1.8.1")
-    with pytest.raises(TileError, match=r"cuTile 1.8.1 is not supported, expected 1.6 or 1.7"), tilery.cutile.on():
+def test_an_old_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilery.cutile.versions.version", lambda name: "1.2.0")
+    with pytest.raises(TileError, match=r"cuTile 1.2.0 is too old"), tilery.cutile.on():
         pass
+
+
+def test_a_new_release_is_checked_and_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilery.cutile.versions.version", lambda name: "1.8.1")
+    with pytest.warns(RuntimeWarning, match="cuTile 1.8.1 is newer than the releases"), tilery.cutile.on() as session:
+        assert session.calls == 0
+    with warnings.catch_warnings(), tilery.cutile.on():  # once is enough
+        warnings.simplefilter("error")
+
+
+@pytest.mark.parametrize("fault", ["launch", "compiler"])
+def test_a_new_release_that_does_not_work_says_so(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """Whether a hook is gone or a kernel computes something else, the error names the release and what failed."""
+    monkeypatch.setattr("tilery.cutile.versions.version", lambda name: "2.0.0")
+    if fault == "launch":
+        monkeypatch.setattr("tilery.cutile.session.engine_named", lambda name: lambda call: None)
+        why = "ArithmeticError: a kernel whose result is known"
+    else:
+        monkeypatch.delattr("cuda.tile._compile._get_bytecode")
+        why = "AttributeError"
+    with pytest.raises(TileError, match=r"cuTile 2.0.0 is newer than this tilery") as caught, tilery.cutile.on():
+        pass
+    assert why in str(caught.value.notes[0])
 
 
 def test_a_driver_that_is_in_use_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,16 +53,25 @@ def read_input(name: str) -> bytes:
         raise Stop(error.message) from None
 
 
-def open_input(name: str, reader: str | None = None, *, fast: bool | None = None) -> Input:
-    """Open bytecode, text or the kernel of a recorded launch; `-` is stdin.
+def open_input(name: str, reader: str | None = None, *, fast: bool | None = None, module: int | None = None) -> Input:
+    """Open bytecode, text, the kernel of a recorded launch or a module inside another file; `-` is stdin.
 
-    `fast=True` pays off if a command reads many files.
+    `fast=True` pays off if a command reads many files. `module` is the number of a module in another file.
     """
     from ..source.input import Input
     from ..source.recorded import kernel_of
 
     shown = shown_name(name)
-    return Input(kernel_of(read_input(name), shown), file=shown, reader=reader, fast=fast)
+    data = kernel_of(read_input(name), shown)
+    if module is not None or (MARK in data and not data.startswith(b"\x7fTileIR")) or BASE64_MARK in data:
+        from ..source.embedded import kernel_in
+
+        data = kernel_in(data, shown, module)
+    return Input(data, file=shown, reader=reader, fast=fast)
+
+
+MARK, BASE64_MARK = b"TileIR", b"f1RpbGVJUg"
+"""What every file with bytecode in it has, in one of two spellings."""
 
 
 def is_recorded(name: str) -> bool:

@@ -8,17 +8,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from ..diag import ErrorKind, TileError
+from ..engines import registry
 from ..engines.common.cutile_abi import Parameter, extents, guess_parameters, protect, slot_names, slot_size, value_of
 from ..ir import Refused
 from ..programs import device
 from ..programs.arrays import host_arguments
-from ..programs.launches import Call, Engine, Session, explain, open_session
+from ..programs.launches import NO_ENGINE, Call, Engine, Session, active, engine_named, explain, open_session
 from ..programs.standins import without_gpu
 from ..source.input import Input
 from ..text.print.printer import show
@@ -70,19 +73,45 @@ def on(
     them is a function that is called with the name of the kernel and the result, or with the error of a kernel that
     cannot be tuned, which then runs as the rules say.
     """
-    versions.require()
+    release = versions.require()
     session = open_session(engine, exact=exact, record=record, seconds=seconds, sanitize=sanitize, tune=tune)
     with ExitStack() as stack:
         prepare_driver()
         stack.callback(guard_launches)  # after everything else has been restored
-        for target, name, value in replacements(session):
-            stack.enter_context(patch.object(target, name, value))
+        try:
+            for target, name, value in replacements(session):
+                stack.enter_context(patch.object(target, name, value))
+        except (AttributeError, ImportError) as error:
+            raise versions.unsupported(release, error) from None
         stack.enter_context(
             patch.object(driver.LOADED, "run", lambda launch: session.submit(read(launch), launch.stream))
         )
         stack.enter_context(patch.object(device.STATE, "hides_dlpack", True))
+        stack.enter_context(active(session))
         stack.enter_context(without_gpu((capability[0], capability[1]), session.sanitizer))
+        if versions.is_new(release):
+            check_release(release, session)
         yield session
+
+
+CHECKED: set[str] = set()
+"""The releases that have passed the check in this process."""
+
+
+def check_release(release: str, session: Session) -> None:
+    """Run a kernel whose result is known; raise TileError if this release of cuTile does something else with it."""
+    if release in CHECKED or session.name == NO_ENGINE:
+        return
+    engine, calls = session.engine, session.calls
+    try:
+        session.engine = engine_named(registry.DEFAULT)
+        import_module(f"{__package__}.selfcheck").check()
+    except Exception as error:  # of cuTile or of the driver, whatever has changed
+        raise versions.unsupported(release, error) from None
+    finally:
+        session.engine, session.calls = engine, calls
+    CHECKED.add(release)
+    versions.warn(release)
 
 
 def guard_launches() -> None:
@@ -121,7 +150,6 @@ def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
 
     compiler = import_module("cuda.tile._compile")
     extension = import_module("cuda.tile._cext")
-    tuner = import_module("cuda.tile.tune._tune_utils")
     latest = compiler._SUPPORTED_VERSIONS[-1]
     binary = compiler._CompilerBinary("tilery", "", "", False)
     yield compiler, "_find_compiler_bin", lambda: binary
@@ -135,13 +163,25 @@ def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
     launch = make_launch(getattr(extension.launch, "original", extension.launch))
     yield extension, "launch", launch
     yield ct, "launch", launch
-    timed = make_timed(session, launch, tuner.TileLaunchTimeoutError)
-    search = import_module("cuda.tile.tune._tune")
-    for module in (tuner, search):
-        yield module, "benchmark_with_timeout", timed
-        yield module, "_benchmark", lambda *values: timed(*values[:4], session.seconds)[0]
+    if "_tune_utils" in tuner_modules():  # since 1.5
+        yield from tuner_replacements(session, launch)
     # Kernels compiled here are useless elsewhere, so they stay out of the cache on disk.
     yield extension.default_tile_context.config, "cache_dir", None
+
+
+def tuner_modules() -> list[str]:
+    """Return the names of the modules of cuTile's tuner, if it has one."""
+    found = find_spec("cuda.tile.tune")
+    return [each.name for each in iter_modules(found.submodule_search_locations)] if found else []
+
+
+def tuner_replacements(session: Session, launch: Callable[..., Any]) -> Iterator[tuple[Any, str, Any]]:
+    """Yield what to patch in cuTile's tuner."""
+    tuner = import_module("cuda.tile.tune._tune_utils")
+    timed = make_timed(session, launch, tuner.TileLaunchTimeoutError)
+    for module in (tuner, import_module("cuda.tile.tune._tune")):
+        yield module, "benchmark_with_timeout", timed
+        yield module, "_benchmark", lambda *values: timed(*values[:4], session.seconds)[0]
 
 
 def note_signatures(get_bytecode: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,23 +1,53 @@
-"""The supported releases of cuTile (pip `cuda-tile`)."""
+"""The releases of cuTile (pip `cuda-tile`): which are tested, and what happens with others."""
 
 from __future__ import annotations
 
+import warnings
 from importlib.metadata import PackageNotFoundError, version
 
 from ..diag import ErrorKind, TileError
 
-SUPPORTED = ("1.6", "1.7")
+TESTED = ("1.3", "1.4", "1.5", "1.6", "1.7")
+"""The releases with which the tests pass. Older ones have other internals, and 1.0 needs the driver of a GPU."""
 
 
 def require() -> str:
-    """Return the version of the installed cuTile; raise TileError if it is missing or not supported."""
-    wanted = " or ".join(SUPPORTED)
+    """Return the version of the installed cuTile; raise TileError if it is missing or too old."""
     try:
         found = version("cuda-tile")
     except PackageNotFoundError:
-        note = "pip install 'cuda-tile>=1.6,<1.8'; it needs neither a GPU nor a driver"
+        note = f"pip install 'cuda-tile>={TESTED[0]}'; it needs neither a GPU nor a driver"
         raise TileError("cuTile is not installed", kind=ErrorKind.MISSING_TOOL, notes=(note,)) from None
-    if ".".join(found.split(".")[:2]) not in SUPPORTED:
-        note = "the hooks into cuTile's compiler are only tested with these releases"
-        raise TileError(f"cuTile {found} is not supported, expected {wanted}", kind=ErrorKind.VERSION, notes=(note,))
+    if numbers(found) < numbers(TESTED[0]):
+        note = f"releases {TESTED[0]} to {TESTED[-1]} are tested, and newer ones are checked when they are first used"
+        raise TileError(f"cuTile {found} is too old", kind=ErrorKind.VERSION, notes=(note,))
     return found
+
+
+def numbers(release: str) -> tuple[int, ...]:
+    """Return the major and minor number of a release.
+
+    >>> numbers("1.10.0rc1") > numbers("1.9")
+    True
+    """
+    return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in release.split(".")[:2])
+
+
+def is_new(release: str) -> bool:
+    """Whether a release is newer than those that are tested."""
+    return numbers(release) > numbers(TESTED[-1])
+
+
+def unsupported(release: str, error: BaseException) -> TileError:
+    """Return the error for a release whose internals have changed."""
+    return TileError(
+        f"cuTile {release} is newer than this tilery and does not work with it",
+        kind=ErrorKind.VERSION,
+        notes=(f"{type(error).__name__}: {error}", f"install cuda-tile {TESTED[-1]}, or a newer tilery"),
+    )
+
+
+def warn(release: str) -> None:
+    """Warn of a release that is not tested, after it has passed the check."""
+    text = f"cuTile {release} is newer than the releases that tilery was tested with; its check has passed"
+    warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -6,10 +6,12 @@ import atexit
 import json
 import os
 import site
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -34,8 +36,17 @@ def cover(language: str, **options: object) -> Iterator[None]:
     old = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join([*ours, *(each for each in old if each and each not in ours)])
     covered = json.loads(os.environ.get(VARIABLE, "{}")) | {language: options}
-    with patch.dict(os.environ, {VARIABLE: json.dumps(covered), "PYTHONPATH": path}):
-        yield
+    with TemporaryDirectory(prefix="tilery-nvcc-") as folder:
+        programs = os.pathsep.join([folder, os.environ.get("PATH", "")])
+        write_compiler(Path(folder, "nvcc"))
+        with patch.dict(os.environ, {VARIABLE: json.dumps(covered), "PYTHONPATH": path, "PATH": programs}):
+            yield
+
+
+def write_compiler(file: Path) -> None:
+    """Write a program that compiles C++ tiles as `nvcc` does, for programs that start it."""
+    file.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tilery.cpp.nvcc "$@"\n')
+    file.chmod(0o755)
 
 
 def start() -> None:

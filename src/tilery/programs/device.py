@@ -57,6 +57,9 @@ class State(HoldsAddresses):
 
 
 STATE = State()
+LENT: dict[int, tuple[int, Callable[[], bool]]] = {}
+"""Memory of torch whose address a program has asked for: its size, and whether it was freed, by its first address."""
+MAX_LENT = 4096
 THREAD = threading.local()
 """`arguments` are those of the launch that is being started, `read_only` the arrays among them that are."""
 
@@ -67,6 +70,14 @@ def allocate(size: int) -> int:
     address = (ctypes.addressof(memory) + 255) & ~255
     STATE.memory[address] = memory
     return address
+
+
+def lend(address: int, size: int, expired: Callable[[], bool]) -> None:
+    """Remember memory whose address a program has asked for."""
+    if len(LENT) >= MAX_LENT:
+        for start in [start for start, (_, gone) in LENT.items() if gone()] or list(LENT)[:1]:
+            del LENT[start]
+    LENT[address] = size, expired
 
 
 def memory_at(address: int) -> Any:

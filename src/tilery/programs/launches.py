@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,27 @@ class Session:
         self.calls += 1
         call.seconds = self.seconds
         self.engine(call)
+
+
+CURRENT: list[Session] = []
+"""The sessions of the `on` that are active, the innermost last."""
+
+
+@contextmanager
+def active(session: Session) -> Iterator[None]:
+    """Let kernels that have no frontend of their own be launched in a session."""
+    CURRENT.append(session)
+    try:
+        yield
+    finally:
+        CURRENT.remove(session)
+
+
+def current() -> Session:
+    """Return the session that is active."""
+    if not CURRENT:
+        raise TileError("a kernel was launched outside of `tilery.cutile.on` and `tilery.triton.on`")
+    return CURRENT[-1]
 
 
 class Captured:

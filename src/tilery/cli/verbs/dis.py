@@ -28,6 +28,7 @@ def add(verbs: Verbs) -> None:
     sub.add_argument("--style", choices=["disasm", "opt", "generic", "documented"], default="disasm", help=styles)
     add_names(sub)
     add_spelling(sub)
+    sub.add_argument("--module", type=int, metavar="N", help="which module of an ELF file, fat binary or dump")
     sub.add_argument("--no-verify", action="store_true", help="do not verify the module")
     add_color(sub)
 
@@ -36,7 +37,7 @@ def plain(file: str) -> Namespace:
     """Return the arguments of `tilery dis FILE`."""
     args: Namespace = SimpleNamespace(  # type: ignore[assignment]  # it has the same attributes
         verb="dis", run=run, json=False, file=file, output="-", locs=False, style="disasm", names="disasm",
-        input="disasm", no_verify=False, color="auto",
+        input="disasm", module=None, no_verify=False, color="auto",
     )  # fmt: skip
     return args
 
@@ -45,11 +46,11 @@ def run(args: Namespace) -> int:
     """Print bytecode or text as text. An illegal module is printed too, with its errors on stderr."""
     errors: list[TileError] = []
     exact_locs = args.locs or args.style == "documented" or args.names != "disasm"
-    opener = open_documented if args.input == "documented" else open_input
+    source = open_documented(args.file) if args.input == "documented" else open_input(args.file, module=args.module)
     if args.no_verify:
-        module, errors = read_partly(opener(args.file), exact_locs)
+        module, errors = read_partly(source, exact_locs)
     else:
-        module, errors = read_unverified(opener(args.file), exact_locs)
+        module, errors = read_unverified(source, exact_locs)
     write_text(module, args)
     for error in errors:
         report(error, args.json)

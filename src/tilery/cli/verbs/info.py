@@ -6,12 +6,13 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..files import is_recorded, open_text, write_output, write_painted
+from ..files import is_recorded, open_text, read_input, write_output, write_painted
 from ..options import Verbs, add_color, add_spelling
 from ..output import as_json, colors, printable, report
 
 if TYPE_CHECKING:
     from ...ops import Entry, Global, Module
+    from ...source.embedded import Embedded
 
 WIDTH = 100
 """Longer lists of parameters are a table with several columns."""
@@ -28,13 +29,18 @@ def add(verbs: Verbs) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Summarise files: version, kernels, tiles, matrix products, work per tile block, hints, operations."""
-    from ...verifier.explain import require_legal
+    from ...source.input import Input
+    from ...verifier.explain import read_legal, require_legal
     from .dis import read_partly
 
     facts, broken = [], []
     for name in args.files:
         if name != "-" and is_recorded(name):
             facts.append(recorded_data(name))
+        elif found := modules_in(name):
+            for number, each in enumerate(found, 1):
+                place = f"{name}: module {number} of {len(found)}, {each.form} at {each.offset:#x}"
+                facts.append(info_data(read_legal(Input(each.data, file=name)), place, len(each.data), "bytecode"))
         else:
             source = open_text(name, args)
             module, errors = read_partly(source)
@@ -56,6 +62,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         write_output("-", text)
     return int(bool(broken))
+
+
+def modules_in(name: str) -> list[Embedded]:
+    """Return the modules in a file of another format: an ELF object, a fat binary, a dump of a compiler."""
+    from ...source.embedded import embedded_modules
+
+    if name == "-":
+        return []
+    data = read_input(name)
+    return [] if data.startswith(b"\x7fTileIR") else embedded_modules(data)
 
 
 def info_data(module: Module, name: str, size: int, format: str) -> dict[str, Any]:

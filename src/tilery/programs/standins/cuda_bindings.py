@@ -11,11 +11,12 @@ from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
+from ...diag import TileError
 from .. import device
 from . import host_memory
 from .cuda_graphs import handle_of
 
-ILLEGAL_STATE, CAPTURE_UNSUPPORTED = 401, 900
+INVALID_IMAGE, ILLEGAL_STATE, NOT_FOUND, CAPTURE_UNSUPPORTED = 200, 401, 500, 900
 GRAPHS: dict[int, list[device.Step]] = {}
 """The graphs of programs, and what has been made executable of them."""
 
@@ -26,7 +27,9 @@ class CUresult(IntEnum):
     CUDA_SUCCESS = 0
     CUDA_ERROR_INVALID_VALUE = 1
     CUDA_ERROR_INVALID_DEVICE = 101
+    CUDA_ERROR_INVALID_IMAGE = INVALID_IMAGE
     CUDA_ERROR_ILLEGAL_STATE = ILLEGAL_STATE
+    CUDA_ERROR_NOT_FOUND = NOT_FOUND
     CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = CAPTURE_UNSUPPORTED
 
 
@@ -152,6 +155,7 @@ class Driver(Api):
 
     def __init__(self) -> None:
         super().__init__(CUresult)
+        self._modules: dict[int, list[Any]] = {}
 
     cuInit = cuCtxSetCurrent = cuCtxSynchronize = cuCtxDestroy = cuDevicePrimaryCtxRelease = Api._nothing
     cuStreamSynchronize = cuStreamQuery = cuStreamDestroy = cuStreamWaitEvent = Api._nothing
@@ -167,6 +171,33 @@ class Driver(Api):
     cuGraphInstantiate = cuGraphInstantiateWithFlags = Api._instantiate
     cuGraphLaunch, cuGraphUpload = Api._launch_graph, Api._nothing
     cuGraphDestroy = cuGraphExecDestroy = Api._destroy_graph
+
+    def cuModuleLoadData(self, image: bytes) -> tuple[Any, ...]:
+        from .cuda_programs import ObjectCode
+
+        try:
+            module = ObjectCode(bytes(image))
+        except TileError:
+            return self._wrong(0, code=INVALID_IMAGE)
+        handle = device.STATE.handle()
+        self._modules[handle] = [module.get_kernel(entry.sym_name) for entry in module.module.entries]
+        return self._ok(handle)
+
+    def cuModuleUnload(self, module: int) -> tuple[Any, ...]:
+        return self._said(self._modules.pop(int(module), None) is not None)
+
+    def cuModuleGetFunctionCount(self, module: int) -> tuple[Any, ...]:
+        return self._ok(len(self._modules[int(module)]))
+
+    def cuModuleEnumerateFunctions(self, count: int, module: int) -> tuple[Any, ...]:
+        return self._ok(self._modules[int(module)][:count])
+
+    def cuModuleGetFunction(self, module: int, name: bytes) -> tuple[Any, ...]:
+        found = [each for each in self._modules[int(module)] if each.symbol.encode() == name]
+        return self._ok(found[0]) if found else self._wrong(None, code=NOT_FOUND)
+
+    def cuFuncGetName(self, function: Any) -> tuple[Any, ...]:
+        return self._ok(function.symbol.encode())
 
     def cuDriverGetVersion(self) -> tuple[Any, ...]:
         return self._ok(device.VERSION)

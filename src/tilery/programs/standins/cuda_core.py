@@ -1,4 +1,4 @@
-"""`cuda.core` on the host: devices, streams, events, buffers and graphs. It compiles no CUDA C++."""
+"""`cuda.core` on the host: devices, streams, events, buffers and graphs, and kernels that are Tile IR."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ..arrays import HostArray
 from ..device import STATE, VERSION, allocate
 from . import host_memory
 from .cuda_graphs import Graph, GraphBuilder, GraphCompleteOptions, handle_of
+from .cuda_programs import Kernel, LaunchConfig, ObjectCode, launch
 
-__all__ = ["Buffer", "Device", "Event", "Graph", "GraphBuilder", "GraphCompleteOptions", "Stream", "system"]
+__all__ = ["Buffer", "Device", "Event", "Graph", "GraphBuilder", "GraphCompleteOptions", "Kernel", "LaunchConfig"]
+__all__ += ["ObjectCode", "Stream", "launch", "system"]
 UNSIGNED = 1
 """DLPack's code for unsigned integers."""
 
@@ -38,6 +40,10 @@ class Stream:
 
     def __init__(self, handle: int | None = None) -> None:
         self.handle = STATE.handle() if handle is None else handle
+
+    @classmethod
+    def from_handle(cls, handle: int) -> Stream:
+        return cls(int(handle))
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, self.handle

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any
 from unittest.mock import patch
 
-from ..device import STATE
+from ..device import STATE, lend
 from ..imports import AfterImport
 
 
@@ -70,6 +70,7 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     yield torch, "compile", run_eagerly
     yield torch, "Generator", generator(torch.Generator)
     yield torch.Tensor, "record_stream", lambda tensor, stream: None
+    yield torch.Tensor, "data_ptr", lending(torch.Tensor.data_ptr)
     yield torch.version, "cuda", "13.0"
     yield torch.backends.cuda, "is_built", lambda: True
     yield torch.accelerator, "is_available", lambda: True
@@ -92,6 +93,20 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     backward = reentering(torch.autograd.graph._engine_run_backward)
     yield torch.autograd, "_engine_run_backward", backward
     yield torch.autograd.graph, "_engine_run_backward", backward
+
+
+def lending(original: Any) -> Any:
+    """Wrap `Tensor.data_ptr`, so that a kernel that is launched with the address may access the tensor's memory."""
+    from torch.multiprocessing.reductions import StorageWeakRef
+
+    def data_ptr(tensor: Any) -> Any:
+        address = original(tensor)
+        if address and not tensor.is_sparse:
+            storage = tensor.untyped_storage()
+            lend(storage.data_ptr(), storage.nbytes(), StorageWeakRef(storage).expired)
+        return address
+
+    return data_ptr
 
 
 def unless_it_stands_in(name: str, original: Any) -> Any:

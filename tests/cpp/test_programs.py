@@ -113,14 +113,14 @@ def test_tile_part(text: str, kept: str) -> None:
 @pytest.mark.parametrize(
     ("text", "made"),
     [
-        ("k<<<g, b>>>(x);", "::tilery::Grid{g, b}.run([&] { k(x); });"),
+        ("k<<<g, b>>>(x);", "::tilery::Grid(g, b).run([&] { k(x); });"),
         (
             "if (a) ns::k<float, 4><<<g, 1, 0, s>>>();",
-            "if (a) ::tilery::Grid{g, 1, 0, s}.run([&] { ns::k<float, 4>(); });",
+            "if (a) ::tilery::Grid(g, 1, 0, s).run([&] { ns::k<float, 4>(); });",
         ),
-        ("else ::k<<<f(1, 2), 1>>>(x);", "else ::tilery::Grid{f(1, 2), 1}.run([&] { ::k(x); });"),
-        ("t.kernels[2]<<<1, 1>>>(y)", "::tilery::Grid{1, 1}.run([&] { t.kernels[2](y); })"),
-        ("(*p)<<<1, 1>>>(y)", "::tilery::Grid{1, 1}.run([&] { (*p)(y); })"),
+        ("else ::k<<<f(1, 2), 1>>>(x);", "else ::tilery::Grid(f(1, 2), 1).run([&] { ::k(x); });"),
+        ("t.kernels[2]<<<1, 1>>>(y)", "::tilery::Grid(1, 1).run([&] { t.kernels[2](y); })"),
+        ("(*p)<<<1, 1>>>(y)", "::tilery::Grid(1, 1).run([&] { (*p)(y); })"),
         ("TILERY_TILE TILERY_HOST int f() { return 1; }", "  int f() { return 1; }"),
         ("TILERY_TILE auto f(int x) { return x; }", " auto f(int x) ;"),
         (

@@ -325,3 +325,69 @@ def test_torch_does_not_take_the_stand_in_for_triton() -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", WITHOUT_TRITON], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# ---------------------------------------------------------------- results that a GPU rounds once
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", ["log_softmax", "logsumexp", "cross_entropy", "normalize", "batch_norm"])
+def test_functions_round_once(name: str, kind: str) -> None:
+    """The result is that of f64, rounded once."""
+    F = torch.nn.functional
+    x = torch.randn(33, 257, generator=torch.Generator().manual_seed(3)).to(getattr(torch, kind))
+    wide, classes = x.double(), torch.arange(33)
+    mean, var = torch.zeros(257), torch.ones(257)
+    calls = {
+        "log_softmax": lambda x: F.log_softmax(x, -1),
+        "logsumexp": lambda x: torch.logsumexp(x, -1),
+        "cross_entropy": lambda x: F.cross_entropy(x, classes),
+        "normalize": lambda x: F.normalize(x, dim=-1),
+        "batch_norm": lambda x: F.batch_norm(x, mean.to(x.dtype), var.to(x.dtype), training=True),
+    }
+    with torch._C.DisableTorchFunction():
+        expected = calls[name](wide)
+    result = calls[name](x.cuda()) if name != "cross_entropy" else F.cross_entropy(x.cuda(), classes.cuda())
+    assert result.dtype == x.dtype
+    nearest = torch.from_numpy(expected.numpy())
+    error = (result.cpu().double() - nearest).abs()
+    half_ulp = torch.finfo(x.dtype).eps * nearest.abs().clamp(min=torch.finfo(x.dtype).tiny) / 2
+    assert (error <= half_ulp * 1.0001).all()
+
+
+def test_batch_norm_updates_its_statistics() -> None:
+    norm = torch.nn.BatchNorm1d(8).cuda()
+    norm(torch.arange(32.0, device="cuda").reshape(4, 8))
+    assert norm.running_mean.tolist() == pytest.approx([1.2 + 0.1 * i for i in range(8)])
+    assert norm.num_batches_tracked == 1
+
+
+# ---------------------------------------------------------------- names of torch.cuda
+
+
+def test_types_of_the_gpu() -> None:
+    x = torch.cuda.FloatTensor([1, 2])
+    assert x.is_cuda and x.type() == "torch.cuda.FloatTensor" and x.cpu().type() == "torch.FloatTensor"
+    assert torch.ones(2).type("torch.cuda.HalfTensor").is_cuda
+    assert x.type(torch.int32).is_cuda and not x.type("torch.IntTensor").is_cuda
+
+
+def test_array_interface() -> None:
+    x = torch.arange(6, dtype=torch.float32, device="cuda").reshape(2, 3)
+    found = x.__cuda_array_interface__
+    assert found["shape"] == (2, 3) and found["typestr"] == "<f4" and found["data"] == (x.data_ptr(), False)
+    assert x.T.__cuda_array_interface__["strides"] == (4, 12)
+    with pytest.raises(AttributeError):
+        _ = x.cpu().__cuda_array_interface__
+
+
+def test_what_else_programs_ask_for() -> None:
+    found = torch.cuda.get_device_properties(0)
+    assert found.shared_memory_per_block == 49152 and len(found.uuid.bytes) == 16 and found.is_integrated == 0
+    assert torch.cuda.Stream(priority=-1).priority == -1 and torch.cuda.utilization() == 0
+    assert torch.cuda.cudart().cudaProfilerStart() == 0
+    torch.cuda.profiler.start()
+    torch.cuda._sleep(1000)
+    torch.cuda.seed_all()
+    with torch.cuda.device_of(torch.ones(1)):
+        torch.cuda.profiler.stop()

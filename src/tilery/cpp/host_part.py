@@ -188,7 +188,7 @@ def edit_launch(text: str, found: Tokens, at: int) -> list[Edit]:
     last = closing(found, end + 1)
     configuration = text[found[at].end : found[end].start]
     return [
-        (found[start].start, found[start].start, f"::tilery::Grid{{{configuration}}}.run([&] {{ "),
+        (found[start].start, found[start].start, f"::tilery::Grid({configuration}).run([&] {{ "),
         (found[at].start, found[end].end, ""),
         (found[last].end, found[last].end, "; })"),
     ]

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   CHECK(cudaMalloc((void**)&out, n * sizeof(float)));
   fill<<<(n + 255) / 256, 256>>>(x, n, 1.0f);
   fill<<<(n + 255) / 256, 256>>>(y, n, 0.5f);
-  if (n > 0) add<<<(n + kBlock - 1) / kBlock, 1>>>(x, y, out, n);
+  if (n > 0) add<<<(n + kBlock - 1) / kBlock, 1, argc - argc>>>(x, y, out, n);
   CHECK(cudaGetLastError());
   history.push_back(timed(scale<float, 64, false>, out, n));
   float factor = 2;

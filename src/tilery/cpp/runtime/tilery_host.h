@@ -20,6 +20,8 @@ struct Grid {
   dim3 grid, block;
   size_t shared = 0;
   cudaStream_t stream = nullptr;
+  Grid(dim3 grid = 1, dim3 block = 1, size_t shared = 0, cudaStream_t stream = nullptr)
+      : grid(grid), block(block), shared(shared), stream(stream) {}
   template <class Call>
   void run(Call call) const {
     if (begin(*this)) {

@@ -15,6 +15,34 @@ from .cuda_programs import Kernel, LaunchConfig, ObjectCode, launch
 
 __all__ = ["Buffer", "Device", "Event", "Graph", "GraphBuilder", "GraphCompleteOptions", "Kernel", "LaunchConfig"]
 __all__ += ["ObjectCode", "Stream", "launch", "system"]
+PROPERTIES = {
+    "multiprocessor_count": 148,
+    "warp_size": 32,
+    **{f"max_grid_dim_{axis}": size for axis, size in zip("xyz", (2**31 - 1, 65535, 65535))},
+    **{f"max_block_dim_{axis}": size for axis, size in zip("xyz", (1024, 1024, 64))},
+    "max_threads_per_block": 1024,
+    "max_threads_per_multiprocessor": 2048,
+    "max_blocks_per_multiprocessor": 32,
+    "max_shared_memory_per_block": 49152,
+    "max_shared_memory_per_block_optin": 232448,
+    "max_shared_memory_per_multiprocessor": 233472,
+    "max_registers_per_block": 65536,
+    "max_registers_per_multiprocessor": 65536,
+    "total_constant_memory": 65536,
+    "l2_cache_size": 126 << 20,
+    "clock_rate": 1965000,
+    "memory_clock_rate": 3996000,
+    "global_memory_bus_width": 8192,
+    "unified_addressing": True,
+    "managed_memory": True,
+    "memory_pools_supported": True,
+    "integrated": False,
+    "ecc_enabled": True,
+    "pci_bus_id": 0,
+    "pci_device_id": 0,
+    "pci_domain_id": 0,
+}
+"""What the device says of itself, in the numbers of a large GPU."""
 UNSIGNED = 1
 """DLPack's code for unsigned integers."""
 
@@ -133,8 +161,16 @@ class Device:
         return "{}{}".format(*STATE.capability)
 
     @property
+    def uuid(self) -> str:
+        return "00000000-0000-0000-0000-000000000000"
+
+    @property
+    def pci_bus_id(self) -> str:
+        return "0000:00:00.0"
+
+    @property
     def properties(self) -> Any:
-        return SimpleNamespace(multiprocessor_count=148, warp_size=32, max_grid_dim_x=2**31 - 1)
+        return SimpleNamespace(**PROPERTIES)
 
     def set_current(self, *context: Any) -> None: ...
 

@@ -1,7 +1,7 @@
 """Modules that programs import beside cuTile and torch: stand-ins for them while `on` is active.
 
-CuPy and NVIDIA's `cuda.core` and `cuda.bindings` need a GPU, so the stand-ins take their names, even where they are
-installed. Triton is needed by an engine: where it is installed, only its benchmark is replaced.
+CuPy, `numba.cuda` and NVIDIA's `cuda.core` and `cuda.bindings` need a GPU, so the stand-ins take their names, even
+where they are installed. Triton is needed by an engine: where it is installed, only its benchmark is replaced.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ HOMES = {
     "cupy.linalg": "cupy_on_numpy:linalg",
     "cupy.fft": "cupy_on_numpy:fft",
     "cupy.testing": "cupy_on_numpy:testing",
+    "cupyx": "cupyx_profiler",
+    "cupyx.profiler": "cupyx_profiler:profiler",
+    "numba.cuda": "numba_cuda:cuda",
     "cuda.core": "cuda_core",
     "cuda.core.experimental": "cuda_core",
     "cuda.core.graph": "cuda_graphs",
@@ -42,6 +45,8 @@ class Finder:
 
     def __init__(self) -> None:
         self.homes = dict(HOMES) if find_spec("triton") else HOMES | TRITON
+        if not find_spec("numba"):
+            self.homes["numba"] = "numba_cuda"
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         if name not in self.homes:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import torch
 
@@ -28,6 +29,11 @@ class Stream:
         Stream.made += 1
         self.cuda_stream = 0x5000 + 16 * Stream.made if cuda_stream is None else cuda_stream
         self.device_index = 0
+        self.priority = priority
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        return 0, -5
 
     @property
     def device(self) -> Any:
@@ -186,10 +192,59 @@ def cuda_functions() -> dict[str, Any]:
         "stream": stream_context,
         "device": Device,
         "device_of": Device,
+        "cudart": lambda: CudaRuntime,
+        "_sleep": lambda cycles: None,
+        "get_stream_from_external": external_stream,
+        **dict.fromkeys(("utilization", "memory_usage", "temperature", "power_draw", "clock_rate"), lambda *device: 0),
+        **{f"{name}Tensor": typed(f"{name}Tensor") for name in TYPED},
         **dict.fromkeys(NOTHING, lambda *values, **options: None),
     }
     # One object must not have two names: torch's compiler, if something imports it, keeps rules by object.
     return {name: functools.partial(value) if inspect.isfunction(value) else value for name, value in found.items()}
+
+
+TYPED = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+"""The classes of tensors that torch has for each type, as in `torch.cuda.FloatTensor`."""
+
+
+def typed(name: str) -> Any:
+    """Return the constructor `torch.cuda.NAME`."""
+
+    def make(*values: Any) -> Any:
+        return getattr(torch, name)(*values).cuda()
+
+    make.gpu_type = f"torch.cuda.{name}"  # type: ignore[attr-defined]  # for `Tensor.type`
+    return make
+
+
+class CudaRuntime:
+    """`torch.cuda.cudart()`: the functions of CUDA's runtime that torch passes on."""
+
+    cudaError = SimpleNamespace(success=0)
+
+    @staticmethod
+    def cudaProfilerStart() -> int:
+        return 0
+
+    @staticmethod
+    def cudaProfilerStop() -> int:
+        return 0
+
+    @staticmethod
+    def cudaMemGetInfo(device: int = 0) -> tuple[int, int]:
+        return max(0, (1 << 36) - MEMORY.now), 1 << 36
+
+    @staticmethod
+    def cudaGetErrorString(error: int) -> str:
+        return "no error" if error == 0 else f"error {error}"
+
+    @staticmethod
+    def cudaHostRegister(*values: Any) -> int:
+        return 0
+
+    @staticmethod
+    def cudaHostUnregister(*values: Any) -> int:
+        return 0
 
 
 def external_stream(pointer: int, *device: Any, **more: Any) -> Stream:
@@ -234,7 +289,19 @@ def properties() -> SimpleNamespace:
         total_memory=1 << 36,
         max_threads_per_multi_processor=2048,
         shared_memory_per_multiprocessor=233472,
+        shared_memory_per_block=49152,
         shared_memory_per_block_optin=232448,
         regs_per_multiprocessor=65536,
+        max_threads_per_block=1024,
         warp_size=32,
+        clock_rate=1965000,
+        memory_clock_rate=3996000,
+        memory_bus_width=8192,
+        is_integrated=0,
+        is_multi_gpu_board=0,
+        pci_bus_id=0,
+        pci_device_id=0,
+        pci_domain_id=0,
+        gcnArchName="",
+        uuid=UUID(int=0),
     )

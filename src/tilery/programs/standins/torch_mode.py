@@ -45,8 +45,14 @@ WIDENED = functions("exp expm1 log log10 log2 log1p rsqrt sinh cosh tan asin aco
 """The elementary functions with results in f32 inside `torch.autocast`."""
 ATTENTION = FUNCTIONAL.scaled_dot_product_attention
 PRODUCTS = functions("mm bmm addmm baddbmm matmul __matmul__ linear", torch, torch.Tensor, FUNCTIONAL)
-SUMS = functions("sum mean prod cumsum cumprod layer_norm rms_norm softmax", torch, torch.Tensor, FUNCTIONAL)
-WIDE_SUMS = SUMS - functions("mean rms_norm", torch, torch.Tensor, FUNCTIONAL)
+SUMS = functions(
+    "sum mean prod cumsum cumprod layer_norm rms_norm softmax log_softmax logsumexp cross_entropy normalize",
+    torch,
+    torch.Tensor,
+    FUNCTIONAL,
+)
+BATCH_NORM = FUNCTIONAL.batch_norm
+WIDE_SUMS = SUMS - functions("mean rms_norm logsumexp normalize", torch, torch.Tensor, FUNCTIONAL)
 """The sums with results in f32 inside `torch.autocast`."""
 ROUNDED_ONCE = PRODUCTS | SUMS | {ATTENTION}
 
@@ -122,7 +128,9 @@ def compute(function: Any, values: Any, options: dict[str, Any]) -> Any:
     """Call a function, in the precision that it has on a GPU."""
     if function in ABSOLUTE and values[0].dtype == torch.bool:  # exists on GPUs only
         return values[0].clone()
-    if "out" not in options:
+    if options.get("out") is None:
+        if function is BATCH_NORM:
+            return batch_norm(*values, **options)
         if function in ELEMENTARY:
             return elementary(function, values, options)
         if function in ROUNDED_ONCE:
@@ -204,6 +212,37 @@ def device_number(function: Any, values: Any, options: dict[str, Any]) -> int:
     return 0 if is_cuda(function, values, options) else -1
 
 
+GPU_TYPE = "torch.cuda."
+
+
+def type_of(function: Any, values: Any, options: dict[str, Any]) -> Any:
+    """`Tensor.type`: the name of the type, or a tensor of another type, which may be one of the GPU's."""
+    tensor, *rest = values
+    wanted = rest[0] if rest else options.get("dtype")
+    if wanted is None:
+        name: str = function(tensor)
+        return name.replace("torch.", GPU_TYPE, 1) if is_on_gpu(tensor) else name
+    name = wanted if isinstance(wanted, str) else getattr(wanted, "gpu_type", "")
+    if name.startswith(GPU_TYPE):
+        return move(torch.Tensor.to, (function(tensor, name.replace(GPU_TYPE, "torch.", 1)), GPU), {})
+    result = function(*values, **options)
+    place(result, is_on_gpu(tensor) and not isinstance(wanted, str))
+    return result
+
+
+def array_interface(function: Any, values: Any, options: dict[str, Any]) -> Any:
+    """`Tensor.__cuda_array_interface__` of a tensor on the GPU: its memory, in NumPy's words."""
+    (tensor,) = values
+    if not is_on_gpu(tensor) or tensor.is_sparse:
+        return function(tensor)
+    if tensor.requires_grad:
+        raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad.")
+    kind = "<V2" if tensor.dtype is torch.bfloat16 else torch.empty(0, dtype=tensor.dtype).numpy().dtype.str
+    strides = None if tensor.is_contiguous() else tuple(step * tensor.element_size() for step in tensor.stride())
+    address = tensor.data_ptr() if tensor.numel() else 0
+    return {"typestr": kind, "shape": tuple(tensor.shape), "strides": strides, "data": (address, False), "version": 2}
+
+
 def itself(function: Any, values: Any, options: dict[str, Any]) -> Any:
     return values[0]
 
@@ -227,6 +266,8 @@ SPECIAL: dict[Any, Callable[[Any, Any, dict[str, Any]], Any]] = {
     torch.Tensor.device.__get__: device_of,
     torch.Tensor.get_device: device_number,
     torch.Tensor.pin_memory: itself,
+    torch.Tensor.type: type_of,
+    torch.Tensor.__cuda_array_interface__.__get__: array_interface,
 }
 CONSTRUCTORS = frozenset(_device_constructors())
 
@@ -277,6 +318,21 @@ def rounded_once(function: Any, values: Any, options: dict[str, Any]) -> Any:
     with math if function is ATTENTION else contextlib.nullcontext():
         result = function(*map(widen, values), **{key: widen(value) for key, value in options.items()})
     return narrow(result, kind)
+
+
+def batch_norm(input: Any, running_mean: Any, running_var: Any, *values: Any, **options: Any) -> Any:
+    """`batch_norm` in f64, rounded once; the running statistics are updated in their own type."""
+    if input.dtype not in (*HALVES, torch.float32) or not is_small([input]):
+        return BATCH_NORM(input, running_mean, running_var, *values, **options)
+    wide = [each.to(torch.float64) if isinstance(each, torch.Tensor) else each for each in (running_mean, running_var)]
+    rest = [each.to(torch.float64) if isinstance(each, torch.Tensor) else each for each in values]
+    named = {key: each.to(torch.float64) if isinstance(each, torch.Tensor) else each for key, each in options.items()}
+    result = BATCH_NORM(input.to(torch.float64), *wide, *rest, **named)
+    with torch.no_grad():
+        for old, new in zip((running_mean, running_var), wide):
+            if old is not None:
+                old.copy_(new)
+    return narrow(result, input.dtype)
 
 
 def autocast(function: Any, values: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

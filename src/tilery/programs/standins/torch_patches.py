@@ -38,6 +38,8 @@ def enter(stack: ExitStack) -> None:
         stack.enter_context(patch.object(torch.cuda, name, value, create=True))
     for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):
         stack.enter_context(patch.object(torch.cuda.nvtx, name, getattr(Nvtx, name)))
+    for name in ("start", "stop"):
+        stack.enter_context(patch.object(torch.cuda.profiler, name, lambda: None))
     for target, name, value in replacements():
         stack.enter_context(patch.object(target, name, value))
     raw_stream = lambda *device: streams()[-1].cuda_stream  # noqa: E731  # a builtin of CUDA builds

@@ -335,23 +335,21 @@ def test_a_stream_is_captured_into_a_graph(kind: str) -> None:
 
 
 def test_numba_kernels_run_for_all_threads() -> None:
-    from numba import cuda
+    cuda: Any = import_module("numba.cuda")
 
-    @cuda.jit
     def add(a: Any, b: Any, out: Any, per_thread: int) -> None:
         base = cuda.threadIdx.x + cuda.blockIdx.x * cuda.blockDim.x * per_thread
         for i in range(0, cuda.blockDim.x * per_thread, cuda.blockDim.x):
             out[base + i] = a[base + i] + b[base + i]
 
     a, out = np.arange(64.0), np.zeros(64)
-    add[2, 8](a, a, out, 4)
+    cuda.jit(add)[2, 8](a, a, out, 4)
     assert (out == 2 * a).all()
 
 
 def test_numba_kernels_that_branch_run_thread_by_thread() -> None:
-    from numba import cuda
+    cuda: Any = import_module("numba.cuda")
 
-    @cuda.jit
     def guarded(a: Any, out: Any) -> None:
         i = cuda.grid(1)
         if i < len(out):
@@ -359,13 +357,12 @@ def test_numba_kernels_that_branch_run_thread_by_thread() -> None:
 
     a = cuda.to_device(np.arange(10.0))
     out = cuda.device_array_like(a)
-    guarded[3, 4](a, out)
+    cuda.jit(guarded)[3, 4](a, out)
     assert (out.copy_to_host() == np.arange(10)).all()
 
 
 def test_the_benchmark_of_cupyx() -> None:
-    import cupyx
-
+    cupyx: Any = import_module("cupyx")
     calls: list[int] = []
     found = cupyx.profiler.benchmark(calls.append, (1,), n_repeat=5)
     assert len(calls) == 1 and found.gpu_times.shape == (1, 5) and found.cpu_times[0] >= 0

@@ -39,7 +39,8 @@ def benchmark(
     """`cupyx.profiler.benchmark`."""
     start = time.perf_counter()
     function(*args, **(kwargs or {}))
-    return Times(name or getattr(function, "__name__", "function"), time.perf_counter() - start, max(1, n_repeat))
+    shown = name if name is not None else str(getattr(function, "__name__", "function"))
+    return Times(shown, time.perf_counter() - start, max(1, n_repeat))
 
 
 profiler = SimpleNamespace(benchmark=benchmark, profile=None, __doc__="`cupyx.profiler`.")

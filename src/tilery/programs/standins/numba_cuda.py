@@ -6,7 +6,6 @@ shared memory.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -54,8 +53,7 @@ class Kernel:
     """A kernel, which `kernel[blocks, threads]` configures."""
 
     def __init__(self, body: Callable[..., None]) -> None:
-        functools.update_wrapper(self, body)
-        self.body = body
+        self.body, self.__name__, self.__doc__ = body, getattr(body, "__name__", "kernel"), body.__doc__
 
     def __getitem__(self, configuration: Any) -> Callable[..., None]:
         blocks, threads = three(configuration[0]), three(configuration[1])

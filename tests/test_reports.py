@@ -15,6 +15,7 @@ import run_page
 import sanitizer
 import tilery
 import triton_report
+from judging import page as judging_page
 from parts import cutile_page, gpu_bugs
 from programs import run as programs
 from proving import page as proving_page
@@ -41,6 +42,7 @@ def test_more_pages_follow_from_the_numbers(root: Path) -> None:
     for name, page in (
         ("lab/reducer", planted.page),
         ("lab/triton", triton_report.page),
+        ("lab/judge", judging_page.page),
         ("sanitizer", sanitizer.page),
         ("prove", proving_page.page),
         ("lab/prove_published", published.page),

@@ -159,6 +159,7 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
     after, done = left_behind(), resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "count": args.count, "judged": sum(verdicts.values()), "minutes": args.minutes, "seconds": seconds,
+        "limit_seconds": limits.seconds,
         "processor": round(done.ru_utime + done.ru_stime - used.ru_utime - used.ru_stime, 1),
         "largest_kilobytes": done.ru_maxrss, "load": round(os.getloadavg()[0], 1), "nice": os.nice(0),
         "outcomes": dict(sorted(kinds.items())), "wrong": wrong, "not_judged": verdicts[UNJUDGED],

@@ -131,7 +131,6 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
     """Judge many candidates of which one in ten attacks the judge; look at what is left afterwards."""
     rng = random.Random(args.seed)
     before, started = left_behind(), time.monotonic()
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     verdicts: Counter[str] = Counter()
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -156,12 +155,11 @@ def run_soak(args: argparse.Namespace) -> dict[str, Any]:
                     break
     seconds = round(time.monotonic() - started, 1)
     time.sleep(1)
-    after, done = left_behind(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    after = left_behind()
     return {
         "count": args.count, "judged": sum(verdicts.values()), "minutes": args.minutes, "seconds": seconds,
         "limit_seconds": limits.seconds,
-        "processor": round(done.ru_utime + done.ru_stime - used.ru_utime - used.ru_stime, 1),
-        "largest_kilobytes": done.ru_maxrss, "load": round(os.getloadavg()[0], 1), "nice": os.nice(0),
+        "load": round(os.getloadavg()[0], 1), "nice": os.nice(0),
         "outcomes": dict(sorted(kinds.items())), "wrong": wrong, "not_judged": verdicts[UNJUDGED],
         "left": {name: sorted(set(after[name]) - set(before[name])) for name in after},
     }  # fmt: skip

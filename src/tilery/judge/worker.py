@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..child import end_group
-from .plan import Plan, judge_one
+from .plan import Plan, end_judge, judge_one
 
 TRIES = 3
 """How often a candidate is started whose worker dies. Candidates cannot kill one; a lack of memory can."""
@@ -31,6 +31,7 @@ def main() -> None:
         made = judge_one(plan, request["candidate"])
         answers.write(json.dumps(made) + "\n")
         answers.flush()
+    end_judge()
 
 
 class Worker:

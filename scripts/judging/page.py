@@ -142,8 +142,8 @@ def soak(found: dict[str, Any]) -> str:
         fill(
             f"{found['judged']:,} of {found['count']:,} candidates in {found['seconds']:,} seconds with two workers: "
             f"{found['judged'] / found['seconds']:.2f} a second. {busy(found)} One in ten candidates attacks the "
-            "judge: it hangs, crashes, forks, leaves processes, fills the disk, memory or the log, or answers with data made "
-            "to exhaust the parser."
+            "judge: it hangs, crashes, forks, leaves processes, fills the disk, memory or the log, or answers with "
+            "data made to exhaust the parser."
         ),
         "",
         fill(f"Judged wrongly: {len(found['wrong'])}. Not judged: {found['not_judged']}. Left behind: {left}."),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilery
+from support.catalogue import FOLDER, read_cases, reports_of
 from support.race.cuts import Spy, Tally, judge_program, module_cuts, module_races
 from support.race.programs import Program
 from tilery.sanitize import Access, Sanitizer
@@ -88,3 +90,41 @@ def test_one_sanitizer_watches_launches_of_several_threads() -> None:
     assert not [each for each in done if each.exception() is not None]
     (report,) = watched.reports
     assert report.count == 5 * 200
+
+
+def found_in(path: Path) -> list[tuple[object, ...]]:
+    case = read_cases(path)[0]
+    return [
+        (line, r.rule, r.count, sorted(r.blocks), [p.element for p in r.places], r.values.get("the element"), r.notes)
+        for line, r, _ in reports_of(case, "race")
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("race*.mlir")), ids=lambda path: path.stem)
+def test_boxes_and_elements_agree(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether tiles are compared as boxes or element by element, the reports are the same."""
+    boxes = found_in(path)
+    monkeypatch.setattr(Race, "_visit_boxes", lambda self, doing: False)
+    assert found_in(path) == boxes
+
+
+HALVES = """
+cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>) {
+  %b, %y, %z = get_tile_block_id : tile<i32>
+  %c63 = constant <i32: 63> : tile<i32>
+  %v = make_tensor_view %p, shape=[256], strides=[1] : tensor_view<256xf32, strides=[1]>
+  %tiles = make_partition_view %v : partition_view<tile=(64), tensor_view<256xf32, strides=[1]>>
+  %x = constant <f32: 1.0> : tile<64xf32>
+  %t = store_view_tko weak %x, %tiles[%b] : tile<64xf32>, partition_view<tile=(64), tensor_view<256xf32, strides=[1]>>, tile<i32> -> token
+  %at = offset %p, %c63 : tile<ptr<f32>>, tile<i32> -> tile<ptr<f32>>
+  %one, %t1 = load_ptr_tko weak %at token=%t : tile<ptr<f32>> -> tile<f32>, token
+} }
+"""  # noqa: E501  # one operation
+
+
+def test_a_granule_is_split_on_demand() -> None:
+    """A tile is one granule until one of its elements is accessed alone."""
+    found = Sanitizer("race")
+    tilery.compile(tilery.parse(HALVES)).launch(4, [np.zeros(256, np.float32)], names=["w"], sanitize=found)
+    (report,) = found.reports
+    assert report.values["the element"] == "w[63]" and report.places[1].element == (63,)

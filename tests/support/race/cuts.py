@@ -21,7 +21,8 @@ from tilery.ir import Op, walk
 from tilery.ops import Entry, JoinTokens, Module
 from tilery.sanitize import Access, Sanitizer
 from tilery.sanitize.races.cells import Shadow
-from tilery.sanitize.races.check import Doing, Race
+from tilery.sanitize.races.check import Race
+from tilery.sanitize.races.doing import Doing
 from tilery.sanitize.reports import Place, Report
 from tilery.smith import Launch
 from tilery.types import Ptr, Tile, Token

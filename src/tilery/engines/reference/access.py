@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -53,11 +54,28 @@ class Span(NamedTuple):
     """Whether every element of the tile is accessed."""
 
 
+class Boxes(NamedTuple):
+    """The bytes of an access, if they form a box of the same shape in each tile block."""
+
+    starts: Array
+    """The address of the first element of each tile block."""
+    dims: tuple[tuple[int, int], ...]
+    """Sizes and positive strides in bytes, without dimensions of size 1."""
+
+
 class Elements:
     """The elements of an access. To make them takes long, so that is done when a check first asks."""
 
-    def __init__(self, make: Callable[[], Made], span: Callable[[], Span | None]) -> None:
-        self._make, self._span = make, span
+    def __init__(
+        self,
+        make: Callable[[], Made],
+        span: Callable[[], Span | None],
+        boxes: Callable[[], Boxes | None] = lambda: None,
+        lane_size: int = 1,
+    ) -> None:
+        self._make, self._span, self._boxes = make, span, boxes
+        self.lane_size = lane_size
+        """Elements of one tile block."""
 
     @cached_property
     def made(self) -> Made:
@@ -68,6 +86,11 @@ class Elements:
     def span(self) -> Span | None:
         """A quick summary; None if there is none."""
         return self._span()
+
+    @cached_property
+    def boxes(self) -> Boxes | None:
+        """The bytes of whole boxes; None if they are not known to be that."""
+        return self._boxes()
 
 
 @dataclass(slots=True, eq=False)
@@ -139,7 +162,7 @@ class Access:
     @property
     def lane_size(self) -> int:
         """Elements of one lane: the lane of a flat index is the index divided by this."""
-        return self.addresses.size // len(self.ranks)
+        return self.place.lane_size
 
 
 @dataclass(slots=True, eq=False)
@@ -225,7 +248,17 @@ def _pointed(pointers: Array, mask: Array | None, lanes: int, element: Scalar) -
         bits = int(np.bitwise_or.reduce(pointers, axis=None))
         return Span(int(pointers.min()), int(pointers.max()), bits, mask is None or bool(mask.all()))
 
-    return Elements(make, span)
+    def boxes() -> Boxes | None:
+        """Tiles of consecutive elements, which programs make from `iota`."""
+        if element.bits < 8 or not span().whole:
+            return None
+        size, flat = stored(element).itemsize, pointers.reshape(len(pointers), -1)
+        count = flat.shape[1]
+        if count > 1 and not (flat[:, 1:] - flat[:, :-1] == size).all():
+            return None
+        return Boxes(np.broadcast_to(flat[:, 0], lanes), ((count, size),) if count > 1 else ())
+
+    return Elements(make, span, boxes, prod(pointers.shape[1:]))
 
 
 def _each(lanes: int, array: Array) -> Array:
@@ -263,7 +296,23 @@ def view_elements(
             return addresses, mask, None
         return addresses >> 1, mask, (addresses & 1).astype(np.uint8)
 
-    return Elements(make, lambda: None if narrow or len(parts) != 1 else _span(parts[0][1]))
+    alone = None if narrow or len(parts) != 1 else parts[0][1]
+    return Elements(
+        make,
+        lambda: None if alone is None else _span(alone),
+        lambda: None if alone is None else _boxes(alone, lanes),
+        prod(view.tile_shape),
+    )
+
+
+def _boxes(where: ViewAccess, lanes: int) -> Boxes | None:
+    """The boxes of an access, if there is one in each tile block, all of the same size."""
+    if _span(where) is None or len(where.starts) != where.lanes or where.lanes not in (1, lanes):
+        return None
+    dims = tuple((n, stride) for n, stride in zip(where.extents, where.strides) if isinstance(n, int) and n > 1)
+    if any(stride <= 0 for _, stride in dims):
+        return None
+    return Boxes(np.broadcast_to(where.starts, lanes), dims)
 
 
 def _span(where: ViewAccess) -> Span | None:

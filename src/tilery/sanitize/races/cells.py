@@ -1,9 +1,10 @@
 """Shadow memory: the accesses to each byte that a later one may race with.
 
-Each granule of memory, a byte or an aligned element if all accesses are that large, has two lists of *cells*, one of
-writes and one of reads. A cell is one execution of an operation by a tile block, or by a group of them, and refers to
-the next older one. Bytes that are accessed together share cells, so that a list is a number per granule. A cell is
-dropped when a newer access happens after it and races with everything that it would race with.
+Each granule of memory has two lists of *cells*, one of writes and one of reads. A granule is as large as all accesses
+to the array allow; when one needs smaller ones, they are split. A cell is one execution of an operation by a tile
+block, or by a group of them, and refers to the next older one. Bytes that are accessed together share cells, so that a
+list is a number per granule. A cell is dropped when a newer access happens after it and races with everything that it
+would race with.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ import numpy as np
 
 from ...engines.common.memory import Segment
 from ...engines.common.tiles import Array
+from ...engines.reference.access import Boxes
 
 WRITES, READS = 0, 1
 COLUMNS = 7
+LARGEST = 1 << 20
+"""The bytes of a granule at first."""
 
 
 class Event(NamedTuple):
@@ -127,34 +131,63 @@ class Shadow:
 
     @classmethod
     def of(cls, segment: Segment, granule: int) -> Shadow:
-        count = (segment.end - 1) // granule - segment.address // granule + 1
+        count = (segment.end - 1 - _base(segment)) // granule + 1
         return cls(segment, granule, np.zeros((2, count), np.int32))
 
     def granules(self, addresses: Array, size: int) -> Array:
         """Return the granules of elements, one row for each; they become smaller if the elements are."""
         if size < self.granule:
             self._refine(size)
-        first = addresses // self.granule - self.segment.address // self.granule
-        if size == self.granule:
-            return first.reshape(-1, 1)
-        return first.reshape(-1, 1) + np.arange(size // self.granule)
+        return self.cover(addresses, size)
+
+    def boxes(self, boxes: Boxes, size: int) -> Array | None:
+        """Return the granules of boxes, a row for each, without looking at elements of `size` bytes.
+
+        None if the boxes are not made of whole granules, however small.
+        """
+        starts = boxes.starts - _base(self.segment)
+        run, bits = size, int(np.bitwise_or.reduce(starts))
+        outer: list[tuple[int, int]] = []
+        for count, stride in sorted(boxes.dims, key=lambda dim: dim[1]):
+            if stride == run and not outer:
+                run *= count
+            else:
+                outer.append((count, stride))
+                bits |= stride
+        whole = (bits | run) & -(bits | run)
+        if whole < size:
+            return None
+        if whole < self.granule:
+            self._refine(whole)
+        offsets = np.arange(run // self.granule)
+        for count, stride in outer:
+            offsets = (np.arange(count).reshape(-1, 1) * (stride // self.granule) + offsets).reshape(-1)
+        return (starts // self.granule).reshape(-1, 1) + offsets
+
+    def cover(self, addresses: Array, size: int) -> Array:
+        """Return the granules that elements touch, one row for each."""
+        first = (addresses - _base(self.segment)) // self.granule
+        return first.reshape(-1, 1) + np.arange(max(1, size // self.granule))
 
     def _refine(self, granule: int) -> None:
-        ratio, start = self.granule // granule, self.segment.address
         fresh = Shadow.of(self.segment, granule)
-        skip = start // granule - start // self.granule * ratio
-        fresh.heads[...] = np.repeat(self.heads, ratio, axis=1)[:, skip : skip + fresh.heads.shape[1]]
+        fresh.heads[...] = np.repeat(self.heads, self.granule // granule, axis=1)[:, : fresh.heads.shape[1]]
         self.granule, self.heads = granule, fresh.heads
 
     def address(self, granule: int) -> int:
         """Return the address of a granule's first byte in the segment."""
-        return max((self.segment.address // self.granule + granule) * self.granule, self.segment.address)
+        return max(_base(self.segment) + granule * self.granule, self.segment.address)
 
     def clear(self, address: int, size: int) -> None:
         """Memory is new: nobody has accessed it."""
-        first = address // self.granule - self.segment.address // self.granule
-        last = (address + size - 1) // self.granule - self.segment.address // self.granule
+        base = _base(self.segment)
+        first, last = (address - base) // self.granule, (address + size - 1 - base) // self.granule
         self.heads[:, first : last + 1] = 0
+
+
+def _base(segment: Segment) -> int:
+    """The address of the first granule. Elements that are aligned in memory are also aligned from there on."""
+    return segment.address & ~15
 
 
 def distinct(keys: Array) -> tuple[Array, Array]:
@@ -166,6 +199,14 @@ def distinct(keys: Array) -> tuple[Array, Array]:
     _, first, inverse = np.unique(keys[starts], return_index=True, return_inverse=True)
     lengths = np.diff(np.append(starts, len(keys)))
     return starts[first], np.repeat(inverse, lengths)
+
+
+def has_twins(granules: Array) -> bool:
+    """Tell whether a granule occurs more than once."""
+    if len(granules) < 2 or bool((granules[1:] > granules[:-1]).all()):
+        return False
+    ordered = np.sort(granules)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def gather(granules: Array, members: Array, count: int, salt: Array) -> tuple[Array, Array, dict[int, list[int]]]:

@@ -8,8 +8,7 @@ at which one access races with many earlier ones has been reported, and the earl
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,8 @@ from ...ir import Op
 from ...ops import Alloca, Entry
 from ..checks import Check, Step
 from ..reports import Place, Report
-from .cells import READS, WRITES, Cells, Event, Shadow, distinct, gather
+from .cells import LARGEST, READS, WRITES, Cells, Event, Shadow, distinct, gather, has_twins
+from .doing import Doing, Hit
 from .happens_before import NOTHING, Node, Past, Tokens
 from .reasons import Side, Signals, overlap
 from .recent import Recent
@@ -34,42 +34,6 @@ MOST_RACES = 16
 """The most earlier accesses that one is compared with after it was found to race with them."""
 MOST_CELL_BYTES = 1 << 25
 """Above this size, cells that are not used any more are looked for."""
-
-
-@dataclass(slots=True)
-class Doing:
-    """An access, with what the check needs to know about its lanes."""
-
-    access: Access
-    operation: int
-    strength: Strength
-    numbers: Array
-    """How often each lane has executed the operation, this time included."""
-    pasts: list[Past]
-    acquired: dict[int, list[Node]]
-    """What elements have acquired themselves."""
-    by_element: bool
-    """Whether members are elements rather than lanes."""
-    first: int
-    """The cells from this number on are its own."""
-
-    def event(self, member: int) -> Event:
-        lane = member // self.access.lane_size if self.by_element else member
-        element = member % self.access.lane_size if self.by_element else -1
-        return Event(int(self.access.ranks[lane]), int(self.numbers[lane]), element)
-
-    def past(self, member: int) -> tuple[int, Past, list[Node]]:
-        """Return the rank of a member, what its token follows, and what it has acquired."""
-        lane = member // self.access.lane_size if self.by_element else member
-        return int(self.access.ranks[lane]), self.pasts[lane], self.acquired.get(member, [])
-
-
-class Hit(NamedTuple):
-    """A race: the cell of the earlier access and its event, and the member of the later access."""
-
-    cell: int
-    earlier: Event
-    member: int
 
 
 class Race(Check):
@@ -186,6 +150,8 @@ class Race(Check):
     def _visit(self, doing: Doing) -> None:
         """Compare an access with earlier ones, and remember it."""
         access = doing.access
+        if self._visit_boxes(doing):
+            return
         chosen, addresses = access.elements
         if not len(chosen):
             return
@@ -207,6 +173,30 @@ class Race(Check):
             else:
                 self._read_or_write(doing, shadow, granules.reshape(-1), members, access.writes)
 
+    def _visit_boxes(self, doing: Doing) -> bool:
+        """Do the same for tiles that are boxes in memory, without looking at elements; false if they are not."""
+        access = doing.access
+        if doing.by_element or access.refused is not None or access.wrote is not None:
+            return False
+        boxes, span = access.place.boxes, access.place.span
+        if boxes is None or span is None:
+            return False
+        found = self.machine.memory.at(span.low)
+        if found is None or span.high + access.bytes > found.end:
+            return False
+        segment = found.parent or found
+        shadow = self._shadows.get(id(segment))
+        if shadow is None or shadow.segment is not segment:
+            shadow = self._shadows[id(segment)] = Shadow.of(segment, LARGEST)
+        rows = shadow.boxes(boxes, access.bytes)
+        if rows is None:
+            return False
+        granules, members = rows.reshape(-1), np.repeat(np.arange(len(rows)), rows.shape[1])
+        if access.writes and not doing.strength.wide and has_twins(granules):
+            return False  # elements of this operation may race with each other
+        self._read_or_write(doing, shadow, granules, members, access.writes)
+        return True
+
     def _segments(self, addresses: Array) -> list[tuple[Segment, Array | None]]:
         """Return the segments of memory that contain addresses, and which of the addresses each contains."""
         memory = self.machine.memory
@@ -224,7 +214,7 @@ class Race(Check):
         """Report elements of one operation that race with each other."""
         access = doing.access
         wide = doing.strength.wide
-        if not access.writes or wide or len(granules) < 2 or bool((granules[1:] > granules[:-1]).all()):
+        if not access.writes or wide or not has_twins(granules):
             return
         lanes = elements // access.lane_size
         half = None if access.half is None else access.half.reshape(-1)[elements]
@@ -258,7 +248,7 @@ class Race(Check):
         """Compare reads or writes of granules with earlier accesses, and remember them."""
         if not len(granules):
             return
-        count = doing.access.addresses.size if doing.by_element else len(doing.numbers)
+        count = doing.access.lane_size * len(doing.numbers) if doing.by_element else len(doing.numbers)
         if len(self._salt) < count:
             self._salt = np.frombuffer(secrets.token_bytes(8 * count), np.uint64)
         granules, chosen, groups = gather(granules, members, count, self._salt)
@@ -281,10 +271,11 @@ class Race(Check):
         shadow.heads[mine, granules] = cells[which]
         if writes:
             shadow.heads[READS, granules] = bases[READS][which]
-        for combination, hit in hits:
+        # Random numbers order the combinations; a report is to be the same in each run.
+        for combination, hit in sorted(hits, key=lambda each: int(np.argmax(which == each[0]))):
             bad = granules[which == combination]
             own = self._elements(doing, hit.member)
-            at = shadow.granules(doing.access.addresses.reshape(-1)[own], doing.access.bytes)
+            at = shadow.cover(doing.access.addresses.reshape(-1)[own], doing.access.bytes)
             self._report_hit(doing, hit, own[np.isin(at, bad).any(axis=1)], shadow, bad)
 
     def _elements(self, doing: Doing, member: int) -> Array:

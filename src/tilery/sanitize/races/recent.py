@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...engines.common.tiles import Array
-from ...engines.reference.access import Access
+from ...engines.reference.access import Access, Elements
 from .cells import Event
 
 MOST_BYTES = 1 << 25
@@ -16,13 +16,12 @@ MOST_BYTES = 1 << 25
 
 
 class Made(NamedTuple):
-    """What is kept of an access; arrays have a row per tile block."""
+    """What is kept of an access."""
 
     operation: int
     numbers: Array
     ranks: Array
-    addresses: Array
-    mask: Array
+    place: Elements
     bytes: int
 
 
@@ -35,11 +34,11 @@ class Recent:
 
     def add(self, operation: int, numbers: Array, access: Access) -> None:
         """Remember an execution of an operation; `numbers` tells the executions of each tile block apart."""
-        made = Made(operation, numbers, np.asarray(access.ranks), access.addresses, access.mask, access.bytes)
+        made = Made(operation, numbers, np.asarray(access.ranks), access.place, access.bytes)
         self._queue.append(made)
-        self._bytes += made.addresses.nbytes
+        self._bytes += _size(made)
         while self._bytes > MOST_BYTES:
-            self._bytes -= self._queue.popleft().addresses.nbytes
+            self._bytes -= _size(self._queue.popleft())
 
     def element(self, operation: int, event: Event, address: int) -> tuple[int, ...]:
         """Return the element of the tile at an address; nothing if the event was too long ago."""
@@ -47,8 +46,14 @@ class Recent:
             if made.operation != operation:
                 continue
             for lane in np.flatnonzero((made.ranks == event.rank) & (made.numbers == event.number)).tolist():
-                first = made.addresses[lane]
-                there = made.mask[lane] & (first <= address) & (address < first + made.bytes)
+                addresses, mask, _ = made.place.made
+                first = addresses[lane]
+                there = mask[lane] & (first <= address) & (address < first + made.bytes)
                 if there.any():
                     return tuple(int(i) for i in np.unravel_index(int(np.argmax(there)), first.shape))
         return ()
+
+
+def _size(made: Made) -> int:
+    """The bytes of the addresses, made or not."""
+    return 8 * made.place.lane_size * len(made.ranks)

@@ -14,7 +14,8 @@ from ...ir import Op, Value, walk
 from ...ops import Entry
 from ...types import TOKEN
 from ..reports import Place
-from .check import Doing, Race
+from .check import Race
+from .doing import Doing
 from .strength import morally_strong
 from .sync import ACQUIRES, RELEASES
 

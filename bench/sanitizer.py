@@ -141,7 +141,8 @@ def page(found: dict[str, Any]) -> str:
                 "|" + "--:|" * (len(ratios) + 1),
                 "| " + " | ".join(f"{r:.3f}" for r in ratios) + f" | {geomean(ratios):.3f} |",
             ]
-    return "\n".join([*lines, "", *NOT_MEASURED])
+    left = [] if found.get("off") else ["", *NO_BEFORE]
+    return "\n".join([*lines, "", *NOT_MEASURED, *left])
 
 
 OFF = {
@@ -157,6 +158,8 @@ NOT_MEASURED = """\
 Kernels with faults, whose reports take time of their own; kernels with undefined values, for which `uninit` has to keep
 shadows (these six have none, so the row shows what looking for them costs); memory; and the race detector over many
 schedules.""".splitlines()
+NO_BEFORE = """\
+This run did not compare launches without any check with a source from before the sanitizer.""".splitlines()
 
 
 def run(args: argparse.Namespace) -> dict[str, Any]:

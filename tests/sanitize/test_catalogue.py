@@ -22,6 +22,8 @@ def test_faults_are_reported_where_they_are(path: Path, tmp_path: Path) -> None:
     checks = names_of(faulty)
     if path.suffix == ".py":
         pytest.importorskip("cuda.tile")
+        if "import torch" in faulty.text:
+            pytest.importorskip("torch")
         found = cutile_reports_of(faulty, checks, tmp_path / "faulty.py")
         left = cutile_reports_of(twin, checks, tmp_path / "fixed.py")
     else:
@@ -50,4 +52,4 @@ def test_the_catalogue_has_every_check() -> None:
     files = [*FILES, *CUTILE]
     counts = Counter(check for path in files for _, check, _ in read_cases(path)[0].faults)
     assert {name for name in CHECKS if counts[name] < 3} == set()
-    assert len(files) >= 80 and len(CUTILE) >= 20
+    assert len(files) >= 160 and len(CUTILE) >= 30

@@ -49,8 +49,7 @@ class Order(Race):
 
     def _visit(self, doing: Doing) -> None:
         super()._visit(doing)
-        addresses = doing.access.elements[1]
-        if doing.strength.strong and len(addresses):
+        if doing.strength.strong and len(addresses := doing.access.elements[1]):
             reach = self._reach.setdefault(doing.operation, set())
             reach.update(id(segment) for segment, _ in self._segments(addresses))
 

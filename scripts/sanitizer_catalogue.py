@@ -110,9 +110,9 @@ HEAD = """\
 # The sanitizer on faulty kernels
 
 `scripts/sanitizer_catalogue.py` wrote this page. Each pair is a faulty kernel and its corrected twin, in Tile IR or
-cuTile Python (`tests/sanitize/catalogue`). A faulty kernel counts as found if exactly the operations that its file names
-are reported. The cause counts if the message, the notes and the other operations of the report are those that the file
-names. A pair with several checks is in several rows.""".splitlines()
+cuTile Python (`tests/sanitize/catalogue`). A faulty kernel counts as found if exactly the operations that its file
+names are reported. The cause counts if the message, the notes and the other operations of the report are those that
+the file names. A pair with several checks is in several rows.""".splitlines()
 HELD_OUT = """\
 ## Held out
 

@@ -101,6 +101,7 @@ class Plugin:
         assert self.session is not None, "`on` is entered before"
         if report.when == "call" and self.session.sanitizer is not None:
             show_faults(report, self.session.sanitizer)
+            self.test.update(reports=[each.as_dict() for each in self.session.sanitizer.reports.shown])
         if report.when == "call" or report.outcome != "passed":
             self.test.update(when=report.when, outcome=report.outcome, xfail=hasattr(report, "wasxfail"))
             if call.excinfo is not None:

@@ -75,7 +75,7 @@ def page(found: dict[str, Any]) -> str:
         f"`scripts/programs/sanitized.py` wrote this page. The tests `{', '.join(found['tests'])}` of NVIDIA/TileGym",
         f"that match `{found['select']}` ran on the reference engine with the checks `all` and `outside`, each for at",
         f"most {found['limit']} seconds, all for at most {found['total']}. {found['ended']} tests ran with",
-        f"{found['launches']} launches; {found['TooLong']} of them were stopped. Each line with a report was looked at.",
+        f"{found['launches']} launches; {found['TooLong']} of them were stopped. Each line was looked at.",
         "",
         "| line | check | tests | report | comes from | judgement |",
         "|---|---|--:|---|---|---|",

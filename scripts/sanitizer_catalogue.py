@@ -87,7 +87,7 @@ def page(pairs: list[Pair], held: set[str]) -> str:
     out = [*HEAD, "", *table(pairs), "", *HELD_OUT, "", *table([pair for pair in pairs if pair.name in held])]
     out += ["", "## Pairs that fall short", "", *(short or ["None."]), "", *RANDOM, ""]
     for pair, text in drawn(pairs):
-        out += [f"`{pair}`", "", "```text", re.sub(r"0x[0-9a-f]+", "0x...", text), "```", ""]
+        out += [f"`{pair}`", "", "```text", re.sub(r"/\S*/", "", re.sub(r"0x[0-9a-f]+", "0x...", text)), "```", ""]
     return "\n".join([*out, *NOT_MEASURED])
 
 

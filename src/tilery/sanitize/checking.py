@@ -104,12 +104,15 @@ class Checking(Observer):
         return Provenance(scene.kernel, owners)
 
     def element(self, address: int) -> str:
-        """Return the element of an argument at an address, such as `w[3, 0]`; empty if there is none."""
+        """Return the element of an argument at an address, such as `w[3, 0]`; empty if there is none.
+
+        An argument without a name has a number.
+        """
         bound = self._scene.bound
         for each in () if bound is None else sorted(bound.ranges, key=lambda each: each.size):
             if each.layout is not None and (index := each.layout.find(address)) is not None:
-                name = each.label.removeprefix("argument ").strip("'")
-                return f"{name}[{', '.join(map(str, index))}]"
+                name, shown = each.label.removeprefix("argument ").strip("'"), f"[{', '.join(map(str, index))}]"
+                return f"{shown} of argument {name}" if name.isdigit() else f"{name}{shown}"
         return ""
 
     def store_to(self, address: int) -> Op:

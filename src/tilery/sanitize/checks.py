@@ -77,7 +77,7 @@ class Check:
             shape = np.broadcast_shapes(bad.shape, *(a.shape for a in values.values()))
 
             def shown(where: tuple[int, ...]) -> dict[str, Any]:
-                return {f"'{name}'": np.broadcast_to(a, shape)[where] for name, a in values.items()}
+                return {f"'{name.rstrip('_')}'": np.broadcast_to(a, shape)[where] for name, a in values.items()}
 
             bad = np.broadcast_to(bad, shape)
             self.reports.elements(self.name, step.op, rule, step.blocks, bad, shown, hint=self.hint)

@@ -132,6 +132,9 @@ class Unwritten(Check):
 
     def _reason(self, output: Output, offset: int, shown: str) -> list[str]:
         """Say which tile block should have written an element, as far as that can be told."""
+        if output.op is None:
+            o = self.machine.store_to(output.array.low)
+            return ["no operation stores to it" if isinstance(o, Entry) else f"no tile block executes this {o.name}"]
         if rank := int(output.left_by[offset]):
             return [f"tile block {self._block(rank - 1)} stores to element {shown}, but its mask leaves it out"]
         block = output.block_for(output.array.low + offset)

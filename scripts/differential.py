@@ -147,7 +147,7 @@ NOT_MEASURED = """\
 
 Only the first message is compared, and not its location. Modules that bytecode cannot express are skipped, so mistakes
 that exist only in text (a misspelt keyword, a missing type) are not covered here; NVIDIA's negative tests cover them
-([conformance](../conformance.md)). The referee is `tileirdisasm` 13.4.92; older verifiers were not compared.
+([conformance](../conformance.md)). The referee is `tileirdisasm` 13.4.92; [profiles](profiles.md) has older ones.
 """.splitlines()
 
 

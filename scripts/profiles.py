@@ -150,6 +150,9 @@ def page(args: argparse.Namespace) -> int:
     for profile in known:
         found = {name: compare(args.records, profile, parts) for name, parts in SETS.items()}
         lines += [f"## {profile}", "", f"| | {' | '.join(found)} |", "|---|" + "--:|" * len(found)]
+        parts = [sum((args.records / profile / f"{n:02}.jsonl").exists() for n in each) for each in SETS.values()]
+        shares = (f"{have} of {len(each)}" for have, each in zip(parts, SETS.values()))
+        lines.append(f"| parts of 500 mutants that were recorded | {' | '.join(shares)} |")
         for key, title in ROWS.items():
             lines.append(f"| {title} | {' | '.join(f'{totals[key]:,}' for totals, _ in found.values())} |")
         lines += ["", *listed({name: classes for name, (_, classes) in found.items()}), ""]

@@ -11,6 +11,7 @@ from tilery import TileError, documented
 from tilery.attrs import IntAttr
 from tilery.cli.main import main
 from tilery.documented import DocumentedBounds
+from tilery.documented.parsing import documented_syntax
 from tilery.documented.respelling import respell
 from tilery.ops import Assume, Constant, Iota
 from tilery.types import I32, SCALARS, Tile
@@ -160,3 +161,23 @@ def test_the_padding_message_quotes_the_type() -> None:
             "tensor_view<8xi32, strides=[1]>\n %v = make_partition_view %t : partition_view<tile=(8), "
             "padding_value = nan, tensor_view<8xi32, strides=[1]>> return }"
         )
+
+
+def test_the_language_server_reads_the_spelling() -> None:
+    document = pytest.importorskip("tilery.lsp.document", reason="pygls is not installed")
+    real = document.Document("file:///k.mlir", TEXT)
+    assert real.reading.errors
+    spelt = document.Document("file:///k.mlir", TEXT, extensions=documented_syntax())
+    assert spelt.reading.errors == []
+    assert [o.name for o in spelt.reading.module.entries[0].body.ops][:3] == ["assume", "assume", "load_ptr_tko"]
+
+
+def test_tune_and_reduce_have_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "k.mlir"
+    path.write_text(TEXT, "utf-8")
+    said = "invalid block name in region with named arguments"  # what the real spelling stumbles over
+    for verb in (["tune"], ["reduce", "--message", "nothing has this message"]):
+        assert main([*verb, str(path)]) != 0
+        assert said in capsys.readouterr().err
+        main([*verb, str(path), "--input", "documented"])
+        assert said not in capsys.readouterr().err

@@ -31,12 +31,12 @@ def value_problem(arch: str, name: str, hint: Attr) -> str | None:
         return None if isinstance(hint, IntAttr) and hint.type is I1 else f"boolean value expected for {where}"
     if not isinstance(hint, IntAttr):
         return f"integer value expected for {where}"
-    if isinstance(rule, tuple):
-        low, high = rule
-        fine = low <= hint.value <= high
-        return None if fine else f"integer value in the range [{low}, {high}] is expected for {where}"
     # MLIR reads a true i1 as -1.
     value = -1 if hint.type is I1 and hint.bits else hint.value
+    if isinstance(rule, tuple):
+        low, high = rule
+        fine = low <= value <= high
+        return None if fine else f"integer value in the range [{low}, {high}] is expected for {where}"
     fine = 0 < value <= rule and value & (value - 1) == 0
     return None if fine else f"expected power-of-two ≤ {rule} for {where}"
 

@@ -68,6 +68,7 @@ READERS = {
         prefixes=PACKED_BOOLEANS,
         hint_architectures=NAMED_ARCHITECTURES,
         last_section=Section.GLOBAL,
+        bounds_location_lists=False,
     ),
     "13.1": Profile(
         "13.1",

@@ -130,7 +130,8 @@ class BodyReader:
         if not ops:
             problem = "it is empty"
         elif not ops[-1].opdef.has(TERMINATOR):
-            problem = f"the last operation 'cuda_tile.{ops[-1].name}' is not a terminator."
+            name = ops[-1].opdef.name_in(self.tables.profile.latest)
+            problem = f"the last operation 'cuda_tile.{name}' is not a terminator."
         self.frames.pop()
         if problem:
             expected = "invalid block structure: block is expected to have a terminator operation, but "

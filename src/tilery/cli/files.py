@@ -91,11 +91,16 @@ def shown_name(name: str) -> str:
 
 
 def open_documented(name: str) -> Input:
-    """Open text in the spelling of the documents."""
+    """Open text in the spelling of the documents, or a file in their layout."""
+    from .. import show
+    from ..documented.files import is_documented_file, read_file
     from ..documented.parsing import parse_documented
     from ..source.input import Input, Kind
 
     opened = open_input(name)
+    if is_documented_file(opened.data):
+        with in_file(name):
+            return Input(text=show(read_file(opened.data)), file=opened.file)
     if opened.kind is Kind.BYTECODE:
         raise TileError("this is bytecode; --input is about text", file=opened.file)
     try:

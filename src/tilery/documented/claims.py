@@ -31,15 +31,19 @@ It only matters if you have those documents. What exists only there works on req
 
 | The documents promise | tilery has |
 |---|---|
-| a record layout | `pack`, `unpack`; `decode_op`, `decode_type`, `decode_attr`, their inverses; `dump --documented` |
+| a record layout | `asm --layout documented`, `dump --documented`; `pack`, `unpack`; `decode_op`, `decode_type`, `decode_attr`, their inverses |
 | names of values | `tilery dis --names documented` |
 | forms of operations, prefixes, labels | `dis --style documented`; `--input documented` of every verb that reads text |
 | keywords that do not exist | read with `--input documented` if they have a meaning; a note has the real keyword |
 | rules that no tool has | `tilery check --input documented`, `tilery.documented.verify` |
 | cuTe layouts | text attributes with `--input documented`; bytecode refuses them |
-| a canonicalizer | `tilery opt --passes documented` |
+| a canonicalizer | `tilery opt --passes documented`, `--log`, `--list patterns`, `{disable-patterns=...}` |
+| passes that lean on assumptions | `tilery opt --passes fold-known` |
+| functions that are read when they are needed | `tilery.load(lazy=True)` |
+| text that reads like the real one | `tilery fmt --input documented` |
 
-tilery never guesses which layout its input has, because the two cannot be told apart.
+tilery never guesses which layout a record has, because the two cannot be told apart. The files that `asm --layout
+documented` writes have a magic number of their own, since the documents have no container.
 
 ```python
 >>> from tilery import Value, documented

@@ -51,6 +51,12 @@ class Packed:
 
 def unpack(packed: Packed, values: Sequence[Value] = ()) -> Op:
     """Decode an operation with its tables. `values` are those that it uses and does not define."""
+    types, attributes = decoded_tables(packed)
+    return decode_op(packed.record, types, values, attributes=attributes)
+
+
+def decoded_tables(packed: Packed) -> tuple[list[Type], list[Attr]]:
+    """Decode the types and the attributes of an operation."""
     types: list[Type] = []
     for data in packed.types:
         types.append(decode_type(data, types))
@@ -61,7 +67,7 @@ def unpack(packed: Packed, values: Sequence[Value] = ()) -> Op:
             attributes.append(decode_dict(data, tables))
         else:
             attributes.append(decode_attr(data, tables))
-    return decode_op(packed.record, types, values, attributes=attributes)
+    return types, attributes
 
 
 def pack(o: Op, values: Sequence[Value] = ()) -> Packed:

@@ -9,16 +9,17 @@ from collections.abc import Callable, Sequence
 
 from ..attrs import AtomicRMWMode, RoundingMode
 from ..checking import TYPE_CHECKING
-from ..declare.constraints import Constraint, ScalarInt
+from ..declare.constraints import Constraint, ScalarInt, tile_of
 from ..declare.relations import PURE, Problem
 from ..ir import Op, UnknownOp, walk
 from ..types import BF16, SCALARS
 from ..version import V13_1, V13_2, V13_3, Version
 from .atomics import AtomicRMWTko
-from .checks import Answer, aggregate_shapes, inferred, tile_element, tile_shape, tile_type
+from .checks import Answer, aggregate_shapes, approx, inferred, tile_element, tile_shape, tile_type
 from .control import Return, Yield, returned
 from .conversion import FToF, IToF, only_mode
 from .core import Cat, Extract, Reduce, Scan
+from .floating import MMA_IN, MmaF, TanH
 from .views import LoadViewTko, StoreViewTko
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 Rows = dict[type[Op], tuple[tuple[Version, Callable[["Any"], Answer]], ...]]
 E8M0 = SCALARS["f8E8M0FNU"]
+SECOND_FACTOR = tile_of(
+    "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2", "f4E2M1FN", what="mmaf operand tile type"
+)
+"""Factors of `mmaf` as 13.2 lists them; its bytecode has no f4E2M1FN, and 13.3 takes it away again."""
 
 
 def _atomic_add(o: AtomicRMWTko) -> Answer:
@@ -115,6 +120,7 @@ CHECKS: Rows = {
     Extract: ((V13_2, _part),),
     FToF: ((V13_2, _first_conversion), (V13_3, _third_conversion)),
     IToF: ((V13_2, _first_from_integers),),
+    TanH: ((V13_2, approx),),  # it reports a wrong rounding mode, and accepts it
 }
 """What replaces `check`."""
 REGION_CHECKS: Rows = {
@@ -132,6 +138,7 @@ PARENTS: dict[type[Op], tuple[tuple[Version, tuple[str, ...]], ...]] = {
 KINDS: dict[tuple[type[Op], str], tuple[tuple[Version, Constraint], ...]] = {
     (LoadViewTko, "index"): ((V13_2, ScalarInt),),
     (StoreViewTko, "index"): ((V13_2, ScalarInt),),
+    **{(MmaF, name): ((V13_1, MMA_IN), (V13_2, SECOND_FACTOR)) for name in ("lhs", "rhs")},
 }
 """The types of operands and results."""
 WORDS: tuple[tuple[Version, str, str], ...] = (

@@ -12,7 +12,7 @@ from ..output import colors
 def add(verbs: Verbs) -> None:
     sub = verbs.add("dump", run, ["dump kernel.tileirbc", "dump - < kernel.tileirbc | less"])
     sub.add_argument("file", metavar="FILE", help="bytecode; a broken file is shown up to the error")
-    what = "read bare records in the layout of the documents, which no tool writes"
+    what = "read a file or bare records in the layout of public documents; `asm --layout documented` writes files"
     sub.add_argument("--documented", action="store_true", help=what)
     add_color(sub)
 
@@ -21,9 +21,14 @@ def run(args: argparse.Namespace) -> int:
     """Show what every byte of a bytecode file means."""
     from ... import dump as annotate
 
+    data = read_input(args.file)
     if args.documented:
-        from ...documented import dump_records as annotate  # type: ignore[assignment]  # the same parameters
-    found = annotate(read_input(args.file))
+        from ...documented import dump_records
+        from ...documented.files import dump_file, is_documented_file
+
+        found = dump_file(data) if is_documented_file(data) else dump_records(data)
+    else:
+        found = annotate(data)
     if colors(args):
         from ..paint import dump_line
 

@@ -147,8 +147,13 @@ def page(args: argparse.Namespace) -> int:
     lines = ["# Older versions of NVIDIA's tools", "", *INTRODUCTION, ""]
     known = sorted(path.name for path in args.records.iterdir() if re.fullmatch(r"\d+\.\d+", path.name))
     differences: list[str] = []
+    with ProcessPoolExecutor(args.jobs) as pool:
+        running = {
+            profile: {name: pool.submit(compare, args.records, profile, parts) for name, parts in SETS.items()}
+            for profile in known
+        }
     for profile in known:
-        found = {name: compare(args.records, profile, parts) for name, parts in SETS.items()}
+        found = {name: each.result() for name, each in running[profile].items()}
         lines += [f"## {profile}", "", f"| | {' | '.join(found)} |", "|---|" + "--:|" * len(found)]
         parts = [sum((args.records / profile / f"{n:02}.jsonl").exists() for n in each) for each in SETS.values()]
         shares = (f"{have} of {len(each)}" for have, each in zip(parts, SETS.values()))
@@ -209,6 +214,7 @@ def main() -> int:
     recording.set_defaults(run=record)
     comparing = verbs.add_parser("compare")
     comparing.add_argument("--records", type=Path, required=True)
+    comparing.add_argument("--jobs", type=int, default=1)
     comparing.add_argument("--report", type=Path)
     comparing.set_defaults(run=page)
     args = parser.parse_args()

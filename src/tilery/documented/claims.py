@@ -31,7 +31,7 @@ It only matters if you have those documents. What exists only there works on req
 
 | The documents promise | tilery has |
 |---|---|
-| a record layout | `asm --layout documented`, `dump --documented`; `pack`, `unpack`; `decode_op`, `decode_type`, `decode_attr`, their inverses |
+| a record layout | `asm --layout documented`, `dump --documented`; `documented.pack`, `decode_op` and their inverses |
 | names of values | `tilery dis --names documented` |
 | forms of operations, prefixes, labels | `dis --style documented`; `--input documented` of every verb that reads text |
 | keywords that do not exist | read with `--input documented` if they have a meaning; a note has the real keyword |

@@ -190,7 +190,8 @@ INTRODUCTION = [
         "beside it, so a legal module is one that it stops at after the verifier.",
         "",
         "The differences between versions were found in the tuned mutants. The held-out ones have other seeds, and "
-        "were compared for the first time when the profiles were finished.",
+        "were compared for the first time when the profiles were finished. That first look found one difference, in 2 "
+        "of 2,500 mutants of 13.3: `tanh` with a rounding mode that it reports and accepts. The profile has it since.",
     )
 ]
 NOT_MEASURED = """\

@@ -11,7 +11,7 @@ from tilery import TileError, load, parse, verify
 from tilery.attrs import RoundingMode
 from tilery.bytecode.writer import write
 from tilery.cli.main import main
-from tilery.ops import AddF
+from tilery.ops import AddF, TanH
 from tilery.version import Version
 
 ALL = ("13.1", "13.2", "13.3", "13.4")
@@ -172,6 +172,14 @@ def test_words_that_changed_with_13_3(body: str, old: str, new: str) -> None:
     for reader in ALL:
         wanted = old if reader in ALL[:2] else new
         assert verify(module, reader=reader)[0].message == f"'cuda_tile.extract' op {wanted}"
+
+
+def test_older_verifiers_accept_a_rounding_of_tanh_that_they_report() -> None:
+    module = parse("entry @k(%x: tile<f32>) { %y = tanh %x rounding<full> : tile<f32> return }")
+    o = module.entries[0].body.ops[0]
+    assert isinstance(o, TanH)
+    o.rounding_mode = RoundingMode.ZERO
+    assert [bool(verify(module, reader=v)) for v in ALL] == [False, False, False, True]
 
 
 def test_the_first_words_about_rounding() -> None:

@@ -120,7 +120,7 @@ CHECKS: Rows = {
     Extract: ((V13_2, _part),),
     FToF: ((V13_2, _first_conversion), (V13_3, _third_conversion)),
     IToF: ((V13_2, _first_from_integers),),
-    TanH: ((V13_2, approx),),  # it reports a wrong rounding mode, and accepts it
+    TanH: ((V13_3, approx),),  # they report a wrong rounding mode, and accept it
 }
 """What replaces `check`."""
 REGION_CHECKS: Rows = {

@@ -15,11 +15,14 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections import Counter
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -52,19 +55,55 @@ def chosen(suite: str, names: list[str], which: str) -> list[str]:
 
 
 def run_program(path: Path, engine: str) -> Row:
-    """Run a program to its end; its outcome is how it ends."""
-    command = [sys.executable, "-m", "tilery", "triton", "run", "--engine", engine, str(path)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=path.parent)
-    except subprocess.TimeoutExpired:
+    """Run a program to its end as `tilery triton run` does; its outcome is how it ends."""
+    status, output = forked(["triton", "run", "--engine", engine, str(path)], path.parent)
+    if status is None:
         return {"outcome": "too long", "reason": f"longer than {SECONDS} s"}
-    if done.returncode == 0:
+    if status == 0:
         return {"outcome": "passed"}
-    lines = [line for line in (done.stderr or done.stdout).strip().splitlines() if line.strip()]
+    lines = [line for line in output.strip().splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("error: ")]
     place = next((line.strip() for line in lines if line.startswith("  at ")), "")
-    reason = f"{errors[0]} {place}" if errors else lines[-1] if lines else f"status {done.returncode}"
+    reason = f"{errors[0]} {place}" if errors else lines[-1] if lines else f"status {status}"
     return {"outcome": "failed", "reason": clean(reason)}
+
+
+def forked(arguments: list[str], folder: Path) -> tuple[int | None, str]:
+    """Run the command in a process of its own; return its status, None if it takes too long, and what it prints.
+
+    A fork saves each program the time to import torch and Triton.
+    """
+    for name in ("torch", "triton", "tilery.programs.scripts", "tilery.cli.main"):
+        import_module(name)
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if child == 0:
+            os.setpgid(0, 0)
+            os.chdir(folder)
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            try:
+                status = import_module("tilery.cli.main").main(arguments)
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(status if "status" in locals() else 1)
+        status = wait(child)
+        output.seek(0)
+        return status, output.read().decode(errors="replace")
+
+
+def wait(child: int) -> int | None:
+    """Return the exit status of a child; end it and its group after `SECONDS`, and return None."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
 
 
 def clean(reason: str) -> str:
@@ -118,7 +157,7 @@ def run(args: argparse.Namespace) -> None:
     short = {name: name.removeprefix("tests/").removeprefix("test/transformers/") for name in names}
     known = {short[name]: name for name in names}
     for name in chosen(suite, list(known), args.which):
-        if args.only and args.only not in name:
+        if args.only not in name or (args.resume and name in saved().get(suite, {}).get(key, {})):
             continue
         if suite == "tritonbench":
             results[name] = [run_program(root / name, args.engine) | {"test": name}]
@@ -127,16 +166,22 @@ def run(args: argparse.Namespace) -> None:
         counts = Counter(row["outcome"] for row in results[name])
         print(name, dict(counts), *(row.get("reason", "") for row in results[name][:3]), flush=True)
         # Read again: another suite may be running.
-        data = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
+        data = saved()
         data.setdefault(suite, {}).setdefault(key, {})[name] = results[name]
         DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def saved() -> dict[str, dict[str, dict[str, list[Row]]]]:
+    """Return the results so far: rows by suite, engine and file."""
+    found: dict[str, dict[str, dict[str, list[Row]]]] = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
+    return found
 
 
 # ---------------------------------------------------------------- the page
 
 
 def page() -> str:
-    data = json.loads(DATA.read_text("utf-8"))
+    data = saved()
     held = held_out()
     lines = [
         "# Suites of Triton kernels",
@@ -195,6 +240,7 @@ def main() -> int:
     sub.add_argument("--which", choices=["known", "held", "all"], default="known")
     sub.add_argument("--cases", type=int, default=2)
     sub.add_argument("--only", default="")
+    sub.add_argument("--resume", action="store_true", help="leave out files that have results")
     verbs.add_parser("page")
     args = parser.parse_args()
     if args.verb == "run":

@@ -14,7 +14,9 @@ pytest.importorskip("triton", reason="Triton is not installed")
 
 import tilery.triton  # noqa: E402
 from tilery import TileError  # noqa: E402
-from triton_frontend import kernels  # noqa: E402
+
+with tilery.triton.on("none"):  # `autotune` of older releases asks for a driver
+    from triton_frontend import kernels
 
 SPECIAL = [0.0, -0.0, 1.0, -1.5, 2.5, 0.5, math.inf, -math.inf, 1e-40, 448.0, 500.0, 1e5, -1e9, 0.1, 3.0, -7.25]
 

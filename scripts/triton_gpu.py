@@ -352,13 +352,11 @@ def page(rows: list[Row], facts: dict[str, str]) -> str:
 
 
 EXPLAINED = {
-    "different": (
-        "The GPU computes `exp` of f32 as `ex2.approx` of a rounded product. CUDA documents an error of 2 + 1.173 |x|\n"
-        "ULP for that; the script allows 4. The arguments of `asin`, `acos` and `atanh` are results of `sin` and `tanh`,\n"
-        "which differ by one ULP; near 1 these functions multiply that. A product of fp8 with 64 rows is computed by a\n"
-        "warp group, which adds with about 14 bits, so a sum that nearly cancels has few correct ones. The reference\n"
-        "engine adds in f32."
-    ),
+    "different": """\
+The GPU computes `exp` of f32 as `ex2.approx` of a rounded product. CUDA documents an error of 2 + 1.173 |x| ULP for
+that; the script allows 4. The arguments of `asin`, `acos` and `atanh` are results of `sin` and `tanh`, which differ by
+one ULP; near 1 these functions multiply that. A product of fp8 with 64 rows is computed by a warp group, which adds
+with about 14 bits, so a sum that nearly cancels has few correct ones. The reference engine adds in f32.""",
     "refused": "The translation does not have these.",
     "not run on the GPU": "Triton itself refuses these on this GPU.",
     "within the error": "The element of each case that differs most.",

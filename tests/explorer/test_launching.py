@@ -228,6 +228,42 @@ def test_nothing_runs_before_a_request_to_run(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+def test_triton_is_compiled_with_its_lines() -> None:
+    pytest.importorskip("triton", reason="Triton is not installed")
+    pytest.importorskip("torch", reason="torch is not installed")
+    source = """import triton
+import triton.language as tl
+
+# tilery: f32[256], f32[256], 256, 64
+@triton.jit
+def twice(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tile = tl.load(x + i, mask=i < n)
+    tl.store(y + i, tile + tile, mask=i < n)
+"""
+    from tilery.explorer.protocol import File
+
+    explorer = Explorer([File("twice.py", source.encode())], runner=Runner())
+    (shown,) = explorer.answer({"do": "open", "file": 0})["sources"]
+    assert shown["language"] == "triton"
+    (kernel,) = shown["kernels"]
+    request = {"do": "compile", "language": "triton", "source": source, "file": "twice.py", "kernel": kernel["name"]}
+    made = explorer.answer({**request, "signature": kernel["signature"]})
+    assert made["ok"], made
+    document = {"text": made["text"], "origin": made["origin"]}
+    found = explorer.answer({"do": "analyse", **document})
+    ops = found["ops"]
+    adds = [n for n, name in enumerate(ops["name"]) if ops["names"][name] == "addf"]
+    file, line, _ = found["places"][ops["place"][adds[0]]][0]
+    assert found["files"][file] == made["file"] and line == 9
+    launch = made["launch"]
+    args = [f"{p['name']}={p['spec']}" for p in launch["params"]]
+    ran = explorer.answer({"do": "run", **document, "grid": [4], "args": args, "convention": launch["convention"]})
+    assert ran["ok"] and ran["error"] is None
+    x, y = (np.array(a["elements"]) for a in ran["arguments"][:2])
+    assert np.allclose(y, 2 * x)
+
+
 def test_cutile_is_compiled_with_its_lines() -> None:
     pytest.importorskip("cuda.tile")
     source = """import cuda.tile as ct

@@ -13,8 +13,10 @@ FILES = sorted((Path(__file__).parent / "faults").glob("*.py"))
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_faults_are_reported_where_they_are(path: Path, tmp_path: Path) -> None:
-    pytest.importorskip("triton", reason="Triton is not installed")
+    language = pytest.importorskip("triton.language", reason="Triton is not installed")
     pytest.importorskip("torch", reason="torch is not installed")
+    if "make_tensor_descriptor" in path.read_text("utf-8") and not hasattr(language, "make_tensor_descriptor"):
+        pytest.skip("this Triton has no descriptors")
     faulty, twin = read_cases(path)
     checks = names_of(faulty)
     found = triton_reports_of(faulty, checks, tmp_path / "faulty.py")

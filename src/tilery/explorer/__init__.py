@@ -10,7 +10,7 @@
     graph         the operations of a function and the values between them
     costs         bytes, float operations, rooflines, and remarks of tileiras
     launching     runs in a child process: arguments, results, accesses, values, tokens
-    frontends     cuTile and C++, compiled in a child process
+    frontends     cuTile, Triton and C++, compiled in a child process
     protocol      `Explorer.answer`: from a request to a response, both JSON
     assets        the files of the page
     server        the page over HTTP on the loopback interface

@@ -1,4 +1,4 @@
-"""cuTile and C++: find kernels in a source without running it, and compile it, which is done in a child process."""
+"""cuTile, Triton and C++: find kernels in a source without running it, and compile it in a child process."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..diag import TileError
+from ..programs.kernels import language_of_source
 from .requests import Request
 
-LANGUAGES = ("cutile", "cpp")
+LANGUAGES = ("cutile", "triton", "cpp")
 TARGET = re.compile(r"sm_[0-9]{2,3}[a-z]?\Z")
 
 
-def language_of(name: str) -> str:
-    """Return the language of a source by its file name; empty if it is none of them."""
+def language_of(name: str, text: str | bytes) -> str:
+    """Return the language of a source by its file name and imports; empty if it is none of them."""
     if name.endswith(".py"):
-        return "cutile"
+        return language_of_source(text)
     return "cpp" if name.endswith((".cu", ".cpp", ".cxx", ".cc")) else ""
 
 
 def kernels(language: str, text: str) -> list[dict[str, Any]]:
     """List the kernels of a source; C++ needs the compiler for that."""
-    if language != "cutile":
+    if language == "cpp":
         return []
     from ..lsp.python import kernels as find
 
@@ -39,11 +40,12 @@ def available() -> list[str]:
     from importlib.util import find_spec
 
     found = []
-    try:
-        if find_spec("cuda") is not None and find_spec("cuda.tile") is not None:
-            found.append("cutile")
-    except (ImportError, ValueError):
-        pass
+    for language, package in (("cutile", "cuda.tile"), ("triton", "triton")):
+        try:
+            if all(find_spec(name) is not None for name in (package.partition(".")[0], package)):
+                found.append(language)
+        except (ImportError, ValueError):
+            pass
     try:
         from ..cpp.toolkit import find_toolkit
 
@@ -57,17 +59,18 @@ def available() -> list[str]:
 def compile_source(request: Request) -> dict[str, Any]:
     """Compile a source, and return bytecode, the name that its locations have, and a launch to start with.
 
-    Compiling cuTile runs the Python file.
+    Compiling cuTile or Triton runs the Python file.
     """
     language = request.choice("language", LANGUAGES)
-    text, file = request.text("source"), request.text("file", "kernel.py" if language == "cutile" else "kernel.cu")
+    text, file = request.text("source"), request.text("file", "kernel.cu" if language == "cpp" else "kernel.py")
     gpu = request.text("gpu", "sm_100", limit=20)
     if not TARGET.match(gpu):
         raise TileError(f"expected a target such as sm_100, got {gpu!r}")
     if language == "cpp":
         return _compile_cpp(text, file, request.texts("instances", []), gpu)
     with _placed(text, file) as path:
-        return _compile_cutile(path, request.text("kernel", ""), request.text("signature", ""), gpu)
+        kernel, signature = request.text("kernel", ""), request.text("signature", "")
+        return _compile_python(language, path, kernel, signature, gpu)
 
 
 class _placed:
@@ -94,26 +97,42 @@ class _placed:
             self.folder.cleanup()
 
 
-def _compile_cutile(path: str, kernel: str, signature: str, gpu: str) -> dict[str, Any]:
+def _compile_python(language: str, path: str, kernel: str, signature: str, gpu: str) -> dict[str, Any]:
     import traceback
 
-    from ..cutile.modules import bytecode, find_kernel
-    from ..cutile.session import on
-    from ..cutile.signatures import parse_signature
-
     try:
-        with on("none"):
-            found = find_kernel(f"{path}::{kernel}")
-            data = bytecode(found, signature, gpu=gpu)
-            specs = _specs(found, parse_signature(signature))
+        if language == "triton":
+            data, launch = _triton(f"{path}::{kernel}", signature)
+        else:
+            data, launch = _cutile(f"{path}::{kernel}", signature, gpu)
     except TileError:
         raise
     except SystemExit:
         raise TileError("the file ended the program") from None
-    except Exception as error:  # from the file, or from cuTile, which says where
+    except Exception as error:  # from the file, or from the frontend, which says where
         raise TileError("".join(traceback.format_exception_only(error)).strip()) from None
-    launch = {"convention": "cutile", "params": specs}
     return {"bytecode": b64encode(data).decode(), "file": os.path.abspath(path), "launch": launch, "messages": []}
+
+
+def _triton(place: str, signature: str) -> tuple[bytes, dict[str, Any]]:
+    """Compile a Triton kernel; return bytecode and arguments to start with."""
+    from ..triton.modules import compile_file
+
+    made = compile_file(place, signature)
+    params = [{"name": each.name, "type": each.type, "spec": each.argument} for each in made.parameters]
+    return made.bytecode, {"convention": "", "params": params}
+
+
+def _cutile(place: str, signature: str, gpu: str) -> tuple[bytes, dict[str, Any]]:
+    """Compile a cuTile kernel; return bytecode and arguments to start with."""
+    from ..cutile.modules import bytecode, find_kernel
+    from ..cutile.session import on
+    from ..cutile.signatures import parse_signature
+
+    with on("none"):
+        found = find_kernel(place)
+        data = bytecode(found, signature, gpu=gpu)
+        return data, {"convention": "cutile", "params": _specs(found, parse_signature(signature))}
 
 
 def _specs(kernel: Any, values: Sequence[Any]) -> list[dict[str, str]]:

@@ -120,7 +120,7 @@ class Explorer:
         runs = self.runner is not None and find_spec("numpy") is not None
         return {
             "version": sys.modules["tilery"].__version__,
-            "files": [{"name": file.name, "language": language_of(file.name)} for file in self.files],
+            "files": [{"name": file.name, "language": language_of(file.name, file.data)} for file in self.files],
             "examples": [path.stem for path in _examples()],
             "passes": passes(),
             "default_passes": DEFAULT_PASSES,
@@ -145,7 +145,7 @@ class Explorer:
         if number >= len(self.files):
             raise TileError(f"there is no file {number}")
         file = self.files[number]
-        language = language_of(file.name)
+        language = language_of(file.name, file.data)
         if language:
             text = file.data.decode("utf-8", "replace")
             source = {"name": file.name, "language": language, "text": text, "kernels": kernels(language, text)}
@@ -281,7 +281,7 @@ class Explorer:
         return self._job("prove", request)
 
     def compile(self, request: Request) -> dict[str, Any]:
-        """Compile a `source` in a `language`; compiling cuTile runs the file."""
+        """Compile a `source` in a `language`; compiling cuTile or Triton runs the file."""
         made = self._job("compile", request)
         opened = self._opened(_decoded(made["bytecode"]), made["file"])
         return {**opened, "file": made["file"], "launch": made["launch"], "messages": made["messages"]}
@@ -318,7 +318,7 @@ def _sources(opened: Opened) -> list[dict[str, Any]]:
         if len(found) < MAX_SOURCES and name.endswith(SOURCES) and readable(name):
             with open(name, encoding="utf-8", errors="replace") as file:
                 text = file.read(MAX_SOURCE)
-            language = language_of(name)
+            language = language_of(name, text)
             found.append({"name": name, "language": language, "text": text, "kernels": kernels(language, text)})
     return found
 

@@ -8,7 +8,6 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 from ..diag import TileError
 
@@ -21,6 +20,8 @@ def find(place: str, kinds: Any) -> Any:
 
     `kinds` are the classes of kernels. The name may be left out where the file has only one kernel.
     """
+    from unittest.mock import patch
+
     file, _, name = place.partition("::")
     path = existing(file)
     loader = SourceFileLoader(path.stem, str(path.absolute()))  # the file may have any extension
@@ -47,9 +48,18 @@ def existing(file: str) -> Path:
 
 
 def language_of(place: str) -> str:
-    """Return the language of a kernel, by what its file imports: "triton", or "cutile" if in doubt."""
+    """Return the language of the kernels in a file, `FILE.py` or `FILE.py::kernel`; see `language_of_source`."""
+    return language_of_source(existing(place.partition("::")[0]).read_bytes())
+
+
+def language_of_source(text: str | bytes) -> str:
+    """Return the language of the kernels in a Python source, by what it imports: "triton", or "cutile" if in doubt.
+
+    >>> language_of_source("import triton.language as tl")
+    'triton'
+    """
     try:
-        tree = ast.parse(existing(place.partition("::")[0]).read_bytes())
+        tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "cutile"
     for node in ast.walk(tree):

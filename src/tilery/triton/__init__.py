@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .modules import bytecode, module
+    from .modules import bytecode, compile_file, module
     from .session import on
+    from .tensors import device_tensor
     from .translation import translate
 
-__all__ = ["bytecode", "module", "on", "translate"]
+__all__ = ["bytecode", "compile_file", "device_tensor", "module", "on", "translate"]
 
-_HOMES = {"bytecode": "modules", "module": "modules", "on": "session", "translate": "translation"}
+_HOMES = {
+    "bytecode": "modules",
+    "compile_file": "modules",
+    "device_tensor": "tensors",
+    "module": "modules",
+    "on": "session",
+    "translate": "translation",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -71,7 +71,7 @@
     ".cm-matchingBracket, &.cm-focused .cm-matchingBracket": {backgroundColor: "var(--near)"},
   });
 
-  T.languages = {tileir: () => tileir, cutile: () => V.python(), cpp: () => V.cpp()};
+  T.languages = {tileir: () => tileir, cutile: () => V.python(), triton: () => V.python(), cpp: () => V.cpp()};
 
   /** Make an editor in a shadow root, where its styles need no inline style elements. */
   T.editor = ({language, label, extensions = [], readOnly = false}) => {

@@ -46,7 +46,7 @@
     const data = JSON.parse(new TextDecoder("utf-8", {fatal: true}).decode(bytes));
     const text = (value, most = MOST) => typeof value === "string" && value.length <= most ? value : "";
     const sources = (Array.isArray(data.sources) ? data.sources : []).slice(0, 8).map(s => ({
-      name: text(s && s.name, 500), language: ["cutile", "cpp"].includes(s && s.language) ? s.language : "", text: text(s && s.text), kernels: []}));
+      name: text(s && s.name, 500), language: ["cutile", "triton", "cpp"].includes(s && s.language) ? s.language : "", text: text(s && s.text), kernels: []}));
     const run = data.run && Array.isArray(data.run.args) && Array.isArray(data.run.grid)
       ? {args: data.run.args.slice(0, 200).map(a => text(a, 1000)), grid: data.run.grid.slice(0, 3).map(n => Number.isInteger(n) ? n : 1)} : null;
     return {text: typeof data.text === "string" ? text(data.text) : null, name: text(data.name, 500), passes: text(data.passes, 5000), gpu: text(data.gpu, 50), sources, run,

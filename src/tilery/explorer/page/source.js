@@ -1,4 +1,4 @@
-// The pane of sources: cuTile and C++, linked to operations by lines; compiling happens only on request.
+// The pane of sources: cuTile, Triton and C++, linked to operations by lines; compiling happens only on request.
 "use strict";
 (() => {
   const T = globalThis.tilery, V = globalThis.tileryVendor;
@@ -11,6 +11,8 @@
   }
 
   const sameFile = (a, b) => a === b || (a && b && a.split("/").pop() === b.split("/").pop());
+
+  const isPython = source => ["cutile", "triton"].includes(source.language);
 
   function build() {
     body = T.h("div", {class: "sources"});
@@ -60,8 +62,8 @@
     function kernelsSoon() {
       clearTimeout(timer);
       timer = setTimeout(async () => {
-        if (source.language !== "cutile") return;
-        const found = await T.ask("kernels", {language: "cutile", source: source.text});
+        if (!isPython(source)) return;
+        const found = await T.ask("kernels", {language: source.language, source: source.text});
         if (found.ok) { source.kernels = found.kernels; if (compile) compile.update(); }
       }, 400);
     }
@@ -75,9 +77,9 @@
     const signature = T.h("input", {type: "text", "aria-label": source.language === "cpp" ? "Instances of templates" : "Signature",
       placeholder: source.language === "cpp" ? "instances, such as scale<float, 64>; separated by ;" : "arguments, such as f32[1024], 16", class: "wide"});
     const button = T.h("button", {type: "button", class: "primary", onclick: () => compile()},
-      source.language === "cutile" ? "Compile (runs this file)" : "Compile");
+      isPython(source) ? "Compile (runs this file)" : "Compile");
     const message = T.h("div", {class: "message"});
-    const element = T.h("div", {class: "bar"}, source.language === "cutile" ? kernel : null, signature, button, message);
+    const element = T.h("div", {class: "bar"}, isPython(source) ? kernel : null, signature, button, message);
     const update = () => {
       const names = (source.kernels || []).map(k => k.name);
       const before = kernel.value;
@@ -95,7 +97,7 @@
       button.disabled = true;
       T.replace(message, "compiling…");
       const request = {language: source.language, source: source.text, file: source.name};
-      if (source.language === "cutile") Object.assign(request, {kernel: kernel.value, signature: signature.value});
+      if (isPython(source)) Object.assign(request, {kernel: kernel.value, signature: signature.value});
       else request.instances = signature.value.split(";").map(s => s.trim()).filter(Boolean);
       const found = await T.ask("compile", request);
       button.disabled = false;

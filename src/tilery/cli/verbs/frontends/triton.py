@@ -96,11 +96,12 @@ def show(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> int:
     """Compile a kernel and check the Tile IR; list its parameters."""
     from .... import load
+    from ....triton.modules import parameter_names
 
     made = compiled(args)
     entry = load(made.asm["tileirbc"]).entries[0]
     types = [kind.text for kind in entry.function_type.params]
-    names = list(made.metadata.parameter_names)
+    names = parameter_names(made)
     if args.json:
         parameters = [{"name": name, "type": kind} for name, kind in zip(names, types)]
         write_output("-", as_json({"name": entry.sym_name, "parameters": parameters}))

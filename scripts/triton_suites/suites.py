@@ -183,13 +183,14 @@ def saved() -> dict[str, dict[str, dict[str, list[Row]]]]:
 def page() -> str:
     data = saved()
     held = held_out()
+    verdicts = tomllib.loads((HERE / "verdicts.toml").read_text("utf-8"))
     lines = [
         "# Suites of Triton kernels",
         "",
         "`scripts/triton_suites/suites.py` wrote this page. It runs public kernels and their tests without a GPU. A",
         "program of TritonBench-G passes if it ends without an error: it has no expected results. Tests of the other",
-        "suites compare with torch. Of each test function at most two cases run, for at most",
-        f"{SECONDS} seconds each. A third of the files was held out, by `heldout.toml`: no rule was written for them.",
+        f"suites compare with torch. Of each test function one case runs, for at most {SECONDS} seconds. A third of",
+        "the files was held out, by `heldout.toml`: no rule was written for them.",
         "",
         "| suite | engine, Triton | files | run | passed | failed | failed before a launch | too long | skipped |",
         "|---|---|---|--:|--:|--:|--:|--:|--:|",
@@ -207,7 +208,7 @@ def page() -> str:
                 )
     for suite, title in TITLES.items():
         for engine, files in sorted(data.get(suite, {}).items()):
-            lines += reasons(f"{title} on {engine}", files)
+            lines += reasons(f"{title} on {engine}", files, verdicts.get(suite, {}))
     lines += [
         "",
         "## Not measured",
@@ -219,14 +220,17 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def reasons(title: str, files: dict[str, list[Row]]) -> list[str]:
+def reasons(title: str, files: dict[str, list[Row]], verdicts: dict[str, list[str]]) -> list[str]:
+    """Return the part of the page about one run: why tests did not pass, and whose fault that is."""
     rows = [row for found in files.values() for row in found if row["outcome"] not in ("passed", "skipped")]
     if not rows:
         return []
-    lines = ["", f"## {title}: what did not pass", "", "| test | outcome | reason |", "|---|---|---|"]
+    lines = ["", f"## {title}: what did not pass", "", "| test | outcome | reason | fault |", "|---|---|---|---|"]
     for row in rows:
         reason = row.get("reason", "").replace("|", "\\|")[:160]
-        lines.append(f"| {row['test'].rpartition('/')[2][:90]} | {row['outcome']} | {reason} |")
+        name = row["test"].rpartition("/")[2]
+        fault, why = verdicts.get(name.partition("[")[0], ["not known", ""])
+        lines.append(f"| {name[:90]} | {row['outcome']} | {reason} | {fault}{': ' if why else ''}{why} |")
     return lines
 
 
@@ -238,7 +242,7 @@ def main() -> int:
     sub.add_argument("folder", type=Path)
     sub.add_argument("--engine", default="cpu")
     sub.add_argument("--which", choices=["known", "held", "all"], default="known")
-    sub.add_argument("--cases", type=int, default=2)
+    sub.add_argument("--cases", type=int, default=1)
     sub.add_argument("--only", default="")
     sub.add_argument("--resume", action="store_true", help="leave out files that have results")
     verbs.add_parser("page")

@@ -46,6 +46,11 @@ def test_every_way_to_name_the_gpu(device: Any) -> None:
     assert torch.device(0) == torch.device("cuda", 0)
 
 
+def test_memory_of_compiled_code_is_on_the_gpu() -> None:
+    made = torch._C._dynamo.guards._empty_strided_cuda((4, 2), (2, 1), torch.float16)
+    assert made.is_cuda and made.shape == (4, 2) and made.dtype == torch.float16
+
+
 def test_current_device_is_a_number() -> None:
     x = torch.ones(4, device=torch.cuda.current_device())
     assert x.device.type == "cuda" and x.device.index == 0

@@ -162,6 +162,22 @@ def test_other_verbs_take_triton_kernels(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_tuner_takes_triton_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no GPU here; what would be tuned is a module of Tile IR with its arguments."""
+    import tilery.cli.verbs.gpu.tune as verb
+    from tilery.cli.main import main
+
+    tuned = []
+    monkeypatch.setattr(verb, "search", lambda module, grid, values, args, **options: tuned.append((module, values)))
+    monkeypatch.setattr(verb, "show", lambda result, args: None)
+    (tmp_path / "fixed.py").write_text(FIXED)
+    specs = ("rand:f32:1000", "rand:f32:1000", "zeros:f32:1000", "i32:1000")
+    arguments = [each for spec in specs for each in ("--arg", spec)]
+    assert main(["tune", f"{tmp_path / 'fixed.py'}::add", "--sig", SIGNATURE, "--grid", "4", *arguments]) == 0
+    ((module, values),) = tuned
+    assert module.entries[0].sym_name == "add" and len(values) == 4
+
+
 def test_the_plugin_runs_suites_and_their_children(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(FIXED)
     (tmp_path / "test_it.py").write_text(

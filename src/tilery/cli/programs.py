@@ -26,13 +26,17 @@ def add_program(parser: argparse.ArgumentParser, optional: bool = False, many: b
         help="bytecode, text, a recorded launch (.zip), C++ (.cu) or FILE.py::KERNEL of cuTile or Triton",
     )
     add_spelling(parser)
-    parser.add_argument(
-        "--sig", metavar="ARGS", help="for cuTile and Triton: the arguments, such as 'f32[64, 128], 16'"
-    )
+    add_signature(parser)
     parser.add_argument(
         "--instance", action="append", default=[], metavar="NAME", help="for C++: an instance of a template"
     )
     parser.add_argument("-I", "--include", action="append", default=[], metavar="DIR", help="for C++: a header folder")
+
+
+def add_signature(parser: argparse.ArgumentParser) -> None:
+    """Add the option that FILE.py::KERNEL needs."""
+    what = "for cuTile and Triton: the arguments, such as 'f32[64, 128], 16'"
+    parser.add_argument("--sig", metavar="ARGS", help=what)
 
 
 def open_program(args: argparse.Namespace, gpu: str) -> Module:

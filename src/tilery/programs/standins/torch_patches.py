@@ -73,6 +73,8 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     yield torch, "Generator", generator(torch.Generator)
     yield torch.Tensor, "record_stream", lambda tensor, stream: None
     yield torch.Tensor, "data_ptr", lending(torch.Tensor.data_ptr)
+    if hasattr(torch._C._dynamo.guards, "_empty_strided_cuda"):
+        yield torch._C._dynamo.guards, "_empty_strided_cuda", empty_strided
     yield torch.version, "cuda", "13.0"
     yield torch.backends.cuda, "is_built", lambda: True
     yield torch.accelerator, "is_available", lambda: True
@@ -109,6 +111,11 @@ def lending(original: Any) -> Any:
         return address
 
     return data_ptr
+def empty_strided(size: Any, stride: Any, dtype: Any) -> Any:
+    """Stand in for the allocation that code of torch's compiler uses."""
+    import torch
+
+    return torch.empty_strided(size, stride, dtype=dtype, device="cuda")
 
 
 def unless_it_stands_in(name: str, original: Any) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ...files import Stop, in_file, open_text, reason, write_output
 from ...options import Verbs, add_spelling
 from ...output import as_json, write_error
+from ...programs import add_signature, python_module
 from ..run import SPEC, add_convention, parse_grid
 
 if TYPE_CHECKING:
@@ -27,8 +29,9 @@ EXAMPLES = [
 def add(verbs: Verbs) -> None:
     sub = verbs.add("tune", run, EXAMPLES, json_result=True)
     sub.epilog = SPEC + "\n" + (sub.epilog or "")
-    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode or text")
+    sub.add_argument("file", metavar="FILE", nargs="?", help="bytecode, text, or FILE.py::KERNEL of cuTile or Triton")
     add_spelling(sub)
+    add_signature(sub)
     sub.add_argument("--entry", metavar="NAME", help="the kernel; default: the only one")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
@@ -82,11 +85,11 @@ def tune_file(args: argparse.Namespace) -> Result:
     from ....verifier.explain import read_legal
     from ...arguments import check_types, make_arguments
 
-    source = open_text(args.file, args)
-    module = read_legal(source)
+    source = None if "::" in args.file else open_text(args.file, args)
+    module = python_module(args.file, args.sig or "", "sm_90") if source is None else read_legal(source)
     arguments = make_arguments(args.arg, args.seed)
     try:
-        with in_file(args.file), places_from(source):
+        with in_file(args.file), nullcontext() if source is None else places_from(source):
             check_types(arguments, find_entry(module, args.entry).function_type.params, args.convention)
             return search(
                 module,

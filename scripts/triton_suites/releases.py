@@ -95,14 +95,19 @@ def main() -> int:
     sub.add_argument("--in-process", action="store_true", help="leave out tests that start other processes")
     verbs.add_parser("page")
     args = parser.parse_args()
-    data: dict[str, Row] = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
-    if args.verb == "run":
-        for folder in args.folders:
-            data[release_in(folder)] = row = run_tests(folder, args.in_process)
-            print(release_in(folder), row["passed"], "passed", row["skipped"], row["failed"], flush=True)
-            DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
-    DATA.with_suffix(".md").write_text(page(data), "utf-8")
+    for folder in args.folders if args.verb == "run" else []:
+        row = run_tests(folder, args.in_process)
+        print(release_in(folder), row["passed"], "passed", row["skipped"], row["failed"], flush=True)
+        made = json.dumps(saved() | {release_in(folder): row}, indent=1, sort_keys=True)
+        DATA.write_text(made + "\n", "utf-8")
+    DATA.with_suffix(".md").write_text(page(saved()), "utf-8")
     return 0
+
+
+def saved() -> dict[str, Row]:
+    """Return the results so far, by release. They are read again each time: another release may be running."""
+    found: dict[str, Row] = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
+    return found
 
 
 if __name__ == "__main__":

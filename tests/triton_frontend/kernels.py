@@ -53,7 +53,7 @@ def sort_and_flip(x, out, N: tl.constexpr):
     i = tl.arange(0, N)
     v = tl.load(x + i)
     tl.store(out + i, tl.sort(v))
-    tl.store(out + N + i, tl.flip(v))
+    tl.store(out + N + i, tl.flip(v, 0))
 
 
 @triton.jit

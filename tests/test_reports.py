@@ -14,6 +14,7 @@ import ir
 import run_page
 import sanitizer
 import tilery
+import triton_gpu
 import triton_report
 from judging import page as judging_page
 from parts import cutile_page, gpu_bugs
@@ -22,6 +23,7 @@ from proving import page as proving_page
 from proving import published
 from reducing import planted
 from test_imports import ROWS
+from triton_suites import releases, suites
 
 
 def test_pages_follow_from_the_numbers(root: Path) -> None:
@@ -49,6 +51,14 @@ def test_more_pages_follow_from_the_numbers(root: Path) -> None:
     ):
         numbers = json.loads((reports / f"{name}.json").read_text("utf-8"))
         assert (reports / f"{name}.md").read_text("utf-8").strip() == page(numbers).strip()
+
+
+def test_pages_about_triton_programs_follow_from_the_numbers(root: Path) -> None:
+    lab = root / "docs" / "reports" / "lab"
+    numbers = json.loads((lab / "triton_gpu.json").read_text("utf-8"))
+    assert (lab / "triton_gpu.md").read_text("utf-8") == triton_gpu.page(numbers["rows"], numbers["facts"])
+    assert (lab / "triton_releases.md").read_text("utf-8") == releases.page(releases.saved())
+    assert (lab / "triton_suites.md").read_text("utf-8") == suites.page()
 
 
 def test_every_page_is_listed_with_its_script(root: Path) -> None:

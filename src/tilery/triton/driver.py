@@ -173,8 +173,9 @@ def descriptor_parts(value: Any) -> Iterator[tuple[str, str, Any]]:
     if hasattr(protocol, "decompose_descriptor"):
         parts = protocol.decompose_descriptor(value)
     else:
-        nan = [value.padding == "nan"] if hasattr(value, "padding") else []
-        parts = [value.base, *value.shape, *value.strides, *nan, *value.shape, *value.strides]
+        options = [value.padding == "nan"] if hasattr(value, "padding") else []
+        options += [value.round_f32_to_tf32] if hasattr(value, "round_f32_to_tf32") else []
+        parts = [value.base, *value.shape, *value.strides, *options, *value.shape, *value.strides]
     flags = len(parts) - 1 - 4 * rank
     kinds = ["*"] + ["i64"] * 2 * rank + ["i1"] * flags + ["i32"] * rank + ["i64"] * rank
     suffixes = [""] + [f".{what}[{axis}]" for what in ("shape", "strides") for axis in range(rank)]

@@ -111,6 +111,8 @@ def lending(original: Any) -> Any:
         return address
 
     return data_ptr
+
+
 def empty_strided(size: Any, stride: Any, dtype: Any) -> Any:
     """Stand in for the allocation that code of torch's compiler uses."""
     import torch

@@ -60,3 +60,41 @@ def test_every_rule_has_a_page() -> None:
     assert set(pages()) == {"index.md", *(f"{name}.md" for name in RULES)}
     for rule in RULES.values():
         assert explain(rule).startswith(f"{rule.id} ({rule.severity.value}): {rule.summary}\n")
+
+
+TENSOR = "tensor_view<?x?xf32, strides=[?,1]>"
+VIEW = f"partition_view<tile=(8x8), {TENSOR}>"
+
+
+@pytest.mark.parametrize(("index", "is_race"), [("%next, %i", True), ("%next, %x", False), ("%i, %next", False)])
+def test_neighbours_meet_only_if_the_other_indices_agree(index: str, is_race: bool) -> None:
+    arguments = "%p: tile<ptr<f32>>, %n: tile<i32>, %s: tile<i32>, %i: tile<i32>"
+    found = findings(f"""
+        entry @k({arguments}) {{
+          %x, %y, %z = get_tile_block_id : tile<i32>
+          %one = constant <i32: 1> : tile<i32>
+          %next = addi %x, %one : tile<i32>
+          %m = make_tensor_view %p, shape = [%n, %n], strides = [%s, 1] : tile<i32> -> {TENSOR}
+          %v = make_partition_view %m : {VIEW}
+          %a, %t = load_view_tko weak %v[{index}] : {VIEW}, tile<i32> -> tile<8x8xf32>, token
+          %u = store_view_tko weak %a, %v[%x, %i] token=%t : tile<8x8xf32>, {VIEW}, tile<i32> -> token
+          return
+        }}""")
+    assert ("neighbour-race" in {finding.rule for finding in found}) == is_race
+
+
+def test_a_maximum_may_start_at_any_number_that_is_far_down() -> None:
+    text = page(RULES["reduce-identity"]).good.replace("mulf", "maxf")
+    for identity, is_neutral in (("0xFF800000", True), ("-3.0e38", True), ("0.0", False), ("0x7FC00000", True)):
+        found = findings(text.replace("[1.0 : f32]", f"[{identity} : f32]"))
+        assert ("reduce-identity" in {finding.rule for finding in found}) != is_neutral
+
+
+def test_strides_that_are_constants_overlap_too() -> None:
+    text = page(RULES["overlapping-view"]).bad
+    assert "strides = [4, 1]" in text
+    dynamic = text.replace("strides = [4, 1] :", "strides = [%four, 1] : tile<i32> ->").replace(
+        "strides=[4,1]", "strides=[?,1]"
+    )
+    dynamic = dynamic.replace("{\n", "{\n  %four = constant <i32: 4> : tile<i32>\n", 1)
+    assert "overlapping-view" in {finding.rule for finding in findings(dynamic)}

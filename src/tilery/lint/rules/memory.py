@@ -340,11 +340,12 @@ partition_view<tile=(1x8), tensor_view<8x8xf32, strides=[8,1]>>, tile<i32>, tile
 
 
 def _overlaps(shape: tuple[int, ...], strides: list[int | None]) -> bool:
-    """Whether two positions of a tensor surely share an element."""
-    known = [(stride, size) for size, stride in zip(shape, strides) if stride is not None and size not in (1, DYNAMIC)]
+    """Whether two positions of a tensor share an element. A dynamic size counts as two."""
+    sizes = [2 if size == DYNAMIC else size for size in shape]
+    known = [(stride, size) for size, stride in zip(sizes, strides) if stride is not None and size > 1]
     reach = 0
     for stride, size in sorted(known):
-        if stride <= reach and stride * (size - 1) >= 0 and _hits(stride, size, known):
+        if stride <= reach and _hits(stride, size, known):
             return True
         reach += stride * (size - 1)
     return False

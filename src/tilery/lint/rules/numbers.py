@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 from ...analysis.memory.affine import bits_of
 from ...attrs import Attr, ComparisonPredicate, FloatAttr, IntAttr, Signedness
-from ...floats.arithmetic import to_int
+from ...floats.arithmetic import is_negative, to_int
+from ...floats.arithmetic import value as number_of
 from ...floats.formats import float_text, is_nan
 from ...ir import Op, Value
 from ...ops import (
@@ -17,12 +18,15 @@ from ...ops import (
     Constant,
     DivI,
     ExtI,
+    Fma,
     FToI,
     IToF,
     MaxF,
     MaxI,
     MinF,
     MinI,
+    MmaF,
+    MmaFScaled,
     MulF,
     MulI,
     OrI,
@@ -146,7 +150,8 @@ def conversion_out_of_range(facts: Facts) -> Iterator[Report]:
         kind, target = _element(o.from_), _element(o.results[0])
         for bits in dict.fromkeys(source.value.stored()):
             if to_int(kind, target, bits, o.signedness, False) is None:
-                yield Report(o, f"ftoi: {float_text(kind, bits)} does not fit {o.signedness.text} {target.text}")
+                number = "NaN" if is_nan(kind, bits) else float_text(kind, bits)
+                yield Report(o, f"ftoi: {number} does not fit {o.signedness.text} {target.text}")
                 break
 
 
@@ -251,6 +256,10 @@ def constant_comparison(facts: Facts) -> Iterator[Report]:
 # ---------------------------------------------------------------- reductions
 
 
+FAR = 448
+"""The largest number of the narrowest format that sums are kept in; nothing smaller is an identity of a maximum."""
+
+
 def _float_limit(low: bool) -> Callable[[Attr, Op], bool]:
     """The identity of a maximum or minimum of floats: an infinity, the extreme finite number, or NaN."""
 
@@ -258,26 +267,21 @@ def _float_limit(low: bool) -> Callable[[Attr, Op], bool]:
         assert isinstance(identity, FloatAttr)
         if is_nan(identity.type, identity.bits):
             return True
-        text = float_text(identity.type, identity.bits)
-        try:
-            number = float(text)
-        except ValueError:  # the bits of an infinity
-            return (identity.bits >> (identity.type.bits - 1)) == low
-        # The extreme number of the narrowest formats is small; of wider ones it is far from what data hold.
-        return number <= -448 if low else number >= 448
+        number = number_of(identity.type, identity.bits)
+        if number is None:  # an infinity
+            return is_negative(identity.type, identity.bits) == low
+        return number <= -FAR if low else number >= FAR
 
     return is_neutral
 
 
-def _is_number(wanted: float) -> Callable[[Attr, Op], bool]:
+def _is_number(wanted: int) -> Callable[[Attr, Op], bool]:
     def is_neutral(identity: Attr, o: Op) -> bool:
         if isinstance(identity, IntAttr):
-            return identity.bits == int(wanted) % (1 << identity.type.bits)
+            return identity.bits == wanted % (1 << identity.type.bits)
         assert isinstance(identity, FloatAttr)
-        return FloatAttr.of(identity.type, wanted).bits in (
-            identity.bits,
-            identity.bits ^ (1 << (identity.type.bits - 1)),
-        ) and (wanted == 0 or FloatAttr.of(identity.type, wanted).bits == identity.bits)
+        without_sign = identity.bits & ~(1 << (identity.type.bits - 1))
+        return FloatAttr.of(identity.type, wanted).bits == (identity.bits if wanted else without_sign)
 
     return is_neutral
 
@@ -376,24 +380,20 @@ def narrow_accumulator(facts: Facts) -> Iterator[Report]:
         }
     """
     for target, sources in facts.flow.copies.items():
-        if not _is_narrow(target) or target in facts.flow.counters:
+        if not _is_narrow(target):
             continue
         for value, _ in sources:
             by = value.owner
-            if (isinstance(by, Op) and by.name in ACCUMULATES and getattr(by, ACCUMULATES[by.name]) is target) or (
-                isinstance(by, AddF) and target in by.operands
-            ):
+            is_product = isinstance(by, (Fma, MmaF, MmaFScaled)) and by.acc is target
+            if isinstance(by, Op) and (is_product or (isinstance(by, AddF) and target in by.operands)):
                 yield Report(by, f"{by.name}: a loop adds to a sum of {_element(target).text}")
     for o in facts.of(Reduce):
-        for index, value in enumerate(o.operands_):
-            long = o.operands_[index].type.shape[o.dim] >= LONG  # type: ignore[attr-defined]  # a tile
-            body = o.body.ops[0] if o.body.ops else None
-            if long and _is_narrow(value) and isinstance(body, AddF):
+        for value in o.operands_:
+            is_long = value.type.shape[o.dim] >= LONG  # type: ignore[attr-defined]  # a tile
+            if is_long and _is_narrow(value) and o.body.ops and isinstance(o.body.ops[0], AddF):
                 yield Report(o, f"{o.name}: a sum of many elements of {_element(value).text}")
 
 
-ACCUMULATES = {"fma": "acc", "mmaf": "acc", "mmaf_scaled": "acc"}
-"""Operations that add to an operand, and that operand."""
 LONG = 64
 """The least number of elements of a sum for which a narrow float is too short."""
 

@@ -191,18 +191,21 @@ def _neighbours_in_views(facts: Facts) -> Iterator[Report]:
 
 def _is_next_tile(store: Op, other: Op, facts: Facts) -> bool:
     """Whether the indices of two accesses differ only by what separates tile blocks along one coordinate."""
-    moved = 0
+    moved: list[Value] = []
+    fixed: set[Value] = set()
     for a, b in zip(store.index, other.index):  # type: ignore[attr-defined]  # accesses through views
         one, two = facts.forms[a], facts.forms[b]
         if one.terms != two.terms or one.numbers.ndim or two.numbers.ndim:
             return False
         distance = int(two.numbers) - int(one.numbers)
-        steps = [times for value, times in one.terms.items() if isinstance(value.owner, GetTileBlockId)]
-        if distance:
-            if len(steps) != 1 or distance % steps[0] or abs(distance // steps[0]) > 1:
-                return False
-            moved += 1
-    return moved == 1
+        coordinates = [value for value in one.terms if isinstance(value.owner, GetTileBlockId)]
+        if not distance:
+            fixed.update(coordinates)
+        elif len(coordinates) != 1 or abs(distance) != abs(one.terms[coordinates[0]]):
+            return False
+        else:
+            moved += coordinates
+    return len(moved) == 1 and moved[0] not in fixed
 
 
 @rule("block-scope", WARNING)

@@ -340,8 +340,12 @@ partition_view<tile=(1x8), tensor_view<8x8xf32, strides=[8,1]>>, tile<i32>, tile
 
 
 def _overlaps(shape: tuple[int, ...], strides: list[int | None]) -> bool:
-    """Whether two positions of a tensor share an element. A dynamic size counts as two."""
-    sizes = [2 if size == DYNAMIC else size for size in shape]
+    """Whether two positions of a tensor share an element.
+
+    A dynamic size counts as two, unless another dimension has the same stride: then it is one that front ends make up
+    for a size of one.
+    """
+    sizes = [size if size != DYNAMIC else 1 if strides.count(stride) > 1 else 2 for size, stride in zip(shape, strides)]
     known = [(stride, size) for size, stride in zip(sizes, strides) if stride is not None and size > 1]
     reach = 0
     for stride, size in sorted(known):

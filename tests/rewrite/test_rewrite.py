@@ -303,8 +303,9 @@ def test_ten_thousand_are_no_problem(kind: str) -> None:
 @pytest.mark.parametrize(
     ("text", "steps"),
     [
-        ("canonicalize", [("canonicalize", {}, ())]),
-        (" canonicalize , cse ", [("canonicalize", {}, ()), ("cse", {}, ())]),
+        ("canonicalize", [("canonicalize", {"disable_patterns": ""}, ())]),
+        ("canonicalize{disable-patterns=A,B}", [("canonicalize", {"disable_patterns": "A,B"}, ())]),
+        (" dce , cse ", [("dce", {}, ()), ("cse", {}, ())]),
         (
             "builtin.module(cuda_tile.module(cuda_tile.entry(loop-split{split-threshold=3}),cse))",
             [

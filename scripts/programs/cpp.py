@@ -59,6 +59,8 @@ NOT_MEASURED = """\
 Results are compared only where a program or a test compares them itself. A program that ends normally with `--help` has
 shown that it compiles, with all its kernels, and nothing more. What was stopped has shown nothing about the rest. Tests
 of TileGym that are not in the table were not run. No program ran on a GPU for this page."""
+PERFORMANCE = "::test_perf"
+"""The tests of TileGym that time kernels with torch's profiler of CUDA, which needs a GPU."""
 Found = dict[str, Any]
 
 
@@ -156,8 +158,10 @@ def run_tests(args: argparse.Namespace) -> None:
 
 def outcomes(text: str) -> dict[str, int]:
     """Count the outcomes that pytest prints for each test."""
-    words = re.findall(r"^\S+::.* (PASSED|FAILED|SKIPPED|ERROR)", text, re.M)
-    return {word.lower(): words.count(word) for word in ("PASSED", "FAILED", "SKIPPED", "ERROR")}
+    found = re.findall(r"^(\S+::.*) (PASSED|FAILED|SKIPPED|ERROR)", text, re.M)
+    words = [word for name, word in found if PERFORMANCE not in name]
+    counts = {word.lower(): words.count(word) for word in ("PASSED", "FAILED", "SKIPPED", "ERROR")}
+    return counts | {"timing": len(found) - len(words)}
 
 
 def page(found: Found) -> str:
@@ -182,7 +186,11 @@ def page(found: Found) -> str:
     lines += [f"* {name}: {why}" for name, why in wrong.items()]
     total = {word: sum(facts[word] for facts in tests.values()) for word in ("passed", "failed", "error", "skipped")}
     lines += ["## TileGym's tests of its C++ kernels", ""]
-    lines += [f"{total['passed']} tests pass, {total['failed'] + total['error']} fail, on engine `cpu`.", ""]
+    timing = sum(facts["timing"] for facts in tests.values())
+    lines += [
+        f"{total['passed']} tests pass, {total['failed'] + total['error']} fail, on engine `cpu`. {timing} that time"
+    ]
+    lines += ["kernels with torch's profiler of CUDA (`test_perf`) need a GPU and are left out.", ""]
     lines += ["| file | passed | failed | |", "|---|--:|--:|---|"]
     for name, facts in tests.items():
         note = "stopped by the limit on time" if facts["stopped"] else ""

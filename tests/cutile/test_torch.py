@@ -393,6 +393,7 @@ def test_what_else_programs_ask_for() -> None:
     assert torch.cuda.cudart().cudaProfilerStart() == 0
     torch.cuda.profiler.start()
     torch.cuda._sleep(1000)
+    torch._C._cuda_clearCublasWorkspaces()
     torch.cuda.seed_all()
     with torch.cuda.device_of(torch.ones(1)):
         torch.cuda.profiler.stop()

@@ -44,6 +44,7 @@ def enter(stack: ExitStack) -> None:
         stack.enter_context(patch.object(target, name, value))
     raw_stream = lambda *device: streams()[-1].cuda_stream  # noqa: E731  # a builtin of CUDA builds
     stack.enter_context(patch.object(torch._C, "_cuda_getCurrentRawStream", raw_stream, create=True))
+    stack.enter_context(patch.object(torch._C, "_cuda_clearCublasWorkspaces", lambda: None, create=True))
     stack.enter_context(patch.object(mode, "default_on_gpu", False))
     stack.enter_context(mode())
     run = threading.Thread.run

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,7 +57,7 @@ def summary(rows: list[dict[str, Any]], root: Path) -> dict[str, Any]:
             place = report["places"][0]
             file = str(place.get("file", "")).replace(f"{root}/", "")
             key = f"{file}:{place.get('line', 0)} {report['check']}"
-            fresh = {"tests": 0, "message": report["message"], "hint": report["hint"], "from": ""}
+            fresh = {"tests": 0, "message": without_addresses(report["message"]), "hint": report["hint"], "from": ""}
             known = lines.setdefault(key, fresh)
             known["tests"] += 1
             known["hint"] = known["hint"] and report["hint"]
@@ -65,6 +66,10 @@ def summary(rows: list[dict[str, Any]], root: Path) -> dict[str, Any]:
                 known["from"] = f"{others[0]['note']} (line {others[0]['line']})"
     outcomes = {name: sum(row.get("error") == name for row in ended) for name in ("TooLong",)}
     return {"ended": len(ended), "launches": sum(row["launches"] for row in ended), **outcomes, "lines": lines}
+
+
+def without_addresses(text: str) -> str:
+    return re.sub(r"0x[0-9a-f]+", "0x...", text)
 
 
 def page(found: dict[str, Any]) -> str:
@@ -91,7 +96,8 @@ def page(found: dict[str, Any]) -> str:
 NOT_MEASURED = """\
 ## Not measured
 
-Tests that did not run in this time, tests of speed, other repositories, and other schedules.""".splitlines()
+Tests that did not run in this time, tests of speed, other repositories (Liger, NVIDIA's suite with the checks of
+this version), and other schedules.""".splitlines()
 
 
 def main() -> int:

@@ -17,7 +17,21 @@ from ..engines.common.tiles import Array
 from ..engines.reference.access import KINDS, STORED, Kind
 from ..engines.reference.registry import RUNS
 from ..ir import Op, Value
-from ..ops import Broadcast, Cat, Entry, Extract, Insert, Permute, Reduce, Reshape, Scan, Select
+from ..ops import (
+    Broadcast,
+    Cat,
+    Entry,
+    Extract,
+    Insert,
+    MmaF,
+    MmaFScaled,
+    MmaI,
+    Permute,
+    Reduce,
+    Reshape,
+    Scan,
+    Select,
+)
 from .provenance import Provenance
 from .reports import Place
 from .shadow import Shadow, Shadows
@@ -105,14 +119,25 @@ def _spread(o: Op, args: dict[str, Any], numbers: dict[str, Array], shape: tuple
     if isinstance(o, Select):
         chosen = np.where(args["cond"], numbers.get("val_if_true", 0), numbers.get("val_if_false", 0))
         return np.where(chosen == 0, _fitting(numbers["cond"], shape), chosen) if "cond" in numbers else chosen
+    if isinstance(o, (MmaF, MmaFScaled, MmaI)):
+        numbers = {name: _along(name, each) for name, each in numbers.items()}
     out = np.zeros((1,) * len(shape), np.uint32)
     for each in numbers.values():
+        if isinstance(o, (MmaF, MmaFScaled, MmaI)):
+            out = np.where(out == 0, each, out)
+            continue
         if isinstance(o, (Reduce, Scan)) and each.ndim == len(shape) + isinstance(o, Reduce):
             each = each.max(axis=o.dim + 1, keepdims=isinstance(o, Scan))
         out = np.where(out == 0, _fitting(each, shape), out)
     for each in numbers.values():  # of a product, other elements than that at the same place
         out = np.where(out == 0, _of_block(each, len(shape)), out)
     return out
+
+
+def _along(name: str, numbers: Array) -> Array:
+    """Return the origins of the rows of a product's left side, of the columns of its right side, or of elements."""
+    axis = {"lhs": -1, "lhs_scale": -1, "rhs": -2, "rhs_scale": -2}.get(name)
+    return numbers if axis is None else numbers.max(axis=axis, keepdims=True)
 
 
 def _moving(name: str, args: dict[str, Any], numbers: dict[str, Array]) -> Any:

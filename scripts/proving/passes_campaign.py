@@ -151,7 +151,9 @@ NOT_MEASURED = [
     "## Not measured",
     "",
     "Refused kernels say nothing about a pass. Float operations are some functions here, so that passes that fold or",
-    "fuse them cannot be proven, only executed. Parameters that overlap in memory were not considered.",
+    "fuse them, or decide a condition by them, cannot be proven, only executed. Loops are compared one by one, so that",
+    "`loop-split`, which makes two of one, is seldom proven. Parameters that overlap in memory were not considered. A",
+    "pass that is not in the table was not tried.",
 ]
 
 

@@ -13,7 +13,7 @@ from support.oracle import ROOT
 SRC = ROOT / "src"
 
 ROWS = (
-    ("version", "diag", "hooks", "checking", "child", "serving"),
+    ("version", "diag", "hooks", "checking", "markup", "child", "serving"),
     ("enums",),
     ("floats",),
     ("types", "attrs"),
@@ -47,7 +47,7 @@ ROWS = (
 )
 """The packages and modules of tilery. A row may import from itself and from the rows above it, inside functions too."""
 
-LEAVES = {"checking", "hooks", "declare.fastclass", "declare.codegen", "declare.gcpause"}
+LEAVES = {"checking", "hooks", "markup", "declare.fastclass", "declare.codegen", "declare.gcpause"}
 """Helpers that import nothing of tilery but each other, so that every row may use them."""
 
 ENGINES = {

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import attrs, ops, types
-    from .api import compile, dump, dumps, load, optimize, parse, show, tune, verify
+    from .api import compile, diff, dump, dumps, load, optimize, parse, show, tune, verify
     from .builder import Builder
     from .bytecode.dump import Dump
     from .ir import Block, Op, Value, clone, difference, equal, walk
@@ -51,6 +51,7 @@ __all__ = [
     "attrs",
     "clone",
     "compile",
+    "diff",
     "difference",
     "dump",
     "dumps",
@@ -69,7 +70,7 @@ __all__ = [
 
 # Where each name is defined. Names are imported when first used, so that a command starts fast.
 _HOMES = {
-    **dict.fromkeys(["compile", "dump", "dumps", "load", "optimize", "parse", "show", "tune", "verify"], "api"),
+    **dict.fromkeys(["compile", "diff", "dump", "dumps", "load", "optimize", "parse", "show", "tune", "verify"], "api"),
     **dict.fromkeys(["Block", "Op", "Value", "clone", "difference", "equal", "walk"], "ir"),
     "Builder": "builder",
     "Dump": "bytecode.dump",

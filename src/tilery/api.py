@@ -12,6 +12,7 @@ from .version import Version
 if TYPE_CHECKING:
     from typing import Any, Literal, overload
 
+    from .analysis.differences import Diff
     from .bytecode.dump import Dump
     from .bytecode.lazy import LazyModule
     from .engines.common.kernel import Kernel
@@ -97,6 +98,19 @@ def parse(
     parser = partial(parse_with_spans, allow_unregistered=allow_unregistered, testing=testing)
     with enough_memory("parse the module"):
         return _read(Input(text=text, file=file, parse=parser), verify)
+
+
+def diff(a: Module, b: Module, *, locs: bool = False) -> Diff:
+    """Compare the structure of two modules: `str` of the result is a unified diff, and it is false if they are equal.
+
+    >>> a = parse("entry @k(%x: tile<i32>) { %0 = addi %x, %x : tile<i32> return }")
+    >>> diff(a, optimize(a))
+    <diff: 1 lines removed, 0 added>
+    """
+    from .analysis.differences import Diff, compare
+
+    with enough_memory("compare the modules"):
+        return Diff(compare(a, b, locs))
 
 
 def verify(

@@ -68,6 +68,12 @@ class Value:
         index = next((i for i, value in enumerate(owner.results) if value is self), -1)
         return f"{self.type.text}, result {index} of: {str(owner).partition(chr(10))[0]}"
 
+    def _repr_html_(self) -> str:
+        from . import markup
+
+        kind, _, owner = str(self).partition(", ")
+        return f"{markup.code(kind)} {markup.text(owner)}"
+
     # Operators build operations while a `tilery.Builder` is open; see there. `==` compares objects.
 
     __add__, __radd__ = _operators("+")
@@ -151,6 +157,10 @@ class Op:
             return f"<{self.name} @{symbol}>"
         operands, results = (", ".join(v.type.text for v in values[:4]) for values in (self.operands, self.results))
         return f"<{self.name} ({operands}) -> ({results})>"
+
+    def _repr_html_(self) -> str:
+        """Return the text with colours, for a notebook."""
+        return hooks.to_html(str(self))
 
 
 def _gather(o: Op, name: str, fields: Sequence[Field]) -> list[Any]:
@@ -285,7 +295,7 @@ def clone(root: Any, copies: dict[Value, Value] | None = None) -> Any:
     result = _copy_op(root, copies)
     # Map operands after everything inside exists, so that the order of definition does not matter.
     for o in walk(result):
-        map_operands(o, copies)
+        _map_operands(o, copies)
     return result
 
 
@@ -330,8 +340,7 @@ def _copy_op(root: Op, copies: dict[Value, Value]) -> Op:
     return result
 
 
-def map_operands(o: Op, copies: dict[Value, Value]) -> None:
-    """Replace the operands of an operation that a dictionary has."""
+def _map_operands(o: Op, copies: dict[Value, Value]) -> None:
     if isinstance(o, UnknownOp):
         o.args = tuple(copies.get(v, v) for v in o.args)
         return

@@ -11,7 +11,7 @@ import pytest
 import tilery
 from support.command import TEXT
 from support.oracle import ROOT
-from tilery.cli.differences import compare, unified
+from tilery.analysis.differences import compare, unified
 from tilery.cli.main import main
 from tilery.ir import clone, walk
 from tilery.smith import smith

@@ -95,6 +95,11 @@ class Loc(DebugAttr):
 
     __slots__ = ()
 
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        return markup.code(repr(self))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FileLineCol(Loc):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from .. import hooks
 from ..attrs import DISubprogram
 from ..declare.relations import TERMINATOR
 from ..diag import TileError
@@ -56,6 +57,13 @@ class Inserter(Operations):
         self._scope: DISubprogram | None = None
         self._place: Place | None = None
         self._outer: list[Any] = []
+
+    def __repr__(self) -> str:
+        inside = f", inside {self._points[-1].name or 'a block'}" if self._points else ""
+        return f"<builder of {self.module!r}{inside}>"
+
+    def _repr_html_(self) -> str:
+        return hooks.to_html(str(self.module))
 
     @property
     def result(self) -> Value:

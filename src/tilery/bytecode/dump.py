@@ -26,6 +26,20 @@ class Dump:
     marks: list[Mark]
     error: TileError | None
 
+    def __repr__(self) -> str:
+        error = "" if self.error is None else f", stopped by: {self.error.message}"
+        return f"<dump of {len(self.data)} bytes, {len(self.marks)} ranges{error}>"
+
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        rows = [
+            (f"{m.start:08x}", self.data[m.start : min(m.end, m.start + 2 * WIDTH)].hex(" "), "  " * m.depth + m.text)
+            for m in self.marks
+        ]
+        end = "" if self.error is None else markup.line(self.error.message, strong=True)
+        return markup.table(["offset", "bytes", "meaning"], rows) + end
+
     @property
     def text(self) -> str:
         return "".join(line + "\n" for line in self.lines())

@@ -41,7 +41,7 @@ class OpCost:
         }
 
 
-@dataclass
+@dataclass(repr=False)
 class KernelCost:
     """What a kernel costs: of one tile block as far as its text tells, or exactly, of a launch."""
 
@@ -56,6 +56,21 @@ class KernelCost:
     distinct_read: int | None = None
     distinct_written: int | None = None
     """The bytes of memory that were touched, each counted once; known of a launch alone."""
+
+    def __repr__(self) -> str:
+        moved = f"{self.bytes_read:,} bytes read, {self.bytes_written:,} written"
+        return f"<cost of {self.name}, {self.blocks:,} tile blocks: {moved}, {self.flops:,} flops>"
+
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        rows = []
+        for o in self.ops:
+            where = f"{o.place.file}:{o.place.line}" if o.place else ""
+            amounts = (f"{n:,}" for n in (o.bytes_read, o.bytes_written, o.flops))
+            rows.append((o.op.name, "unknown" if o.times is None else f"{o.times:,}", *amounts, where))
+        head = ["operation", "times", "bytes read", "bytes written", "flops", "source"]
+        return markup.line(repr(self)[1:-1], strong=True) + markup.table(head, rows, numbers=[1, 2, 3, 4])
 
     @property
     def flops(self) -> int:

@@ -27,6 +27,10 @@ class Roofline:
     gpu: Gpu
     distinct: bool = False
 
+    def _repr_svg_(self) -> str:
+        """Return the picture, for a notebook."""
+        return roofline_svg([self])
+
     @property
     def bytes(self) -> int:
         return (self.cost.distinct_bytes or 0) if self.distinct else self.cost.bytes

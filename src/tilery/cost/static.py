@@ -10,9 +10,10 @@ from ..analysis.effects import memory_ordering
 from ..analysis.flops import flops, product_size
 from ..analysis.ranges import ranges
 from ..attrs import Dense
-from ..ir import Block, Op, Value, clone, map_operands, walk
+from ..ir import Block, Op, Value, clone, walk
 from ..ops import Constant, Entry, For, Loop
 from ..passes.constants import splat
+from ..rewrite import replace_uses
 from ..types import Scalar, Tile, Type
 from .gpus import TENSOR, VECTOR
 from .model import KernelCost, OpCost
@@ -62,8 +63,7 @@ def launch_cost(entry: Entry, blocks: int, slots: Sequence[bytes]) -> KernelCost
             made = Constant(value=Dense.of(value.type, [int.from_bytes(slot, "little")]))
             constants.append(made)
             values[value] = made.result
-    for o in walk(known.body):
-        map_operands(o, values)
+    replace_uses(known, values)
     known.body.ops[:0] = constants
     return static_cost(known, blocks, ranges(known).constant)
 

@@ -36,7 +36,7 @@ class Pointer(NamedTuple):
     offset: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class RecordedBuffer:
     """A copy of some memory. `pointers` maps the offsets of addresses in it to what they point to."""
 
@@ -65,7 +65,7 @@ class Placed(HoldsAddresses):
         return memoryview(self.kept[buffer]).cast("B")[start : start + size]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Recorded:
     """A launch that can be repeated."""
 
@@ -80,6 +80,11 @@ class Recorded:
     def __post_init__(self) -> None:
         given = self.names + [""] * (len(self.arguments) - len(self.names))
         self.names = [name or str(number) for number, name in enumerate(given[: len(self.arguments)])]
+
+    def __repr__(self) -> str:
+        memory = sum(len(b.data) for b in self.buffers)
+        grid = "x".join(map(str, self.grid))
+        return f"<launch of @{self.entry}, grid {grid}, {memory:,} bytes in {len(self.buffers)} buffers>"
 
     def place(self) -> Placed:
         """Restore the buffers to memory."""

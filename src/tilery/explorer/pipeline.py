@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..analysis.differences import Row, compare, names_through
 from ..analysis.matching import match
-from ..cli.differences import Row, compare, names_through
 from ..declare.fastclass import dataclass
 from ..diag import LineIndex, TileError
 from ..ir import Op, Value, clone, walk

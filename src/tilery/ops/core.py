@@ -337,10 +337,6 @@ class Module(Op):
         names = ", ".join(o.sym_name for o in self.entries[:4]) + (", ..." if len(self.entries) > 4 else "")
         return f"<module @{self.sym_name}: {f'kernels {names}' if names else 'no kernels'}>"
 
-    def _repr_html_(self) -> str:
-        """Return the text with colours, for a notebook."""
-        return hooks.to_html(str(self))
-
     def check(self) -> Answer:
         return global_locations(self)
 

@@ -47,6 +47,9 @@ class Edit:
         self._parents: dict[Block, Op] = {}
         self._learn(root)
 
+    def __repr__(self) -> str:
+        return f"<edit of {self.root!r}>"
+
     def __enter__(self) -> Edit:
         return self
 

@@ -41,7 +41,7 @@ class Place:
         return f"{self.role} {self}" + (f", {self.reason}" if self.reason else "")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Report:
     """A fault, or a hint: everywhere that one operation broke one rule."""
 
@@ -63,6 +63,15 @@ class Report:
     """The line of the program that launched the kernel, if it is known."""
     is_suppressed: bool = False
     """Whether the user has asked to leave it out."""
+
+    def __repr__(self) -> str:
+        return f"<{self.check}{' hint' * self.hint}: {self.message}>"
+
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        lines = "\n".join([*excerpt(self.op.loc), *self.details])
+        return markup.line(f"{self.check}: {self.message}", strong=True) + markup.pre(lines)
 
     @property
     def op(self) -> Op:
@@ -144,6 +153,21 @@ class Reports:
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def __repr__(self) -> str:
+        return f"<reports: {len(self.faults)} faults, {len(self.hints)} hints>"
+
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        if not self:
+            return markup.line("no reports")
+        rows = []
+        for report in self:
+            place = innermost(report.op.loc)
+            where = report.op.name if place is None else f"{place.file}:{place.line}"
+            rows.append((report.check, report.message, where, f"{report.count:,}", len(report.blocks)))
+        return markup.table(["check", "what is wrong", "where", "times", "tile blocks"], rows, numbers=[3, 4])
 
     @property
     def faults(self) -> list[Report]:

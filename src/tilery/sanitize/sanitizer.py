@@ -123,6 +123,15 @@ class Sanitizer:
         self.lock = RLock()
         """Held during a launch: launches of several threads are watched one after the other."""
 
+    def __repr__(self) -> str:
+        watched = f"{len(self.schedules)} launch{'es' * (len(self.schedules) != 1)}"
+        return f"<sanitizer {', '.join(self.names)}: {watched}, {len(self.reports.faults)} faults>"
+
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        return markup.line(repr(self)[1:-1], strong=True) + self.reports._repr_html_() + markup.line(self.claim)
+
     @property
     def names(self) -> list[str]:
         """The names of the checks."""

@@ -63,7 +63,7 @@ class Trial:
     """An earlier variant with the same machine code, which was tried instead."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Result:
     """What tuning found."""
 
@@ -81,6 +81,19 @@ class Result:
     module: Module | None = field(default=None, repr=False)
     """The module with the best hints for tileiras; None if tileiras was not tried."""
     hints: dict[str, int | bool] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        best = f"{self.best.label}, {self.seconds * 1e6:.1f} us on {self.machine.device}"
+        return f"<tuned: best is {best}, of {len(self.trials)} variants>"
+
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        timed = sorted((t.seconds, t.variant.label) for t in self.trials if t.seconds is not None)
+        failed = [(t.variant.label, t.error) for t in self.trials if t.seconds is None]
+        picture = markup.bars([(label, seconds, f"{seconds * 1e6:.1f} us") for seconds, label in timed])
+        rest = markup.table(["not measured", "why"], failed) if failed else ""
+        return markup.line(repr(self)[1:-1], strong=True) + picture + rest
 
     def time_of(self, variant: Variant) -> float | None:
         """Return the time of a variant, or of one with the same code, if it was measured."""

@@ -85,6 +85,11 @@ class Type:
     def __repr__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        return markup.code(self.text)
+
     def __copy__(self) -> Type:
         return self
 

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if why is None:
         write_output("-", as_json({"equal": True, "difference": None, "edits": []}) if args.json else "")
         return 0
-    from ..differences import compare, edits, unified
+    from ...analysis.differences import compare, edits, unified
 
     rows = compare(a, b, args.locs)
     if args.json:

@@ -34,6 +34,13 @@ class Kernel(ABC):
         shown = ", ".join(t.text for t in self.params[:6]) + (", ..." if len(self.params) > 6 else "")
         return f"<kernel {self.name}({shown}) on {self.engine}>"
 
+    def _repr_html_(self) -> str:
+        from ... import markup
+
+        names = self.entry.param_names or tuple(f"arg{number}" for number in range(len(self.params)))
+        title = markup.line(f"{self.name}, on engine {self.engine}", strong=True)
+        return title + markup.table(["parameter", "type"], zip(names, (t.text for t in self.params)))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _kernel_of, (self.loaded, self.name)
 

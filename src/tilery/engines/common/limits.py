@@ -39,6 +39,12 @@ class Stats:
     complete: bool = False
     """Whether everything but the time on a GPU was counted."""
 
+    def _repr_html_(self) -> str:
+        from ... import markup
+
+        rows = [(name.replace("_", " "), "not counted" if n is None else f"{n:,}") for name, n in self.known().items()]
+        return markup.table(["statistic", "amount"], rows, numbers=[1])
+
     def known(self) -> dict[str, int | None]:
         """Return the statistics by name; None for what the engine did not count.
 

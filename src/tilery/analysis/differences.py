@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..analysis.matching import Matching, match
 from ..declare.fastclass import dataclass
 from ..diag import LineIndex
 from ..ir import Block, Op, walk
 from ..ops import Module
 from ..text.print.names import Names, name_values
 from ..text.print.printer import LIMIT, show_with_offsets
+from .matching import Matching, match
 
 CONTEXT = 3
 """How many equal lines to show around a change."""
@@ -225,3 +225,32 @@ def edits(rows: list[Row]) -> list[dict[str, object]]:
         }
         found.append({"kind": kind, **lines})
     return found
+
+
+class Diff:
+    """The difference of two modules, as `tilery diff` prints it; false if there is none."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows = rows
+
+    def __bool__(self) -> bool:
+        return any(row.sign != " " for row in self.rows)
+
+    def __str__(self) -> str:
+        return "\n".join(unified(self.rows, "a", "b"))
+
+    def __repr__(self) -> str:
+        signs = [row.sign for row in self.rows]
+        return f"<diff: {signs.count('-')} lines removed, {signs.count('+')} added>"
+
+    def _repr_html_(self) -> str:
+        from .. import markup
+
+        colors = {"-": "#d1242f22", "+": "#1a7f3722", "@": "#8882"}
+        lines = list(unified(self.rows, "a", "b"))
+        shown = [
+            f'<div style="background:{colors.get(line[:1], "none")}">{markup.text(line)}</div>'
+            for line in lines[: markup.MAX_ROWS]
+        ]
+        more = markup.line(f"{len(lines) - markup.MAX_ROWS} more lines") if len(lines) > markup.MAX_ROWS else ""
+        return f'<pre style="line-height:1.3">{"".join(shown) or "equal"}</pre>{more}'

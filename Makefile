@@ -13,13 +13,14 @@ TRITON ?= triton==3.9.0
 # The tests run in this many processes.
 JOBS ?= 2
 
-.PHONY: help demo test lint types unit package fuzz docs format clean
+.PHONY: help demo test lint types unit package fuzz docs site format clean
 
 help:
 	@echo "make demo     a short tour: build a kernel, inspect it, convert it, print it, run it"
 	@echo "make test     every check: lint, types, package, tests; with HEAVY=1 also those that need torch, Triton or NVRTC"
 	@echo "make fuzz     broken input through every path, for a minute"
 	@echo "make docs     rewrite docs/reference, docs/appendix and the builder's types from the tables"
+	@echo "make site     the documents as a site in build/site/html; needs no network once packages are installed"
 	@echo "make format   format the code"
 	@echo "make clean    remove .venv and what tools leave behind"
 
@@ -53,6 +54,9 @@ docs: $(VENV)/.installed
 	$(BIN)/python -m tilery.manual.methods
 	$(BIN)/python -m tilery.documented.claims
 
+site: $(VENV)/.site
+	$(BIN)/python scripts/website/build.py
+
 format: $(VENV)/.tested
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -66,6 +70,10 @@ $(VENV)/.installed: pyproject.toml
 $(VENV)/.tested: $(VENV)/.installed
 	$(PIP) install --editable '.[test]'
 	$(PIP) install --editable '.[nvidia]' || echo "note: NVIDIA's tools are not available here; their tests are skipped"
+	@touch $@
+
+$(VENV)/.site: $(VENV)/.installed
+	$(PIP) install --editable '.[site]'
 	@touch $@
 
 $(VENV)/.heavy: $(VENV)/.tested

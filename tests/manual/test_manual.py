@@ -24,12 +24,12 @@ from tilery.manual.pages import pages, stale
 from tilery.ops import registered
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
-DOCUMENTS += [p for part in ("guides", "appendix") for p in sorted((ROOT / "docs" / part).glob("*.md"))]
+DOCUMENTS += [p for part in ("guides", "tour", "appendix") for p in sorted((ROOT / "docs" / part).glob("*.md"))]
 REFERENCE = sorted((ROOT / "docs" / "reference").rglob("*.md"))
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
 SCRIPT = re.compile(r"^`(\w+\.(?:py|cu|mlir))`:\n\n```(?:python|cpp|mlir)\n(.*?)^```$", re.M | re.S)
 """A file that the commands of a document use."""
-NEEDS_CUTILE = ["cutile.md", "judge.md", "nan.md"]
+NEEDS_CUTILE = ["cutile.md", "cutile-without-gpu.md", "judge.md", "nan.md"]
 NEEDS_NVRTC = ["cpp.md", "performance.md"]
 NEEDS_Z3 = ["prove.md"]
 NEEDS_TILEIRAS = ["performance.md"]

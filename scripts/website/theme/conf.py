@@ -1,0 +1,58 @@
+"""The configuration of Sphinx. `scripts/website/build.py` copies it beside the documents."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import tilery
+from website.docstrings import as_rst
+
+project = "tilery"
+author = "the authors of tilery"
+version = release = os.environ.get("SITE_VERSION") or tilery.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["files"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+myst_all_links_external = False
+# The link check after the build is stricter than MyST's. Annotations are short names, which several classes may have.
+suppress_warnings = ["myst.xref_missing", "ref.python"]
+default_role = "code"
+pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
+html_theme = "furo"
+html_title = f"tilery {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+templates_path = ["_templates"]
+html_show_sourcelink = html_copy_source = False
+html_show_sphinx = False
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_default_options = {"exclude-members": "__init__, __new__"}
+python_use_unqualified_type_names = True
+toc_object_entries = False
+versions = [v for v in os.environ.get("SITE_VERSIONS", "").split(",") if v]
+html_context = {"versions": versions}
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/versions.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+
+
+def clean(app: Any, what: str, name: str, value: object, options: Any, lines: list[str]) -> None:
+    lines[:] = as_rst(lines)
+
+
+def setup(app: Any) -> None:
+    from tilery.manual.highlighting import TileIRLexer
+
+    app.add_lexer("mlir", TileIRLexer)
+    app.connect("autodoc-process-docstring", clean)

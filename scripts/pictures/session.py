@@ -2,7 +2,7 @@
 
     python scripts/pictures/session.py
 
-The commands run on a pseudo-terminal, and what they print is drawn line by line. It needs cuTile and no GPU. The program
+The commands run on a pseudo-terminal, and what they print is drawn line by line. It needs cuTile. The program
 is that of docs/tour/cutile-without-gpu.md.
 """
 

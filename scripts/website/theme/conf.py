@@ -27,6 +27,7 @@ html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_show_sourcelink = html_copy_source = False
 html_show_sphinx = False
+html_search_scorer = "scorer.js"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True

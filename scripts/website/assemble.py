@@ -68,11 +68,11 @@ def assemble(target: Path) -> None:
 
 
 CONTENTS = {
-    "Start": ["quickstart", "tour/*", "features", "commands"],
+    "Start": ["quickstart", "tour/index", "features", "commands"],
     "Guides": ["guides/*"],
     "Reference": [
-        "reference/operations/index", "api/index", "reference/*", "bytecode", "verifier", "memory-model", "deviations",
-        "gpu-differences", "stability", "appendix/*",
+        "reference/operations/index", "api/index", "reference/*", "reference/*/index", "bytecode", "verifier",
+        "memory-model", "deviations", "gpu-differences", "stability", "appendix/*",
     ],
     "Measurements": ["conformance", "reports/*"],
     "Laboratory": ["reports/lab/*", "reports/lab/compiler_bugs/*"],
@@ -82,16 +82,29 @@ CONTENTS = {
 
 
 def _contents(target: Path) -> None:
-    """Add the navigation to the first page."""
-    index, seen = target / "index.md", {Path("index.md")}
-    parts = [index.read_text("utf-8")]
+    """Add the navigation to the first page. A folder with an index of its own has its pages below that."""
+    pages = {
+        p.relative_to(target).with_suffix("") for p in target.rglob("*.md") if p.relative_to(target).parts[0] != "files"
+    }
+    inner = {p.parent: {q.stem for q in pages if q.parent == p.parent and q != p} for p in pages if p.name == "index"}
+    seen = {Path("index")}
+    for folder, names in inner.items():
+        index = target / folder / "index.md"
+        if folder != Path(".") and "```{toctree}" not in index.read_text("utf-8"):
+            _append(index, ["```{toctree}", ":hidden:", "", *sorted(names), "```"])
+        if folder != Path("."):
+            seen.update(folder / name for name in names)
     for title, patterns in CONTENTS.items():
-        names = [p.relative_to(target) for pattern in patterns for p in sorted(target.glob(f"{pattern}.md"))]
-        names = [name for name in dict.fromkeys(names) if name not in seen]
+        listed = [p.relative_to(target).with_suffix("") for each in patterns for p in sorted(target.glob(f"{each}.md"))]
+        names = [name for name in dict.fromkeys(listed) if name not in seen]
         seen.update(names)
-        pages = [str(name.with_suffix("")) for name in names]
-        parts.append("\n".join(["", "```{toctree}", ":hidden:", f":caption: {title}", "", *pages, "```", ""]))
-    index.write_text("".join(parts), "utf-8")
+        if title == "Project":  # pages of folders that the table does not know yet
+            names += sorted(pages - seen)
+        _append(target / "index.md", ["```{toctree}", ":hidden:", f":caption: {title}", "", *map(str, names), "```"])
+
+
+def _append(path: Path, lines: list[str]) -> None:
+    path.write_text(path.read_text("utf-8") + "\n".join(["", *lines, ""]), "utf-8")
 
 
 def site_path(path: Path) -> Path:

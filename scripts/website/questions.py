@@ -42,6 +42,7 @@ def page(asked: list[dict[str, Any]], found: list[list[str]], pages: int) -> str
     lines = [
         "# The search of the site",
         "",
+        "`scripts/website/questions.py` wrote this page.",
         f"The search of the site, {pages} pages, was asked {len(asked)} questions.",
         f"{answered} are answered by one of the first {FIRST} results.",
         "The first ten are what newcomers looked for; the list was fixed before the search was tried.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import tilery
@@ -27,7 +28,7 @@ html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_show_sourcelink = html_copy_source = False
 html_show_sphinx = False
-html_search_scorer = "scorer.js"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True

@@ -5,9 +5,10 @@ const PLACES = [
   ["index", -4],
 ];
 var Scorer = {
-  score: ([name, title, anchor, description, score]) => {
+  score: ([name, title, anchor, description, score, file, kind]) => {
     const place = PLACES.find(([start]) => name.startsWith(start));
-    return score + (place ? place[1] : 0);
+    const heading = kind === "title" ? 8 : 0; // it contains the whole question
+    return score + heading + (place ? place[1] : 0);
   },
   objNameMatch: 11,
   objPartialMatch: 6,

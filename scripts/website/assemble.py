@@ -96,11 +96,11 @@ def _contents(target: Path) -> None:
             seen.update(folder / name for name in names)
     for title, patterns in CONTENTS.items():
         listed = [p.relative_to(target).with_suffix("") for each in patterns for p in sorted(target.glob(f"{each}.md"))]
-        names = [name for name in dict.fromkeys(listed) if name not in seen]
-        seen.update(names)
+        chosen = [name for name in dict.fromkeys(listed) if name not in seen]
+        seen.update(chosen)
         if title == "Project":  # pages of folders that the table does not know yet
-            names += sorted(pages - seen)
-        _append(target / "index.md", ["```{toctree}", ":hidden:", f":caption: {title}", "", *map(str, names), "```"])
+            chosen += sorted(pages - seen)
+        _append(target / "index.md", ["```{toctree}", ":hidden:", f":caption: {title}", "", *map(str, chosen), "```"])
 
 
 def _append(path: Path, lines: list[str]) -> None:

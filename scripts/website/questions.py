@@ -56,8 +56,9 @@ def page(asked: list[dict[str, Any]], found: list[list[str]], pages: int) -> str
         lines.append(f"| {q['ask']} | {shown} | {place} |")
     lines += [
         "",
-        "Reproduce: `make site`, then `python scripts/website/questions.py`. Node runs Sphinx's own search. The ranking, in",
-        "`scripts/website/theme/scorer.js`, and some headings were changed after a first try that answered fewer.",
+        "Reproduce: `make site`, then `python scripts/website/questions.py`. Node runs Sphinx's own search.",
+        "The ranking, in `scripts/website/theme/scorer.js`, and some headings were changed after a first try that",
+        "answered fewer.",
         "",
         "## Not measured",
         "",

@@ -1,4 +1,4 @@
-"""The releases of cuTile (pip `cuda-tile`): which are tested, and what happens with others."""
+"""The releases of cuTile (pip `cuda-tile`): which are known to work, and what happens with others."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ..diag import ErrorKind, TileError
 
-TESTED = ("1.3", "1.4", "1.5", "1.6", "1.7")
-"""The releases with which the tests pass. Older ones have other internals, and 1.0 needs the driver of a GPU."""
+KNOWN = ("1.3", "1.4", "1.5", "1.6", "1.7")
+"""The releases that work: the tests pass with the last one, the others were tried with a kernel. Older ones have other
+internals, and 1.0 needs the driver of a GPU."""
 
 
 def require() -> str:
@@ -16,10 +17,10 @@ def require() -> str:
     try:
         found = version("cuda-tile")
     except PackageNotFoundError:
-        note = f"pip install 'cuda-tile>={TESTED[0]}'; it needs neither a GPU nor a driver"
+        note = f"pip install 'cuda-tile>={KNOWN[0]}'; it needs neither a GPU nor a driver"
         raise TileError("cuTile is not installed", kind=ErrorKind.MISSING_TOOL, notes=(note,)) from None
-    if numbers(found) < numbers(TESTED[0]):
-        note = f"releases {TESTED[0]} to {TESTED[-1]} are tested, and newer ones are checked when they are first used"
+    if numbers(found) < numbers(KNOWN[0]):
+        note = f"releases {KNOWN[0]} to {KNOWN[-1]} work, and newer ones are checked when they are first used"
         raise TileError(f"cuTile {found} is too old", kind=ErrorKind.VERSION, notes=(note,))
     return found
 
@@ -34,8 +35,8 @@ def numbers(release: str) -> tuple[int, ...]:
 
 
 def is_new(release: str) -> bool:
-    """Whether a release is newer than those that are tested."""
-    return numbers(release) > numbers(TESTED[-1])
+    """Whether a release is newer than those that are known."""
+    return numbers(release) > numbers(KNOWN[-1])
 
 
 def unsupported(release: str, error: BaseException) -> TileError:
@@ -43,11 +44,11 @@ def unsupported(release: str, error: BaseException) -> TileError:
     return TileError(
         f"cuTile {release} is newer than this tilery and does not work with it",
         kind=ErrorKind.VERSION,
-        notes=(f"{type(error).__name__}: {error}", f"install cuda-tile {TESTED[-1]}, or a newer tilery"),
+        notes=(f"{type(error).__name__}: {error}", f"install cuda-tile {KNOWN[-1]}, or a newer tilery"),
     )
 
 
 def warn(release: str) -> None:
-    """Warn of a release that is not tested, after it has passed the check."""
+    """Warn of a release that is not known, after it has passed the check."""
     text = f"cuTile {release} is newer than the releases that tilery was tested with; its check has passed"
     warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -370,7 +370,7 @@ def test_show(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         (["nowhere.py::add"], 1, "there is no file 'nowhere.py'"),
         ([f"{ROOT / 'README.md'}::add"], 1, "SyntaxError"),
         ([f"{KERNELS}::add", "--sig", "f33[1]"], 2, "unknown element type 'f33'"),
-        ([f"{KERNELS}::add", "--sig", "1"], 1, "Kernel expects 4 arguments but 1 was given"),
+        ([f"{KERNELS}::add", "--sig", "1"], 1, "the kernel takes 4 arguments (x, y, z, T), 1 were given"),
         (
             [f"{KERNELS}::add", "--sig", "f32[4], f32[4], f32[4, 4], 4"],
             1,

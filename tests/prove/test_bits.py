@@ -55,9 +55,29 @@ def test_every_pass_is_validated(name: str) -> None:
     assert changed or name in QUIET
 
 
+KNOWN = """entry @k(%p: tile<ptr<i32>>, %x: tile<i32>) {
+  %small = assume bounded<0, 7>, %x : tile<i32>
+  %8 = constant <i32: 8> : tile<i32>
+  %less = cmpi less_than %small, %8, signed : tile<i32> -> tile<i1>
+  %one = exti %less unsigned : tile<i1> -> tile<i32>
+  %even = assume div_by<8>, %x : tile<i32>
+  %rest = remi %even, %8 unsigned : tile<i32>
+  %sum = addi %one, %rest : tile<i32>
+  %t = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+  return
+}"""
+
+
+def test_what_follows_from_assumptions_is_proven() -> None:
+    before = tilery.parse(KNOWN)
+    after = tilery.optimize(before, "fold-known,dce")
+    assert "cmpi" not in str(after) and "remi" not in str(after) and proven(before, after)
+    assert not proven(tilery.parse(KNOWN.replace("assume bounded<0, 7>", "assume bounded<0, 9>")), after)
+
+
 QUIET = (
-    "dce", "fold-int", "simplify", "loop-split", "rename-symbol", "documented", "fold-float", "merge-assumes",
-    "pow-to-product", "strip-debug-info",
+    "dce", "fold-int", "fold-known", "simplify", "loop-split", "rename-symbol", "documented", "fold-float",
+    "merge-assumes", "pow-to-product", "strip-debug-info",
 )  # fmt: skip
 """Passes that these kernels leave alone; `test_passes_on_random_modules` has modules that they change."""
 

@@ -78,9 +78,11 @@ def is_recorded(name: str) -> bool:
     """Whether a file is a recorded launch."""
     from ..source.recorded import ZIP
 
+    if not os.path.isfile(name):  # opening a named pipe would wait for a writer
+        return False
     try:
         with open(name, "rb") as opened:
-            return os.path.isfile(name) and opened.read(len(ZIP)) == ZIP
+            return opened.read(len(ZIP)) == ZIP
     except OSError:  # reading it as a kernel says why
         return False
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..child import end_group
+from ..serving import limit
 from .plan import Plan, end_judge, judge_one
 
 TRIES = 3
@@ -26,8 +26,7 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         plan = Plan.from_dict(request["plan"])
-        with suppress(ValueError, OSError):  # a lower limit holds already
-            resource.setrlimit(resource.RLIMIT_AS, (plan.memory, plan.memory))
+        limit(memory=plan.memory)
         made = judge_one(plan, request["candidate"])
         answers.write(json.dumps(made) + "\n")
         answers.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -185,6 +184,8 @@ def _arrange_devices(place: Path, size: int) -> None:
 
 def limit(seconds: int, memory: int, file: int, processes: int) -> None:
     """Limit what this process and its children may take, each."""
+    import resource  # not on Windows, where there is no jail
+
     bounds = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_CPU: seconds,

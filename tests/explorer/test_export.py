@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import subprocess
+import sys
 import zipfile
 from base64 import b64encode
 from hashlib import sha256
@@ -19,7 +21,7 @@ from tilery.diag import TileError
 from tilery.explorer import Explorer
 from tilery.explorer.assets import HERE, SCRIPTS, STYLE, VENDOR, asset
 from tilery.explorer.export import as_data
-from tilery.explorer.playground import RUNTIME, write_playground
+from tilery.explorer.playground import RUNTIME, _package, write_playground
 
 from .requests import example
 
@@ -192,3 +194,21 @@ def test_the_playground_is_a_folder_of_static_files(tmp_path: Path) -> None:
 def test_the_playground_needs_pyodide(tmp_path: Path) -> None:
     with pytest.raises(TileError, match="is not Pyodide"):
         write_playground(tmp_path / "site", tmp_path)
+
+
+WITHOUT_NUMPY = """
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.modules["numpy"] = None
+from tilery.explorer.protocol import Explorer
+explorer = Explorer()
+for what in ("analyse", "bytes"):
+    print(explorer.answer({"do": what, "text": "entry @k() { return }"})["ok"])
+"""
+
+
+def test_the_package_of_the_playground_needs_no_numpy(tmp_path: Path) -> None:
+    package = tmp_path / "tilery.zip"
+    package.write_bytes(_package())
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", WITHOUT_NUMPY, package], capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (["True"] * 2, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ..diag import Note, TileError
@@ -37,9 +39,20 @@ def diagnostics(document: Document) -> list[lsp.Diagnostic]:
 
 def findings(document: Document) -> list[Finding]:
     """List what the linter finds in a document without errors. Functions that did not change are not linted again."""
+    if not has_numpy():
+        return []  # in a browser
     from ..lint.driver import lint_reading  # needs NumPy, which takes long to import
 
     return lint_reading(document.reading, known=document.linted)
+
+
+@cache
+def has_numpy() -> bool:
+    """Tell whether NumPy is there; in a browser it may be missing."""
+    try:
+        return find_spec("numpy") is not None
+    except ValueError:  # None is in its place
+        return False
 
 
 def finding_range(document: Document, finding: Finding) -> lsp.Range:

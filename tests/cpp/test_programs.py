@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -175,6 +178,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> HostProgram:
     return build_program(HERE / "whole.cu", tmp_path_factory.mktemp("whole"))
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process of this user is there and has not ended."""
+    try:
+        return "(zombie)" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 @pytest.mark.nvrtc
 @needs_compiler
 class TestHostPrograms:
@@ -200,6 +211,26 @@ class TestHostPrograms:
         )
         with pytest.raises(TileError, match="ended by SIGABRT"):
             run_program(build_program(file, tmp_path))
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+    def test_a_killed_command_leaves_no_program(self, tmp_path: Path) -> None:
+        """A program that never returns ends with `tilery`, even if that is killed and cannot tell it."""
+        file = tmp_path / "endless.cu"
+        file.write_text(
+            "#include <cstdio>\n#include <unistd.h>\n__tile_global__ void k() {}\n"
+            'int main() { k<<<1, 1>>>(); std::printf("%d\\n", int(getpid())); std::fflush(stdout); for (;;) {} }\n'
+        )
+        command = [sys.executable, "-m", "tilery", "cpp", "run", str(file)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            program = int(process.stdout.readline())
+            process.kill()
+        for _ in range(300):
+            if not is_running(program):
+                return
+            time.sleep(0.1)
+        os.kill(program, signal.SIGKILL)
+        pytest.fail("the program is still running after 30 s")
 
     def test_errors_of_host_code(self, tmp_path: Path) -> None:
         file = tmp_path / "wrong.cu"

@@ -1,14 +1,17 @@
 """The process that runs a program of `tilery cpp run`: it loads the host code as a library and calls its `main`.
 
-The argument is a JSON file with the library, the bytecode of the kernels, and the options of the launches.
+The arguments are a JSON file with the library, the bytecode of the kernels, and the options of the launches, and a
+pipe that closes when `tilery` ends.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +95,18 @@ def print_text(text: str) -> None:
     sys.stdout.flush()
 
 
-def main(file: str) -> int:
+def end_with_parent(pipe: int) -> None:
+    """End this process once the other end of a pipe closes, also while `main` of the program runs."""
+
+    def watch() -> None:
+        os.read(pipe, 1)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main(file: str, pipe: str) -> int:
+    end_with_parent(int(pipe))
     facts = json.loads(Path(file).read_text())
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # `main` of the program runs no Python code that could notice
     host = Host(facts)
@@ -105,4 +119,4 @@ def main(file: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -113,8 +113,13 @@ def run_program(
     }
     (folder / "run.json").write_text(json.dumps(facts))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-m", "tilery.cpp.hosted", str(folder / "run.json")]
-    status = subprocess.run(command, env=environment, check=False).returncode
+    alive, held = os.pipe()
+    command = [sys.executable, "-m", "tilery.cpp.hosted", str(folder / "run.json"), str(alive)]
+    try:
+        status = subprocess.run(command, env=environment, check=False, pass_fds=(alive,)).returncode
+    finally:
+        os.close(alive)
+        os.close(held)
     if status < 0:
         raise TileError(f"the program was ended by {signal.Signals(-status).name}", kind=ErrorKind.COMPILER_CRASH)
     return status

@@ -21,7 +21,7 @@ from .given import parse_given
 from .liveness import LOADS, Needed
 from .moves import Unsupported
 from .proving import NO, YES, Prover, refines
-from .side import Effect, Load, LoopRecord, Side, same_loops
+from .side import Carried, Effect, Load, LoopRecord, Side, same_loops
 
 Given = Sequence[str] | Callable[[Side], list[Any]]
 THEOREM = (
@@ -173,10 +173,12 @@ def _compare_loop(prover: Prover, x: LoopRecord, y: LoopRecord) -> None:
         _compare_values(prover, one.values, other.values, "the values that a loop carries on", one.path, *x.given)
 
 
-def _compare_values(prover: Prover, old: Any, new: Any, what: str, path: Any, *given: Any) -> None:
-    if len(old) != len(new) or any(s is not t for (s, _), (t, _) in zip(old, new)):
+def _compare_values(prover: Prover, old: Carried, new: Carried, what: str, path: Any, *given: Any) -> None:
+    """Compare the values that the second kernel needs; the first may need more."""
+    if any(number not in old or old[number][0] is not t for number, (t, _) in new.items()):
         raise Failed(Attempt("refused", "the loops carry different values"))
-    for (t, f), (_, g) in zip(old, new):
+    for number, (t, g) in new.items():
+        f = old[number][1]
         idx, known = prover.element(t.shape)
         _require(prover, z3.Implies(path, refines(f(idx), g(idx))), what, *given, *known)
 

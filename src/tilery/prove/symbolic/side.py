@@ -7,7 +7,7 @@ index; one of the second kernel is the same function if its operands are proven 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,9 @@ from .aliasing import may_clash, stores
 from .liveness import Needed, is_effect, is_ordered
 from .moves import MOVES, TRUE, Formula, Index, Unsupported, chosen, dims_of, element_bytes, width
 from .proving import Prover
+
+Carried = dict[int, tuple[Tile, Formula]]
+"""Values that a loop carries or results in, by their numbers."""
 
 
 @dataclass(slots=True)
@@ -56,7 +59,7 @@ class Exit:
 
     op: Op
     path: Any
-    values: list[tuple[Tile, Formula]]
+    values: Carried
 
 
 @dataclass(slots=True)
@@ -67,7 +70,11 @@ class LoopRecord:
     loops: Index
     path: Any
     bounds: list[Any]
-    first: list[tuple[Tile, Formula]]
+    carried: dict[int, int]
+    """The needed values that the loop carries, by position, and the numbers by which both kernels know them."""
+    results: dict[int, int]
+    """The needed results, likewise."""
+    first: Carried = field(default_factory=dict)
     exits: list[Exit] = field(default_factory=list)
     given: list[Any] = field(default_factory=list)
     facts: str = ""
@@ -353,9 +360,7 @@ class Side:
     def loop(self, o: ops.For | ops.Loop, path: Any, loops: Index) -> None:
         """A loop is a function of the iteration: two loops are the same by induction over iterations."""
         n, z, counted = len(self.loops), self.z, isinstance(o, ops.For)
-        kept = [k for k in range(len(o.initValues)) if self._is_kept(o, k)]
-        first = [(o.initValues[k].type, self.fn(o.initValues[k])) for k in kept]
-        record = LoopRecord(o, loops, path, [], first)  # type: ignore[arg-type]  # kept values are tiles
+        record = self._record(o, path, loops)
         self.loops.append(record)
         if isinstance(o, ops.For):
             record.bounds = [self.at(v, ()) for v in (o.lowerBound, o.upperBound, o.step)]
@@ -370,20 +375,43 @@ class Side:
             i = z.unknown(f"iteration{n}", 32)
             record.facts = "loop"
         inner = (*loops, i)
-        for number, k in enumerate(kept):
+        for k, number in record.carried.items():
             v = o.region.args[k + counted]
             assert isinstance(v.type, Tile)
             self.env[v] = self.symbol(f"carried{n}.{number}", v.type, inner)
         self.open.append(record)
         self.block(o.region, TRUE, inner)
         self.open.pop()
-        results = [k for k, v in enumerate(o.resultValues) if v in self.needed.values and isinstance(v.type, Tile)]
-        for number, k in enumerate(results):
+        for k, number in record.results.items():
             t = o.resultValues[k].type
             assert isinstance(t, Tile)
             # The result of a `for` is what it carries at this place; that of a `loop` is what its exits have there.
-            place = kept.index(k) if counted else number
-            self.env[o.resultValues[k]] = self.symbol(f"loop{n}.{place}", t, loops)
+            self.env[o.resultValues[k]] = self.symbol(f"loop{n}.{number}", t, loops)
+
+    def _record(self, o: ops.For | ops.Loop, path: Any, loops: Index) -> LoopRecord:
+        """Number the values that a loop carries as the other kernel does.
+
+        A pass may remove a carried value, so that values correspond by their order. It may also make one useless and
+        leave it there; then they correspond by their positions, and what only one kernel needs stays unmatched.
+        """
+        n = len(self.loops)
+        other = self.partner.loops[n] if self.partner is not None and n < len(self.partner.loops) else None
+        kept = [k for k in range(len(o.initValues)) if self._is_kept(o, k)]
+        carried = _numbered(kept, None if other is None else other.carried)
+        if isinstance(o, ops.For):
+            results = {k: carried[k] for k in kept if o.resultValues[k] in self.needed.values}
+        else:
+            needed = [k for k, v in enumerate(o.resultValues) if v in self.needed.values and isinstance(v.type, Tile)]
+            results = _numbered(needed, None if other is None else other.results)
+        return LoopRecord(o, loops, path, [], carried, results, self._values(o.initValues, carried))
+
+    def _values(self, values: Sequence[Value], numbers: dict[int, int]) -> Carried:
+        made: Carried = {}
+        for k, number in numbers.items():
+            t = values[k].type
+            assert isinstance(t, Tile)
+            made[number] = (t, self.fn(values[k]))
+        return made
 
     def _is_kept(self, o: ops.For | ops.Loop, k: int) -> bool:
         carried = o.region.args[k + isinstance(o, ops.For)]
@@ -392,14 +420,8 @@ class Side:
 
     def exit(self, o: Any, path: Any) -> None:
         record = self.open[-1]
-        loop = record.op
-        assert isinstance(loop, (ops.For, ops.Loop))
-        if isinstance(o, ops.Break):
-            kept = [k for k, v in enumerate(loop.resultValues) if v in self.needed.values]
-        else:
-            kept = [k for k in range(len(loop.initValues)) if self._is_kept(loop, k)]
-        values = [o.operands_[k] for k in kept if isinstance(o.operands_[k].type, Tile)]
-        record.exits.append(Exit(o, path, [(v.type, self.fn(v)) for v in values]))
+        numbers = record.results if isinstance(o, ops.Break) else record.carried
+        record.exits.append(Exit(o, path, self._values(o.operands_, numbers)))
 
     def mixing(self, o: Op, loops: Index) -> None:
         """Find the operation of the other side with the same operands, or make new functions."""
@@ -426,6 +448,11 @@ class Side:
             idx, _ = self.prover.element(shape)
             conditions.append(formula(idx)[1])
         return both(*conditions)
+
+
+def _numbered(kept: list[int], other: dict[int, int] | None) -> dict[int, int]:
+    """Number the values at these positions as the other loop does, if it has as many; otherwise by their positions."""
+    return dict(zip(kept, other.values() if other is not None and len(other) == len(kept) else kept))
 
 
 def same_loops(one: Index, other: Index) -> bool:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,39 @@ def session() -> Iterator[Any]:
 
 def add(x: Any, y: Any, z: Any) -> None:
     ct.launch(torch.cuda.current_stream(), (-(-len(x) // 16),), kernels.add, (x, y, z, 16))
+
+
+# ---------------------------------------------------------------- launches
+
+
+def test_old_releases_get_tensors_as_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cuTile before 1.6 refuses tensors of a torch without CUDA, so none must reach it; nor its type of streams."""
+    given: list[tuple[Any, ...]] = []
+    extension = sys.modules["cuda.tile._cext"]
+    launch = getattr(extension, "launch")  # noqa: B009  # type checkers do not know the attribute
+    original = getattr(launch, "original", None) or launch
+
+    def old_launch(stream: Any, grid: Any, kernel: Any, values: Any) -> None:
+        given.append((stream, *values))
+        original(stream, grid, kernel, values)
+
+    monkeypatch.setattr(extension, "launch", old_launch)
+    monkeypatch.setattr("tilery.cutile.versions.version", lambda name: "1.4.0")
+    with tilery.cutile.on():
+        x = torch.ones(16, device="cuda", requires_grad=True)
+        half, z = torch.full((16,), 0.5, device="cuda"), torch.zeros(16, device="cuda")
+        add(x, half, z)
+    assert z.tolist() == [1.5] * 16
+    assert isinstance(given[0][0], int) and not any(isinstance(value, torch.Tensor) for value in given[0])
+
+
+def test_nothing_is_said_at_the_end(tmp_path: Path) -> None:
+    """Memory whose address was asked for is forgotten before torch is gone."""
+    script = tmp_path / "script.py"
+    script.write_text("import torch\nx = torch.ones(4, device='cuda')\nprint(x.data_ptr() > 0)\n")
+    command = [sys.executable, "-m", "tilery", "cutile", "run", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
 # ---------------------------------------------------------------- devices

@@ -79,7 +79,7 @@ def on(
         prepare_driver()
         stack.callback(guard_launches)  # after everything else has been restored
         try:
-            for target, name, value in replacements(session):
+            for target, name, value in replacements(session, release):
                 stack.enter_context(patch.object(target, name, value))
         except (AttributeError, ImportError) as error:
             raise versions.unsupported(release, error) from None
@@ -144,7 +144,7 @@ def prepare_driver() -> None:
 # ---------------------------------------------------------------- cuTile's compiler
 
 
-def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
+def replacements(session: Session, release: str) -> Iterator[tuple[Any, str, Any]]:
     """Yield what to patch in cuTile: `tileiras` and its disassembler, the launch, the tuner's clock and the cache."""
     import cuda.tile as ct
 
@@ -160,7 +160,7 @@ def replacements(session: Session) -> Iterator[tuple[Any, str, Any]]:
         yield compiler, "_bytecode_to_mlir_text", lambda bytecode, **options: disassemble(bytecode)
 
     yield compiler, "_get_bytecode", note_signatures(compiler._get_bytecode)
-    launch = make_launch(getattr(extension.launch, "original", extension.launch))
+    launch = make_launch(getattr(extension.launch, "original", extension.launch), versions.reads_tensors(release))
     yield extension, "launch", launch
     yield ct, "launch", launch
     if "_tune_utils" in tuner_modules():  # since 1.5
@@ -234,23 +234,21 @@ def make_timed(session: Session, launch: Callable[..., Any], timeout: type[Excep
     return benchmark_with_timeout
 
 
-def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
+def make_launch(original: Callable[..., Any], reads_tensors: bool) -> Callable[..., Any]:
     """Wrap `ct.launch` to take host arrays, and to raise the original exception instead of a driver error."""
 
     def launch(stream: Any, grid: Any, kernel: Any, kernel_args: Any, /, **options: Any) -> Any:
         __tracebackhide__ = True  # pytest shows the test instead
         if isinstance(kernel_args, tuple):
             try:
-                kernel_args, device.THREAD.read_only = host_arguments(kernel_args)
+                kernel_args, device.THREAD.read_only = host_arguments(kernel_args, not reads_tensors)
             except TileError as error:
                 error.notes.append(launched_at(sys._getframe(1)))
                 raise error.with_traceback(None) from None
-        if hasattr(stream, "__cuda_stream__"):
-            stream = stream.__cuda_stream__()[1]
         driver.take_failure()
         device.THREAD.arguments = kernel_args
         try:
-            return original(stream, grid, kernel, kernel_args, **options)
+            return original(stream_number(stream), grid, kernel, kernel_args, **options)
         except RuntimeError as error:
             cause = driver.take_failure()
             if cause is None or str(cause) not in str(error):
@@ -265,6 +263,16 @@ def make_launch(original: Callable[..., Any]) -> Callable[..., Any]:
 
     launch.__doc__ = original.__doc__
     return launch
+
+
+def stream_number(stream: Any) -> Any:
+    """Return the number of a stream, which every release of cuTile takes; anything else is for cuTile to refuse.
+
+    Releases before 1.5 know only the types of streams that were there when `cuda.tile` was imported.
+    """
+    if hasattr(stream, "__cuda_stream__"):
+        return stream.__cuda_stream__()[1]
+    return getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))  # of torch, and of CuPy
 
 
 def launched_at(frame: FrameType) -> str:

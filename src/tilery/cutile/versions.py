@@ -39,6 +39,11 @@ def is_new(release: str) -> bool:
     return numbers(release) > numbers(KNOWN[-1])
 
 
+def reads_tensors(release: str) -> bool:
+    """Whether a release takes the tensors of a torch without CUDA, by their address."""
+    return numbers(release) >= numbers("1.6")
+
+
 def unsupported(release: str, error: BaseException) -> TileError:
     """Return the error for a release whose internals have changed."""
     return TileError(

@@ -66,23 +66,32 @@ def host_array(array: Any, label: str = "argument", fixed: list[ArrayMemory] | N
     return HostArray(memory.address, code, bits, memory.shape, memory.strides, memory)
 
 
-def host_argument(value: Any, label: str = "argument", fixed: list[ArrayMemory] | None = None) -> Any:
-    """Wrap every array in a launch argument. torch tensors are left alone, because cuTile reads them itself."""
+def host_argument(
+    value: Any, label: str = "argument", fixed: list[ArrayMemory] | None = None, tensors: bool = False
+) -> Any:
+    """Wrap every array in a launch argument. torch tensors are left alone unless `tensors` says that they are not.
+
+    cuTile reads tensors itself since release 1.6. Before that, it refuses those of a torch without CUDA.
+    """
     if type(value) in (tuple, list):
-        return type(value)(host_argument(item, label, fixed) for item in value)
+        return type(value)(host_argument(item, label, fixed, tensors) for item in value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         changed = {
-            f.name: host_argument(getattr(value, f.name), label, fixed) for f in dataclasses.fields(value) if f.init
+            f.name: host_argument(getattr(value, f.name), label, fixed, tensors)
+            for f in dataclasses.fields(value)
+            if f.init
         }
         return dataclasses.replace(value, **changed)
     if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
         return host_array(value, label, fixed)
-    if hasattr(value, "__dlpack__") and not hasattr(value, "data_ptr") and value.__dlpack_device__()[0] == CPU:
+    if hasattr(value, "data_ptr"):
+        return host_array(value.detach(), label, fixed) if tensors and hasattr(value, "detach") else value
+    if hasattr(value, "__dlpack__") and value.__dlpack_device__()[0] == CPU:
         return host_array(value, label, fixed)
     return value
 
 
-def host_arguments(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[ArrayMemory]]:
+def host_arguments(values: tuple[Any, ...], tensors: bool = False) -> tuple[tuple[Any, ...], list[ArrayMemory]]:
     """Wrap every array among the arguments of a launch; also return the arrays that are read-only."""
     fixed: list[ArrayMemory] = []
-    return tuple(host_argument(value, f"argument {at}", fixed) for at, value in enumerate(values)), fixed
+    return tuple(host_argument(value, f"argument {at}", fixed, tensors) for at, value in enumerate(values)), fixed

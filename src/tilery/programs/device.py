@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import threading
 from collections.abc import Callable
@@ -60,6 +61,7 @@ STATE = State()
 LENT: dict[int, tuple[int, Callable[[], bool]]] = {}
 """Memory of torch whose address a program has asked for: its size, and whether it was freed, by its first address."""
 MAX_LENT = 4096
+atexit.register(LENT.clear)  # while torch, which these ask, is still there
 THREAD = threading.local()
 """`arguments` are those of the launch that is being started, `read_only` the arrays among them that are."""
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tilery
 from tilery import TileError
+from tilery.bytecode.dump import dump
+from tilery.bytecode.lazy import LazyModule
 from tilery.cli.main import main
+from tilery.diag import ErrorKind
 
 TEXT = """global @g <f32: [1.0]> : tile<1xf32>
 entry @a(%n: tile<i32>) {
@@ -76,3 +82,59 @@ def test_commands_show_what_can_be_read(
     assert "@a" in shown.out or "a(" in shown.out or " a" in shown.out
     if command[0] == "dis":
         assert "entry @a(" in shown.out and "entry @c(" in shown.out and "entry @b(" not in shown.out
+
+
+class TestNewerVersions:
+    """Files of versions that do not exist yet: what can be read as the latest is shown, with an error that says so."""
+
+    NEXT = f"{tilery.LATEST.major}.{tilery.LATEST.minor + 1}"
+
+    @pytest.fixture
+    def newer(self) -> bytearray:
+        data = bytearray(tilery.dumps(tilery.parse(TEXT), tilery.LATEST))
+        data[8:10] = tilery.LATEST.major, tilery.LATEST.minor + 1
+        return data
+
+    def test_reading_says_what_to_do(self, newer: bytearray) -> None:
+        for lazy in (False, True):
+            with pytest.raises(TileError, match=f"unsupported Tile version {self.NEXT}") as caught:
+                tilery.load(bytes(newer), lazy=lazy)
+            assert caught.value.kind is ErrorKind.VERSION
+            assert f"bytecode {self.NEXT} is newer than this version of tilery" in str(caught.value.notes[0])
+
+    def test_functions_without_news_are_shown(
+        self, newer: bytearray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The second function has an operation that does not exist, and there is a section that does not exist."""
+        at = newer.index(bytes([0x44]), newer.index(b"\x5c"))  # make_token, after the first return
+        newer[at] = 0x19
+        newer[-1:] = [0x0A, 3, 1, 2, 3, 0]  # a section with three bytes before the end of the file
+        path = tmp_path / "k.tileirbc"
+        path.write_bytes(newer)
+        assert main(["dis", "--no-verify", str(path)]) == 1
+        out, said = capsys.readouterr()
+        assert "entry @a" in out and "entry @c" in out and "entry @b" not in out
+        assert f"unsupported Tile version {self.NEXT}" in said and "opcode: 25" in said
+        assert main(["info", str(path)]) == 1
+        assert "entry @c" in capsys.readouterr().out
+        assert main(["dis", str(path)]) == 1
+        assert "tilery dis --no-verify" in capsys.readouterr().err
+        assert main(["dump", str(path)]) == 1
+        assert "section 10, not known" in capsys.readouterr().out
+
+    def test_other_versions_are_not_guessed(self, newer: bytearray) -> None:
+        newer[8:10] = 13, 0
+        with pytest.raises(TileError, match=r"unsupported Tile version 13.0"):
+            LazyModule(bytes(newer), guesses=True)
+
+    @settings(max_examples=200)
+    @given(st.data())
+    def test_hostile_files(self, data: st.DataObject) -> None:
+        """Guessing raises nothing but TileError either."""
+        file = bytearray(tilery.dumps(tilery.parse(TEXT), tilery.LATEST))
+        file[8:10] = data.draw(st.sampled_from([(13, 5), (14, 0), (255, 255)]))
+        for _ in range(data.draw(st.integers(0, 4))):
+            file[data.draw(st.integers(10, len(file) - 1))] = data.draw(st.integers(0, 255))
+        with suppress(TileError):
+            LazyModule(bytes(file), guesses=True).module()
+        dump(bytes(file))

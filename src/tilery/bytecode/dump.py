@@ -55,7 +55,7 @@ class Dump:
 
 
 def dump(data: bytes, *, file: str = "", reader: str | None = None) -> Dump:
-    """Annotate a file; a broken one is annotated up to the error.
+    """Annotate a file; a broken one is annotated up to the error, and one of a newer version as if it were the latest.
 
     >>> from tilery import ops, dumps, Block
     >>> from tilery.types import Function
@@ -65,10 +65,11 @@ def dump(data: bytes, *, file: str = "", reader: str | None = None) -> Dump:
     """
     data = bytes(data)
     marks: list[Mark] = []
-    file_reader = FileReader(data, find_profile(reader), marks)
+    file_reader = FileReader(data, find_profile(reader), marks, guesses=True)
     error: TileError | None = None
     try:
         file_reader.module()
+        error = file_reader.too_new and settle(file_reader.too_new, file)
     except TileError as e:
         error = settle(e, file)
     _mark_tables(file_reader.tables)

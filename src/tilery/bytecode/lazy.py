@@ -18,18 +18,20 @@ class LazyModule(Mapping[str, Entry]):
     """The functions of a file by name. Each is decoded when it is first asked for.
 
     Iterating and `signature` decode no body. Asking for a function that cannot be read raises its TileError, every
-    time. `module()` decodes the rest.
+    time. `module()` decodes the rest. If it `guesses`, a file of a newer version is read as one of the latest, and
+    `too_new` is the error that it is not.
     """
 
-    def __init__(self, data: bytes, *, file: str = "", reader: str | None = None) -> None:
+    def __init__(self, data: bytes, *, file: str = "", reader: str | None = None, guesses: bool = False) -> None:
         self.file = file
-        self._reader = FileReader(data, find_profile(reader), None)
+        self._reader = FileReader(data, find_profile(reader), None, guesses=guesses)
         self._known: dict[str, Entry | TileError] = {}
         try:
             self.producer, ops, functions = self._reader.outside()
             self._rows = {self._reader.function_name(row): row for row in functions}
         except TileError as error:
             raise settle(error, file) from None
+        self.too_new = self._reader.too_new and settle(self._reader.too_new, file)
         self.globals = [o for o in ops if isinstance(o, Global)]
 
     @property

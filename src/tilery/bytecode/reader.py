@@ -88,6 +88,7 @@ def newer_note(version: Version) -> tuple[str, ...]:
     return (
         f"bytecode {version} is newer than this version of tilery: upgrade tilery, or let the compiler that made the "
         f"file write {SUPPORTED[-1]}",
+        f"`tilery info` and `tilery dis --no-verify` show what can be read as if it were {SUPPORTED[-1]}",
     )
 
 
@@ -110,7 +111,11 @@ class _Found:
 
 
 class FileReader:
-    """One file being read. If it is `fast`, decoders raise one of `GIVING_UP` where the slow path must take over."""
+    """One file being read. If it is `fast`, decoders raise one of `GIVING_UP` where the slow path must take over.
+
+    If it `guesses`, a file of a newer version is read as one of the latest, without sections that are not known;
+    `too_new` is then the error that it is not.
+    """
 
     def __init__(
         self,
@@ -120,9 +125,12 @@ class FileReader:
         *,
         fast: bool = False,
         exact_locs: bool = True,
+        guesses: bool = False,
         memory: enough_memory | None = None,
     ) -> None:
         self.memory = memory
+        self.guesses = guesses
+        self.too_new: TileError | None = None
         self.data, self.profile, self.marks, self.fast, self.exact_locs = data, profile, marks, fast, exact_locs
         self.version, self.tag = SUPPORTED[0], 0
         self.tables = Tables(data, self.version, profile, marks)
@@ -192,7 +200,11 @@ class FileReader:
         if (major, minor) not in supported:
             window = f"[{supported[0]}{self.profile.window}{supported[-1]}]"
             message = f"unsupported Tile version {major}.{minor}.{self.tag}, this reader supports versions {window}"
-            raise TileError(message, kind=ErrorKind.VERSION, offset=start, notes=newer_note(Version(major, minor)))
+            notes = newer_note(Version(major, minor))
+            self.too_new = TileError(message, kind=ErrorKind.VERSION, offset=start, notes=notes)
+            if not self.guesses or (major, minor) < supported[-1]:
+                raise self.too_new
+            major, minor = supported[-1]
         self.version = Version(major, minor)
 
     def _find_sections(self, c: Cursor) -> None:
@@ -204,19 +216,23 @@ class FileReader:
                 if c.remaining:
                     raise TileError("end section is not the last section", offset=c.pos)
                 return
-            self._check_alignment(section, found, c)
+            if section is not None:
+                self._check_alignment(section, found, c)
             if found.end > len(self.data):
                 left = len(self.data) - found.start
                 raise TileError(
                     f"section length {found.end - found.start} exceeds remaining bytecode data. {left}", offset=c.pos
                 )
             c.pos = found.end
+            if section is None:
+                continue
             if section in self.sections:
                 self.order.remove(section)  # the last of several wins, as in NVIDIA's reader
             self.sections[section] = found
             self.order.append(section)
 
-    def _section_header(self, c: Cursor) -> tuple[Section, _Found | None]:
+    def _section_header(self, c: Cursor) -> tuple[Section | None, _Found | None]:
+        """Return the section, or None if it is not known, and its range, or None at the end of the file."""
         start = c.pos
         if c.remaining < 1:
             raise TileError("unexpected end of data while reading section header", offset=start)
@@ -227,10 +243,12 @@ class FileReader:
                 raise TileError("end section should not have alignment flag set", offset=start)
             c.mark(start, "end of file")
             return Section.END, None
-        if number > self.profile.last_section:
+        known = number <= self.profile.last_section
+        if not known and self.too_new is None:
             raise TileError(f"unknown section ID: {number}", offset=start)
-        section = Section(number)
-        c.mark(start, f"section {section.name.lower()}" + (", aligned" if aligned else ""))
+        section = Section(number) if known else None
+        name = section.name.lower() if section is not None else f"{number}, not known"
+        c.mark(start, f"section {name}" + (", aligned" if aligned else ""))
         at = c.pos
         length = c.varint("failed to read section length")
         c.mark(at, f"{length} bytes")

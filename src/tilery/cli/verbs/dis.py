@@ -69,12 +69,13 @@ def read_partly(source: Input, exact_locs: bool = True) -> tuple[Module, list[Ti
         from ...bytecode.lazy import LazyModule
 
         try:
-            module, errors = LazyModule(source.data, file=source.file, reader=source.reader).module()
+            lazy = LazyModule(source.data, file=source.file, reader=source.reader, guesses=True)
+            module, errors = lazy.module()
         except TileError:
             raise error from None
         if not module.entries:
             raise
-        return module, list(errors.values())
+        return module, [*filter(None, [lazy.too_new]), *errors.values()]
 
 
 def read_unverified(source: Input, exact_locs: bool) -> tuple[Module, list[TileError]]:

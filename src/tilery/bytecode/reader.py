@@ -200,8 +200,8 @@ class FileReader:
         if (major, minor) not in supported:
             window = f"[{supported[0]}{self.profile.window}{supported[-1]}]"
             message = f"unsupported Tile version {major}.{minor}.{self.tag}, this reader supports versions {window}"
-            notes = newer_note(Version(major, minor))
-            self.too_new = TileError(message, kind=ErrorKind.VERSION, offset=start, notes=notes)
+            advice = newer_note(Version(major, minor))
+            self.too_new = TileError(message, kind=ErrorKind.VERSION, offset=start, notes=advice)
             if not self.guesses or (major, minor) < supported[-1]:
                 raise self.too_new
             major, minor = supported[-1]

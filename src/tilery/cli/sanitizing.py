@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NEED_SANITIZE = (
     *("sarif", "schedule", "schedules", "suppress", "baseline", "write_baseline"),
-    *("kernel", "launch_skip", "launch_count"),
+    *("kernel", "launch_skip", "launch_count", "together"),
 )
 """The options that say nothing without --sanitize."""
 
@@ -51,6 +51,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     count = at_least(int, 0)
     parser.add_argument("--launch-skip", type=count, default=0, metavar="N", help="do not watch the first N launches")
     parser.add_argument("--launch-count", type=count, metavar="N", help="watch at most N launches")
+    what = "also find races between launches that streams, events and waiting leave unordered"
+    parser.add_argument("--together", action="store_true", help=what)
     parser.add_argument("--seed", type=count, default=0, metavar="N", help="the first of --schedules; default: 0")
 
 
@@ -67,20 +69,24 @@ def make_sanitizer(args: argparse.Namespace, arguments: list[ArgumentSpec] | Non
         raise Stop(f"--sanitize needs the engine '{DEFAULT}'")
     schedule = parse_schedule(args)
     try:
-        found = sanitizer_for(args.sanitize, arguments or (), schedule)
+        found = sanitizer_for(args.sanitize, arguments or (), schedule, getattr(args, "together", False))
+        if found.flight is not None and args.schedules:
+            raise Stop("--together runs each launch once: use --schedule instead of --schedules")
         select(found, args)
         return found
     except TileError as error:
         raise Stop(f"--sanitize: {error.message}") from None
 
 
-def sanitizer_for(checks: str, arguments: Sequence[ArgumentSpec], schedule: int | None = None) -> Sanitizer:
+def sanitizer_for(
+    checks: str, arguments: Sequence[ArgumentSpec], schedule: int | None = None, together: bool = False
+) -> Sanitizer:
     """Return a sanitizer that knows which arguments the command line declares to be undefined, or outputs."""
     from ..sanitize import Sanitizer
 
     uninit = [argument.value for argument in arguments if argument.is_uninit]
     outputs = [argument.value for argument in arguments if argument.is_output]
-    return Sanitizer(checks, uninit=uninit, outputs=outputs, schedule=schedule)
+    return Sanitizer(checks, uninit=uninit, outputs=outputs, schedule=schedule, together=together)
 
 
 def select(found: Sanitizer, args: argparse.Namespace) -> None:

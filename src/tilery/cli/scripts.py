@@ -71,6 +71,7 @@ def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
     from ..engines.common.limits import Limits
     from ..engines.registry import compile_kernel
     from ..observe.arrays import extent_arguments
+    from ..programs.launches import memory_of
 
     tracing = Tracing(args)
 
@@ -79,6 +80,8 @@ def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
         arrays = extent_arguments(kernel.params, call.values, call.memory)
         options = {"buffers": call.memory, "names": call.names, "limits": Limits(seconds=call.seconds)}
         observers = tracing.observers(kernel, call.grid, arrays)
+        if sanitizer is not None and sanitizer.flight is not None:
+            sanitizer.flight.prepare(call.stream, call.is_dependent, memory_of(call))
         kernel.launch(call.grid, call.values, sanitize=sanitizer, observe=observers, **options)
         tracing.finish(kernel, call.grid)
 

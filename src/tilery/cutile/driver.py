@@ -35,6 +35,8 @@ class DriverLaunch(HoldsAddresses):
     grid: tuple[int, int, int]
     slots: int
     stream: int = 0
+    is_dependent: bool = False
+    """Whether it may start before the launch before it in its stream has ended."""
 
     def word(self, index: int, size: int) -> bytes:
         """Read the first `size` bytes of an argument; they are only valid during the launch."""
@@ -284,21 +286,34 @@ class LaunchConfig(ctypes.Structure):
     ]
 
 
-def launch(kernel: int, grid: tuple[int, ...], slots: int, stream: int) -> int | None:
+class LaunchAttribute(ctypes.Structure):
+    """CUDA's `CUlaunchAttribute`: of the values, the first word."""
+
+    _fields_ = [("id", c_int), ("padding", c_int), ("value", c_int), ("more", c_int * 15)]
+
+
+EARLY = 6
+"""The attribute of launches that may start before the launch before them has ended."""
+
+
+def launch(kernel: int, grid: tuple[int, ...], slots: int, stream: int, is_dependent: bool = False) -> int | None:
     """Run a kernel in the current session."""
     if 0 in grid or grid[1] > ATTRIBUTES[6] or grid[2] > ATTRIBUTES[7]:
         return INVALID_VALUE
     bytecode, entry = LOADED.kernels[kernel]
     if LOADED.run is None:
         raise RuntimeError("a kernel was launched outside `with tilery.cutile.on(...)`")
-    LOADED.run(DriverLaunch(bytecode, entry, (grid[0], grid[1], grid[2]), slots, stream))
+    LOADED.run(DriverLaunch(bytecode, entry, (grid[0], grid[1], grid[2]), slots, stream, is_dependent))
     return None
 
 
 @function(c_void_p, c_void_p, c_void_p, c_void_p)
 def cuLaunchKernelEx(config: int, kernel: int, slots: int | None, extra: int) -> int | None:
     found = LaunchConfig.from_address(config)
-    return launch(kernel, tuple(found.grid), slots or 0, found.stream or 0)
+    count = found.attribute_count if found.attributes else 0
+    attributes = (LaunchAttribute * count).from_address(found.attributes) if count else ()
+    is_dependent = any(each.id == EARLY and each.value for each in attributes)
+    return launch(kernel, tuple(found.grid), slots or 0, found.stream or 0, is_dependent)
 
 
 @function(c_void_p, *[c_uint] * 7, c_void_p, c_void_p, c_void_p)

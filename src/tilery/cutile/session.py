@@ -47,7 +47,9 @@ def read(launch: driver.DriverLaunch) -> Call:
     values = [value_of(kind, launch.word(at, slot_size(kind))) for at, kind in enumerate(kinds)]
     parameters = SIGNATURES.get((launch.bytecode, launch.entry)) or guess_parameters(kinds)
     memory = protect(extents(parameters, values, ctypes.string_at), getattr(device.THREAD, "read_only", ()))
-    return Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
+    call = Call(launch.bytecode, launch.entry, launch.grid, module, values, slot_names(parameters), memory)
+    call.is_dependent = launch.is_dependent
+    return call
 
 
 @contextmanager
@@ -64,14 +66,14 @@ def on(
     """Run cuTile programs on an engine: `ct.launch` executes on the CPU, synchronously, and raises any error.
 
     Arguments are NumPy arrays, torch CPU tensors or anything with DLPack; tensors that a program creates on `cuda` are
-    created on the CPU. The stream is ignored; pass 0. `exact` asks for the reference engine's bits, from an engine that
-    can compute them. `record` is a directory that receives one file per launch, which `tilery run --recorded FILE`
-    executes again. A launch that takes longer than `seconds` is stopped, with an error that names the current line.
-    `capability` is the compute capability that the device reports. `sanitize` looks for faults in every launch, see
-    `tilery.sanitize`: with names of checks, `ct.launch` raises what they find. `tune`, for engine "gpu", tunes each
-    kernel before its first launch with shapes of a class, see `tilery.tune`, whose options it may hold; `tell` among
-    them is a function that is called with the name of the kernel and the result, or with the error of a kernel that
-    cannot be tuned, which then runs as the rules say.
+    created on the CPU. Only a sanitizer looks at the stream; pass 0. `exact` asks for the reference engine's bits, from
+    an engine that can compute them. `record` is a directory that receives one file per launch, which `tilery run
+    --recorded FILE` executes again. A launch that takes longer than `seconds` is stopped, with an error that names the
+    current line. `capability` is the compute capability that the device reports. `sanitize` looks for faults in every
+    launch, see `tilery.sanitize`: with names of checks, `ct.launch` raises what they find. `tune`, for engine "gpu",
+    tunes each kernel before its first launch with shapes of a class, see `tilery.tune`, whose options it may hold;
+    `tell` among them is a function that is called with the name of the kernel and the result, or with the error of a
+    kernel that cannot be tuned, which then runs as the rules say.
     """
     release = versions.require()
     session = open_session(engine, exact=exact, record=record, seconds=seconds, sanitize=sanitize, tune=tune)

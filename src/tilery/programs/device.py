@@ -38,11 +38,41 @@ class State(HoldsAddresses):
     """Collects the work of each stream that is being captured."""
     program: Any = None
     """What a sanitizer knows about the memory of the program, if one watches it."""
+    flight: Any = None
+    """The launches that may overlap, if a sanitizer takes them for one execution."""
+    blocking: set[int] = field(default_factory=set)
+    """The streams that the default stream waits for, and that wait for it."""
 
     def handle(self) -> int:
         """Return a new handle, a number that no other object has."""
         self.last += 0x10
         return self.last
+
+    def new_stream(self, *, is_blocking: bool) -> int:
+        """Return the handle of a new stream."""
+        handle = self.handle()
+        if is_blocking:
+            self.blocking.add(handle)
+        return handle
+
+    def moment(self, stream: int) -> Any:
+        """Return what an event means that is recorded in a stream now."""
+        return None if self.flight is None else self.flight.moment(stream)
+
+    def wait(self, stream: int, moment: Any) -> None:
+        """Let a stream wait for an event."""
+        if self.flight is not None and moment is not None:
+            self.flight.wait(moment, stream)
+
+    def reached(self, moment: Any) -> None:
+        """Take note that the host has waited for an event."""
+        if self.flight is not None and moment is not None:
+            self.flight.synchronize(moment)
+
+    def synchronize(self, stream: int | None = None) -> None:
+        """Take note that the host has waited for a stream, or for everything."""
+        if self.flight is not None:
+            self.flight.synchronize(None if stream is None else self.flight.moment(stream))
 
     def recorded(self, stream: int) -> list[Step] | None:
         """Return the steps of the graph that a stream is captured into."""

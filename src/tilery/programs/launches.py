@@ -47,6 +47,9 @@ class Call:
     """The arrays among the arguments, including those inside lists."""
     seconds: float | None = None
     """The time limit."""
+    stream: int = 0
+    is_dependent: bool = False
+    """Whether it may start before the launch before it in its stream has ended."""
 
 
 Engine = Callable[[Call], None]
@@ -65,6 +68,7 @@ class Session:
 
     def submit(self, call: Call, stream: int) -> None:
         """Execute a launch, or add it to the graph that its stream is captured into."""
+        call.stream = stream
         if (steps := device.STATE.recorded(stream)) is None:
             self.execute(call)
         else:
@@ -102,10 +106,18 @@ class Captured:
 
     def __init__(self, session: Session, call: Call) -> None:
         self.session, self.call = session, call
-        self.kept = getattr(device.THREAD, "arguments", None), [device.memory_at(each.address) for each in call.memory]
+        self.kept = memory_of(call)
 
     def __call__(self) -> None:
+        # Which stream the graph is launched in is not known here: its launches overlap with nothing.
+        device.STATE.synchronize()
         self.session.execute(self.call)
+        device.STATE.synchronize()
+
+
+def memory_of(call: Call) -> object:
+    """Return what keeps the arguments of the launch alive that is being started."""
+    return getattr(device.THREAD, "arguments", None), [device.memory_at(each.address) for each in call.memory]
 
 
 def open_session(
@@ -173,10 +185,13 @@ def engine_named(
 
 def watch(launch: Callable[[], Stats], sanitizer: Sanitizer, call: Call) -> None:
     """Launch with a sanitizer, which is told where; in several schedules, if it asks for them."""
-    sanitizer.launched = "" if sanitizer.raises else program_line(sys._getframe())
-    if not sanitizer.runs:
-        launch()
-        return
+    with sanitizer.lock:
+        sanitizer.launched = "" if sanitizer.raises else program_line(sys._getframe())
+        if sanitizer.flight is not None:
+            sanitizer.flight.prepare(call.stream, call.is_dependent, memory_of(call))
+        if not sanitizer.runs:
+            launch()
+            return
     from ..sanitize.schedule import explore
 
     raw = [(ctypes.c_uint8 * each.size).from_address(each.address) for each in call.memory if each.writable]

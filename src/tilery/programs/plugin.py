@@ -39,6 +39,8 @@ class Plugin:
         group.addoption("--tilery-capability", default=self.capability, metavar="X.Y", help=capability)
         checks = "look for faults in every launch: all, or names of checks; a test with a fault fails"
         group.addoption("--tilery-sanitize", metavar="CHECKS", help=checks)
+        together = "with --tilery-sanitize: also find races between launches that nothing orders"
+        group.addoption("--tilery-together", action="store_true", help=together)
         group.addoption("--tilery-record", metavar="DIR", help="save every launch in this directory")
         results = "write the outcome of each test to this directory, as JSON"
         group.addoption("--tilery-results", metavar="DIR", help=results)
@@ -62,7 +64,7 @@ class Plugin:
         if options.tilery_sanitize:
             from ..sanitize import Sanitizer
 
-            how["sanitize"] = Sanitizer(options.tilery_sanitize)
+            how["sanitize"] = Sanitizer(options.tilery_sanitize, together=options.tilery_together)
         if options.tilery_record:
             how["record"] = os.path.abspath(options.tilery_record)
         self.session = self.stack.enter_context(import_module(children.LANGUAGES[self.language][1]).on(**how))

@@ -23,6 +23,7 @@ from ..ir import Op, walk
 from ..ops import AtomicCASTko, Reduce, Scan
 from .body import fold
 from .checks import Check, Rule, Step, overrides
+from .flight import InFlight, Launch
 from .origins import Origins
 from .partly import execute_partly
 from .program import ProgramMemory
@@ -70,6 +71,8 @@ class Checking(Observer):
         outputs: Sequence[ArrayMemory] = (),
         origins: Origins | None = None,
         program: ProgramMemory | None = None,
+        flight: InFlight | None = None,
+        launched: str = "",
     ) -> None:
         self._makes, self._reports = makes, reports
         self.checks: list[Check] = []
@@ -79,6 +82,12 @@ class Checking(Observer):
         """Arrays that the launch must write, if it has them as arguments."""
         self.origins = Origins() if origins is None else origins
         self.program = program
+        self.flight = flight
+        """The launches that this one may overlap, if they are taken for one execution."""
+        self.launch: Launch | None = None
+        """This launch among them."""
+        self.launched = launched
+        """The line of the program that launches the kernel, if it is known."""
         self._quiet = False
         """Whether operations are executed without telling checks."""
 
@@ -151,6 +160,8 @@ class Checking(Observer):
 
     def begin(self, scene: Scene) -> None:
         self._scene, self._machine, self._ids = scene, scene.machine, scene.ids
+        if self.flight is not None and scene.bound is not None:
+            self.launch = self.flight.begin(scene.kernel.name, self.launched, scene.bound)
         self.checks = [make(self._reports, self) for make in self._makes]
         self._known: dict[type[Op], list[tuple[Check, Rule]]] = {}
         listeners = {

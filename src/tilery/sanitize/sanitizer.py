@@ -13,6 +13,7 @@ from ..engines.common.errors import ExecutionError
 from ..engines.reference.machine import Machine
 from .checking import Checking
 from .checks import Check
+from .flight import InFlight
 from .origins import Origin, Origins
 from .program import ProgramMemory
 from .regions import Region
@@ -88,6 +89,7 @@ class Sanitizer:
         seed: int = 0,
         selection: Selection | None = None,
         suppressions: Suppressions | None = None,
+        together: bool = False,
     ) -> None:
         self.rows = parse_checks(checks)
         self.origins = Origins()
@@ -113,6 +115,10 @@ class Sanitizer:
         """The first of these schedules."""
         self.selection = Selection() if selection is None else selection
         self.suppressions = Suppressions() if suppressions is None else suppressions
+        self.flight = InFlight() if together else None
+        """The launches that may overlap, and the streams and events that order them; None if each is alone."""
+        if together and runs:
+            raise TileError("together: launches that overlap run once, not in several schedules")
         self.launched = ""
         """The line of the program that launches a kernel now, if a front end knows it."""
         self.last: Checking | None = None
@@ -149,8 +155,15 @@ class Sanitizer:
             runs.append(f"{len(seeds)} random schedule{'s' * (len(seeds) > 1)} ({numbers})")
         return (
             f"races were looked for in {' and '.join(runs)}, and in all executions with the same control flow and the "
-            "same order of synchronisation; not in others"
+            f"same order of synchronisation; not in others{self._claim_about_launches}"
         )
+
+    @property
+    def _claim_about_launches(self) -> str:
+        if self.flight is None:
+            return ""
+        more = ", of which some counted as ended because there were too many" if self.flight.is_forgetful else ""
+        return f"; also between launches{more}"
 
     def declare_uninit(self, array: Any) -> None:
         """Declare that nobody has written an array yet, which later launches take as an argument."""
@@ -171,8 +184,10 @@ class Sanitizer:
         report.is_suppressed = self.suppressions.matches(report)
 
     def start_again(self) -> None:
-        """Forget the reports so far."""
+        """Forget the reports so far; earlier launches have ended."""
         self.reports = Reports()
+        if self.flight is not None:
+            self.flight.synchronize()
 
     def takes(self, kernel: str) -> bool:
         """Tell whether to watch the launch of a kernel that starts now. What other launches write counts as defined."""
@@ -229,7 +244,16 @@ class _Watching(Checking):
 
     def __init__(self, owner: Sanitizer) -> None:
         makes = (*map(_load, owner.rows), *owner.more)
-        super().__init__(makes, owner.reports, owner.uninit, owner.outputs, owner.origins, owner.program)
+        super().__init__(
+            makes,
+            owner.reports,
+            owner.uninit,
+            owner.outputs,
+            owner.origins,
+            owner.program,
+            owner.flight,
+            owner.launched,
+        )
         self._owner = owner
         owner.last = self
         self._counts = {report: report.count for report in owner.reports}
@@ -239,6 +263,8 @@ class _Watching(Checking):
         self.failed = error is not None
         for check in self.checks:
             check.finish()
+        if self.flight is not None and self.launch is not None:
+            self.flight.end(self.launch)
         owner._finish(self._counts)
         for report in reports:
             if report not in self._counts:

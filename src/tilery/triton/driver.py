@@ -79,6 +79,7 @@ class Launcher:
     def __init__(self, src: Any, metadata: Any) -> None:
         self.signature = list(src.signature.items())
         self.names = getattr(getattr(src, "fn", None), "arg_names", [])
+        self.is_dependent = bool(getattr(metadata, "launch_pdl", False))
 
     def __call__(self, x: int, y: int, z: int, stream: Any, loaded: Loaded, *rest: Any) -> None:
         __tracebackhide__ = True  # pytest shows the test instead
@@ -91,6 +92,7 @@ class Launcher:
         if enter is not None:
             enter(metadata)
         call = self.call((x, y, z), loaded, args)
+        call.is_dependent = self.is_dependent
         device.THREAD.arguments = args
         try:
             SETTINGS.session.submit(call, int(stream or 0))

@@ -49,6 +49,8 @@ class Api:
     def __init__(self, status: type[IntEnum]) -> None:
         self._status = status
         self._times: dict[int, float] = {}
+        self._moments: dict[int, Any] = {}
+        """Where events were recorded, for a sanitizer."""
 
     def _ok(self, *results: Any) -> tuple[Any, ...]:
         return (self._status(0), *results)
@@ -70,6 +72,8 @@ class Api:
     def _in_stream(self, stream: tuple[Any, ...], work: Callable[[], bool]) -> tuple[Any, ...]:
         """Do work in a stream; of a stream that is captured, in each launch of the graph."""
         steps = device.STATE.recorded(handle_of(*stream)) if stream else None
+        if not stream:
+            device.STATE.synchronize(0)  # the host waits for such a copy, and it is in the default stream
         if steps is None:
             return self._said(work())
         steps.append(lambda: require(work()))
@@ -113,11 +117,31 @@ class Api:
     def _handle(self, *options: Any) -> tuple[Any, ...]:
         return self._ok(device.STATE.handle())
 
+    def _stream(self, flags: int = 0, *priority: Any) -> tuple[Any, ...]:
+        return self._ok(device.STATE.new_stream(is_blocking=not int(flags) & 1))
+
+    def _synchronize(self) -> tuple[Any, ...]:
+        device.STATE.synchronize()
+        return self._ok()
+
+    def _synchronize_stream(self, stream: Any) -> tuple[Any, ...]:
+        device.STATE.synchronize(handle_of(stream))
+        return self._ok()
+
+    def _synchronize_event(self, event: Any) -> tuple[Any, ...]:
+        device.STATE.reached(self._moments.get(int(event)))
+        return self._ok()
+
+    def _wait_event(self, stream: Any, event: Any, *flags: Any) -> tuple[Any, ...]:
+        device.STATE.wait(handle_of(stream), self._moments.get(int(event)))
+        return self._ok()
+
     def _nothing(self, *values: Any) -> tuple[Any, ...]:
         return self._ok()
 
     def _record(self, event: int, *stream: Any) -> tuple[Any, ...]:
         self._times[int(event)] = time.perf_counter()
+        self._moments[int(event)] = device.STATE.moment(handle_of(*stream) if stream else 0)
         return self._ok()
 
     def _elapsed(self, start: int, end: int) -> tuple[Any, ...]:
@@ -157,10 +181,13 @@ class Driver(Api):
         super().__init__(CUresult)
         self._modules: dict[int, list[Any]] = {}
 
-    cuInit = cuCtxSetCurrent = cuCtxSynchronize = cuCtxDestroy = cuDevicePrimaryCtxRelease = Api._nothing
-    cuStreamSynchronize = cuStreamQuery = cuStreamDestroy = cuStreamWaitEvent = Api._nothing
-    cuEventSynchronize = cuEventQuery = cuEventDestroy = Api._nothing
-    cuStreamCreate = cuStreamCreateWithPriority = cuEventCreate = Api._handle
+    cuInit = cuCtxSetCurrent = cuCtxDestroy = cuDevicePrimaryCtxRelease = Api._nothing
+    cuStreamDestroy = cuEventDestroy = Api._nothing
+    cuCtxSynchronize, cuStreamWaitEvent = Api._synchronize, Api._wait_event
+    cuStreamSynchronize = cuStreamQuery = Api._synchronize_stream
+    cuEventSynchronize = cuEventQuery = Api._synchronize_event
+    cuStreamCreate = cuStreamCreateWithPriority = Api._stream
+    cuEventCreate = Api._handle
     cuEventRecord, cuEventElapsedTime = Api._record, Api._elapsed
     cuMemAlloc = cuMemAllocHost = Api._allocate
     cuMemFree = cuMemFreeHost = Api._free
@@ -270,10 +297,12 @@ class Runtime(Api):
     def __init__(self) -> None:
         super().__init__(cudaError_t)
 
-    cudaSetDevice = cudaDeviceSynchronize = cudaFreeHost = Api._nothing
-    cudaStreamSynchronize = cudaStreamQuery = cudaStreamDestroy = cudaStreamWaitEvent = Api._nothing
-    cudaEventSynchronize = cudaEventQuery = cudaEventDestroy = Api._nothing
-    cudaStreamCreate = cudaStreamCreateWithFlags = cudaEventCreate = cudaEventCreateWithFlags = Api._handle
+    cudaSetDevice = cudaFreeHost = cudaStreamDestroy = cudaEventDestroy = Api._nothing
+    cudaDeviceSynchronize, cudaStreamWaitEvent = Api._synchronize, Api._wait_event
+    cudaStreamSynchronize = cudaStreamQuery = Api._synchronize_stream
+    cudaEventSynchronize = cudaEventQuery = Api._synchronize_event
+    cudaStreamCreate = cudaStreamCreateWithFlags = Api._stream
+    cudaEventCreate = cudaEventCreateWithFlags = Api._handle
     cudaEventRecord, cudaEventElapsedTime = Api._record, Api._elapsed
     cudaStreamCaptureMode = named("cudaStreamCaptureMode", {mode.name.title().replace("_", ""): mode for mode in Modes})
     cudaStreamBeginCapture, cudaStreamEndCapture = Api._begin_capture, Api._end_capture

@@ -52,10 +52,15 @@ class Event:
 
     def __init__(self) -> None:
         self.time = time.perf_counter()
+        self.moment: Any = None
 
-    is_done = True
+    @property
+    def is_done(self) -> bool:
+        self.sync()
+        return True
 
-    def sync(self) -> None: ...
+    def sync(self) -> None:
+        STATE.reached(self.moment)
 
     def close(self) -> None: ...
 
@@ -66,8 +71,8 @@ class Event:
 class Stream:
     """A stream whose work is always finished."""
 
-    def __init__(self, handle: int | None = None) -> None:
-        self.handle = STATE.handle() if handle is None else handle
+    def __init__(self, handle: int | None = None, *, is_blocking: bool = False) -> None:
+        self.handle = STATE.new_stream(is_blocking=is_blocking) if handle is None else handle
 
     @classmethod
     def from_handle(cls, handle: int) -> Stream:
@@ -83,9 +88,12 @@ class Stream:
     def device(self) -> Device:
         return Device()
 
-    def sync(self) -> None: ...
+    def sync(self) -> None:
+        STATE.synchronize(self.handle)
 
-    def wait(self, other: object) -> None: ...
+    def wait(self, other: object) -> None:
+        """Wait for an event, or for the work of a stream so far."""
+        STATE.wait(self.handle, other.moment if isinstance(other, Event) else STATE.moment(handle_of(other)))
 
     def close(self) -> None: ...
 
@@ -95,6 +103,7 @@ class Stream:
     def record(self, event: Event | None = None, **options: Any) -> Event:
         event = event or Event()
         event.time = time.perf_counter()
+        event.moment = STATE.moment(self.handle)
         return event
 
 
@@ -174,10 +183,14 @@ class Device:
 
     def set_current(self, *context: Any) -> None: ...
 
-    def sync(self) -> None: ...
+    def sync(self) -> None:
+        STATE.synchronize()
 
-    def create_stream(self, *values: Any, **options: Any) -> Stream:
-        return Stream()
+    def create_stream(self, values: Any = None, options: Any = None, **more: Any) -> Stream:
+        is_concurrent = (
+            options.get("nonblocking") if isinstance(options, dict) else getattr(options, "nonblocking", None)
+        )
+        return Stream(is_blocking=is_concurrent is False)
 
     def create_event(self, *values: Any, **options: Any) -> Event:
         return Event()

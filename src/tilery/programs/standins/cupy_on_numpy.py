@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ class ndarray(numpy.ndarray):  # CuPy's name
 
     def get(self, *values: Any, **options: Any) -> Any:
         """Copy to the host."""
+        STATE.synchronize(cuda.get_current_stream().ptr)
         return numpy.array(self, subok=False)
 
     def set(self, source: Any, *values: Any) -> None:
@@ -170,28 +172,31 @@ class cuda:  # a module's name
 
     class Stream:
         null: Any
-        made = 0
 
         def __init__(self, null: bool = False, non_blocking: bool = False, **more: Any) -> None:
-            cuda.Stream.made += not null
-            self.ptr = 0 if null else 0x9000 + 16 * cuda.Stream.made
+            self.ptr = 0 if null else STATE.new_stream(is_blocking=not non_blocking)
 
         def use(self) -> Any:
+            streams()[-1] = self
             return self
 
-        def synchronize(self) -> None: ...
+        def synchronize(self) -> None:
+            STATE.synchronize(self.ptr)
 
         def record(self, event: Any = None) -> Any:
             event = event or cuda.Event()
-            event.record()
+            event.record(self)
             return event
 
-        def wait_event(self, event: Any) -> None: ...
+        def wait_event(self, event: Any) -> None:
+            STATE.wait(self.ptr, event.moment)
 
         def __enter__(self) -> Any:
+            streams().append(self)
             return self
 
-        def __exit__(self, *error: object) -> None: ...
+        def __exit__(self, *error: object) -> None:
+            streams().pop()
 
         def __cuda_stream__(self) -> tuple[int, int]:
             return 0, self.ptr
@@ -201,13 +206,19 @@ class cuda:  # a module's name
 
         def __init__(self, *values: Any, **options: Any) -> None:
             self.time = time.perf_counter()
+            self.moment: Any = None
 
-        def record(self, *stream: Any) -> None:
+        def record(self, stream: Any = None) -> None:
             self.time = time.perf_counter()
+            self.moment = STATE.moment((stream or cuda.get_current_stream()).ptr)
 
-        def synchronize(self) -> None: ...
+        def synchronize(self) -> None:
+            STATE.reached(self.moment)
 
-        done = True
+        @property
+        def done(self) -> bool:
+            self.synchronize()
+            return True
 
     @staticmethod
     def ExternalStream(pointer: int, *device: Any) -> Any:  # CuPy's name
@@ -221,7 +232,7 @@ class cuda:  # a module's name
 
     @staticmethod
     def get_current_stream(*device: Any) -> Any:
-        return cuda.Stream.null
+        return streams()[-1]
 
     @staticmethod
     def is_available() -> bool:
@@ -231,14 +242,23 @@ class cuda:  # a module's name
         getDeviceCount = staticmethod(lambda: 1)
         getDevice = staticmethod(lambda: 0)
         setDevice = staticmethod(lambda device: None)
-        deviceSynchronize = staticmethod(lambda: None)
-        streamSynchronize = staticmethod(lambda stream: None)
+        deviceSynchronize = staticmethod(lambda: STATE.synchronize())
+        streamSynchronize = staticmethod(lambda stream: STATE.synchronize(int(stream)))
         memGetInfo = staticmethod(lambda: (1 << 36, 1 << 36))
         driverGetVersion = runtimeGetVersion = staticmethod(lambda: VERSION)
         getDeviceProperties = staticmethod(lambda device: {"name": b"tilery", "multiProcessorCount": 148})
 
 
 cuda.Stream.null = cuda.Stream(null=True)
+LOCAL = threading.local()
+
+
+def streams() -> list[Any]:
+    """Return the streams of this thread, the current one last."""
+    if not hasattr(LOCAL, "streams"):
+        LOCAL.streams = [cuda.Stream.null]
+    found: list[Any] = LOCAL.streams
+    return found
 
 
 def __getattr__(name: str) -> Any:

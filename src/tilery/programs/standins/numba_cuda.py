@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..device import STATE
+
 __all__ = [
     "blockDim",
     "blockIdx",
@@ -113,6 +115,7 @@ class DeviceArray(np.ndarray[Any, Any]):
     """An array of the device, which is an array of the host."""
 
     def copy_to_host(self, to: Any = None, stream: Any = None) -> Any:
+        STATE.synchronize(0)
         made = np.array(self)
         if to is None:
             return made
@@ -136,13 +139,15 @@ def device_array_like(array: Any, stream: Any = None) -> Any:
 
 
 def synchronize() -> None:
-    """Do nothing: all work is finished."""
+    """Tell a sanitizer; all work is finished."""
+    STATE.synchronize()
 
 
 class Stream:
     handle = SimpleNamespace(value=0)
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        STATE.synchronize(0)
 
     def __cuda_stream__(self) -> tuple[int, int]:
         return 0, 0

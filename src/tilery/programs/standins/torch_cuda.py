@@ -1,4 +1,7 @@
-"""What `torch.cuda` answers: a GPU with one stream whose work is always finished."""
+"""What `torch.cuda` answers: a GPU whose work is always finished.
+
+Streams and events tell a sanitizer what would be in order on a GPU.
+"""
 
 from __future__ import annotations
 
@@ -47,20 +50,26 @@ class Stream:
     def __hash__(self) -> int:
         return hash(self.cuda_stream)
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        STATE.synchronize(self.cuda_stream)
 
-    def wait_stream(self, stream: Stream) -> None: ...
+    def wait_stream(self, stream: Stream) -> None:
+        STATE.wait(self.cuda_stream, STATE.moment(stream.cuda_stream))
 
-    def wait_event(self, event: Event) -> None: ...
+    def wait_event(self, event: Event) -> None:
+        STATE.wait(self.cuda_stream, event.moment)
 
     def query(self) -> bool:
+        self.synchronize()
         return True
 
     def is_capturing(self) -> bool:
         return STATE.capture is not None
 
     def record_event(self, event: Event | None = None) -> Event:
-        return event or Event()
+        event = event or Event()
+        event.record(self)
+        return event
 
     def __enter__(self) -> Stream:
         streams().append(self)
@@ -75,15 +84,20 @@ class Event:
 
     def __init__(self, *values: Any, **options: Any) -> None:
         self.time = time.perf_counter()
+        self.moment: Any = None
 
-    def record(self, *stream: Any) -> None:
+    def record(self, stream: Any = None) -> None:
         self.time = time.perf_counter()
+        self.moment = STATE.moment((stream or streams()[-1]).cuda_stream)
 
-    def synchronize(self) -> None: ...
+    def synchronize(self) -> None:
+        STATE.reached(self.moment)
 
-    def wait(self, *stream: Any) -> None: ...
+    def wait(self, stream: Any = None) -> None:
+        STATE.wait((stream or streams()[-1]).cuda_stream, self.moment)
 
     def query(self) -> bool:
+        self.synchronize()
         return True
 
     def elapsed_time(self, other: Event) -> float:
@@ -119,8 +133,13 @@ def streams() -> list[Stream]:
     return found
 
 
+def set_stream(stream: Stream) -> None:
+    """Make a stream the current one."""
+    streams()[-1] = stream
+
+
 NOTHING = (
-    *("synchronize", "empty_cache", "init", "set_device", "ipc_collect", "set_stream", "set_sync_debug_mode"),
+    *("empty_cache", "init", "set_device", "ipc_collect", "set_sync_debug_mode"),
     *("set_per_process_memory_fraction", "reset_accumulated_memory_stats", "caching_allocator_delete"),
 )
 RESETS = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached")
@@ -176,6 +195,8 @@ def cuda_functions() -> dict[str, Any]:
         ),
         "current_stream": lambda *device: streams()[-1],
         "default_stream": lambda *device: DEFAULT,
+        "set_stream": set_stream,
+        "synchronize": lambda *device, **options: STATE.synchronize(),
         "manual_seed": seed_all,
         "manual_seed_all": seed_all,
         "seed": generator.seed,

@@ -51,6 +51,13 @@ SUMS = functions(
     torch.Tensor,
     FUNCTIONAL,
 )
+WAITS = functions(
+    "item tolist numpy cpu to copy_ __bool__ __int__ __float__ __index__ __complex__ __contains__ __repr__ __format__ "
+    "is_nonzero equal allclose nonzero argwhere unique unique_consecutive masked_select bincount __array__",
+    torch,
+    torch.Tensor,
+)
+"""The functions for which the host waits for the current stream, or may do so."""
 BATCH_NORM = FUNCTIONAL.batch_norm
 WIDE_SUMS = SUMS - functions("mean rms_norm logsumexp normalize", torch, torch.Tensor, FUNCTIONAL)
 """The sums with results in f32 inside `torch.autocast`."""
@@ -64,6 +71,13 @@ class CudaIsCpu(TorchFunctionMode):  # type: ignore[misc]  # torch has no types 
     """Set by `torch.set_default_device`."""
 
     def __torch_function__(self, function: Any, types: Any, values: Any = (), options: Any = None) -> Any:
+        if STATE.flight is not None and function in WAITS and any(map(is_on_gpu, tensors_in(values))):
+            from .torch_cuda import streams
+
+            STATE.synchronize(streams()[-1].cuda_stream)
+        return self._run(function, values, options)
+
+    def _run(self, function: Any, values: Any, options: Any) -> Any:
         options = dict(options or {})
         special = SPECIAL.get(function)
         if special is not None:

@@ -82,7 +82,7 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
     yield torch.accelerator, "device_count", lambda: 1
     yield torch.accelerator, "current_accelerator", lambda *values, **options: torch.device("cuda")
     yield torch.accelerator, "current_stream", lambda *values, **options: streams()[-1]
-    yield torch.accelerator, "synchronize", lambda *values, **options: None
+    yield torch.accelerator, "synchronize", lambda *values, **options: STATE.synchronize()
     classes = torch.amp.autocast_mode.autocast
     yield classes, "__init__", autocast(classes.__init__)
     for name in ("is_autocast_enabled", "get_autocast_dtype", "set_autocast_enabled", "set_autocast_dtype"):

@@ -1,4 +1,4 @@
-"""What a program does with memory beside its launches, for a sanitizer: what it allocates, reads and writes."""
+"""What a program does beside its launches, for a sanitizer: what it allocates, reads and writes, and its streams."""
 
 from __future__ import annotations
 
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def watching(sanitizer: Sanitizer | None) -> Iterator[None]:
-    """Tell a sanitizer, if it asks for that, what the program does with memory."""
+    """Tell a sanitizer, if it asks for that, what the program does with streams and with memory."""
+    flight = None if sanitizer is None else sanitizer.flight
+    if flight is not None:
+        flight.blocking = STATE.blocking
+    with patch.object(STATE, "flight", flight), watching_memory(sanitizer):
+        yield
+
+
+@contextlib.contextmanager
+def watching_memory(sanitizer: Sanitizer | None) -> Iterator[None]:
     if sanitizer is None or {"uninit", "unwritten"}.isdisjoint(sanitizer.names):
         yield
         return

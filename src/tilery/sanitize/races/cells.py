@@ -9,7 +9,7 @@ would race with.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -120,24 +120,30 @@ class Cells:
         return self.groups[-1 - rank] if rank < 0 else [Event(rank, number, element)]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Shadow:
-    """The lists of a segment of memory: for each granule, the number of the newest cell of both lists."""
+    """The lists of a piece of memory: for each granule, the number of the newest cell of both lists."""
 
-    segment: Segment
+    start: int
+    end: int
     granule: int
     heads: Array
     """Shape (2, granules): writes and reads."""
 
     @classmethod
-    def of(cls, segment: Segment, granule: int) -> Shadow:
-        count = (segment.end - 1 - _base(segment)) // granule + 1
-        return cls(segment, granule, np.zeros((2, count), np.int32))
+    def of(cls, start: int, end: int, granule: int) -> Shadow:
+        count = (end - 1 - _base(start)) // granule + 1
+        return cls(start, end, granule, np.zeros((2, count), np.int32))
+
+    @property
+    def base(self) -> int:
+        """The address of the first granule. Elements that are aligned in memory are also aligned from there on."""
+        return _base(self.start)
 
     def granules(self, addresses: Array, size: int) -> Array:
         """Return the granules of elements, one row for each; they become smaller if the elements are."""
         if size < self.granule:
-            self._refine(size)
+            self.refine(size)
         return self.cover(addresses, size)
 
     def boxes(self, boxes: Boxes, size: int) -> Array | None:
@@ -145,7 +151,7 @@ class Shadow:
 
         None if the boxes are not made of whole granules, however small.
         """
-        starts = boxes.starts - _base(self.segment)
+        starts = boxes.starts - self.base
         run, bits = size, int(np.bitwise_or.reduce(starts))
         outer: list[tuple[int, int]] = []
         for count, stride in sorted(boxes.dims, key=lambda dim: dim[1]):
@@ -158,7 +164,7 @@ class Shadow:
         if whole < size:
             return None
         if whole < self.granule:
-            self._refine(whole)
+            self.refine(whole)
         offsets = np.arange(run // self.granule)
         for count, stride in outer:
             offsets = (np.arange(count).reshape(-1, 1) * (stride // self.granule) + offsets).reshape(-1)
@@ -166,28 +172,86 @@ class Shadow:
 
     def cover(self, addresses: Array, size: int) -> Array:
         """Return the granules that elements touch, one row for each."""
-        first = (addresses - _base(self.segment)) // self.granule
+        first = (addresses - self.base) // self.granule
         return first.reshape(-1, 1) + np.arange(max(1, size // self.granule))
 
-    def _refine(self, granule: int) -> None:
-        fresh = Shadow.of(self.segment, granule)
+    def refine(self, granule: int) -> None:
+        """Make the granules smaller."""
+        fresh = Shadow.of(self.start, self.end, granule)
         fresh.heads[...] = np.repeat(self.heads, self.granule // granule, axis=1)[:, : fresh.heads.shape[1]]
         self.granule, self.heads = granule, fresh.heads
 
     def address(self, granule: int) -> int:
         """Return the address of a granule's first byte in the segment."""
-        return max(_base(self.segment) + granule * self.granule, self.segment.address)
+        return max(self.base + granule * self.granule, self.start)
 
     def clear(self, address: int, size: int) -> None:
         """Memory is new: nobody has accessed it."""
-        base = _base(self.segment)
-        first, last = (address - base) // self.granule, (address + size - 1 - base) // self.granule
+        first, last = ((at - self.base) // self.granule for at in (address, address + size - 1))
         self.heads[:, first : last + 1] = 0
 
+    def include(self, other: Shadow) -> None:
+        """Take over the lists of a shadow of some of its memory."""
+        other.refine(self.granule)
+        first = (other.base - self.base) // self.granule
+        mine = self.heads[:, first : first + other.heads.shape[1]]
+        np.maximum(mine, other.heads, out=mine)
 
-def _base(segment: Segment) -> int:
-    """The address of the first granule. Elements that are aligned in memory are also aligned from there on."""
-    return segment.address & ~15
+
+def _base(start: int) -> int:
+    return start & ~15
+
+
+class Shadows:
+    """The shadows of memory, none of which overlap."""
+
+    def __init__(self) -> None:
+        self._shadows: list[Shadow] = []
+        self._known: dict[int, tuple[Segment, Shadow]] = {}
+        """Those of segments, by id."""
+
+    def __iter__(self) -> Iterator[Shadow]:
+        return iter(self._shadows)
+
+    def of(self, segment: Segment, granule: int) -> Shadow:
+        """Return the shadow that contains a segment; `granule` is for a new one."""
+        known = self._known.get(id(segment))
+        if known is not None and known[0] is segment:
+            return known[1]
+        found = [each for each in self._shadows if each.start < segment.end and segment.address < each.end]
+        if len(found) == 1 and found[0].start <= segment.address and segment.end <= found[0].end:
+            shadow = found[0]
+        else:
+            shadow = _joined(segment, granule, found)
+            self._known = {key: row for key, row in self._known.items() if row[1] not in found}
+            self._shadows = [*(each for each in self._shadows if each not in found), shadow]
+        self._known[id(segment)] = segment, shadow
+        return shadow
+
+    def clear(self, address: int, size: int) -> None:
+        """Memory is new: nobody has accessed it."""
+        for shadow in self._shadows:
+            if shadow.start <= address and address + size <= shadow.end:
+                shadow.clear(address, size)
+
+    def keep(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Forget the memory that no range overlaps; ranges are a first and a last address, exclusive."""
+        kept = list(ranges)
+        self._shadows = [s for s in self._shadows if any(s.start < end and start < s.end for start, end in kept)]
+        self._known = {key: row for key, row in self._known.items() if row[1] in self._shadows}
+
+
+def _joined(segment: Segment, granule: int, parts: list[Shadow]) -> Shadow:
+    """Return a shadow of a segment and of all that it overlaps. No granule belongs to two of them."""
+    start, end = min([segment.address, *(p.start for p in parts)]), max([segment.end, *(p.end for p in parts)])
+    for part in parts:
+        granule = min(granule, part.granule)
+        for at in (part.start, part.end, segment.address, segment.end):
+            granule = min(granule, (at - _base(start)) & -(at - _base(start)) or granule)
+    shadow = Shadow.of(start, end, granule)
+    for part in parts:
+        shadow.include(part)
+    return shadow
 
 
 def distinct(keys: Array) -> tuple[Array, Array]:

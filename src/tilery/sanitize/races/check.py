@@ -18,16 +18,15 @@ from ...engines.common.layout import alloca_bytes
 from ...engines.common.memory import Segment
 from ...engines.common.tiles import Array
 from ...engines.reference.access import Access, Kind, Link
-from ...ir import Op
-from ...ops import Alloca, Entry
+from ...ops import Alloca, Entry, GdcWaitTko
 from ..checks import Check, Step
 from ..reports import Place, Report
-from .cells import LARGEST, READS, WRITES, Cells, Event, Shadow, distinct, gather, has_twins
+from .cells import LARGEST, READS, WRITES, Event, Shadow, distinct, gather, has_twins
 from .doing import Doing, Hit
-from .happens_before import NOTHING, Node, Past, Tokens
-from .reasons import Side, Signals, overlap
-from .recent import Recent
-from .strength import Strength, morally_strong, strength
+from .happens_before import NOTHING, Clock, Node, Past, Tokens
+from .history import History
+from .reasons import Side, overlap
+from .strength import morally_strong, strength
 from .sync import ACQUIRES, RELEASES, Synchronization
 
 MOST_RACES = 16
@@ -41,34 +40,50 @@ class Race(Check):
 
     name = "race"
 
+    spans_launches = True
+    """Whether to compare with accesses of other launches that may overlap."""
+
     def begin(self, entry: Entry) -> None:
         found = list(accesses(entry))
-        self._operations = {o: number for number, o in enumerate(found)}
-        self._ops: list[Op] = found
         orders = {getattr(o, "memory_ordering_semantics", None) for o in found}
         scopes = {getattr(o, "memory_scope", None) for o in found}
         self._narrow = MemoryScope.TL_BLK in scopes
+        flight = self.machine.flight if self.spans_launches else None
+        self._launch = None if flight is None else self.machine.launch
+        history: History = History() if flight is None or flight.history is None else flight.history
+        self._history = history
+        if flight is not None:
+            flight.history = history
+        first, self._rank = history.begin(found, self.machine.grid, self._launch)
+        self._operations = {o: number for number, o in enumerate(found, first)}
+        self._ops = history.ops
+        self._strengths, self._kinds = history.strengths, history.kinds
+        self._cells, self._shadows, self._recent = history.cells, history.shadows, history.recent
+        self._signals = history.signals
         synchronizes = not orders.isdisjoint(ACQUIRES) and not orders.isdisjoint(RELEASES)
-        self._sync = Synchronization(not self._narrow) if synchronizes else None
+        if history.sync is None and (synchronizes or flight is not None):
+            history.sync = Synchronization(not self._narrow and flight is None)
+        self._sync = history.sync
+        self._start = NOTHING
+        """What an access without a token follows."""
+        self._ended: Array | None = None
+        """For each operation, whether its launch has ended before this one."""
+        if self._launch is not None and self._launch.before:
+            self._start = Past(Clock({}), Node((), ended=self._launch.before))
+            self._ended = history.ended(self._launch.before)
         gx, gy, gz = self.machine.grid
         self._total = gx * gy * gz
         self._counts: dict[int, Array] = {}
-        self._strengths: dict[int, Strength] = {}
-        self._kinds: dict[Strength, int] = {}
         self._forgot = False
         """Whether accesses were forgotten because too many raced."""
-        self._tokens = Tokens()
-        self._cells = Cells()
-        self._recent = Recent()
-        self._signals = Signals()
+        self._tokens = Tokens(self._start)
         self._most = MOST_CELL_BYTES
-        self._shadows: dict[int, Shadow] = {}
         self._salt = np.empty(0, np.uint64)
 
     # ------------------------------------------------------------ events
 
     def link(self, link: Link) -> None:
-        pasts = [NOTHING] * len(link.ranks)
+        pasts = [self._start] * len(link.ranks)
         if link.tokens:
             columns = [self._tokens.get(tokens) for tokens in link.tokens]
             pasts = columns[0]
@@ -79,11 +94,15 @@ class Race(Check):
                     if key not in known:
                         known[key] = a.join(b)
                     pasts[lane] = known[key]
+        if isinstance(link.op, GdcWaitTko) and self._launch is not None and self._launch.is_dependent:
+            self._launch.has_waited = True
+            waited = Past(Clock({}), Node((), ended=self._launch.awaited))
+            pasts = [past.join(waited) for past in pasts]
         self._tokens.put(link.result_token, pasts)
 
     def after(self, access: Access) -> None:
         if self._cells.bytes > self._most:
-            self._cells.collect(self._shadows.values())
+            self._cells.collect(self._shadows)
             self._most = max(self._most, 2 * self._cells.bytes)
             if self._cells.bytes > self.machine.limits.memory:
                 raise MemoryError
@@ -93,22 +112,22 @@ class Race(Check):
             counts = self._counts[operation] = np.zeros(self._total, np.int32)
         counts[access.ranks] += 1
         numbers = counts[access.ranks]
-        lanes = len(access.ranks)
-        pasts = [NOTHING] * lanes if access.tokens is None else self._tokens.get(access.tokens)
-        doing = Doing(access, operation, strength(access), numbers, pasts, {}, False, self._cells.count)
+        ranks = np.asarray(access.ranks) + self._rank
+        pasts = [self._start] * len(ranks) if access.tokens is None else self._tokens.get(access.tokens)
+        doing = Doing(access, operation, strength(access), ranks, numbers, pasts, {}, False, self._cells.count)
         self._strengths[operation] = doing.strength
         if self._sync is not None:
             if doing.strength.strong:
-                doing.acquired = self._sync.access(access, operation, numbers.tolist(), pasts)
+                doing.acquired = self._sync.access(access, operation, ranks, numbers.tolist(), pasts)
                 doing.by_element = access.lane_size > 1 and (
                     access.ordering in ACQUIRES or (access.writes and access.ordering in RELEASES)
                 )
             elif access.kind is Kind.WRITE:
                 self._sync.overwrite(access)
         if doing.strength.strong:
-            self._signals.note(access, doing.acquired)
+            self._signals.note(access, ranks, doing.acquired)
         self._visit(doing)
-        self._recent.add(operation, numbers, access)
+        self._recent.add(operation, ranks, numbers, access)
         self._tokens.put(access.result_token, self._futures(doing))
 
     def _futures(self, doing: Doing) -> list[Past]:
@@ -133,17 +152,18 @@ class Race(Check):
     def result(self, step: Step, result: Any) -> None:
         if isinstance(step.op, Alloca) and (size := alloca_bytes(step.op)):
             for address in result.tolist():
-                segment = self.machine.memory.at(address)
-                whole = segment and (segment.parent or segment)
-                if whole and id(whole) in self._shadows and self._shadows[id(whole)].segment is whole:
-                    self._shadows[id(whole)].clear(address, size)
+                self._shadows.clear(address, size)
                 if self._sync is not None:
                     self._sync.forget(address, size)
 
     def release(self) -> None:
         self._tokens.forget()
-        kept = {id(segment.parent or segment) for segment in self.machine.memory.segments}
-        self._shadows = {name: shadow for name, shadow in self._shadows.items() if name in kept}
+        if self._launch is None:
+            self._shadows.keep((each.address, each.end) for each in self.machine.memory.segments)
+
+    def finish(self) -> None:
+        if self.machine.flight is not None:
+            self._shadows.keep(self.machine.flight.ranges)
 
     # ------------------------------------------------------------ shadow memory
 
@@ -157,9 +177,7 @@ class Race(Check):
             return
         for segment, some in self._segments(addresses):
             elements, at = (chosen, addresses) if some is None else (chosen[some], addresses[some])
-            shadow = self._shadows.get(id(segment))
-            if shadow is None or shadow.segment is not segment:
-                shadow = self._shadows[id(segment)] = Shadow.of(segment, access.bytes)
+            shadow = self._shadows.of(segment, access.bytes)
             granules = shadow.granules(at, access.bytes)
             width = granules.shape[1]
             members = elements if doing.by_element else elements // access.lane_size
@@ -184,10 +202,7 @@ class Race(Check):
         found = self.machine.memory.at(span.low)
         if found is None or span.high + access.bytes > found.end:
             return False
-        segment = found.parent or found
-        shadow = self._shadows.get(id(segment))
-        if shadow is None or shadow.segment is not segment:
-            shadow = self._shadows[id(segment)] = Shadow.of(segment, LARGEST)
+        shadow = self._shadows.of(found.parent or found, LARGEST)
         rows = shadow.boxes(boxes, access.bytes)
         if rows is None:
             return False
@@ -288,12 +303,12 @@ class Race(Check):
 
     def _add(self, doing: Doing, parents: Array, who: Array, groups: dict[int, list[int]]) -> Array:
         """Make the cells of an access."""
-        access, size = doing.access, doing.access.lane_size
+        size = doing.access.lane_size
         known = {group: self._cells.group([doing.event(m) for m in members]) for group, members in groups.items()}
         grouped = who >= len(doing.numbers) * (size if doing.by_element else 1)
         safe = np.where(grouped, 0, who)
         lanes = safe // size if doing.by_element else safe
-        ranks = np.asarray(access.ranks)[lanes].astype(np.int64)
+        ranks = doing.ranks[lanes].astype(np.int64)
         elements = safe % size if doing.by_element else np.full(len(who), -1)
         if groups:
             ranks = np.where(grouped, [known.get(w, 0) for w in who.tolist()], ranks)
@@ -358,7 +373,7 @@ class Race(Check):
         """Return the tile blocks of members, -1 for a group."""
         lanes = who // doing.access.lane_size if doing.by_element else who
         inside = lanes < len(doing.numbers)
-        ranks: Array = np.where(inside, np.asarray(doing.access.ranks)[np.where(inside, lanes, 0)], -1)
+        ranks: Array = np.where(inside, doing.ranks[np.where(inside, lanes, 0)], -1)
         return ranks
 
     def _note_order(self, doing: Doing, cells: Array) -> None:
@@ -373,7 +388,7 @@ class Race(Check):
         lanes = who // size if doing.by_element else who
         inside = lanes < len(doing.numbers)
         lanes = np.where(inside, lanes, 0)
-        out: Array = inside & (ranks == np.asarray(doing.access.ranks)[lanes]) & (cells < doing.first)
+        out: Array = inside & (ranks == doing.ranks[lanes]) & (cells < doing.first)
         todo = np.flatnonzero(out)
         if len(todo):
             clocks: dict[int, int] = {}
@@ -384,6 +399,8 @@ class Race(Check):
             spans = np.array([_last(objects[k // len(self._ops)].find(k % len(self._ops))) for k in keys.tolist()])
             span = spans[inverse]
             out[todo] = (span[:, 0] <= numbers) & (numbers <= span[:, 1])
+        if self._ended is not None:
+            out |= self._ended[self._cells.operation[cells]]
         return out
 
     def _droppable(self, doing: Doing, cells: Array) -> Array:
@@ -399,6 +416,8 @@ class Race(Check):
     def _compare(self, doing: Doing, cell: int, members: list[int]) -> tuple[Hit | None, bool]:
         """Return a race between the events of a cell and members, if there is one, and whether all members follow."""
         operation = int(self._cells.operation[cell])
+        launch = self._history.launch_of(operation)
+        bit = 0 if launch is None or launch is self._launch else 1 << launch.number
         old, new = self._strengths[operation], doing.strength
         always = morally_strong(old, new, False)
         if always and (len(members) > 1 or self._cells.rank[cell] < 0):
@@ -407,7 +426,7 @@ class Race(Check):
         for event in self._cells.events(cell):
             for member in members:
                 rank, past, acquired = doing.past(member)
-                if _is_before(event, operation, rank, past, acquired):
+                if _is_before(event, operation, rank, past, acquired, bit):
                     continue
                 followed = False
                 if not always and not morally_strong(old, new, event.rank == rank):
@@ -419,20 +438,28 @@ class Race(Check):
     def _report_hit(self, doing: Doing, hit: Hit, elements: Array, shadow: Shadow, granules: Array) -> None:
         operation = int(self._cells.operation[hit.cell])
         rank = doing.event(hit.member).rank
-        if rank == hit.earlier.rank:
+        launch = self._history.launch_of(operation)
+        if launch is not self._launch:
+            rule = "nothing orders accesses of two launches to the same bytes, at least one of which writes"
+        elif rank == hit.earlier.rank:
             rule = "no token orders two accesses of a tile block to the same bytes, at least one of which writes"
         else:
             rule = "nothing orders accesses of two tile blocks to the same bytes, at least one of which writes"
-        other = Place(self._ops[operation], self._block(hit.earlier.rank))
+        other = Place(self._ops[operation], self._history.block(hit.earlier.rank))
         report = self._report(doing, rule, elements, other, shadow, granules)
-        if report is not None:
-            other.element = self._recent.element(operation, hit.earlier, shadow.address(int(granules[0])))
-            sides = (
-                Side(self._ops[operation], operation, self._strengths[operation], self._block(hit.earlier.rank)),
-                Side(doing.access.op, doing.operation, doing.strength, self._block(rank)),
-            )
+        if report is None:
+            return
+        other.element = self._recent.element(operation, hit.earlier, shadow.address(int(granules[0])))
+        sides = (
+            Side(self._ops[operation], operation, self._strengths[operation], self._history.block(hit.earlier.rank)),
+            Side(doing.access.op, doing.operation, doing.strength, self._history.block(rank)),
+        )
+        if launch is self._launch:
             self._signals.explain(report, sides, hit.earlier, rank)
             report.notes += overlap(self.machine.provenance, sides)
+        else:
+            assert launch is not None and self._launch is not None
+            self._signals.explain_launches(report, sides, (launch, self._launch), hit.earlier, rank)
 
     def _report(
         self,
@@ -460,17 +487,13 @@ class Race(Check):
         where = tuple(int(i) for i in np.unravel_index(flat, access.addresses.shape))
         return Place(access.op, tuple(access.blocks[where[0]].tolist()), where[1:])
 
-    def _block(self, rank: int) -> tuple[int, int, int]:
-        gx, gy, _ = self.machine.grid
-        return rank % gx, rank // gx % gy, rank // (gx * gy)
-
 
 def _last(span: tuple[int, ...]) -> tuple[int, int]:
     return (span[-2], span[-1]) if span else (1, 0)
 
 
-def _is_before(event: Event, operation: int, rank: int, past: Past, acquired: list[Node]) -> bool:
-    """Tell whether an event happens before an access."""
+def _is_before(event: Event, operation: int, rank: int, past: Past, acquired: list[Node], launch: int) -> bool:
+    """Tell whether an event happens before an access; `launch` is the bit of its launch, if that is another one."""
     rank_of, number, element = event
     if rank_of == rank and past.clock.has(operation, number, element):
         return True
@@ -478,5 +501,7 @@ def _is_before(event: Event, operation: int, rank: int, past: Past, acquired: li
         if node is not None:
             clock = node.known.get(rank_of)
             if clock is not None and clock.has(operation, number, element):
+                return True
+            if node.ended & launch:
                 return True
     return False

@@ -19,6 +19,8 @@ class Doing:
     access: Access
     operation: int
     strength: Strength
+    ranks: Array
+    """The tile block of each lane."""
     numbers: Array
     """How often each lane has executed the operation, this time included."""
     pasts: list[Past]
@@ -32,12 +34,12 @@ class Doing:
     def event(self, member: int) -> Event:
         lane = member // self.access.lane_size if self.by_element else member
         element = member % self.access.lane_size if self.by_element else -1
-        return Event(int(self.access.ranks[lane]), int(self.numbers[lane]), element)
+        return Event(int(self.ranks[lane]), int(self.numbers[lane]), element)
 
     def past(self, member: int) -> tuple[int, Past, list[Node]]:
         """Return the rank of a member, what its token follows, and what it has acquired."""
         lane = member // self.access.lane_size if self.by_element else member
-        return int(self.access.ranks[lane]), self.pasts[lane], self.acquired.get(member, [])
+        return int(self.ranks[lane]), self.pasts[lane], self.acquired.get(member, [])
 
 
 class Hit(NamedTuple):

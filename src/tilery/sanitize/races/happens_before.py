@@ -167,11 +167,16 @@ def _union(a: Span, b: Span) -> Span:
 class Node:
     """What a release publishes, or several of them: the events of one tile block, and all that other nodes know."""
 
-    __slots__ = ("_known", "clock", "parents", "rank")
+    __slots__ = ("_known", "clock", "ended", "parents", "rank")
 
-    def __init__(self, parents: Iterable[Node | None], rank: int = -1, clock: Clock | None = None) -> None:
+    def __init__(
+        self, parents: Iterable[Node | None], rank: int = -1, clock: Clock | None = None, ended: int = 0
+    ) -> None:
         self.parents = tuple(dict.fromkeys(node for node in parents if node is not None))
         self.rank, self.clock = rank, clock
+        self.ended = ended
+        """The launches that have ended, a bit for each; those that its parents know are in it once `known` was asked
+        for."""
         self._known: dict[int, Clock] | None = None
 
     @property
@@ -182,6 +187,7 @@ class Node:
             todo, visited = [self], {self}
             while todo:
                 node = todo.pop()
+                self.ended |= node.ended
                 if node._known is not None:
                     for rank, clock in node._known.items():
                         _include(known, rank, clock)
@@ -225,14 +231,16 @@ class Past:
 
 
 NOTHING = Past(Clock({}))
-"""What an access without a token follows."""
+"""What an access without a token follows, if its launch is alone."""
 FIRST = 1024
 
 
 class Tokens:
     """What each token that may still be used follows, by its id."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: Past) -> None:
+        self._start = start
+        """What tokens follow whose maker was not watched."""
         self._base = self._end = 0
         """The ids that it holds: from, and to, exclusive."""
         self._pasts = np.empty(FIRST, object)
@@ -249,9 +257,9 @@ class Tokens:
         self._end = self._base + end
 
     def get(self, ids: Any) -> list[Past]:
-        """Return what tokens follow. A token whose maker was not watched follows nothing."""
+        """Return what tokens follow."""
         found: list[Past] = self._pasts[ids.astype(np.int64) - self._base].tolist()
-        return [NOTHING if past is None else past for past in found]
+        return [self._start if past is None else past for past in found]
 
     def forget(self) -> None:
         """Forget all tokens: no tile block is running."""

@@ -6,8 +6,10 @@ from collections import deque
 from typing import NamedTuple
 
 from ...attrs import MemoryOrderingSemantics, MemoryScope
+from ...engines.common.tiles import Array
 from ...engines.reference.access import Access, Kind
 from ...ir import Op
+from ..flight import DEFAULT, Launch
 from ..provenance import Provenance
 from ..reports import Place, Report
 from .cells import Event
@@ -50,12 +52,12 @@ class Signals:
         """The last acquires of each tile block, and what they saw."""
         self._releases: dict[int, Op] = {}
 
-    def note(self, access: Access, acquired: dict[int, list[Node]]) -> None:
+    def note(self, access: Access, tile_blocks: Array, acquired: dict[int, list[Node]]) -> None:
         """Take note of strong accesses."""
         chosen, addresses = access.elements
         if len(chosen) > MOST_ELEMENTS:
             return
-        size, ranks = access.lane_size, access.ranks.tolist()
+        size, ranks = access.lane_size, tile_blocks.tolist()
         for flat, address in zip(chosen.tolist(), addresses.tolist()):
             rank = ranks[flat // size]
             writer = self._last.get(address)
@@ -87,6 +89,20 @@ class Signals:
                     f"tile blocks {a.block} and {b.block} do not synchronize: give each its own elements, or let the "
                     "first release and the second acquire"
                 )
+
+    def explain_launches(
+        self, report: Report, sides: tuple[Side, Side], launches: tuple[Launch, Launch], earlier: Event, rank: int
+    ) -> None:
+        """Add to a report which two launches overlap, and why nothing orders them."""
+        a, b = sides
+        first, second = launches
+        report.notes.append(f"the other access is in another launch: {_describe(first)}")
+        if a.strength.strong and b.strength.strong:
+            report.notes.append(_too_weak(a, b))
+        elif more := self._between(a.number, earlier, rank):
+            report.places += more
+        else:
+            report.notes.append(_missing_edge(first, second))
 
     def _between(self, operation: int, earlier: Event, rank: int) -> list[Place]:
         """Return the operations that should have put an event before accesses of another tile block, and why not."""
@@ -120,6 +136,35 @@ class Signals:
                     seen.add(reader)
                     todo.append((reader, first or signal.writer))
         return None
+
+
+def _stream(name: object) -> str:
+    """Name a stream; programs know theirs by addresses."""
+    return "the default stream" if name == DEFAULT else f"stream {hex(name) if isinstance(name, int) else name}"
+
+
+def _describe(launch: Launch) -> str:
+    """Name a launch by its kernel, its stream, and its line."""
+    where = f", launched at {launch.launched}" if launch.launched else ""
+    return f"{launch.kernel.split('_Kt')[0]} in {_stream(launch.stream)}{where}"
+
+
+def _missing_edge(first: Launch, second: Launch) -> str:
+    """Say what would order two launches."""
+    if second.is_dependent and second.awaited >> first.number & 1:
+        wait = "gdc_wait_tko (ct.grid_dependency_control_wait() in cuTile, tl.extra.cuda.gdc_wait() in Triton)"
+        if second.has_waited:
+            return f"this launch may start before the other one has ended: no token leads from {wait} to this access"
+        return f"this launch may start before the other one has ended: execute {wait} before this access"
+    if first.stream != second.stream:
+        return (
+            f"{_stream(second.stream)} does not wait for {_stream(first.stream)}: record an event after the other "
+            "launch and let this stream wait for it, or synchronize between them"
+        )
+    return (
+        "the launch between them started early and did not wait for the other one, so that it does not help to wait "
+        "for that launch: let it wait too"
+    )
 
 
 def overlap(provenance: Provenance, sides: tuple[Side, Side]) -> list[str]:

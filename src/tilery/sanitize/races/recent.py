@@ -32,9 +32,9 @@ class Recent:
         self._queue: deque[Made] = deque()
         self._bytes = 0
 
-    def add(self, operation: int, numbers: Array, access: Access) -> None:
+    def add(self, operation: int, ranks: Array, numbers: Array, access: Access) -> None:
         """Remember an execution of an operation; `numbers` tells the executions of each tile block apart."""
-        made = Made(operation, numbers, np.asarray(access.ranks), access.place, access.bytes)
+        made = Made(operation, numbers, ranks, access.place, access.bytes)
         self._queue.append(made)
         self._bytes += _size(made)
         while self._bytes > MOST_BYTES:

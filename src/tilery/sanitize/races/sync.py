@@ -78,7 +78,9 @@ class Synchronization:
         if hit.any():
             self._bytes = None
 
-    def access(self, access: Access, operation: int, numbers: list[int], pasts: list[Past]) -> dict[int, list[Node]]:
+    def access(
+        self, access: Access, operation: int, ranks: Array, numbers: list[int], pasts: list[Past]
+    ) -> dict[int, list[Node]]:
         """Strong elements access memory one after the other. Return what each acquiring one has seen."""
         size, wide = access.lane_size, access.scope is not MemoryScope.TL_BLK
         acquires, releases = access.ordering in ACQUIRES, access.ordering in RELEASES
@@ -87,7 +89,7 @@ class Synchronization:
         chosen, addresses = access.elements
         for flat, address in zip(chosen.tolist(), addresses.tolist()):
             lane, element = divmod(flat, size)
-            rank, past, number = int(access.ranks[lane]), pasts[lane], numbers[lane]
+            rank, past, number = int(ranks[lane]), pasts[lane], numbers[lane]
             place = (address, access.bytes, rank)
             nodes: list[Node] = []
             seen: tuple[Head, ...] = ()

@@ -32,6 +32,7 @@ class Order(Race):
 
     name = "order"
     hint = True
+    spans_launches = False
 
     def begin(self, entry: Entry) -> None:
         super().begin(entry)
@@ -105,7 +106,7 @@ class Order(Race):
                 report = self.reports.add(self.name, RULE, [Place(self._ops[number])], hint=True)
                 if report is not None:
                     report.count += int(counts.sum())
-                    report.blocks.update(self._block(int(rank)) for rank in np.flatnonzero(counts))
+                    report.blocks.update(self._history.block(int(rank)) for rank in np.flatnonzero(counts))
 
 
 def token_sources(entry: Entry) -> dict[Value, list[Value]]:

@@ -12,11 +12,11 @@ import triton.language as tl
 import tilery.triton
 from tilery.sanitize import Sanitizer
 
-gdc_wait = getattr(tl.extra.cuda, "gdc_wait", None)
+gdc_wait: Any = getattr(tl.extra.cuda, "gdc_wait", None)
 
 
-@triton.jit
-def copy(x, y, WAITS: tl.constexpr, B: tl.constexpr):
+@triton.jit  # type: ignore[untyped-decorator]  # Triton has no types
+def copy(x: Any, y: Any, WAITS: tl.constexpr, B: tl.constexpr) -> None:
     i = tl.arange(0, B)
     if WAITS:
         gdc_wait()

@@ -154,16 +154,16 @@ class Sanitizer:
             numbers = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
             runs.append(f"{len(seeds)} random schedule{'s' * (len(seeds) > 1)} ({numbers})")
         return (
-            f"races were looked for in {' and '.join(runs)}, and in all executions with the same control flow and the "
-            f"same order of synchronisation; not in others{self._claim_about_launches}"
+            f"races were looked for in {' and '.join(runs)}{self._claim_about_launches}, and in all executions with the same control flow and the "
+            "same order of synchronisation; not in others"
         )
 
     @property
     def _claim_about_launches(self) -> str:
         if self.flight is None:
             return ""
-        more = ", of which some counted as ended because there were too many" if self.flight.is_forgetful else ""
-        return f"; also between launches{more}"
+        more = " (some counted as ended because there were too many)" if self.flight.is_forgetful else ""
+        return f", also between launches{more}"
 
     def declare_uninit(self, array: Any) -> None:
         """Declare that nobody has written an array yet, which later launches take as an argument."""

@@ -30,7 +30,10 @@ def watching(sanitizer: Sanitizer | None) -> Iterator[None]:
     if flight is not None:
         flight.blocking = STATE.blocking
     with patch.object(STATE, "flight", flight), watching_memory(sanitizer):
-        yield
+        try:
+            yield
+        finally:
+            STATE.synchronize()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,1 @@
+"""The loop IR of the CPU engine: nodes, verifier, printer and interpreter."""

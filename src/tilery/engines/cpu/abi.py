@@ -2,8 +2,10 @@
 
 The function is `i64 @run(ptr slots, ptr grid, i64 first, i64 last, ptr arena, ptr control)`. It executes the tile
 blocks `first` to `last - 1`, numbered in the order of the grid (x varies fastest), and returns DONE, STOPPED or FAULT.
-Several threads may run it at once, each with an arena of its own. After FAULT the results are worthless: the caller
-runs the launch again on the reference engine, from the arrays as they were, which finds the words.
+Several threads may run it at once, each with an arena of its own. After FAULT the fault cell names the tile block and
+the operation that gave up. The other blocks may or may not have run, and the block itself may have changed memory that
+it reads. The caller runs that block again on the reference engine, on a copy of the memory as it is now, and keeps the
+error if it is about the same operation.
 
 `slots` are 8-byte words:
 

@@ -230,18 +230,22 @@ class CpuKernel(Kernel):
         return ExecutionError(self.entry, message, kind=ErrorKind.TIMEOUT)
 
     def _explain(self, code: int, launch: Launch, lowered: Lowered) -> ExecutionError:
-        """Let the reference engine run the tile block that gave up, on a copy of the memory, and return its error."""
+        """Return the error of a tile block that gave up.
+
+        The reference engine runs it again, on a copy of the memory as the launch left it. A block that updates memory
+        in place may then succeed or fail elsewhere: an error at another operation is not the one that happened.
+        """
         block, number = fault_place(code)
+        o = lowered.ops[number] if number < len(lowered.ops) else self.entry
         seconds = EXPLAIN_SECONDS if launch.limits.seconds is None else launch.limits.seconds
         try:
             limits = Limits(seconds=seconds, memory=launch.limits.memory)
             self.reference.run_block(launch.grid, block, launch.bound, limits)
         except ExecutionError as error:
-            if error.kind is not ErrorKind.TIMEOUT:
+            if error.kind is not ErrorKind.TIMEOUT and error.op is o:
                 return error
         except MemoryError:
             pass
-        o = lowered.ops[number] if number < len(lowered.ops) else self.entry
         message = f"{o.name}: the kernel did something illegal here"
         vague = ExecutionError(o, message, kind=ErrorKind.BOUNDS, block=_index(launch.grid, block))
         vague.notes.append("the memory has changed since: with engine 'reference' the error is more precise")

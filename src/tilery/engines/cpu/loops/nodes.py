@@ -108,9 +108,9 @@ class Buffer:
 
 @dataclass(slots=True)
 class Int:
-    """Integer arithmetic on i1, i32 and i64, which wraps around.
+    """Integer arithmetic, which wraps around. `name` is one of `INT`.
 
-    `name` is one of `INT`. Division is by something that is not 0, and never of the least number by -1.
+    A divisor is not 0, and the least number is not divided by -1.
     """
 
     result: Value
@@ -123,15 +123,16 @@ INT = {
     **dict.fromkeys(("shl", "lshr", "ashr"), 2),
     **dict.fromkeys(("smin", "smax", "umin", "umax"), 2),
     **dict.fromkeys(("eq", "ne", "slt", "sle", "ult", "ule"), 2),
-    **dict.fromkeys(("sext", "zext", "trunc"), 1),
+    **dict.fromkeys(("sext", "zext", "trunc", "bits"), 1),
     "select": 3,
     "ramp": 1,
 }
 """Integer operations and the number of their operands.
 
 Operands have one type, which is the result's, but: comparisons return i1; `sext`, `zext` and `trunc` return the type of
-their result; the first operand of `select` is i1 and the others may have any type; `ramp` has one lane and returns its
-operand plus 0, 1, 2 and so on in the lanes of the result. Shifts are by less than the width.
+their result, and so does `bits`, which keeps the bits of any type that takes as many bytes; the first operand of
+`select` is i1 and the others may have any type; the operand of `ramp` has one lane, and the lanes of its result are the
+operand plus 0, 1, 2 and so on. Shifts are by less than the width.
 """
 COMPARISONS = frozenset(("eq", "ne", "slt", "sle", "ult", "ule"))
 

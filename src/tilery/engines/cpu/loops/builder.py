@@ -1,0 +1,244 @@
+"""Building loop IR: statements are appended to the innermost open block, and known integers are folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ....types import I1, I64, Ptr, Scalar, Tile, Type
+from .integers import absorb, fold, simplify
+from .nodes import (
+    COMPARISONS,
+    Apply,
+    Buffer,
+    Check,
+    Const,
+    Declare,
+    Guard,
+    Home,
+    If,
+    Int,
+    Jump,
+    Kind,
+    Load,
+    Loop,
+    Operand,
+    Read,
+    Scope,
+    Stmt,
+    Store,
+    Value,
+    While,
+    Write,
+    index,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from ....ir import Op
+
+
+def element_of(type: Type) -> Scalar:
+    """Return the element type of a tile in the loop IR, where pointers are i64."""
+    assert isinstance(type, Tile)
+    if isinstance(type.element, Ptr):
+        return I64
+    assert isinstance(type.element, Scalar)
+    return type.element
+
+
+def known(x: Operand) -> int | None:
+    """Return the bits of a constant, None for others."""
+    return x.bits if isinstance(x, Const) else None
+
+
+class Builder:
+    """Appends statements. `block` is where they go."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: list[Stmt]) -> None:
+        self.block = block
+
+    def emit(self, s: Stmt) -> None:
+        self.block.append(s)
+
+    # ------------------------------------------------------------ computing
+
+    def integer(self, name: str, *operands: Operand, to: Scalar | None = None) -> Operand:
+        """Return the result of an integer operation: a constant or an operand if that is known."""
+        element = operands[-1].element
+        target = to or (I1 if name in COMPARISONS else element)
+        numbers = tuple(map(known, operands))
+        if name == "select":
+            if numbers[0] is not None:
+                return operands[1 if numbers[0] else 2]
+            if operands[1] == operands[2]:
+                return operands[1]
+        elif all(n is not None for n in numbers):
+            bits = fold(name, element, target, *(n for n in numbers if n is not None))
+            if bits is not None:
+                return Const(target, bits)
+        elif name in ("sext", "zext", "trunc", "bits") and element is target:
+            return operands[0]
+        elif (at := simplify(name, element, numbers)) is not None:
+            return operands[at]
+        elif (bits := absorb(name, element, numbers)) is not None:
+            return Const(target, bits)
+        result = Value(target, max(x.lanes for x in operands))
+        self.emit(Int(result, name, operands))
+        return result
+
+    def add(self, a: Operand, b: Operand) -> Operand:
+        return self.integer("add", a, b)
+
+    def sub(self, a: Operand, b: Operand) -> Operand:
+        return self.integer("sub", a, b)
+
+    def mul(self, a: Operand, b: Operand) -> Operand:
+        return self.integer("mul", a, b)
+
+    def both(self, a: Operand, b: Operand) -> Operand:
+        return self.integer("and", a, b)
+
+    def either(self, a: Operand, b: Operand) -> Operand:
+        return self.integer("or", a, b)
+
+    def opposite(self, a: Operand) -> Operand:
+        return self.integer("xor", a, truth(True))
+
+    def select(self, c: Operand, a: Operand, b: Operand) -> Operand:
+        return self.integer("select", c, a, b)
+
+    def resize(self, x: Operand, to: Scalar, *, signed: bool) -> Operand:
+        """Return an integer in a type of another width."""
+        if x.element is to:
+            return x
+        name = "trunc" if to.bits < x.element.bits else "sext" if signed else "zext"
+        return self.integer(name, x, to=to)
+
+    def apply(self, op: Op, *operands: Operand) -> Value:
+        """Return an element of the result of an element-wise operation."""
+        result = Value(element_of(op.results[0].type), max((x.lanes for x in operands), default=1))
+        self.emit(Apply(result, op, operands))
+        return result
+
+    # ------------------------------------------------------------ buffers and memory
+
+    def declare(self, element: Scalar, shape: Sequence[int], scope: Scope = Scope.ARENA, name: str = "") -> Buffer:
+        buffer = Buffer(element, tuple(shape), scope, name)
+        self.emit(Declare(buffer))
+        return buffer
+
+    def variable(self, element: Scalar, name: str = "") -> Buffer:
+        """Return a buffer of one element without dimensions."""
+        return self.declare(element, (), Scope.REGISTER, name)
+
+    def load(self, buffer: Buffer, at: Sequence[Operand] = ()) -> Value:
+        result = Value(buffer.element)
+        self.emit(Load(result, buffer, tuple(at)))
+        return result
+
+    def store(self, buffer: Buffer, at: Sequence[Operand], value: Operand) -> None:
+        self.emit(Store(buffer, tuple(at), value))
+
+    def read(
+        self, element: Scalar, address: Operand, mask: Operand | None = None, other: Operand | None = None
+    ) -> Operand:
+        """Read an element from memory; a mask that is known is not used."""
+        if mask is not None and known(mask) is not None:
+            if not known(mask):
+                return other or Const(element, 0)
+            mask = other = None
+        result = Value(element)
+        self.emit(Read(result, address, mask, other))
+        return result
+
+    def write(self, address: Operand, value: Operand, mask: Operand | None = None) -> None:
+        if mask is not None and known(mask) is not None:
+            if not known(mask):
+                return
+            mask = None
+        self.emit(Write(address, value, mask))
+
+    def guard(
+        self,
+        address: Operand,
+        item: int,
+        writes: bool,
+        fault: int,
+        home: Home | None,
+        dims: Sequence[tuple[Operand, Operand]] = (),
+        mask: Operand | None = None,
+    ) -> None:
+        if mask is not None and known(mask) is not None:
+            if not known(mask):
+                return
+            mask = None
+        self.emit(Guard(address, tuple(dims), item, writes, fault, home, mask))
+
+    def check(self, condition: Operand, fault: int) -> None:
+        if known(condition) != 1:
+            self.emit(Check(condition, fault))
+
+    # ------------------------------------------------------------ control
+
+    @contextmanager
+    def within(self, block: list[Stmt]) -> Iterator[None]:
+        """Append to another block for a while."""
+        before, self.block = self.block, block
+        try:
+            yield
+        finally:
+            self.block = before
+
+    @contextmanager
+    def loop(
+        self,
+        kind: Kind,
+        high: Operand,
+        low: Operand | None = None,
+        step: int = 1,
+        *,
+        name: str = "",
+        polls: bool = False,
+    ) -> Iterator[Loop]:
+        made = Loop(kind, Value(I64, 1, name), low or index(0), high, [], step, polls)
+        self.emit(made)
+        with self.within(made.body):
+            yield made
+
+    @contextmanager
+    def nest(
+        self, kind: Kind, shape: Sequence[int], order: Sequence[int] | None = None
+    ) -> Iterator[tuple[Operand, ...]]:
+        """Open a loop for each dimension, in their order or another; dimensions of one element need none."""
+        indices: list[Operand] = [index(0)] * len(shape)
+        before = self.block
+        for d in order or range(len(shape)):
+            if shape[d] != 1:
+                made = Loop(kind, Value(I64, 1, "ijklmn"[d] if d < 6 else f"i{d}"), index(0), index(shape[d]), [])
+                self.emit(made)
+                self.block, indices[d] = made.body, made.index
+        try:
+            yield tuple(indices)
+        finally:
+            self.block = before
+
+    @contextmanager
+    def repeat(self) -> Iterator[While]:
+        made = While([])
+        self.emit(made)
+        with self.within(made.body):
+            yield made
+
+    @contextmanager
+    def when(self, condition: Operand, *, rarely: bool = False) -> Iterator[If]:
+        made = If(condition, [], [], rarely)
+        self.emit(made)
+        with self.within(made.then):
+            yield made
+
+    def jump(self, kind: str, loop: Loop | While | None = None) -> None:
+        self.emit(Jump(kind, loop))

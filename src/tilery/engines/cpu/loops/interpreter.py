@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from ....ops import AtomicCASTko, PrintTko
-from ....types import I1, Scalar
+from ....types import I1, TF32, Scalar
 from ...common.memory import Fault, Memory
+from ...common.numerics.arithmetic import add, fma, mul
+from ...common.numerics.convert import float_to_float
 from ...common.tiles import Array, carrier, unsigned
 from ...reference.ops import RUNS
 from ...reference.ops.atomics import compare_and_swap, read_modify_write
@@ -28,6 +30,7 @@ from .nodes import (
     Check,
     Const,
     Declare,
+    Float,
     Guard,
     If,
     Int,
@@ -143,6 +146,8 @@ class Interpreter:
                 self.set(s.result, integer(s, [self.get(x) for x in s.operands]))
             case Apply():
                 self.set(s.result, applied(s, [self.get(x) for x in s.operands]))
+            case Float():
+                self.set(s.result, floating(s, [self.get(x) for x in s.operands]))
             case Shuffle():
                 whole = np.concatenate(np.broadcast_arrays(*(self.get(x) for x in s.operands)), axis=-1)
                 self.set(s.result, whole[..., list(s.order)])
@@ -456,6 +461,22 @@ def applied(s: Apply, operands: list[Array]) -> Array:
     flat = [np.ascontiguousarray(np.broadcast_to(a, shape)).reshape(-1) for a in operands]
     made: Array = RUNS[type(s.op)].function(s.op, *flat)
     return made.reshape(shape)
+
+
+def floating(s: Float, operands: list[Array]) -> Array:
+    """Return the result of a step of a product."""
+    x, source, target = operands[0], s.operands[0].element, s.result.element
+    match s.name:
+        case "fma":
+            return fma(*np.broadcast_arrays(*operands))
+        case "add":
+            return add(*np.broadcast_arrays(*operands))
+        case "mul":
+            return mul(*np.broadcast_arrays(*operands))
+    if source is TF32 and s.name == "widen":
+        x = (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(x.dtype)
+    flat = np.ascontiguousarray(x).reshape(-1)
+    return float_to_float(flat, source, target).reshape(x.shape)
 
 
 def integer(s: Int, operands: list[Array]) -> Array:

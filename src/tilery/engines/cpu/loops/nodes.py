@@ -147,6 +147,26 @@ class Apply:
 
 
 @dataclass(slots=True)
+class Float:
+    """A step of a product. `name` is one of `FLOAT`; a NaN of f32 stands for the canonical one.
+
+    A NaN of f64 is that of the first operand that has one, made quiet.
+    """
+
+    result: Value
+    name: str
+    operands: tuple[Operand, ...]
+
+
+FLOAT = {"fma": 3, "add": 2, "mul": 2, "widen": 1, "narrow": 1}
+"""Floating-point operations of f32 and f64 and the number of their operands.
+
+`fma` rounds once. `widen` turns any float into f32 or f64, which have all its numbers; of tf32 only the bits that count
+are used. `narrow` rounds f32 and f64 to the nearest number of a narrower type.
+"""
+
+
+@dataclass(slots=True)
 class Shuffle:
     """Lanes of one or two values of the same type, in any order: lane `k` of the result is lane `order[k]` of all."""
 
@@ -363,9 +383,9 @@ class Call:
     fault: int
 
 
-Pure = Int | Apply | Shuffle
+Pure = Int | Apply | Float | Shuffle
 Stmt = (
-    Int | Apply | Shuffle | Declare | Load | Store | Read | Write | Atomic | Locate | Prefetch | Guard | Check
+    Int | Apply | Float | Shuffle | Declare | Load | Store | Read | Write | Atomic | Locate | Prefetch | Guard | Check
     | Loop | While | If | Jump | Product | Call
 )  # fmt: skip
 
@@ -418,7 +438,7 @@ def walk(body: list[Stmt]) -> Iterator[Stmt]:
 def defined(s: Stmt) -> Value | None:
     """Return the value that a statement defines for the statements after it."""
     match s:
-        case Int() | Apply() | Shuffle() | Load() | Read() | Atomic() | Locate():
+        case Int() | Apply() | Float() | Shuffle() | Load() | Read() | Atomic() | Locate():
             return s.result
     return None
 
@@ -426,7 +446,7 @@ def defined(s: Stmt) -> Value | None:
 def operands(s: Stmt) -> list[Operand]:
     """Return the operands of a statement itself, not of the blocks inside."""
     match s:
-        case Int() | Apply() | Shuffle():
+        case Int() | Apply() | Float() | Shuffle():
             return list(s.operands)
         case Load():
             return [*s.index, *_given(s.mask, s.other)]

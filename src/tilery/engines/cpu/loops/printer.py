@@ -15,6 +15,7 @@ from .nodes import (
     Check,
     Const,
     Declare,
+    Float,
     Guard,
     Home,
     If,
@@ -164,6 +165,8 @@ class _Printer:
                 return f"{s.name} {self.operands(s.operands)}"
             case Apply():
                 return f"{attributes(s.op)} {self.operands(s.operands)}".rstrip()
+            case Float():
+                return f"float.{s.name} {self.operands(s.operands)}"
             case Shuffle():
                 return f"shuffle {self.operands(s.operands)} [{', '.join(map(str, s.order))}]"
             case Declare():

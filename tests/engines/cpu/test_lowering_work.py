@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 
 from tilery.engines.cpu import writer
 from tilery.engines.cpu.abi import NotLowered, Specialisation
-from tilery.engines.cpu.lower import lower
+from tilery.engines.cpu.emitter import lower
 from tilery.engines.cpu.native.targets import named
 
 TILE = "tile<64x64xf32>"

@@ -25,7 +25,7 @@ pytest.importorskip("llvmlite")
 
 from tilery.engines.cpu import launch
 from tilery.engines.cpu.callbacks import CALLED
-from tilery.engines.cpu.lower import is_native
+from tilery.engines.cpu.emitter import is_native
 from tilery.engines.cpu.registry import ELEMENTWISE
 
 WEAK = MemoryOrderingSemantics.WEAK

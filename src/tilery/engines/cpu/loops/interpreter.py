@@ -463,16 +463,15 @@ def applied(s: Apply, operands: list[Array]) -> Array:
     return made.reshape(shape)
 
 
+STEPS: dict[str, Callable[..., Array]] = {"fma": fma, "add": add, "mul": mul}
+"""Floating-point operations on operands of one type."""
+
+
 def floating(s: Float, operands: list[Array]) -> Array:
     """Return the result of a step of a product."""
     x, source, target = operands[0], s.operands[0].element, s.result.element
-    match s.name:
-        case "fma":
-            return fma(*np.broadcast_arrays(*operands))
-        case "add":
-            return add(*np.broadcast_arrays(*operands))
-        case "mul":
-            return mul(*np.broadcast_arrays(*operands))
+    if s.name in STEPS:
+        return STEPS[s.name](*np.broadcast_arrays(*operands))
     if source is TF32 and s.name == "widen":
         x = (x.view(np.uint32) & np.uint32(0xFFFFE000)).view(x.dtype)
     flat = np.ascontiguousarray(x).reshape(-1)
@@ -483,17 +482,21 @@ def integer(s: Int, operands: list[Array]) -> Array:
     """Return the result of an integer operation."""
     a, b = operands[0], operands[-1]
     target = s.result.element
+    found: Array
     match s.name:
         case "select":
             return np.where(*operands)
         case "ramp":
-            return a + np.arange(s.result.lanes, dtype=a.dtype)
+            found = a + np.arange(s.result.lanes, dtype=a.dtype)
+            return found
         case "bits":
             return np.ascontiguousarray(a).view(carrier(target))
         case "sext" | "zext" | "trunc":
             return resized(a, s.operands[0].element, target, s.name == "sext")
-    found: Array = ARITHMETIC[s.name](a, b)
-    return found & np.uint8(15) if target.name == "i4" else found
+    found = ARITHMETIC[s.name](a, b)
+    if target.name == "i4":
+        found &= np.uint8(15)
+    return found
 
 
 def resized(a: Array, source: Scalar, target: Scalar, signed: bool) -> Array:

@@ -13,7 +13,7 @@ from ....analysis.fingerprint import fingerprint
 from ....ir import Refused, walk
 from ....ops import Entry, Module
 from ..abi import ALLOWED_SYMBOLS, Lowered, NotLowered, Specialisation, Target
-from ..lower import lower
+from ..emitter import lower
 from . import pool, pool_ir
 from .compiler import (
     CACHE,

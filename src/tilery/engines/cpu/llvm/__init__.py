@@ -1,0 +1,1 @@
+"""From loop IR to LLVM IR as text."""

@@ -1,0 +1,190 @@
+"""Reductions and scans, in the order of the reference engine (see `engines/reference/ops/reduce`).
+
+The body is lowered anew for each place where elements are combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ops import Reduce, Scan
+from ...common.threads import group_size, spread_over_threads
+from ..loops.builder import element_of
+from ..loops.nodes import Buffer, Kind, Operand, Scope, index
+from .state import Lowering, is_scalar, lowers, shape
+
+FEW = 128
+"""Up to this many elements, partial results should be in registers."""
+
+
+def combine(g: Lowering, o: Reduce | Scan, earlier: Sequence[Operand], later: Sequence[Operand]) -> list[Operand]:
+    """Combine elements by the body of the operation."""
+    pairs = [x for pair in zip(earlier, later) for x in pair]
+    g.held.update(zip(o.body.args, pairs))
+    for each in o.body.ops[:-1]:
+        g.lower(each)
+    return [g.operand(v) for v in o.body.ops[-1].operands]
+
+
+def rooms(g: Lowering, o: Reduce | Scan, sizes: Sequence[int], few: int = FEW) -> list[Buffer]:
+    """Declare a buffer for partial results of each operand."""
+    total = 1
+    for n in sizes:
+        total *= n
+    scope = Scope.REGISTER if total <= few else Scope.ARENA
+    return [g.b.declare(element_of(v.type), sizes, scope, "partial") for v in o.operands_]
+
+
+def loads(g: Lowering, buffers: Sequence[Buffer], at: Sequence[Operand]) -> list[Operand]:
+    return [g.b.load(b, at) for b in buffers]
+
+
+def stores(g: Lowering, buffers: Sequence[Buffer], at: Sequence[Operand], values: Sequence[Operand]) -> None:
+    for b, x in zip(buffers, values):
+        g.b.store(b, at, x)
+
+
+# ---------------------------------------------------------------- reduce
+
+
+@lowers(Reduce)
+def reduce(g: Lowering, o: Reduce) -> None:
+    """Threads combine their elements, then lanes, then warps: those of the second half with those of the first."""
+    sizes, dim = shape(o.operands_[0]), o.dim
+    kept, warps, lanes = spread_over_threads(sizes, dim)
+    inner = sizes[dim + 1 :]
+    results = [g.b.declare(element_of(v.type), () if is_scalar(v) else shape(v)) for v in o.results_]
+    with g.b.nest(Kind.PARALLEL, sizes[:dim]) as outer:
+        fold = _first_to_last if len(o.body.ops) <= 2 else _in_pairs
+        partial = fold(g, o, outer, kept, warps * lanes)
+        half = lanes // 2
+        while half:
+            _halve(g, o, partial, (warps, lanes), (half, 1), half, inner)
+            half //= 2
+        half = warps // 2
+        while half:
+            _halve(g, o, partial, (half, lanes), (1, 1), half * lanes, inner)
+            half //= 2
+        with g.b.nest(Kind.PARALLEL, inner) as rest:
+            at = (*outer, *rest) if results[0].shape else ()
+            stores(g, results, at, loads(g, partial, (index(0), *rest)))
+    for v, room in zip(o.results_, results):
+        g.held[v] = room if room.shape else g.b.load(room)
+
+
+def _first_to_last(g: Lowering, o: Reduce, outer: tuple[Operand, ...], kept: int, threads: int) -> list[Buffer]:
+    """Each thread combines its elements from first to last."""
+    inner = shape(o.operands_[0])[o.dim + 1 :]
+    partial = rooms(g, o, (threads, *inner))
+    with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
+        stores(g, partial, at, [g.at(v, (*outer, *at)) for v in o.operands_])
+    if kept == 1:
+        return partial
+    with g.b.loop(Kind.SERIAL, index(kept), index(1), name="r") as loop:
+        first = g.b.mul(loop.index, index(threads))
+        with g.b.nest(Kind.PARALLEL, (threads, *inner)) as at:
+            place = (*outer, g.b.add(first, at[0]), *at[1:])
+            made = combine(g, o, loads(g, partial, at), [g.at(v, place) for v in o.operands_])
+            stores(g, partial, at, made)
+    return partial
+
+
+def _in_pairs(g: Lowering, o: Reduce, outer: tuple[Operand, ...], kept: int, threads: int) -> list[Buffer]:
+    """Each thread combines neighbours, then neighbouring pairs, and so on."""
+    inner = shape(o.operands_[0])[o.dim + 1 :]
+    partial = rooms(g, o, (kept * threads, *inner))
+    with g.b.nest(Kind.PARALLEL, (kept * threads, *inner)) as at:
+        stores(g, partial, at, [g.at(v, (*outer, *at)) for v in o.operands_])
+    while kept > 1:
+        kept //= 2
+        # Pair `k` is stored where its elements, or those of earlier pairs, were: the order matters.
+        with g.b.loop(Kind.SERIAL, index(kept), name="r") as loop:
+            result = g.b.mul(loop.index, index(threads))
+            first = g.b.mul(loop.index, index(2 * threads))
+            second = g.b.add(first, index(threads))
+            with g.b.nest(Kind.PARALLEL, (threads, *inner)) as (t, *rest):
+                pair = [loads(g, partial, (g.b.add(x, t), *rest)) for x in (first, second)]
+                stores(g, partial, (g.b.add(result, t), *rest), combine(g, o, *pair))
+    return partial
+
+
+def _halve(
+    g: Lowering,
+    o: Reduce,
+    partial: list[Buffer],
+    groups: tuple[int, int],
+    each: tuple[int, int],
+    distance: int,
+    inner: tuple[int, ...],
+) -> None:
+    """Combine `each[0]` elements of every group with those at a distance; `groups` is how many, and how far apart."""
+    count, apart = groups
+    with g.b.nest(Kind.PARALLEL, (count, each[0], *inner)) as (group, i, *rest):
+        t = g.b.add(g.b.mul(group, index(apart)), i)
+        pair = [loads(g, partial, (x, *rest)) for x in (t, g.b.add(t, index(distance)))]
+        stores(g, partial, (t, *rest), combine(g, o, *pair))
+
+
+# ---------------------------------------------------------------- scan
+
+
+@lowers(Scan)
+def scan(g: Lowering, o: Scan) -> None:
+    """Elements of a group combine with those 1, 2, 4 and so on before; then groups combine, one after the other."""
+    sizes, dim = shape(o.operands_[0]), o.dim
+    size, inner = sizes[dim], sizes[dim + 1 :]
+    group = group_size(sizes, dim)
+    results = [g.b.declare(element_of(v.type), () if is_scalar(v) else shape(v)) for v in o.results_]
+    with g.b.nest(Kind.PARALLEL, sizes[:dim]) as outer:
+        current = rooms(g, o, (size, *inner))
+        with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
+            stores(g, current, (i, *rest), [g.at(v, (*outer, _turned(g, o, i, size), *rest)) for v in o.operands_])
+        distance = 1
+        while distance < group:
+            current = _scan_step(g, o, current, group, distance)
+            distance *= 2
+        if size > group:
+            current = _scan_groups(g, o, current, group)
+        with g.b.nest(Kind.PARALLEL, (size, *inner)) as (i, *rest):
+            at = (*outer, _turned(g, o, i, size), *rest) if results[0].shape else ()
+            stores(g, results, at, loads(g, current, (i, *rest)))
+    for v, room in zip(o.results_, results):
+        g.held[v] = room if room.shape else g.b.load(room)
+
+
+def _turned(g: Lowering, o: Scan, i: Operand, size: int) -> Operand:
+    """Return the position of an element in the order of the scan."""
+    return g.b.sub(index(size - 1), i) if o.reverse else i
+
+
+def _scan_step(g: Lowering, o: Scan, current: list[Buffer], group: int, distance: int) -> list[Buffer]:
+    """Combine each element of a group with the one at a distance before, if there is one."""
+    size, *inner = current[0].shape
+    new = rooms(g, o, (size, *inner))
+    with g.b.nest(Kind.PARALLEL, (size // group, distance, *inner)) as (n, i, *rest):
+        at = (g.b.add(g.b.mul(n, index(group)), i), *rest)
+        stores(g, new, at, loads(g, current, at))
+    with g.b.nest(Kind.PARALLEL, (size // group, group - distance, *inner)) as (n, i, *rest):
+        before = g.b.add(g.b.mul(n, index(group)), i)
+        at = (g.b.add(before, index(distance)), *rest)
+        stores(g, new, at, combine(g, o, loads(g, current, (before, *rest)), loads(g, current, at)))
+    return new
+
+
+def _scan_groups(g: Lowering, o: Scan, current: list[Buffer], group: int) -> list[Buffer]:
+    """Scan the last elements of the groups, then combine them with the elements of the group after."""
+    size, *inner = current[0].shape
+    groups = size // group
+    totals, new = rooms(g, o, (groups, *inner)), rooms(g, o, (size, *inner))
+    with g.b.nest(Kind.PARALLEL, inner) as rest:
+        stores(g, totals, (index(0), *rest), loads(g, current, (index(group - 1), *rest)))
+    with g.b.loop(Kind.SERIAL, index(groups), index(1), name="r") as loop, g.b.nest(Kind.PARALLEL, inner) as rest:
+        last = g.b.add(g.b.mul(loop.index, index(group)), index(group - 1))
+        before = loads(g, totals, (g.b.sub(loop.index, index(1)), *rest))
+        stores(g, totals, (loop.index, *rest), combine(g, o, before, loads(g, current, (last, *rest))))
+    with g.b.nest(Kind.PARALLEL, (group, *inner)) as at:
+        stores(g, new, at, loads(g, current, at))
+    with g.b.nest(Kind.PARALLEL, (groups - 1, group, *inner)) as (n, i, *rest):
+        at = (g.b.add(g.b.mul(g.b.add(n, index(1)), index(group)), i), *rest)
+        stores(g, new, at, combine(g, o, loads(g, totals, (n, *rest)), loads(g, current, at)))
+    return new

@@ -1,0 +1,150 @@
+"""What the lowering to loop IR knows while it runs, and the table of functions that lower operations.
+
+A tile is held as an operand if all its elements are the same, else as a buffer: the operation that makes it declares
+the buffer and fills it in one nest of parallel loops, whose last statement stores `buffer[i, j] = ...`. Nothing is
+fused or avoided here; passes do that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ....ir import Op, Value
+from ....ops import Module
+from ....types import Ptr, Tile
+from ..loops.builder import Builder, element_of
+from ..loops.nodes import Buffer, Home, Kernel, Kind, Operand, index
+from ..loops.nodes import Value as Result
+
+
+class NotLowered(Exception):
+    """The kernel has an operation in a form that the loop IR does not express."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor in memory, or a view of it: the address, and sizes and strides in elements, all i64."""
+
+    base: Operand
+    shape: tuple[Operand, ...]
+    strides: tuple[Operand, ...]
+    home: Home | None
+
+
+Held = Operand | Buffer | Tensor | None
+"""The value of Tile IR in the loop IR; None for a token."""
+Lower = Callable[["Lowering", Any], None]
+LOWERS: dict[type[Op], Lower] = {}
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def lowers(*classes: type[Op]) -> Callable[[F], F]:
+    """Register the decorated function as the one that lowers these operations."""
+
+    def register(function: F) -> F:
+        for cls in classes:
+            assert cls not in LOWERS, f"{cls.__name__} is lowered twice"
+            LOWERS[cls] = function
+        return function
+
+    return register
+
+
+@dataclass(slots=True)
+class Lowering:
+    """The lowering of one entry."""
+
+    module: Module
+    kernel: Kernel
+    b: Builder
+    numbers: dict[Op, int]
+    """The numbers of operations in faults."""
+    rank: Result
+    """The number of the tile block."""
+    held: dict[Value, Held] = field(default_factory=dict)
+    homes: dict[Value, Home] = field(default_factory=dict)
+    """The memory that pointers come from, where that is known."""
+    allocas: dict[Op, Buffer] = field(default_factory=dict)
+    frames: list[Any] = field(default_factory=list)
+    """The enclosing regions, outermost first; see `control`."""
+
+    def lower(self, o: Op) -> None:
+        """Append the statements of an operation."""
+        function = LOWERS.get(type(o))
+        if function is None:
+            raise NotLowered(o.name)
+        function(self, o)
+        self.inherit_home(o)
+
+    # ------------------------------------------------------------ values
+
+    def operand(self, v: Value) -> Operand:
+        """Return a tile of one element."""
+        held = self.held[v]
+        assert not isinstance(held, (Buffer, Tensor)) and held is not None
+        return held
+
+    def at(self, v: Value, index: Sequence[Operand]) -> Operand:
+        """Return an element of a tile."""
+        held = self.held[v]
+        if isinstance(held, Buffer):
+            return self.b.load(held, index)
+        assert held is not None and not isinstance(held, Tensor)
+        return held
+
+    def buffer(self, v: Value) -> Buffer:
+        """Return the buffer of a tile; one that is held as an operand is put in one."""
+        held = self.held[v]
+        if isinstance(held, Buffer):
+            return held
+        made = self.b.declare(element_of(v.type), shape(v))
+        self.fill(made, v)
+        return made
+
+    def fill(self, buffer: Buffer, v: Value) -> None:
+        """Copy a tile to a buffer."""
+        with self.b.nest(Kind.PARALLEL, shape(v)) as at:
+            self.b.store(buffer, at if buffer.shape else (), self.at(v, at))
+
+    @contextmanager
+    def defining(self, v: Value) -> Iterator[tuple[tuple[Operand, ...], list[Operand]]]:
+        """Open the nest that defines a tile: yields the indices of an element, and a list to put the element in."""
+        made: list[Operand] = []
+        if is_scalar(v):
+            yield (index(0),) * len(shape(v)), made
+            self.held[v] = made[0]
+            return
+        buffer = self.b.declare(element_of(v.type), shape(v))
+        with self.b.nest(Kind.PARALLEL, buffer.shape) as at:
+            yield at, made
+            self.b.store(buffer, at, made[0])
+        self.held[v] = buffer
+
+    # ------------------------------------------------------------ pointers
+
+    def inherit_home(self, o: Op) -> None:
+        """Pointers that an operation computes from one pointer are probably in the same memory."""
+        results = [v for v in o.results if has_pointers(v)]
+        if not results or results[0] in self.homes:
+            return
+        sources = {self.homes.get(v) for v in o.operands if has_pointers(v)}
+        if len(sources) == 1 and (home := sources.pop()) is not None:
+            self.homes.update(dict.fromkeys(results, home))
+
+
+def shape(v: Value) -> tuple[int, ...]:
+    """Return the shape of a tile."""
+    assert isinstance(v.type, Tile)
+    return v.type.shape
+
+
+def is_scalar(v: Value) -> bool:
+    """Tell whether a value is a tile of one element."""
+    return isinstance(v.type, Tile) and v.type.size == 1
+
+
+def has_pointers(v: Value) -> bool:
+    return isinstance(v.type, Tile) and isinstance(v.type.element, Ptr)

@@ -18,6 +18,7 @@ from tilery.engines.cpu.loops.interpreter import Faulted, Interpreter
 from tilery.engines.cpu.loops.verifier import verify
 from tilery.engines.cpu.lower import lower
 from tilery.engines.reference.launch import ReferenceLoaded, memory_of
+from tilery.ir import Op
 from tilery.ops import Entry, Module
 
 Pass = Callable[[nodes.Kernel], Any]
@@ -29,6 +30,7 @@ class LoopsLoaded:
     def __init__(self, module: Module, *passes: Pass) -> None:
         self.module, self.passes = module, passes
         self.reference = ReferenceLoaded(module)
+        self.called: Callable[[Op], bool] = lambda o: False
 
     def content(self, name: str) -> bytes:
         return self.reference.content(name)
@@ -45,7 +47,7 @@ class LoopsKernel(Kernel):
 
     def __init__(self, loaded: LoopsLoaded, entry: Entry) -> None:
         super().__init__(loaded, entry)
-        self.lowered = lower(loaded.module, entry)
+        self.lowered = lower(loaded.module, entry, loaded.called)
         verify(self.lowered)
         for change in loaded.passes:
             self.lowered = change(self.lowered) or self.lowered

@@ -26,9 +26,11 @@ from ..common.limits import Limits, Stats
 from ..common.output import printer
 from ..common.watch import Late
 from ..reference import launch as reference
-from .abi import Lowered, fault_place
+from .abi import Lowered, NotLowered, fault_place
 from .callbacks import ADDRESS as CALLS_ADDRESS
 from .callbacks import Calls
+from .loops.printer import print_kernel
+from .lower import lower as lower_to_loops
 from .native import pool
 from .native.build import build, compiled, lower_kernel
 from .native.jobs import Job, Prepared, fast_key, prepare
@@ -40,7 +42,12 @@ EXPLAIN_SECONDS = 60.0
 """The seconds that the reference engine has to find the words for a fault."""
 MAX_SECONDS = 1e9
 """Of the clock that deadlines are measured by; later ones are not reached."""
-EMITS = {"llvm": "LLVM IR", "asm": "assembly of this machine", "object": "an ELF object"}
+EMITS = {
+    "llvm": "LLVM IR",
+    "asm": "assembly of this machine",
+    "object": "an ELF object",
+    "loops": "loop IR, before any pass",
+}
 """The forms that `emit` can produce."""
 
 
@@ -59,6 +66,8 @@ def emit(module: Module, entry: str | None, kind: str, *, target: str = "host", 
     """Return the code of a kernel, as one of `EMITS`, for a target that `targets.TARGETS` names."""
     refuse_options("cpu", options, ("exact",))
     chosen = named(target)
+    if kind == "loops":
+        return _loops(module, find_entry(module, entry))
     lowered = lower_kernel(module, find_entry(module, entry), options.get("exact", False), chosen)
     if lowered is None:
         raise TileError("this kernel is not compiled: the reference engine runs it")
@@ -66,6 +75,13 @@ def emit(module: Module, entry: str | None, kind: str, *, target: str = "host", 
         return lowered.text
     (made,) = compiled(lowered, [lowered.text], chosen, "asm" if kind == "asm" else "object")
     return made.decode() if kind == "asm" else made
+
+
+def _loops(module: Module, entry: Entry) -> str:
+    try:
+        return print_kernel(lower_to_loops(module, entry))
+    except NotLowered as error:
+        raise TileError(f"this kernel has no loop IR: {error}") from None
 
 
 class CpuLoaded:

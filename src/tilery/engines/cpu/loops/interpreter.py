@@ -238,16 +238,15 @@ class Interpreter:
         mask = self.chosen(s.mask)
         array, key = self.place(s.buffer, s.index, mask)
         value = self.get(s.value)
-        if not key:
-            key, value = (Ellipsis,), value.reshape(-1)[-1]
-        if mask is None:
+        if not key:  # a variable that all iterations share
+            if mask is None or mask.any():
+                array[...] = value.reshape(-1)[-1]
+        elif mask is None:
             array[key] = value
-            return
-        shape = np.broadcast_shapes(*(k.shape for k in key if k is not Ellipsis), value.shape, mask.shape)
-        chosen = np.broadcast_to(mask, shape)
-        flat = tuple(k if k is Ellipsis else np.broadcast_to(k, shape)[chosen] for k in key)
-        if chosen.any():
-            array[flat] = value if flat == (Ellipsis,) else np.broadcast_to(value, shape)[chosen]
+        else:
+            shape = np.broadcast_shapes(*(k.shape for k in key), value.shape, mask.shape)
+            chosen = np.broadcast_to(mask, shape)
+            array[tuple(np.broadcast_to(k, shape)[chosen] for k in key)] = np.broadcast_to(value, shape)[chosen]
 
     def chosen(self, mask: Operand | None) -> Array | None:
         own = None if mask is None else self.get(mask)

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from ....ir import walk
+from collections.abc import Callable
+
+from ....ir import Block, Op, walk
 from ....ops import Alloca, Entry, Module
 from ....types import I64
+from ...common.layout import MAX_RANK
+from ..abi import NotLowered
 from ..loops.builder import Builder, element_of
 from ..loops.nodes import Home, Kernel, Kind, Loop, Value, index, make_kernel
 from . import control, elements, memory, reductions, shapes, views, whole
-from .state import LOWERS, Lowering, NotLowered, has_pointers
+from .state import LOWERS, Lowering, has_pointers
 
-__all__ = [
-    "LOWERS", "NotLowered", "elements", "lower", "reductions", "shapes", "views", "whole",
-]  # fmt: skip
+__all__ = ["LOWERS", "elements", "lower", "reductions", "shapes", "views", "whole"]
+MAX_DEPTH = 64
+"""Nested regions."""
 
 
-def lower(module: Module, entry: Entry) -> Kernel:
-    """Return the kernel of an entry as loops. Raises NotLowered."""
+def lower(module: Module, entry: Entry, called: Callable[[Op], bool] = lambda o: False) -> Kernel:
+    """Return the kernel of an entry as loops. Raises NotLowered.
+
+    `called` chooses element-wise operations that the reference engine computes, tile by tile.
+    """
     ops = list(walk(entry))
+    if _depth(entry.body) > MAX_DEPTH:
+        raise NotLowered("the kernel is nested very deep")
+    if any(len(getattr(v.type, "shape", ())) > MAX_RANK for o in ops for v in o.results):
+        raise NotLowered("NumPy, and so the reference engine, has no arrays of so many dimensions")
     params = [Value(element_of(v.type), 1, f"arg{n}") for n, v in enumerate(entry.body.args)]
     kernel = make_kernel(entry.sym_name, params, ops)
     b = Builder(kernel.body)
@@ -26,7 +37,7 @@ def lower(module: Module, entry: Entry) -> Kernel:
         blocks = b.mul(blocks, b.resize(extent, I64, signed=False))
     grid = Loop(Kind.GRID, Value(I64, 1, "rank"), index(0), blocks, [])
     b.emit(grid)
-    g = Lowering(module, kernel, b, {o: n for n, o in enumerate(ops)}, grid.index)
+    g = Lowering(module, kernel, b, {o: n for n, o in enumerate(ops)}, grid.index, called)
     for n, (v, param) in enumerate(zip(entry.body.args, params)):
         g.held[v] = param
         if has_pointers(v):
@@ -35,3 +46,11 @@ def lower(module: Module, entry: Entry) -> Kernel:
         memory.declare_allocas(g, [o for o in ops if isinstance(o, Alloca)])
         control.lower_block(g, entry.body)
     return kernel
+
+
+def _depth(block: Block) -> int:
+    """Return the depth of nested regions."""
+    depth, level = 0, [block]
+    while level:
+        depth, level = depth + 1, [inner for b in level for o in b.ops if o.nested for inner in o.blocks]
+    return depth

@@ -8,11 +8,12 @@ from typing import Any
 from ....ir import Block, Op, Value
 from ....ops import Break, Continue, For, If, Loop, Return, Yield
 from ....types import I1, I64, Scalar, TensorView, Tile, TileView, Token
+from ..abi import NotLowered
 from ..loops import nodes
 from ..loops.builder import element_of, known
 from ..loops.integers import signed
 from ..loops.nodes import Buffer, Const, Kind, Operand
-from .state import Held, Lowering, NotLowered, Tensor, is_scalar, lowers, shape
+from .state import Held, Lowering, Tensor, is_scalar, lowers, shape
 
 Variable = Buffer | tuple[Buffer, ...] | None
 """Room for a value: a buffer (without dimensions for one element), one per number of a tensor, or none for a token."""

@@ -11,7 +11,7 @@ from ....types import I1, I32, I64
 from ...common.tiles import dense_array, unsigned
 from ...reference.ops import RUNS
 from ..loops.builder import element_of
-from ..loops.nodes import Buffer, Const, Declare, Operand, Scope, index
+from ..loops.nodes import Buffer, Call, Const, Declare, Operand, Scope, index
 from .state import Lowering, is_scalar, lowers, shape
 
 PASSED_ON = {"int_to_ptr", "ptr_to_int", "ptr_to_ptr"}
@@ -21,11 +21,22 @@ PASSED_ON = {"int_to_ptr", "ptr_to_int", "ptr_to_ptr"}
 def elementwise(g: Lowering, o: Any) -> None:
     """One nest that applies the operation to each element; a single application if all elements are the same."""
     (result,) = o.results
+    if g.called(o):
+        call(g, o)
+        return
     if not any(isinstance(g.held[v], Buffer) for v in o.operands):
         g.held[result] = applied(g, o, [g.operand(v) for v in o.operands])
         return
     with g.defining(result) as (at, made):
         made.append(applied(g, o, [g.at(v, at) for v in o.operands]))
+
+
+def call(g: Lowering, o: Any) -> None:
+    """Let the reference engine compute a tile."""
+    arguments = tuple(g.buffer(v) for v in o.operands)
+    made = g.b.declare(element_of(o.result.type), shape(o.result), name=o.name)
+    g.b.emit(Call(o, arguments, (made,), g.numbers[o]))
+    g.held[o.result] = g.b.load(made, [index(0)] * len(made.shape)) if is_scalar(o.result) else made
 
 
 def applied(g: Lowering, o: Op, operands: list[Operand]) -> Operand:

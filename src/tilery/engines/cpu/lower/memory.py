@@ -25,9 +25,10 @@ from ....ops import (
 from ....types import I8, I64, Ptr, Scalar, Tile
 from ...common.layout import alloca_bytes
 from ...common.tiles import pointee_bytes
+from ..abi import NotLowered
 from ..loops.nodes import Atomic, Buffer, Const, Declare, Home, Kind, Locate, Operand, Scope
 from ..loops.nodes import Value as Result
-from .state import Lowering, NotLowered, lowers, shape
+from .state import Lowering, lowers, shape
 
 
 @lowers(MakeToken, JoinTokens, MemoryFenceAliasTko, GdcLaunchDependentsTko, GdcWaitTko)

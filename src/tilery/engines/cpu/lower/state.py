@@ -15,13 +15,10 @@ from typing import Any, TypeVar
 from ....ir import Op, Value
 from ....ops import Module
 from ....types import Ptr, Tile
+from ..abi import NotLowered
 from ..loops.builder import Builder, element_of
 from ..loops.nodes import Buffer, Home, Kernel, Kind, Operand, index
 from ..loops.nodes import Value as Result
-
-
-class NotLowered(Exception):
-    """The kernel has an operation in a form that the loop IR does not express."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +31,8 @@ class Tensor:
     home: Home | None
 
 
+MAX_LOWERED = 50_000
+"""Operations to lower at most, counting those of a body as often as it is used."""
 Held = Operand | Buffer | Tensor | None
 """The value of Tile IR in the loop IR; None for a token."""
 Lower = Callable[["Lowering", Any], None]
@@ -64,15 +63,22 @@ class Lowering:
     """The numbers of operations in faults."""
     rank: Result
     """The number of the tile block."""
+    called: Callable[[Op], bool]
+    """Whether the reference engine computes an element-wise operation."""
     held: dict[Value, Held] = field(default_factory=dict)
     homes: dict[Value, Home] = field(default_factory=dict)
     """The memory that pointers come from, where that is known."""
     allocas: dict[Op, Buffer] = field(default_factory=dict)
     frames: list[Any] = field(default_factory=list)
     """The enclosing regions, outermost first; see `control`."""
+    count: int = 0
+    """The operations that were lowered."""
 
     def lower(self, o: Op) -> None:
         """Append the statements of an operation."""
+        self.count += 1
+        if self.count > MAX_LOWERED:
+            raise NotLowered("the kernel is very large")
         function = LOWERS.get(type(o))
         if function is None:
             raise NotLowered(o.name)
@@ -117,7 +123,7 @@ class Lowering:
             yield (index(0),) * len(shape(v)), made
             self.held[v] = made[0]
             return
-        buffer = self.b.declare(element_of(v.type), shape(v))
+        buffer = self.b.declare(element_of(v.type), shape(v), name=name_of(v))
         with self.b.nest(Kind.PARALLEL, buffer.shape) as at:
             yield at, made
             self.b.store(buffer, at, made[0])
@@ -139,6 +145,11 @@ def shape(v: Value) -> tuple[int, ...]:
     """Return the shape of a tile."""
     assert isinstance(v.type, Tile)
     return v.type.shape
+
+
+def name_of(v: Value) -> str:
+    """Return a name for the buffer of a tile: that of the operation that makes it."""
+    return v.owner.name.removesuffix("_tko") if isinstance(v.owner, Op) else "tile"
 
 
 def is_scalar(v: Value) -> bool:

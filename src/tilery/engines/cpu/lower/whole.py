@@ -13,7 +13,7 @@ from .state import Lowering, is_scalar, lowers, shape
 @lowers(MmaF, MmaI, MmaFScaled)
 def product(g: Lowering, o: Any) -> None:
     lhs, rhs, acc, *scales = (g.buffer(v) for v in o.operands)
-    made = g.b.declare(element_of(o.result.type), shape(o.result))
+    made = g.b.declare(element_of(o.result.type), shape(o.result), name=o.name)
     g.b.emit(Product(made, o, lhs, rhs, acc, tuple(scales)))
     g.held[o.result] = g.b.load(made, [index(0)] * len(made.shape)) if is_scalar(o.result) else made
 

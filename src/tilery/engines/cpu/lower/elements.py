@@ -34,9 +34,10 @@ def elementwise(g: Lowering, o: Any) -> None:
 def call(g: Lowering, o: Any) -> None:
     """Let the reference engine compute a tile."""
     arguments = tuple(g.buffer(v) for v in o.operands)
-    made = g.b.declare(element_of(o.result.type), shape(o.result), name=o.name)
+    (result,) = o.results
+    made = g.b.declare(element_of(result.type), shape(result), name=o.name)
     g.b.emit(Call(o, arguments, (made,), g.numbers[o]))
-    g.held[o.result] = g.b.load(made, [index(0)] * len(made.shape)) if is_scalar(o.result) else made
+    g.held[result] = g.b.load(made, [index(0)] * len(made.shape)) if is_scalar(result) else made
 
 
 def applied(g: Lowering, o: Op, operands: list[Operand]) -> Operand:

@@ -154,8 +154,8 @@ class Sanitizer:
             numbers = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
             runs.append(f"{len(seeds)} random schedule{'s' * (len(seeds) > 1)} ({numbers})")
         return (
-            f"races were looked for in {' and '.join(runs)}{self._claim_about_launches}, and in all executions with the "
-            "same control flow and the same order of synchronisation; not in others"
+            f"races were looked for in {' and '.join(runs)}{self._claim_about_launches}, and in all executions with "
+            "the same control flow and the same order of synchronisation; not in others"
         )
 
     @property

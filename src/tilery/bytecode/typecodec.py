@@ -194,9 +194,9 @@ def _read_row(c: Cursor, row: TypeRow, version: Version, profile: Profile, ref: 
         return row.cls(**values)
     except TileError as e:
         e.offset = c.pos if e.offset is None else e.offset
-        if row.cname in profile.element_texts and e.message.startswith("failed to verify 'elementType'"):
+        if row.cname in profile.element_texts and e.rule == "elementType":
             e.message = f"{profile.element_texts[row.cname]}, got: {quoted(values['element'])}"
-        elif e.message.startswith("failed to verify '"):
+        elif e.rule in ("elementType", "pointeeType"):
             for new in (s for s in SCALARS.values() if s.listed_since > profile.latest):
                 e.message = e.message.replace(f" or {new.text}", "")
         raise

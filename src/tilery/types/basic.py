@@ -204,6 +204,11 @@ class Foreign(Type):
         return intern(cls, (cls, text), text)
 
 
+def wrong_type(parameter: str, allowed: str, got: Type) -> TileError:
+    """Make the error for a type that a parameter may not be; its rule is the parameter."""
+    return TileError(f"failed to verify '{parameter}': {allowed}", rule=parameter, notes=(f"got {got}",))
+
+
 class Ptr(Type):
     """A pointer to a number.
 
@@ -221,7 +226,7 @@ class Ptr(Type):
         if (found := POOL.get(key)) is not None:
             return found  # type: ignore[return-value]  # keyed by this class
         if pointee not in NUMBERS:
-            raise TileError(f"failed to verify 'pointeeType': {NUMBER_TEXT}", notes=(f"got {pointee}",))
+            raise wrong_type("pointeeType", NUMBER_TEXT, pointee)
         kind = f", <{ptr_attr.text}>" if ptr_attr else ""
         return intern(cls, key, f"ptr<{pointee.text}{kind}>", pointee=pointee, ptr_attr=ptr_attr)
 
@@ -244,8 +249,7 @@ class Tile(Type):
         if (found := POOL.get(key)) is not None:
             return found  # type: ignore[return-value]  # keyed by this class
         if not isinstance(element, (Scalar, Ptr)):
-            allowed = f"{NUMBER_TEXT} or Pointer type or i4"
-            raise TileError(f"failed to verify 'elementType': {allowed}", notes=(f"got {element}",))
+            raise wrong_type("elementType", f"{NUMBER_TEXT} or Pointer type or i4", element)
         check_tile(shape, element)
         dims = "".join(f"{d}x" for d in shape)
         return intern(cls, key, f"tile<{dims}{element.text}>", shape=shape, element=element)

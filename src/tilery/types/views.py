@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..diag import TileError
 from ..enums import PaddingValue, PtrAttr
 from ..version import V13_1, V13_3
-from .basic import NUMBER_TEXT, NUMBERS, POOL, Scalar, Tile, Type, check_tile, commas, intern, quoted
+from .basic import NUMBER_TEXT, NUMBERS, POOL, Scalar, Tile, Type, check_tile, commas, intern, quoted, wrong_type
 
 DYNAMIC = -(1 << 63)
 """A size or stride of a tensor view that is known only at run time; `?` in text."""
@@ -36,7 +36,7 @@ class TensorView(Type):
         if (found := POOL.get(key)) is not None:
             return found  # type: ignore[return-value]  # keyed by this class
         if element not in NUMBERS:
-            raise TileError(f"failed to verify 'elementType': {NUMBER_TEXT}", notes=(f"got {element}",))
+            raise wrong_type("elementType", NUMBER_TEXT, element)
         if len(shape) != len(strides):
             raise TileError(
                 "expected shape and stride to be of same rank but got shape of rank "

@@ -141,12 +141,12 @@ def test_the_number_of_operations_decides_whatever_was_printed_before(monkeypatc
     monkeypatch.setattr(quick_printer, "quick_show", record)
     few, many = (
         parse(CHAIN.replace("%s", "".join(f"  %{n} = addi %a, %a : tile<i32>\n" for n in range(count))))
-        for count in (1, printer.QUICK_OPS)
+        for count in (1, printer.ONCE_OPS)
     )
     for module in (few, many, few):
-        show(module)
+        show(module, fast=None)
     assert taken == [many.body]
-    show(few, quick=True)
+    show(few)
     assert taken == [many.body, few.body]
 
 

@@ -4,8 +4,8 @@
     names, aliases         the names of values; the aliases of locations
     parts                  the parts of an operation's text, and the context for printing it
     custom, generic        operations written by hand, and in MLIR's generic form
-    lines, styles          a generated function for each operation; the styles
-    quick_lines, quick     the fast path: one pass names results and makes lines
+    lines, styles          the line of any operation by its format; the styles
+    quick_lines, quick     the fast path: generated functions name results and make lines in one pass
     printer                the entry points: `show`, `show_styled`, `show_with_offsets`
     highlight              text with colours
 

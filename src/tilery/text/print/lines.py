@@ -1,12 +1,12 @@
-"""A generated function for each operation that makes its line from its format. `spelled` is the slow twin."""
+"""The line of an operation, put together by following its format. `quick_lines` generates a faster twin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 
 from ...attrs import ArrayAttr
 from ...checking import TYPE_CHECKING
-from ...declare.codegen import build, indent
 from ...declare.fields import REQUIRED, AttrKind, Field
 from ...ir import Op, Value
 from .. import format
@@ -53,166 +53,158 @@ PLAIN: dict[AttrKind, Callable[[Any], str]] = {
     AttrKind.ARRAY: lambda values: attributes.attr_text(ArrayAttr(values)),
 }
 """The plain text of an attribute, by kind; others are printed as Python does."""
-_HELPERS: dict[str, Any] = {
-    "dense_text": attributes.dense_text,
-    "predicate_text": attributes.predicate_text,
-    "inbounds": inbounds,
-    "index_types": index_types,
-    "splat": splat,
-    **{f"plain_{kind.name}": text for kind, text in PLAIN.items()},
-}
 
 
-class Maker:
-    """Generates the function of one operation.
-
-    `text` is the inside of an f-string. The function of an operation without regions returns that string. One with
-    regions returns parts, so that the caller can walk the blocks with its own stack.
-    """
-
-    many = "p.names"
-    """the expression for the object that joins the names of several values"""
-
-    def __init__(self, cls: type[Op], name: str) -> None:
-        self.opdef = cls.opdef
-        self.name = name
-        self.lines: list[str] = []
-        self.env = dict(_HELPERS)
-        self.margin = "    "
-        self.text = self._head() + name
-
-    def make(self, pieces: tuple[format.Piece, ...]) -> Line:
-        source = self.source(pieces)
-        made: Line = build(f"text of {self.name}", source, self.env)()
-        return made
-
-    def source(self, pieces: tuple[format.Piece, ...]) -> str:
-        for piece in pieces:
-            self.piece(piece)
-        if self.opdef.regions:
-            self._flush()
-            body = ["    parts = []", *self.lines, "    return parts"]
-        else:
-            body = [*self.lines, f"    return f{self.text!r}"]
-        lines = ["def bind():", "    def line(o, n, p):", *indent(body, 1), "    return line", ""]
-        return "\n".join(lines)
-
-    def _head(self) -> str:
-        outs = self.opdef.outs
-        if not outs:
-            return ""
-        if any(f.arity != "one" for f in outs):
-            return "{p.head(o)}"
-        return ", ".join(f"{{n[o.{f.attr}]}}" for f in outs) + " = "
-
-    def _flush(self) -> None:
-        if self.text:
-            self.lines.append(f"{self.margin}parts.append(f{self.text!r})")
-            self.text = ""
-
-    def piece(self, piece: format.Piece) -> None:
-        match piece:
-            case format.Literal(text, space):
-                self.text += " " * space + text.replace("{", "{{").replace("}", "}}")
-            case format.Blank():
-                self.text += " "
-            case format.AttrDict(keyword):
-                word = "'attributes '" if keyword else "''"
-                self.text += self._variable(f"p.attr_dict(o, {word}) if o.extra else ''")
-            case format.Group():
-                self._group(piece)
-            case format.AnyOrder(groups):
-                for group in groups:
-                    self._group(group)
-            case format.Use():
-                self._use(piece)
-
-    def _group(self, group: format.Group) -> None:
-        """Print a group without regions by a variable, which may be empty, and one with regions under a condition."""
-        if any(isinstance(p, format.Use) and p.field.role == "region" for p in group.pieces):
-            self._flush()
-            self.lines.append(f"{self.margin}if {self._present(group.anchor)}:")
-            self.margin += "    "
-            for piece in group.pieces:
-                self.piece(piece)
-            self._flush()
-            self.margin = self.margin[4:]
-            return
-        outer, self.text = self.text, ""
-        for piece in group.pieces:
-            self.piece(piece)
-        self.text = outer + self._variable(f"f{self.text!r} if {self._present(group.anchor)} else ''")
-
-    def _variable(self, expression: str) -> str:
-        name = f"part{len(self.lines)}"
-        self.lines.append(f"{self.margin}{name} = {expression}")
-        return f"{{{name}}}"
-
-    def _present(self, f: Field) -> str:
-        value = f"o.{f.attr}"
-        if f.arity == "var" or f.kind is AttrKind.FLAG:
-            return value
-        if f.role != "attr" or f.arity == "opt":
-            return f"{value} is not None"
-        assert f.default is not REQUIRED
-        return f"{value} {'is not' if f.kind is AttrKind.ENUM else '!='} {self._default(f)}"
-
-    def _default(self, f: Field) -> str:
-        self.env[f"default_{f.attr}"] = f.default
-        return f"default_{f.attr}"
-
-    def _use(self, use: format.Use) -> None:
-        f = use.field
-        value = f"o.{f.attr}"
-        if use.kind not in ("inbounds", "index-types"):  # these print their own blank, or none
-            self.text += " " * use.space
-        match use.kind:
-            case "":
-                self.text += self._plain(f, value)
-            case "type":
-                self.text += f"{{{self.many}.types({value})}}" if f.arity == "var" else f"{{{value}.type.text}}"
-            case "keyword":
-                self.text += f"{{{value}.text}}"
-            case "angle":
-                self.text += f"<{{{value}.text}}>"
-            case "rounding":
-                shown = f"f'rounding<{{{value}.text}}>'"
-                self.text += self._variable(f"'' if {value} is {self._default(f)} else {shown}")
-            case "visibility":
-                self.text += self._variable(f"'' if {value} is {self._default(f)} else {value}.text + ' '")
-            case "dense":
-                shown = f"o.{use.result.attr}.type" if use.result else f"{value}.type"
-                self.text += f"{{dense_text({value}, {shown})}}"
-            case "index-types":
-                self.text += f"{{index_types({value}, {self.many})}}"
-            case "predicate":
-                self.text += f"{{predicate_text({value})}}"
-            case "inbounds" | "splat":
-                self.text += f"{{{use.kind}({value})}}"
-            case "arguments":
-                self.text += f"\n{{p.indent}}{{p.arguments({value})}} "
-                self._region(f"p.region(o, {value}, elide=False)")
-            case "blocks":
-                self._region(f"p.region(o, {value}, elide=True)")
-
-    def _plain(self, f: Field, value: str) -> str:
-        if f.role != "attr":
-            return f"{{{self.many}.join({value})}}" if f.arity == "var" else f"{{n[{value}]}}"
-        return f"{{plain_{f.kind.name}({value})}}" if f.kind in PLAIN else f"{{{value}}}"
-
-    def _region(self, expression: str) -> None:
-        self._flush()
-        self.lines.append(f"{self.margin}parts.append({expression})")
+Step = Callable[["Any", dict[Value, str], Context, list[Part], str], str]
+"""Adds a piece to the text since the last region, and returns it; a region and the text before it become parts."""
+Form = Callable[["Any", dict[Value, str], Context], str]
+"""Returns the text of a field in one of its forms."""
 
 
 def make_line(cls: type[Op], name: str, pieces: tuple[format.Piece, ...] = ()) -> Line:
-    """Make the function that prints an operation under a name, from its format, other pieces or its custom form."""
-    if cls.opdef.format == "custom":
-        return custom_line(cls, name)
-    return Maker(cls, name).make(pieces or format.pieces_of(cls))
+    """Return the function that prints an operation under a name, by its format, other pieces or its custom form."""
+    opdef = cls.opdef
+    if opdef.format == "custom":
+        return _custom_line(cls, name)
+    steps = _steps(pieces or format.pieces_of(cls))
+    outs = [f.attr for f in opdef.outs]
+    several, regions = any(f.arity != "one" for f in opdef.outs), bool(opdef.regions)
+
+    def line(o: Op, n: dict[Value, str], p: Context) -> str | list[Part]:
+        out: list[Part] = []
+        text = name
+        if several:
+            text = p.head(o) + name
+        elif outs:
+            text = f"{', '.join([n[getattr(o, attr)] for attr in outs])} = {name}"
+        for step in steps:
+            text = step(o, n, p, out, text)
+        if not regions:
+            return text
+        if text:
+            out.append(text)
+        return out
+
+    return line
 
 
-def custom_line(cls: type[Op], name: str) -> Line:
+def _steps(pieces: tuple[format.Piece, ...]) -> list[Step]:
+    """Return the functions that print pieces; fixed text before a field is printed with it."""
+    steps: list[Step] = []
+    before = ""
+    for piece in pieces:
+        match piece:
+            case format.Literal(text, space):
+                before += " " * space + text
+            case format.Blank():
+                before += " "
+            case format.Use(kind, f, space):
+                if kind not in ("inbounds", "index-types"):  # these print their own blank, or none
+                    before += " " * space
+                if kind == "arguments":
+                    steps.append(_arguments(before, f.attr))
+                elif kind == "blocks":
+                    steps.append(_blocks(before, f.attr))
+                else:
+                    steps.append(_field(before, _form(piece)))
+                before = ""
+            case _:
+                steps += [_fixed(before), _optional(piece)] if before else [_optional(piece)]
+                before = ""
+    return [*steps, _fixed(before)] if before else steps
+
+
+def _fixed(fixed: str) -> Step:
+    return lambda o, n, p, out, text: text + fixed
+
+
+def _field(before: str, form: Form) -> Step:
+    return lambda o, n, p, out, text: f"{text}{before}{form(o, n, p)}"
+
+
+def _arguments(before: str, attr: str) -> Step:
+    def step(o: Any, n: dict[Value, str], p: Context, out: list[Part], text: str) -> str:
+        block = getattr(o, attr)
+        out += [f"{text}{before}\n{p.indent}{p.arguments(block)} ", p.region(o, block, elide=False)]
+        return ""
+
+    return step
+
+
+def _blocks(before: str, attr: str) -> Step:
+    get = attrgetter(attr)
+
+    def step(o: Any, n: dict[Value, str], p: Context, out: list[Part], text: str) -> str:
+        out.append(text + before)
+        out.append(p.region(o, get(o), elide=True))
+        return ""
+
+    return step
+
+
+def _optional(piece: format.AttrDict | format.Group | format.AnyOrder) -> Step:
+    if isinstance(piece, format.AttrDict):
+        word = "attributes " if piece.keyword else ""
+        return lambda o, n, p, out, text: text + p.attr_dict(o, word) if o.extra else text
+    groups = piece.groups if isinstance(piece, format.AnyOrder) else (piece,)
+    made = [(_presence(group.anchor), _steps(group.pieces)) for group in groups]
+
+    def step(o: Any, n: dict[Value, str], p: Context, out: list[Part], text: str) -> str:
+        for present, steps in made:
+            if present(o):
+                for each in steps:
+                    text = each(o, n, p, out, text)
+        return text
+
+    return step
+
+
+def _presence(f: Field) -> Callable[[Any], Any]:
+    """Return the function that says whether the anchor of a group is there."""
+    get, default = attrgetter(f.attr), f.default
+    if f.role != "attr" or f.arity == "var" or f.kind is AttrKind.FLAG:
+        return get  # a value or a block is true
+    if f.arity == "opt":
+        return lambda o: get(o) is not None
+    assert default is not REQUIRED
+    return lambda o: get(o) != default
+
+
+def _form(use: format.Use) -> Form:
+    """Return the function that makes the text of a field without regions."""
+    f = use.field
+    get, default = attrgetter(f.attr), f.default
+    match use.kind:
+        case "type" if f.arity == "var":
+            return lambda o, n, p: p.names.types(get(o))
+        case "type":
+            return lambda o, n, p: get(o).type.text
+        case "keyword":
+            return lambda o, n, p: get(o).text
+        case "angle":
+            return lambda o, n, p: f"<{get(o).text}>"
+        case "rounding":
+            return lambda o, n, p: "" if get(o) is default else f"rounding<{get(o).text}>"
+        case "visibility":
+            return lambda o, n, p: "" if get(o) is default else get(o).text + " "
+        case "dense":
+            shown = attrgetter((use.result or f).attr)
+            return lambda o, n, p: attributes.dense_text(get(o), shown(o).type)
+        case "index-types":
+            return lambda o, n, p: index_types(get(o), p.names)
+        case "predicate":
+            return lambda o, n, p: attributes.predicate_text(get(o))
+        case "inbounds":
+            return lambda o, n, p: inbounds(get(o))
+        case "splat":
+            return lambda o, n, p: splat(get(o))
+    if f.role == "attr":
+        plain = PLAIN.get(f.kind, str)
+        return lambda o, n, p: plain(get(o))
+    return (lambda o, n, p: p.names.join(get(o))) if f.arity == "var" else (lambda o, n, p: n[get(o)])
+
+
+def _custom_line(cls: type[Op], name: str) -> Line:
     """Make the function that prints an operation with a custom form."""
     form = FORMS[cls]
 

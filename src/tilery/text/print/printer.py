@@ -20,8 +20,6 @@ from .parts import Context, Part, RegionText
 from .styles import STYLES, Style
 
 LIMIT = 256 * 1024 * 1024
-QUICK_OPS = 200
-"""Blocks with at least this many operations take the fast path. For fewer it takes longer to prepare than it saves."""
 ONCE_OPS = 700
 """Generating code pays for a single module of at least this many operations."""
 
@@ -48,8 +46,8 @@ class _Parts:
 class _Printer:
     """Puts lines together. For the location of an operation `out` holds its node until all of them have names."""
 
-    def __init__(self, context: Context, style: Style, limit: int, small: bool) -> None:
-        self.context, self.style, self.limit, self.small = context, style, limit, small
+    def __init__(self, context: Context, style: Style, limit: int) -> None:
+        self.context, self.style, self.limit = context, style, limit
         self.out: list[str | AliasNode] = []
         self.size = 0
         self.starts: dict[Op, int] = {}
@@ -75,7 +73,7 @@ class _Printer:
     def _ops(self, frame: _Ops) -> _Parts | None:
         """Print operations up to one with regions; return its frame."""
         context, texts, indent, out, size = self.context, self.context.texts, frame.indent, self.out, self.size
-        lines = self.style.lines.setdefault((frame.prefix, self.small), {})
+        lines = self.style.lines[frame.prefix]
         add = context.aliases.add if context.locs else None
         recording, limit = self.recording, self.limit
         context.indent = indent
@@ -83,7 +81,7 @@ class _Printer:
             if recording:
                 self.starts[o] = len(out)
             end = "\n" if add is None else add(o.loc)
-            made = (lines.get(o.__class__) or self.style.line(o.__class__, frame.prefix, self.small))(o, texts, context)
+            made = (lines.get(o.__class__) or self.style.line(o.__class__, frame.prefix))(o, texts, context)
             if made.__class__ is list:
                 self.size = size
                 self._put(indent)
@@ -127,8 +125,8 @@ def show(
     """Return the text of a module, or of a single operation, in one of the STYLES.
 
     A text of more than `limit` characters is refused. `quick` chooses between the fast and the slow printer, whose
-    texts are equal. By default the number of operations decides. Both generate code, which is kept for later modules;
-    with `fast=None` only if that pays for this module alone.
+    texts are equal. The fast one generates code, which is kept for later modules; with `fast=None` it is chosen only if
+    that pays for this module alone.
     """
     if style not in STYLES:
         raise TileError(f"unknown style {style!r}, one of {', '.join(STYLES)}")
@@ -150,16 +148,16 @@ def show_styled(
     block = root.body if bare and isinstance(root, Module) else alone(root)
     prefix = "" if bare or (style.bare and not has_trait(root, TOP_LEVEL)) else DIALECT
     if quick is None:
-        quick = has_ops(block, ONCE_OPS if fast is None else QUICK_OPS)
+        quick = fast is not None or has_ops(block, ONCE_OPS)
     made: Shown | None = None
     with paused:
         if quick and style.quick and names is None and block.ops:
-            from .quick import quick_show  # small modules do not need it; importing it takes time
+            from .quick import quick_show  # one small module does not need it; importing it takes time
 
             made = quick_show(block, prefix, style, locs, limit)
         if made is None:
             known = name_values(block, hints=style.hints, limit=limit) if names is None else names(block, limit)
-            made = _slow_show(block, prefix, style, known, locs, limit, small=fast is None and not quick)
+            made = _slow_show(block, prefix, style, known, locs, limit)
     parts, aliases = made
     texts = [part if isinstance(part, str) else f" loc({part.name})\n" for part in parts] if locs else parts
     head = f"{PRODUCER}{root.producer}\n" if isinstance(root, Module) and bare and root.producer else ""
@@ -178,11 +176,11 @@ def alone(o: Op) -> Block:
     return block
 
 
-def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool, limit: int, small: bool) -> Shown:
+def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool, limit: int) -> Shown:
     """Print a block whose values have names, in any style."""
     aliases = Aliases(limit)
     context = Context(names, aliases, locs)
-    printer = _Printer(context, style, limit, small)
+    printer = _Printer(context, style, limit)
     printer.run(block, prefix)
     if not block.ops:  # an empty module is an empty line, and only its own location has an alias
         printer.out.append("\n")
@@ -190,7 +188,7 @@ def _slow_show(block: Block, prefix: str, style: Style, names: Names, locs: bool
             aliases.add(None)
     if aliases.finish():
         # Discardable attributes contain debug information, which has aliases only now.
-        printer = _Printer(context, style, limit, small)
+        printer = _Printer(context, style, limit)
         printer.run(block, prefix)
     return printer.out, aliases
 
@@ -200,7 +198,7 @@ def show_with_offsets(
 ) -> tuple[str, dict[Op, int], Names]:
     """Return the text of a module, the offset of each operation in it, and the names of its values."""
     names = name_values(module.body, limit=limit) if names is None else names
-    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit, small=False)
+    printer = _Printer(Context(names, Aliases(limit), False), STYLES["disasm"], limit)
     printer.recording = True
     printer.run(module.body, "")
     texts = [part for part in printer.out if isinstance(part, str)]

@@ -112,11 +112,11 @@ class QuickPrinter:
             at = end + 1
             node = self.aliases.add(o.loc) if self.locs else "\n"
             put(indent)
-            context.indent = indent
+            context.indent, size = indent, 0
             for part in line(o, names, context):
                 if isinstance(part, str):
                     put(part)
-                    self.size += len(part)
+                    size += len(part)
                     continue
                 put("{\n")
                 if part.prefix or part.header:
@@ -130,6 +130,7 @@ class QuickPrinter:
                         self._put(inner.ops, lines, 0, end)
                 put(close)
             put(node)
+            self.size += size
             if self.size > self.limit:
                 raise too_long(self.limit)
         self._put(block.ops, texts, at, stop)

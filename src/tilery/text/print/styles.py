@@ -9,7 +9,6 @@ from ...declare.fastclass import dataclass, field
 from ...ir import Op, UnknownOp
 from .. import DIALECT, OPT
 from .lines import Line, generic, make_line
-from .spelled import spelled_line
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,20 +36,15 @@ class Style:
     """whether operations suggest names for their results; otherwise all are numbers"""
     quick: bool = False
     """whether the fast path may print it: it ignores `make_line`"""
-    lines: dict[tuple[str, bool], dict[type[Op], Line]] = field(default_factory=dict)
-    """the functions made so far, by prefix, size of the module and class"""
+    lines: dict[str, dict[type[Op], Line]] = field(default_factory=lambda: {"": {}, DIALECT: {}})
+    """the functions made so far, by prefix and class"""
     binds: dict[str, dict[type[Op], Any]] = field(default_factory=lambda: {"": {}, DIALECT: {}})
     """the same for the fast path"""
 
-    def line(self, cls: type[Op], prefix: str, small: bool) -> Line:
-        """Make the function that prints a class of operations, and remember it. In a `small` module, generating code
-        would take longer than it saves."""
-        if issubclass(cls, UnknownOp):
-            made = generic()
-        else:
-            make = spelled_line if small and self.make_line is make_line else self.make_line
-            made = make(cls, self.name_of(cls, prefix))
-        self.lines[prefix, small][cls] = made
+    def line(self, cls: type[Op], prefix: str) -> Line:
+        """Make the function that prints a class of operations, and remember it."""
+        made = generic() if issubclass(cls, UnknownOp) else self.make_line(cls, self.name_of(cls, prefix))
+        self.lines[prefix][cls] = made
         return made
 
 

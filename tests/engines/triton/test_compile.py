@@ -127,6 +127,15 @@ def test_a_later_addition_stays_outside_of_a_product(child: Compiler) -> None:
     assert "arith.addf" in made.stages["ttir"]
 
 
+def test_a_promise_about_a_constant_is_not_believed(child: Compiler) -> None:
+    """cuTile promises that the stride 1 of an axis with one element is a multiple of 8. LLVM would drop the kernel."""
+    text = KERNEL.replace(
+        "%4 = ", "%one = constant <i32: 1> : tile<i32>\n  %eight = assume div_by<8>, %one : tile<i32>\n  %4 = ", 1
+    )
+    made = compile_entry(tilery.parse(text), target="sm_90", emit=["ptx"], compiler=child)
+    assert "st.global" in made.stages["ptx"] and "llvm.intr.assume" not in made.text
+
+
 # ---------------------------------------------------------------- the launch contract
 
 

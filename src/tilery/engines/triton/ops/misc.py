@@ -7,7 +7,7 @@ from typing import Any
 
 from ....attrs import DivBy
 from ....enums import MemoryScope
-from ....ops import Assert, Assume, GetNumTileBlocks, GetTileBlockId, PrintTko
+from ....ops import Assert, Assume, Constant, GetNumTileBlocks, GetTileBlockId, PrintTko
 from ...cuda.contract import PRINTS, Passed
 from ...cuda.printing import BUFFER_BYTES, HEAD, record_layout
 from ..access import atomic
@@ -41,6 +41,9 @@ def assume(low: Lowering, o: Assume, value: Any) -> Any:
     if not isinstance(predicate, DivBy) or predicate.every is not None or not isinstance(value, Val) or value.shape:
         return value
     if o.value in low.parameters or predicate.divisor < 2 or value.is_pointer or value.element == "i1":
+        return value
+    if isinstance(o.value.owner, Constant):
+        # cuTile promises that the stride 1 of an axis with one element is a multiple of 8, and LLVM believes it.
         return value
     divisor = min(predicate.divisor, 1 << value.bits - 2)
     rest = low.map("arith.remui", value, low.like(divisor, value))

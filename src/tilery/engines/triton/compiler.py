@@ -92,8 +92,9 @@ def compile_entry(
             raise TileError(f"unknown form '{name}', expected one of {', '.join(STAGES)}")
     first = default_config(found, profile) if config is None else config
     attempts = [first] if config is not None else [first, *_smaller(first)]
-    assembler = find_assembler() if profile.nvidia and compiler is None else Assembler("", "unknown")
-    if compiler is None:
+    ours = compiler is None or not compiler.python  # another Python brings its own assembler
+    assembler = find_assembler() if profile.nvidia and ours else Assembler("", "unknown")
+    if ours:
         check_assembler(assembler, found, profile)
     for attempt in attempts:
         lowered = lower(module, found, profile, attempt, spelling)

@@ -14,9 +14,8 @@ import torch
 import tilery
 from tilery.engines.cuda.contract import LaunchContract
 from tilery.engines.cuda.driver import open_driver
-from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded
-from tilery.tuner.session import Prebuilt
-from tilery.tuner.timing import elapsed, interleaved, median, screened
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, Prebuilt
+from tilery.engines.cuda.timing import elapsed, interleaved, median, screened
 
 from .cases import GPU, Case, make
 

@@ -89,7 +89,7 @@ class FakeCuda:
     def _cuMemcpyHtoD_v2(self, target: Any, source: Any, size: int) -> None:
         ctypes.memmove(value(target), value(source), size)
 
-    _cuMemcpyDtoH_v2 = _cuMemcpyHtoD_v2
+    _cuMemcpyDtoH_v2 = _cuMemcpyDtoD_v2 = _cuMemcpyHtoD_v2
 
     def _cuMemsetD8Async(self, address: Any, byte: int, size: int, _: Any) -> None:
         ctypes.memset(value(address), byte, size)

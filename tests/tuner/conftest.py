@@ -78,7 +78,7 @@ class Gpu(FakeCuda):
 @pytest.fixture(autouse=True)
 def few_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time each variant with as few launches as possible."""
-    monkeypatch.setattr("tilery.tuner.timing.MOST", 2)
+    monkeypatch.setattr("tilery.engines.cuda.timing.MOST", 2)
 
 
 @pytest.fixture

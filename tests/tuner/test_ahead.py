@@ -13,11 +13,10 @@ from engines.tileiras.test_compiler import needs_tileiras
 from support.fake_cuda import FakeCuda, value
 from tilery.engines.cuda.contract import Ahead, LaunchContract
 from tilery.engines.cuda.driver import Driver
-from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, Prebuilt
 from tilery.engines.gpu.ahead import transpose_ahead, transposing_kernel
 from tilery.engines.gpu.variants import Variant, VariantCompiler
 from tilery.engines.tileiras.launch import launch_contract
-from tilery.tuner.session import Prebuilt
 
 MATRIX = "tensor_view<?x?xf8E4M3FN, strides=[?,1]>"
 TILES = f"partition_view<tile=(16x16), padding_value = zero, {MATRIX}>"

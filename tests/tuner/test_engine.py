@@ -30,7 +30,7 @@ def loaded(module: Any, driver: Any, store: Store, monkeypatch: pytest.MonkeyPat
         "tilery.engines.gpu.variants.VariantCompiler.compile",
         lambda self, module, entry, target: build(module, entry, self.variant, target),
     )
-    return gpu.GpuLoaded(module, driver=driver(), store=store)
+    return gpu.GpuLoaded(module, choice="rules", driver=driver(), store=store)
 
 
 def record(module: Any, variant: Variant, machine: Machine = MACHINE, **fields: Any) -> Record:

@@ -25,7 +25,7 @@ from tilery.engines.cuda.driver import Driver
 from tilery.tuner import worker
 from tuner.conftest import DOUBLE, Gpu
 import time, os
-from tilery.tuner import timing
+from tilery.engines.cuda import timing
 timing.MOST = 2
 
 class Bad(Gpu):

@@ -13,6 +13,7 @@ from typing import Any
 from ..diag import TileError
 from ..engines.common.kernel import find_entry
 from ..engines.common.launch import check_grid
+from ..engines.cuda.timing import median
 from ..engines.gpu.launch import this_machine
 from ..engines.gpu.store import Machine, Record, Store, kernel_digest, shape_class
 from ..engines.gpu.variants import COMPILERS, Variant, default_variant, installed
@@ -25,7 +26,6 @@ from .builds import Build, Builds, Built
 from .captured import capture_launch
 from .session import expected
 from .space import full_space, pruned_space
-from .timing import median
 from .worker import Worker, WorkerProcess
 
 AS_IS = Variant.of("tileiras", level=3)

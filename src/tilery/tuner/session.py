@@ -14,38 +14,22 @@ from ..engines.common.kernel import find_entry
 from ..engines.common.launch import Launch
 from ..engines.common.limits import Limits
 from ..engines.cuda.driver import Driver
-from ..engines.cuda.launch import Binary, BoundLaunch, CudaKernel, CudaLoaded
+from ..engines.cuda.launch import Binary, BoundLaunch, CudaKernel, CudaLoaded, Prebuilt
 from ..engines.cuda.staging import Staged
+from ..engines.cuda.timing import interleaved, screened
 from ..engines.recorded import Placed, Pointer, Recorded
 from ..engines.reference.launch import ReferenceLoaded
-from ..ops import Entry, Global, Module
+from ..ops import Entry, Module
 from ..source.input import Input
 from ..types import Ptr, Scalar, Tile
 from ..verifier.explain import read_legal
 from .compare import difference, is_exact
-from .timing import interleaved, screened
 
 POISON = 0xFF
 """The byte that fills memory that a kernel only writes, before each check."""
 WHOLE = 64 << 20
 """Results up to this size are compared whole, larger ones in pieces."""
 PIECES, PIECE = 256, 64 << 10
-
-
-@dataclass(frozen=True)
-class Prebuilt:
-    """A compiler that returns what has been compiled before."""
-
-    engine = "gpu"
-
-    binary: Binary
-
-    def compile(self, module: Module, entry: Entry, target: str) -> Binary:
-        """Return the binary, whatever the target."""
-        return self.binary
-
-    def initial(self, o: Global) -> bytes | None:
-        """The machine code holds the globals: only kernels without globals are tuned."""
 
 
 @dataclass(slots=True)

@@ -40,6 +40,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemFree_v2": (c_uint64,),
     "cuMemcpyHtoD_v2": (c_uint64, c_void_p, c_size_t),
     "cuMemcpyDtoH_v2": (c_void_p, c_uint64, c_size_t),
+    "cuMemcpyDtoD_v2": (c_uint64, c_uint64, c_size_t),
     "cuMemsetD8Async": (c_uint64, c_uint, c_size_t, c_void_p),
     "cuModuleLoadData": (POINTER(c_void_p), c_char_p),
     "cuModuleUnload": (c_void_p,),
@@ -193,6 +194,11 @@ class Driver(HoldsAddresses):
         """Copy device memory to the host."""
         if size:
             self.call("cuMemcpyDtoH_v2", target, source, size)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy memory on the device, in the order of the default stream."""
+        if size:
+            self.call("cuMemcpyDtoD_v2", target, source, size)
 
     def clear(self, address: int, size: int, stream: Handle = 0) -> None:
         """Set device memory to zero, in the order of a stream."""

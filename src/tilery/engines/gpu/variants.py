@@ -153,6 +153,17 @@ def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Varia
     )
 
 
+def candidate_variants(work: Work, available: tuple[str, ...] = COMPILERS) -> list[Variant]:
+    """Return variants that may be faster than the default, for a first launch that times them."""
+    found = []
+    if "triton" in available:
+        found.append(Variant("triton"))
+    if "tileiras" in available:
+        hints = _hints(work)
+        found += [Variant.of("tileiras", level=3, **hints), Variant.of("tileiras", level=3)]
+    return found[:3]
+
+
 def _for_tileiras(work: Work) -> Variant | None:
     """The variant of tileiras for kernels that Triton compiles badly, see docs/guides/tune.md."""
     if work.needs_transpose or work.tf32:

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Hashable, Mapping
 from typing import TypeVar
 
-from ..diag import ErrorKind, TileError
-from ..engines.cuda.driver import Driver, Handle
+from ...diag import ErrorKind, TileError
+from .driver import Driver, Handle
 
 Key = TypeVar("Key", bound=Hashable)
 Launch = Callable[[], object]

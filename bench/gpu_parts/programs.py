@@ -145,9 +145,9 @@ def describe(call: Any) -> dict[str, Any]:
         joined[-1]["pointers"] += [each.address + offset for offset in each.pointers]
 
     def pointer(address: int) -> dict[str, int]:
-        for number, b in enumerate(joined):
-            if b["start"] <= address <= b["end"]:
-                return {"buffer": number, "offset": address - b["start"]}
+        for number in reversed(range(len(joined))):  # the end of a buffer may be the start of the next one
+            if joined[number]["start"] <= address <= joined[number]["end"]:
+                return {"buffer": number, "offset": address - joined[number]["start"]}
         raise ValueError(f"the pointer {address:#x} does not point to an array")
 
     if sum(b["end"] - b["start"] for b in joined) > LARGEST:

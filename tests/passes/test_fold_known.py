@@ -7,6 +7,7 @@ import random
 import pytest
 
 import tilery
+from support.contract import random_case
 from tilery.ops import CmpI, Constant, RemI, StorePtrTko
 from tilery.rewrite import Report
 
@@ -87,3 +88,23 @@ def test_nothing_is_folded_without_an_assumption() -> None:
     )
     op, report = stored(text)
     assert isinstance(op, CmpI) and not report.counts["cmpi"]
+
+
+def test_elements_of_four_bits_have_no_constants() -> None:
+    module = tilery.parse("""entry @k(%p: tile<ptr<i8>>) {
+      %15 = constant <i8: 15> : tile<2xi8>
+      %small = trunci %15 : tile<2xi8> -> tile<2xi4>
+      %both = pack %small : tile<2xi4> -> tile<1xi8>
+      %one = reshape %both : tile<1xi8> -> tile<i8>
+      %t = store_ptr_tko weak %p, %one : tile<ptr<i8>>, tile<i8> -> token
+      return
+    }""")
+    assert tilery.equal(tilery.optimize(module, "fold-known"), module)
+
+
+def test_random_modules_stay_legal() -> None:
+    """Every integer operation of random modules is tried; the optimiser refuses a module that a pass broke."""
+    fired = Report()
+    for seed in range(60):
+        tilery.optimize(random_case(seed)[0], "fold-known", report=fired)
+    assert fired.counts.total() > 60

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..analysis.alignment import Alignment, axis_info
 from ..analysis.effects import is_effect_free
-from ..analysis.ranges import is_integer, ranges
+from ..analysis.ranges import ranges
+from ..declare.constraints import IntTile
 from ..ir import Op, Value, walk
 from ..ops import Constant, RemI
 from ..rewrite import Report, replace_uses
@@ -18,7 +19,7 @@ def known_value(o: Op, facts: Alignment) -> int | None:
     if len(o.results) != 1 or o.blocks or isinstance(o, Constant) or not is_effect_free(o):
         return None
     (result,) = o.results
-    if not is_integer(result):
+    if not IntTile.ok(result.type):  # of i4 there are no constants
         return None
     if (found := facts.ranges.constant(result)) is not None:
         return found

@@ -1,11 +1,12 @@
-"""Compare Triton on a GPU with the same kernels as Tile IR on the reference engine, in docs/reports/lab/triton_gpu.md.
+"""Compare Triton on a GPU with the same kernels as Tile IR on two engines, in docs/reports/lab/triton_gpu.md.
 
-    python scripts/triton_gpu.py compare [--only NAME]  # with a GPU: writes the page and the numbers beside it
-    python scripts/triton_gpu.py again                  # without one: whether the engine still has the same results
-    python scripts/triton_gpu.py page                   # the page, from docs/reports/lab/triton_gpu.json
+    python scripts/triton_gpu.py compare [--only NAME] [--jobs 4]  # with a GPU: writes the page and the numbers
+    python scripts/triton_gpu.py again         # without one: whether the reference engine still has the same results
+    python scripts/triton_gpu.py programs RESULTS  # add what scripts/triton_suites/gpu_programs.py found
+    python scripts/triton_gpu.py page          # the page, from docs/reports/lab/triton_gpu.json
 
-`compare` needs Triton 3.3 to 3.9 and a CUDA build of torch. The GPU runs in one process and the engine in another,
-which sees no GPU. Both make the same inputs from the same seed.
+`compare` needs Triton 3.3 to 3.9 and a CUDA build of torch. Triton runs in some processes, and the reference engine and
+engine `gpu` in others. All make the same inputs from the same seed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -228,28 +230,45 @@ def launch(name: str, kernel: str, how: dict[str, Any]) -> Any:
     return (out.double() if out.dtype.is_floating_point else out.long()).cpu().numpy()
 
 
-def run_all(how: str, folder: Path, only: str) -> None:
-    """Run all cases one way and save their outputs; an error is saved as text."""
+TRITON, ENGINES = "triton", ("reference", "gpu")
+"""Ways to run a case: Triton itself, and the engines that execute its Tile IR."""
+
+
+def run_all(args: argparse.Namespace) -> None:
+    """Run a share of the cases one way and save their outputs; an error is saved as text."""
     import numpy as np
 
     outputs: dict[str, Any] = {}
+    end = time.monotonic() + args.seconds
 
     def every() -> None:
-        for name, kernel, options in cases():
-            if only in name:
+        for name, kernel, options in list(cases())[args.share :: args.jobs]:
+            if args.only in name and time.monotonic() < end:
                 try:
                     outputs[name] = launch(name, kernel, options)
                 except Exception as error:  # whatever Triton raises is a result
-                    outputs[name] = np.array(f"{type(error).__name__}: {str(error).strip().splitlines()[-1][:200]}")
+                    outputs[name] = np.array(f"{type(error).__name__}: {first_line(error)}")
 
-    if how == "gpu":
+    def save(way: str) -> None:
+        np.savez(args.folder / f"{way}.{args.share}.npz", **outputs)
+        outputs.clear()
+
+    if args.how == TRITON:
         every()
-    else:
-        import tilery.triton
+        save(TRITON)
+        return
+    import tilery.triton
 
-        with tilery.triton.on("reference"):
+    for engine in args.how.split(","):
+        with tilery.triton.on(engine):
             every()
-    np.savez(folder / f"{how}.npz", **outputs)
+        save(engine)
+
+
+def first_line(error: Exception) -> str:
+    """Return the line of an error that says most: the first of tilery's, the last of Triton's."""
+    lines = str(error).strip().splitlines() or [""]
+    return (lines[0] if type(error).__name__ == "TileError" else lines[-1])[:200]
 
 
 # ---------------------------------------------------------------- comparison
@@ -318,110 +337,200 @@ def shown(row: Row) -> str:
     return f"| {row['name']} | {row['element']} | {row['gpu']!r} | {row['here']!r} | {row['ulp']} |"
 
 
-def page(rows: list[Row], facts: dict[str, str]) -> str:
+OUTCOMES = ("equal", "within the error", "different", "refused", "not run on the GPU")
+
+
+def counted(label: str, rows: list[Row]) -> str:
+    """Return a row of the first table: how many cases have which outcome."""
     counts = Counter(row["outcome"] for row in rows)
+    return f"| {label} | {len(rows)} | " + " | ".join(str(counts[each]) for each in OUTCOMES) + " |"
+
+
+def page(data: dict[str, Any]) -> str:
+    facts, programs = data["facts"], data.get("programs", [])
+    launches = {engine: [r for p in programs for r in p["rows"] if r["engine"] == engine] for engine in ENGINES}
     lines = [
         "# Triton on a GPU and as Tile IR",
         "",
         f"`scripts/triton_gpu.py` wrote this page, on {facts['gpu']} with Triton {facts['triton']} and torch",
-        f"{facts['torch']}. It runs {len(rows)} kernels and shapes with Triton itself, and translated to Tile IR on",
-        "the reference engine, on the same inputs.",
+        f"{facts['torch']}. Each kernel runs with Triton itself, and translated to Tile IR on the reference engine",
+        "and on engine `gpu`, on the same inputs. Cases are kernels that were written for this comparison, one per",
+        "family of operations. Launches are those of the programs of TritonBench-G, by",
+        "`scripts/triton_suites/gpu_programs.py`: it copies the memory before and after a launch on the GPU, and",
+        "compares the results of the engines, which begin with the same memory.",
         "",
-        "| outcome | cases |",
-        "|---|--:|",
-        *(f"| {name} | {count} |" for name, count in counts.most_common()),
+        "| engine | cases | " + " | ".join(OUTCOMES) + " |",
+        "|---|--:|" + "--:|" * len(OUTCOMES),
+        *(counted(f"{engine}, cases", data["rows"][engine]) for engine in ENGINES if data["rows"].get(engine)),
+        *(counted(f"{engine}, launches", launches[engine]) for engine in ENGINES if launches[engine]),
         "",
         "Integers, shapes, conversions and functions with a rounding mode must be equal. Other functions may differ by",
         "a few units in the last place (`APPROXIMATE` in the script), sums and products by 1e-6 of the largest result,",
-        "since their order differs.",
+        "since their order differs. The floats of a launch may differ by a part of the largest result, which depends",
+        "on their type (`PARTS` in `gpu_programs.py`).",
     ]
-    for outcome in ("different", "refused", "not run on the GPU", "within the error"):
-        found = [row for row in rows if row["outcome"] == outcome]
-        if found:
-            lines += ["", f"## {outcome.capitalize()}", "", EXPLAINED[outcome], ""]
-            lines += ["| case | element | on the GPU | here | ULP |", "|---|--:|---|---|--:|", *map(shown, found)]
-    lines += [
-        "",
-        "## Not measured",
-        "",
-        "The same Tile IR on engine `gpu`. Kernels of other people, races, memory errors and times. Only the element",
-        "that differs most is kept of each case. `again` runs the engine without a GPU and compares it with that",
-        f"element: {facts['again']}.",
-    ]
+    for engine in ENGINES:
+        for outcome in OUTCOMES[1:]:
+            found = [row for row in data["rows"].get(engine, []) if row["outcome"] == outcome]
+            if found:
+                lines += ["", f"## {outcome.capitalize()}: cases on {engine}", "", *EXPLAINED[engine].get(outcome, [])]
+                lines += [
+                    "",
+                    "| case | element | on the GPU | here | ULP |",
+                    "|---|--:|---|---|--:|",
+                    *map(shown, found),
+                ]
+    lines += about_programs(programs, launches)
+    lines += ["", "## Not measured", "", *not_measured(data, launches)]
     return "\n".join(lines) + "\n"
 
 
+def about_programs(programs: list[Row], launches: dict[str, list[Row]]) -> list[str]:
+    """Return the part of the page about launches of programs."""
+    lines: list[str] = []
+    for engine in ENGINES:
+        for outcome in OUTCOMES[1:4]:
+            found = [row for row in launches[engine] if row["outcome"] == outcome]
+            if not found:
+                continue
+            lines += ["", f"## {outcome.capitalize()}: launches on {engine}", ""]
+            if outcome == "refused":
+                lines += ["| program | kernel | reason |", "|---|---|---|"]
+                lines += [f"| {r['program']} | {r['kernel']} | {r['reason'].replace('|', '/')} |" for r in found]
+                continue
+            lines += [
+                "| program | kernel | array | elements | of largest | on the GPU | here |",
+                "|---|---|---|--:|--:|--:|--:|",
+            ]
+            for r in found:
+                count = f"{r['elements']:,} of {r['size']:,}"
+                lines.append(
+                    f"| {r['program']} | {r['kernel']} | {r['array']}, {r['type'].removeprefix('torch.')} | {count} | "
+                    f"{r['part']:.1e} | {r['gpu']:.7g} | {r['here']:.7g} |"
+                )
+    for program, why in EXPLAINED_PROGRAMS.items():
+        lines += ["", f"`{program}`: {why}"]
+    failed = [p for p in programs if not p["rows"]]
+    if failed:
+        lines += ["", "## Programs without a launch to compare", "", "| program | on the GPU |", "|---|---|"]
+        lines += [f"| {p['program']} | {p['gpu'].replace('|', '/')} |" for p in failed]
+    return lines
+
+
+def not_measured(data: dict[str, Any], launches: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        "Races, memory errors and times. Only the element that differs most is kept of each case. `again` runs the",
+        f"reference engine without a GPU and compares it with that element: {data['facts']['again']}.",
+    ]
+    if not launches["gpu"]:
+        lines = ["Launches of programs on engine `gpu`.", *lines]
+    return lines
+
+
+EXPLAINED_PROGRAMS: dict[str, str] = {}
+"""Why the results of a program differ."""
 EXPLAINED = {
-    "different": """\
+    "reference": {
+        "different": [
+            """\
 The GPU computes `exp` of f32 as `ex2.approx` of a rounded product. CUDA documents an error of 2 + 1.173 |x| ULP for
 that; the script allows 4. The arguments of `asin`, `acos` and `atanh` are results of `sin` and `tanh`, which differ by
 one ULP; near 1 these functions multiply that. A product of fp8 with 64 rows is computed by a warp group, which adds
-with about 14 bits, so a sum that nearly cancels has few correct ones. The reference engine adds in f32.""",
-    "refused": "The translation does not have these.",
-    "not run on the GPU": "Triton itself refuses these on this GPU.",
-    "within the error": "The element of each case that differs most.",
+with about 14 bits, so a sum that nearly cancels has few correct ones. The reference engine adds in f32."""
+        ],
+        "refused": ["The translation does not have these."],
+        "not run on the GPU": ["Triton itself refuses these on this GPU."],
+        "within the error": ["The element of each case that differs most."],
+    },
+    "gpu": {},
 }
 
 
-def differences(folder: Path) -> list[Row]:
-    """Compare the outputs that both ways have saved."""
+def outputs_of(folder: Path, way: str) -> dict[str, Any]:
+    """Return the outputs that the processes of one way have saved."""
     import numpy as np
 
-    gpu, engine = (np.load(folder / f"{how}.npz") for how in ("gpu", "engine"))
-    return [
-        {"name": name, **compare(gpu[name], engine[name], kernel, how)}
-        for name, kernel, how in cases()
-        if name in gpu.files
-    ]
+    found: dict[str, Any] = {}
+    for path in folder.glob(f"{way}.*.npz"):
+        found |= dict(np.load(path).items())
+    return found
+
+
+def differences(folder: Path) -> dict[str, list[Row]]:
+    """Compare the outputs of each engine with those of Triton."""
+    theirs = outputs_of(folder, TRITON)
+    rows: dict[str, list[Row]] = {}
+    for engine in ENGINES:
+        ours = outputs_of(folder, engine)
+        rows[engine] = [
+            {"name": name, **compare(theirs[name], ours[name], kernel, how)}
+            for name, kernel, how in cases()
+            if name in theirs and name in ours
+        ]
+    return rows
 
 
 def same_as_before(folder: Path, rows: list[Row]) -> tuple[int, int, list[str]]:
-    """Return how many elements of the engine are kept, how many have the same value again, and the other cases."""
-    import numpy as np
-
-    engine = np.load(folder / "engine.npz")
-    kept = [row for row in rows if "element" in row and row["name"] in engine.files]
-    changed = [row["name"] for row in kept if engine[row["name"]].flat[row["element"]].item() != row["here"]]
+    """Return how many elements of the reference engine are kept, how many are the same again, and the other cases."""
+    ours = outputs_of(folder, "reference")
+    kept = [row for row in rows if "element" in row and row["name"] in ours]
+    changed = [row["name"] for row in kept if ours[row["name"]].flat[row["element"]].item() != row["here"]]
     return len(kept), len(kept) - len(changed), changed
 
 
-def run_children(ways: list[str], folder: str, only: str) -> None:
-    """Run all cases in a process for each way; end if one fails."""
+def run_children(ways: list[str], folder: str, args: argparse.Namespace) -> None:
+    """Run all cases in some processes for each way; say if one fails."""
     children = []
     for how in ways:
-        hidden = {"CUDA_VISIBLE_DEVICES": ""} if how == "engine" else {}
-        env = dict(os.environ, TRITON_CACHE_DIR=f"{folder}/{how}_cache", **hidden)
-        line = [sys.executable, __file__, how, "--folder", folder, "--only", only]
-        children.append(subprocess.Popen(line, env=env))
-    if sum(child.wait() for child in children):
-        raise SystemExit(1)
+        for share in range(args.jobs):
+            env = dict(os.environ, TRITON_CACHE_DIR=f"{folder}/{how}_cache_{share}")
+            line = [sys.executable, __file__, "way", "--how", how, "--folder", folder, "--only", args.only]
+            line += ["--share", str(share), "--jobs", str(args.jobs), "--seconds", str(args.seconds)]
+            children.append(subprocess.Popen(line, env=env))
+    if failed := [child.args for child in children if child.wait()]:
+        print("failed:", *failed, flush=True)
+
+
+def measure(data: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    """Run all cases; return the data of the page."""
+    import triton
+
+    with tempfile.TemporaryDirectory() as folder:
+        run_children(["reference"] if args.verb == "again" else [TRITON, ",".join(ENGINES)], folder, args)
+        if args.verb == "compare":
+            import torch
+
+            facts = {"gpu": torch.cuda.get_device_name(0), "triton": triton.__version__, "torch": torch.__version__}
+            data = {**data, "facts": facts, "rows": differences(Path(folder))}
+        kept, same, changed = same_as_before(Path(folder), data["rows"]["reference"])
+    data["facts"]["again"] = f"{same} of {kept} are the same with Triton {triton.__version__}"
+    print(data["facts"]["again"], *changed, flush=True)
+    return data
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("verb", choices=["compare", "again", "page", "gpu", "engine"])
+    parser.add_argument("verb", choices=["compare", "again", "page", "programs", "way"])
+    parser.add_argument("results", type=Path, nargs="?", help="of `programs`")
     parser.add_argument("--only", default="")
-    parser.add_argument("--folder", type=Path, help="of `gpu` and `engine`, one way alone: where outputs are saved")
+    parser.add_argument("--jobs", type=int, default=1, help="processes for each way to run the cases")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="start no further case after this time")
+    parser.add_argument("--data", type=Path, default=DATA, help="the numbers of the page")
+    parser.add_argument("--how", help="of `way`, one process of a comparison: Triton, or the engines")
+    parser.add_argument("--folder", type=Path, help="of `way`: where outputs are saved")
+    parser.add_argument("--share", type=int, default=0, help="of `way`: which of `--jobs` parts of the cases")
     args = parser.parse_args()
-    if args.verb in ("gpu", "engine"):
-        run_all(args.verb, args.folder, args.only)
+    if args.verb == "way":
+        run_all(args)
         return 0
-    data = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
+    data = json.loads(args.data.read_text("utf-8")) if args.data.exists() else {}
+    if args.verb == "programs":
+        data["programs"] = json.loads(args.results.read_text("utf-8"))
+    elif args.verb != "page":
+        data = measure(data, args)
     if args.verb != "page":
-        import triton
-
-        with tempfile.TemporaryDirectory() as folder:
-            run_children(["engine"] if args.verb == "again" else ["gpu", "engine"], folder, args.only)
-            if args.verb == "compare":
-                import torch
-
-                facts = {"gpu": torch.cuda.get_device_name(0), "triton": triton.__version__, "torch": torch.__version__}
-                data = {"facts": facts, "rows": differences(Path(folder))}
-            kept, same, changed = same_as_before(Path(folder), data["rows"])
-        data["facts"]["again"] = f"{same} of {kept} are the same with Triton {triton.__version__}"
-        print(data["facts"]["again"], *changed, flush=True)
-        DATA.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    DATA.with_suffix(".md").write_text(page(data["rows"], data["facts"]), "utf-8")
+        args.data.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+    args.data.with_suffix(".md").write_text(page(data), "utf-8")
     return 0
 
 

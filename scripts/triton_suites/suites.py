@@ -3,7 +3,8 @@
     python scripts/triton_suites/suites.py run tritonbench FOLDER     # data/TritonBench_G_v1 of TritonBench
     python scripts/triton_suites/suites.py run liger FOLDER           # a checkout of Liger-Kernel
     python scripts/triton_suites/suites.py run fla FOLDER             # a checkout of flash-linear-attention
-    python scripts/triton_suites/suites.py page                    # the page, from docs/reports/lab/triton_suites.json
+    python scripts/triton_suites/suites.py add RESULTS                # the results of a run on another machine
+    python scripts/triton_suites/suites.py page                       # the page, from triton_suites.json beside it
 
 `--which known` leaves out the files that `heldout.toml` lists, and `held` runs only those. A run replaces the results
 of the files it ran.
@@ -22,18 +23,26 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 HERE = Path(__file__).parent
 REPORTS = HERE.parents[1] / "docs" / "reports" / "lab"
 DATA = REPORTS / "triton_suites.json"
-SECONDS = 240
+SECONDS = 120
 """The time for one program or test."""
+FILE_SECONDS = 1200
+"""The time for all tests of a file."""
 TITLES = {"tritonbench": "TritonBench-G", "liger": "Liger-Kernel", "fla": "flash-linear-attention"}
 FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"]}
+OTHER_LANGUAGES = ("cute", "tilelang")
+"""Files with these words in their names test kernels that are not written in Triton."""
+MANY_GPUS = "dtensor"
+"""Tests with this word in their names need several GPUs."""
 
 Row = dict[str, Any]
 
@@ -112,25 +121,29 @@ def clean(reason: str) -> str:
     return re.sub(r"/[\w./+-]*/", "", reason)[:300]
 
 
-def run_tests(root: Path, file: str, engine: str, cases: int) -> list[Row]:
-    """Run the tests of a file; a row per test."""
+def run_tests(root: Path, file: str, engine: str, cases: int, seconds: float) -> list[Row]:
+    """Run the tests of a file for at most some seconds; a row per test."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "--maxfail=1000", "-p", "no:cacheprovider"]
         command += ["-p", "tilery.triton.pytest", "-p", "sampling", "--tilery-engine", engine]
-        command += ["--tilery-results", folder, file]
+        command += ["--tilery-results", folder, "-k", f"not {MANY_GPUS}", file]
         path = os.pathsep.join([str(HERE), str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
         env = dict(os.environ, PYTHONPATH=path, SAMPLE_MAX=str(cases), SAMPLE_SECONDS=str(SECONDS))
+        last, late = ["no output"], False
         try:
-            done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=env, timeout=60 * SECONDS)
+            done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=env, timeout=seconds)
+            last = (done.stdout or done.stderr).strip().splitlines()[-1:] or last
         except subprocess.TimeoutExpired:
-            return [{"test": file, "outcome": "too long", "reason": f"longer than {60 * SECONDS} s"}]
+            late = True
         rows: list[Row] = []
         for each in Path(folder).glob("*.jsonl"):
             rows += [json.loads(line) for line in each.read_text("utf-8").splitlines()]
     found = [outcome(row) for row in rows if "outcome" in row]
-    if not found:
-        last = (done.stdout or done.stderr).strip().splitlines()[-1:] or ["no output"]
-        found = [{"test": file, "outcome": "failed", "reason": clean(last[0])}]
+    if late:
+        why = f"the file took {seconds:.0f} s; its tests after the {len(found)} that ended have no result"
+        found.append({"test": file, "outcome": "too long", "reason": why})
+    elif not found:
+        found = [{"test": file, "outcome": "failed before a launch", "reason": clean(last[0])}]
     return found
 
 
@@ -147,33 +160,56 @@ def outcome(row: Row) -> Row:
 
 
 def run(args: argparse.Namespace) -> None:
-    suite, root = args.suite, args.folder.resolve()
-    results: dict[str, list[Row]] = {}
+    suite, root, end = args.suite, args.folder.resolve(), time.monotonic() + 60 * args.minutes
+    writing = Lock()
     key = f"{args.engine}, {version('triton')}"
     if suite == "tritonbench":
         names = sorted(path.name for path in root.glob("*.py"))
     else:
         names = sorted(str(p.relative_to(root)) for part in FOLDERS[suite] for p in (root / part).rglob("test_*.py"))
+        names = [name for name in names if not any(word in name for word in OTHER_LANGUAGES)]
     short = {name: name.removeprefix("tests/").removeprefix("test/transformers/") for name in names}
     known = {short[name]: name for name in names}
-    for name in chosen(suite, list(known), args.which):
-        if args.only not in name or (args.resume and name in saved().get(suite, {}).get(key, {})):
-            continue
+
+    def one(name: str) -> None:
+        left = end - time.monotonic()
+        if left < 5:
+            return
         if suite == "tritonbench":
-            results[name] = [run_program(root / name, args.engine) | {"test": name}]
+            rows = [run_program(root / name, args.engine) | {"test": name}]
         else:
-            results[name] = run_tests(root, known[name], args.engine, args.cases)
-        counts = Counter(row["outcome"] for row in results[name])
-        print(name, dict(counts), *(row.get("reason", "") for row in results[name][:3]), flush=True)
-        # Read again: another suite may be running.
-        data = saved()
-        data.setdefault(suite, {}).setdefault(key, {})[name] = results[name]
-        DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
+            rows = run_tests(root, known[name], args.engine, args.cases, min(FILE_SECONDS, left))
+        counts = Counter(row["outcome"] for row in rows)
+        print(name, dict(counts), *(row.get("reason", "") for row in rows[:3]), flush=True)
+        with writing:
+            add(args.results, {suite: {key: {name: rows}}})
+
+    before = {
+        name: rows
+        for name, rows in saved(args.results).get(suite, {}).get(key, {}).items()
+        if not any(row["test"] == known.get(name) for row in rows)  # stopped in the middle
+    }
+    names = [name for name in chosen(suite, list(known), args.which) if args.only in name]
+    with ThreadPoolExecutor(args.jobs) as pool:
+        list(pool.map(one, [name for name in names if not (args.resume and name in before)]))
 
 
-def saved() -> dict[str, dict[str, dict[str, list[Row]]]]:
-    """Return the results so far: rows by suite, engine and file."""
-    found: dict[str, dict[str, dict[str, list[Row]]]] = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}
+Data = dict[str, dict[str, dict[str, list[Row]]]]
+"""Rows by suite, engine and file."""
+
+
+def add(path: Path, found: Data) -> None:
+    """Add results to those of a file, which another suite may write too."""
+    data = saved(path)
+    for suite, engines in found.items():
+        for key, files in engines.items():
+            data.setdefault(suite, {}).setdefault(key, {}).update(files)
+    path.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def saved(path: Path) -> Data:
+    """Return the results so far."""
+    found: Data = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return found
 
 
@@ -181,7 +217,7 @@ def saved() -> dict[str, dict[str, dict[str, list[Row]]]]:
 
 
 def page() -> str:
-    data = saved()
+    data = saved(DATA)
     held = held_out()
     verdicts = tomllib.loads((HERE / "verdicts.toml").read_text("utf-8"))
     lines = [
@@ -246,10 +282,17 @@ def main() -> int:
     sub.add_argument("--cases", type=int, default=1)
     sub.add_argument("--only", default="")
     sub.add_argument("--resume", action="store_true", help="leave out files that have results")
+    sub.add_argument("--minutes", type=float, default=600.0, help="stop after this time")
+    sub.add_argument("--jobs", type=int, default=1, help="files of tests that run at the same time")
+    sub.add_argument("--results", type=Path, default=DATA)
+    sub = verbs.add_parser("add", help="add the results of a run on another machine")
+    sub.add_argument("results", type=Path)
     verbs.add_parser("page")
     args = parser.parse_args()
     if args.verb == "run":
         run(args)
+    elif args.verb == "add":
+        add(DATA, saved(args.results))
     else:
         (REPORTS / "triton_suites.md").write_text(page(), "utf-8")
     return 0

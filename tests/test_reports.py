@@ -56,7 +56,7 @@ def test_more_pages_follow_from_the_numbers(root: Path) -> None:
 def test_pages_about_triton_programs_follow_from_the_numbers(root: Path) -> None:
     lab = root / "docs" / "reports" / "lab"
     numbers = json.loads((lab / "triton_gpu.json").read_text("utf-8"))
-    assert (lab / "triton_gpu.md").read_text("utf-8") == triton_gpu.page(numbers["rows"], numbers["facts"])
+    assert (lab / "triton_gpu.md").read_text("utf-8") == triton_gpu.page(numbers)
     assert (lab / "triton_releases.md").read_text("utf-8") == releases.page(releases.saved())
     assert (lab / "triton_suites.md").read_text("utf-8") == suites.page()
 

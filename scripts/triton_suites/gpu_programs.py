@@ -37,6 +37,8 @@ BYTES = 64 << 20
 PARTS = {"torch.float64": 1e-12, "torch.float32": 1e-5, "torch.float16": 2e-3, "torch.bfloat16": 1.6e-2}
 """How far floats may differ, as a part of the largest result: order of sums, and approximate functions."""
 
+STARTED = time.monotonic()
+
 Key = tuple[str, int]
 """A launch of a program: the name of the kernel, and how many launches of it came before."""
 Row = dict[str, Any]
@@ -332,39 +334,41 @@ def compare_program(path: Path, keys: list[Row], engines: list[str], record_on: 
             with out.open("a") as lines:
                 replay(path, folder, engines, lambda row: print(json.dumps(row), file=lines, flush=True))
 
-        left = max(1.0, min(PROGRAM_SECONDS, end - time.monotonic()))
-        here = in_child(second, folder / "here.log", left)
+        left = min(PROGRAM_SECONDS, end - time.monotonic())
+        here = in_child(second, folder / "here.log", left) if left > 0 else "no time"
         rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()] if out.exists() else []
         return {"program": path.name, "gpu": gpu, "here": here, "rows": rows}
 
 
 def compare_all(args: argparse.Namespace) -> None:
-    end = time.monotonic() + args.seconds
+    end = STARTED + args.seconds
     chosen: dict[str, list[Row]] = json.loads(args.plan.read_text("utf-8"))
     names = [name for name, rows in chosen.items() if rows and args.only in name]
     # Programs with many launches for their time come first, in case the time is over before the last one.
     names.sort(key=lambda name: sum(row["seconds"] for row in chosen[name]) / len(chosen[name]))
     results: list[Row] = []
 
-    def one(share: int) -> list[Row]:
-        return [
-            compare_program(args.folder / name, chosen[name], args.engines.split(","), args.record_on, end)
-            for name in names[share :: args.jobs]
-        ]
+    def work(share: int, out: Path) -> None:
+        found: list[Row] = []
+        for name in names[share :: args.jobs]:
+            path = args.folder / name
+            found.append(compare_program(path, chosen[name], args.engines.split(","), args.record_on, end))
+            _write(out.with_suffix(".new"), found)
+            os.replace(out.with_suffix(".new"), out)
 
-    children = []
     with tempfile.TemporaryDirectory() as folder:
-        for share in range(args.jobs):
-            out = Path(folder) / f"{share}.json"
-            child = os.fork()
-            if child == 0:
+        outs = [Path(folder) / f"{share}.json" for share in range(args.jobs)]
+        children = []
+        for share, out in enumerate(outs):
+            if (child := os.fork()) == 0:
                 try:
-                    _write(out, one(share))
+                    work(share, out)
                 finally:
                     os._exit(0)
-            children.append((child, out))
-        for child, out in children:
+            children.append(child)
+        for child in children:
             os.waitpid(child, 0)
+        for out in outs:
             results += json.loads(out.read_text("utf-8")) if out.exists() else []
     args.results.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     rows = [row for each in results for row in each["rows"]]

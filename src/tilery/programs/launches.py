@@ -17,18 +17,22 @@ from .. import hooks
 from ..diag import TileError
 from ..engines import registry
 from ..engines.common.cutile_abi import Extent
+from ..engines.common.errors import ExecutionError
 from ..engines.common.limits import Limits, Stats
 from ..engines.gpu.store import shape_class
 from ..ir import Refused
 from ..ops import Assert
 from ..source.positions import attach_place
 from . import device
+from .boxes import Sizes, sizes_of, with_views
 from .frames import program_line
 
 if TYPE_CHECKING:
     from ..ops import Module
     from ..sanitize import Sanitizer
 
+COMPILED = "cpu"
+"""The engine that executes accesses through views faster than those through pointers."""
 NO_ENGINE = "none"
 """Used as an engine name: compile and check every kernel, execute nothing."""
 
@@ -162,23 +166,37 @@ def engine_named(
         return lambda call: None
     registry.find(engine, NO_ENGINE)
     options = registry.exactly(engine, exact) | (given or {})
-    kernels: dict[tuple[bytes, str], Any] = {}
+    kernels: dict[tuple[Any, ...], Any] = {}
     watched = {} if sanitizer is None else {"sanitize": sanitizer}
 
-    def execute(call: Call) -> None:
-        key = call.bytecode, call.entry
+    def kernel(call: Call, sizes: Sizes | None) -> Any:
+        """Return a compiled kernel; with views for launches of some sizes, None where it has none."""
+        key = call.bytecode, call.entry, sizes
         if key not in kernels:
-            kernels[key] = registry.compile_kernel(call.module, call.entry, engine=engine, **options)
+            module = call.module if sizes is None else with_views(call.module, call.entry, sizes)
+            made = None if module is None else registry.compile_kernel(module, call.entry, engine=engine, **options)
+            kernels[key] = made
+        return kernels[key]
+
+    def execute(call: Call) -> None:
         limits = Limits(seconds=call.seconds)
 
-        def launch() -> Stats:
-            stats: Stats = kernels[key].launch(call.grid, call.values, buffers=call.memory, limits=limits, **watched)
-            return stats
+        def launch(sizes: Sizes | None = None) -> Stats:
+            found: Stats = kernel(call, sizes).launch(
+                call.grid, call.values, buffers=call.memory, limits=limits, **watched
+            )
+            return found
 
-        if sanitizer is None:
-            launch()
-        else:
+        if sanitizer is not None:
             watch(launch, sanitizer, call)
+        elif engine == COMPILED and kernel(call, sizes := sizes_of(call)) is not None:
+            try:
+                launch(sizes)
+            except ExecutionError:
+                launch()  # for the message about the operation of the program
+                raise
+        else:
+            launch()
 
     return execute
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from triton.backends.compiler import GPUTarget
@@ -107,13 +108,19 @@ class Launcher:
     def call(self, grid: tuple[int, int, int], loaded: Loaded, args: Sequence[Any]) -> Call:
         """Decode the arguments of a launch."""
         found = Arguments()
-        for (key, kind), value in zip(self.signature, args):
-            found.add(self.names[key] if isinstance(key, int) else str(key), kind, value)
+        with plain_tensors():
+            for (key, kind), value in zip(self.signature, args):
+                found.add(self.names[key] if isinstance(key, int) else str(key), kind, value)
         if loaded.follows_addresses:
             found.memory += other_memory()
         return Call(
             loaded.bytecode, loaded.name, grid, loaded.module, found.values, found.names, list(merged(found.memory))
         )
+
+
+def plain_tensors() -> AbstractContextManager[Any]:
+    """Return a context in which no mode of torch watches what is asked of tensors, which takes time."""
+    return sys.modules["torch"]._C.DisableTorchFunction() if "torch" in sys.modules else nullcontext()
 
 
 class Arguments:

@@ -101,14 +101,19 @@ def replacements() -> Iterator[tuple[Any, str, Any]]:
 
 
 def lending(original: Any) -> Any:
-    """Wrap `Tensor.data_ptr`, so that a kernel that is launched with the address may access the tensor's memory."""
+    """Wrap `Tensor.data_ptr`, so that a kernel that is launched with the address may access the tensor's memory.
+
+    The mode of `torch_mode` would only cost time here: each launch asks for the address of each tensor.
+    """
+    from torch._C import DisableTorchFunction
     from torch.multiprocessing.reductions import StorageWeakRef
 
     def data_ptr(tensor: Any) -> Any:
-        address = original(tensor)
-        if address and not tensor.is_sparse:
-            storage = tensor.untyped_storage()
-            lend(storage.data_ptr(), storage.nbytes(), StorageWeakRef(storage).expired)
+        with DisableTorchFunction():
+            address = original(tensor)
+            if address and not tensor.is_sparse:
+                storage = tensor.untyped_storage()
+                lend(storage.data_ptr(), storage.nbytes(), StorageWeakRef(storage).expired)
         return address
 
     return data_ptr
@@ -259,11 +264,20 @@ def register_kernel(original: Any) -> Any:
 
 
 def library_impl(original: Any) -> Any:
-    """Wrap `Library.impl`: what is registered for `CUDA` is registered for the CPU."""
+    """Wrap `Library.impl`: what is registered for `CUDA` is registered for the CPU, in the place of another one."""
+    import torch
+
+    of_gpu: set[str] = set()
 
     @functools.wraps(original)
     def impl(self: Any, name: Any, function: Any, dispatch_key: str = "", **options: Any) -> Any:
-        key = "CPU" if dispatch_key.upper() == "CUDA" else dispatch_key
-        return original(self, name, reentering(function) if key == "CPU" else function, key, **options)
+        place = f"{self.ns}/{str(getattr(name, '_name', name)).rpartition('::')[2]}/CPU"
+        if dispatch_key.upper() == "CUDA":
+            of_gpu.add(place)
+            torch.library._impls.discard(place)  # before 2.12 a second one is refused
+            return original(self, name, reentering(function), "CPU", **options)
+        if dispatch_key != "CPU":
+            return original(self, name, function, dispatch_key, **options)
+        return None if place in of_gpu else original(self, name, reentering(function), "CPU", **options)
 
     return impl

@@ -6,28 +6,27 @@
     python scripts/programs/cpp.py redraw                       # the page again, from cpp_programs.json
 
 CHECKOUTS is a folder with a clone of each repository below, named owner+name. TILEGYM is a clone of NVIDIA/TileGym.
+held_out.toml names the third of the programs and of the files of tests that nothing was changed for.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import re
-import subprocess
 import sys
-import time
+import tomllib
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import checkout
+from parts.limited import Found, environment, limited, outcomes, parted, revision
 from tilery import cpp
 from tilery.diag import TileError
 
 NUMBERS = checkout.LAB / "cpp_programs.json"
 REPORT = checkout.LAB / "cpp_programs.md"
+HELD_OUT = tomllib.loads(Path(__file__).with_name("held_out.toml").read_text("utf-8"))
 ONCE = "--warmup 1 --iters 1"
 MBR, BENCHMARK = "baicai-1145/MBR-CUDA-Tile", "thomas-hiddenpeak/cuda-tile-benchmark"
 PROGRAMS = [
@@ -56,12 +55,12 @@ INTRODUCTION = """\
 with host code, SIMT kernels and tile kernels in one file, and the C++ kernels of TileGym by its own tests, with the
 stand-ins for `nvcc`, `cuda.core` and torch. [The guide](../../guides/cpp.md) says how."""
 NOT_MEASURED = """\
-Results are compared only where a program or a test compares them itself. A program that ends normally with `--help` has
-shown that it compiles, with all its kernels, and nothing more. What was stopped has shown nothing about the rest. Tests
-of TileGym that are not in the table were not run. No program ran on a GPU for this page."""
-PERFORMANCE = "::test_perf"
+Limits are on the processor time of each process. Results are compared only where a program or a test compares them
+itself. A program that ends normally with `--help` has shown that it compiles, with all its kernels, and nothing more.
+What was stopped has shown nothing about the rest. Tests of TileGym that are not in the table were not run. No program
+ran on a GPU for this page."""
+PERFORMANCE = "test_perf"
 """The tests of TileGym that time kernels with torch's profiler of CUDA, which needs a GPU."""
-Found = dict[str, Any]
 
 
 def load() -> Found:
@@ -70,18 +69,6 @@ def load() -> Found:
 
 def save(found: Found) -> None:
     NUMBERS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
-
-
-def environment(**more: str) -> dict[str, str]:
-    path = os.pathsep.join(
-        filter(None, (str(checkout.ROOT / "src"), more.pop("path", ""), os.environ.get("PYTHONPATH")))
-    )
-    return os.environ | {"PYTHONPATH": path, "NO_COLOR": "1"} | more
-
-
-def revision(folder: Path) -> str:
-    done = subprocess.run(["git", "-C", folder, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 def run_programs(args: argparse.Namespace) -> None:
@@ -93,25 +80,13 @@ def run_programs(args: argparse.Namespace) -> None:
         if args.only not in key:
             continue
         command = [sys.executable, "-m", "tilery", "cpp", "run", "--engine", args.engine, program, "--"]
-        start = time.time()
-        try:
-            done = subprocess.run(
-                [*command, *arguments.split()],
-                cwd=folder,
-                env=environment(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=args.limit,
-            )
-            status, text = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as late:
-            status, text = None, late.stdout or b""
-        lines = [line for line in text.decode(errors="replace").splitlines() if line.strip(" =-")]
+        status, text, used = limited([*command, *arguments.split()], args.limit, cwd=folder, env=environment())
+        lines = [line for line in text.splitlines() if line.strip(" =-")]
         facts = {"status": status, "last": lines[-1].strip()[:150] if lines else "", "arguments": arguments}
-        facts |= {"revision": revision(folder), "limit": args.limit, "engine": args.engine}
+        facts |= {"revision": revision(folder), "limit": args.limit, "engine": args.engine, "seconds": used}
         found.setdefault("programs", {})[key] = facts
         save(found)
-        print(key, status, f"{time.time() - start:.0f} s", flush=True)
+        print(key, status, f"{used} s", flush=True)
 
 
 def check_headers(args: argparse.Namespace) -> None:
@@ -138,64 +113,70 @@ def run_tests(args: argparse.Namespace) -> None:
         name = str(file.relative_to(folder))
         if args.only not in name or "tilecpp" not in file.read_text("utf-8"):
             continue
-        command = ["-p", "tilery.cutile.pytest", "--tilery-engine", args.engine, "-k", "tilecpp", "-v", name]
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "pytest", *command],
-                cwd=folder,
-                env=environment(path="src"),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=args.limit,
-            )
-            text, stopped = done.stdout, False
-        except subprocess.TimeoutExpired as late:
-            text, stopped = late.stdout or b"", True
-        found.setdefault("tests", {})[name] = outcomes(text.decode(errors="replace")) | {"stopped": stopped}
+        chosen = ["-k", f"tilecpp and not {PERFORMANCE}"]
+        command = ["-p", "tilery.cutile.pytest", "--tilery-engine", args.engine, *chosen, "-v", name]
+        status, text, used = limited(
+            [sys.executable, "-m", "pytest", *command], args.limit, cwd=folder, env=environment(path="src")
+        )
+        facts = outcomes(text) | {"stopped": status is None, "seconds": used}
+        found.setdefault("tests", {})[name] = facts
         save(found)
         print(name, found["tests"][name], flush=True)
 
 
-def outcomes(text: str) -> dict[str, int]:
-    """Count the outcomes that pytest prints for each test."""
-    found = re.findall(r"^(\S+::.*) (PASSED|FAILED|SKIPPED|ERROR)", text, re.M)
-    words = [word for name, word in found if PERFORMANCE not in name]
-    counts = {word.lower(): words.count(word) for word in ("PASSED", "FAILED", "SKIPPED", "ERROR")}
-    return counts | {"timing": len(found) - len(words)}
-
-
 def page(found: Found) -> str:
     """Write the page."""
-    programs, headers, tests = found.get("programs", {}), found.get("headers", {}), found.get("tests", {})
-    good = [key for key, facts in programs.items() if facts["status"] == 0]
-    working = [key for key in good if programs[key]["arguments"] != "--help"]
-    lines = ["# Public CUDA Tile C++, without a GPU", "", INTRODUCTION, "", "## Programs", ""]
-    said = f"{len(good)} of {len(programs)} programs end normally; {len(working)} of them launch kernels."
-    lines += [said, "", "| program | arguments | result | last line |", "|---|---|---|---|"]
-    for key, facts in programs.items():
-        late = f"stopped after {facts['limit']} s"
-        result = late if facts["status"] is None else "ends normally" if facts["status"] == 0 else "fails"
-        last = facts["last"].replace("|", "¦").replace("`", "'")
-        lines.append(f"| {key.replace(':', ': ')} | `{facts['arguments']}` | {result} | `{last}` |")
+    headers = found.get("headers", {})
     wrong = {name: why for name, why in headers.items() if why}
+    lines = ["# Public CUDA Tile C++, without a GPU", "", INTRODUCTION, "", *programs_part(found.get("programs", {}))]
     lines += ["", "## TileGym's headers", ""]
-    lines += [
-        f"{len(headers) - len(wrong)} of {len(headers)} headers of TileGym (`{found.get('tilegym', '')}`) compile.",
-        "",
-    ]
-    lines += [f"* {name}: {why}" for name, why in wrong.items()]
-    total = {word: sum(facts[word] for facts in tests.values()) for word in ("passed", "failed", "error", "skipped")}
-    lines += ["## TileGym's tests of its C++ kernels", ""]
-    timing = sum(facts["timing"] for facts in tests.values())
-    lines += [
-        f"{total['passed']} tests pass, {total['failed'] + total['error']} fail, on engine `cpu`. {timing} that time"
-    ]
-    lines += ["kernels with torch's profiler of CUDA (`test_perf`) need a GPU and are left out.", ""]
-    lines += ["| file | passed | failed | |", "|---|--:|--:|---|"]
-    for name, facts in tests.items():
-        note = "stopped by the limit on time" if facts["stopped"] else ""
-        lines.append(f"| {name} | {facts['passed']} | {facts['failed'] + facts['error']} | {note} |")
+    good = f"{len(headers) - len(wrong)} of {len(headers)} headers of TileGym (`{found.get('tilegym', '')}`) compile."
+    lines += [good, "", *(f"* {name}: {why}" for name, why in wrong.items()), *tests_part(found.get("tests", {}))]
     return "\n".join([*lines, "", "## Not measured", "", NOT_MEASURED, ""])
+
+
+def programs_part(programs: Found) -> list[str]:
+    """Write the table of programs, those that nothing was changed for last."""
+    lines = ["## Programs", ""]
+    for title, keys in parted(programs, HELD_OUT["programs"]):
+        good = [key for key in keys if programs[key]["status"] == 0]
+        working = [key for key in good if programs[key]["arguments"] != "--help"]
+        lines.append(f"{title}: {len(good)} of {len(keys)} end normally; {len(working)} of them launch kernels.")
+    lines += ["", "| program | arguments | result | processor time | last line |", "|---|---|---|--:|---|"]
+    for _, keys in parted(programs, HELD_OUT["programs"]):
+        for key in keys:
+            facts = programs[key]
+            late = f"stopped after {facts['limit']} s"
+            result = late if facts["status"] is None else "ends normally" if facts["status"] == 0 else "fails"
+            last = facts["last"].replace("|", "¦").replace("`", "'")
+            name = key.replace(":", ": ") + (" (held out)" if key in HELD_OUT["programs"] else "")
+            lines.append(f"| {name} | `{facts['arguments']}` | {result} | {facts['seconds']} s | `{last}` |")
+    return lines
+
+
+def tests_part(tests: Found) -> list[str]:
+    """Write the table of TileGym's tests."""
+    lines = ["## TileGym's tests of its C++ kernels", "", TESTS, ""]
+    for title, names in parted(tests, HELD_OUT["tests"]):
+        total = {word: sum(tests[name][word] for name in names) for word in ("passed", "failed", "error", "selected")}
+        whole = sum(not tests[name]["stopped"] for name in names)
+        failed = total["failed"] + total["error"]
+        lines.append(
+            f"* {title}: {total['passed']} of {total['selected']} tests pass, {failed} fail; "
+            f"{whole} of {len(names)} files ran to their end."
+        )
+    lines += ["", "| file | tests | passed | failed | processor time | |", "|---|--:|--:|--:|--:|---|"]
+    for name, facts in tests.items():
+        notes = ["held out"] * (name in HELD_OUT["tests"]) + ["stopped by the limit on time"] * facts["stopped"]
+        failed = facts["failed"] + facts["error"]
+        cells = [name, facts["selected"], facts["passed"], failed, f"{facts['seconds']} s", ", ".join(notes)]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return lines
+
+
+TESTS = """\
+On engine `cpu`. Tests that time kernels with torch's profiler of CUDA (`test_perf`) need a GPU and are left out. Tests
+that are neither passed nor failed are skipped, or were not reached."""
 
 
 def main() -> None:

@@ -92,6 +92,42 @@ def test_the_command(tool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "--against" in capsys.readouterr().err
 
 
+def test_the_jobs_of_an_array(tool: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Parts that share a folder are put together; what a lost job has left is done then."""
+    alone = Campaign(plan(tool), tmp_path / "alone", SEEDS, map_here(2))
+    alone.run()
+    folder = tmp_path / "array"
+    command = ["smith", "--campaign", "--tool", str(tool), "--size", "12", "--version", "13.1", "--count", "40"]
+    command += ["-o", str(folder), "--jobs", "2"]
+    assert main([*command, "--shard", "0/3"]) == 0 and main([*command, "--shard", "2/3"]) == 0
+    assert not (folder / "summary.md").exists() and "--shard" in capsys.readouterr().err
+    journal = folder / "journal-0-of-3.jsonl"
+    journal.write_text(journal.read_text("utf-8")[:-20], "utf-8")  # the job was killed while it wrote
+    whole = Campaign(plan(tool), folder, SEEDS, map_here(2))
+    whole.load()
+    assert 20 < len(whole.checked) < len(SEEDS) and all(seed % 3 != 1 for seed in whole.checked)
+    assert main(command) == 1
+    whole.load()
+    assert whole.checked == alone.checked and causes(whole) == causes(alone)
+    for wrong in ("3/3", "1", "-1/2", "a/b"):
+        assert main([*command, f"--shard={wrong}"]) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="runs a script of bash")
+def test_the_example_for_slurm(tmp_path: Path) -> None:
+    """The script does everything without SLURM, and a part with its variables."""
+    source = Path(tilery.__file__).parents[1]
+    (tmp_path / "tilery").write_text(f'#!/bin/sh\nexec {sys.executable} -m tilery "$@"\n', "utf-8")
+    (tmp_path / "tilery").chmod(0o755)
+    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(source)}
+    command = ["bash", str(source.parent / "examples" / "campaign_slurm.sh"), "3", "findings"]
+    array = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "2"}
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, **own, **array}, check=True)
+    assert [path.name for path in (tmp_path / "findings").iterdir()] == ["journal-1-of-2.jsonl"]
+    subprocess.run(command, cwd=tmp_path, env={**os.environ, **own}, check=True)
+    assert "3 random modules" in (tmp_path / "findings" / "summary.md").read_text("utf-8")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="starts workers as processes")
 def test_a_cluster_whose_workers_are_killed(tool: Path, tmp_path: Path) -> None:
     """Four workers, two of which are killed in the middle, find what one process finds; no case is counted twice."""

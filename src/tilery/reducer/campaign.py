@@ -223,7 +223,11 @@ def map_here(jobs: int) -> Map:
 
 @dataclass
 class Campaign:
-    """A campaign in a folder: the journal, and what was found."""
+    """A campaign in a folder: the journal, and what was found.
+
+    The jobs of an array share a folder: the job I of N checks every N-th seed from the I-th on and has a journal of its
+    own. A campaign without `shard` reads all journals, does what is missing, and writes what was found.
+    """
 
     plan: Plan
     folder: Path
@@ -231,6 +235,7 @@ class Campaign:
     run_all: Map
     step: Callable[[int], None] = lambda count: None
     most_reduced: int = MOST_REDUCED
+    shard: tuple[int, int] | None = None
     checked: dict[int, dict[str, str]] = field(default_factory=dict)
     reduced: dict[tuple[int, int], dict[str, Any]] = field(default_factory=dict)
 
@@ -238,21 +243,29 @@ class Campaign:
         """Check all seeds, reduce what was found, and write the folders and the summary."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.load()
-        todo = [seed for seed in self.seeds if seed not in self.checked]
-        self.step(len(self.seeds) - len(todo))
+        own = self.own_seeds()
+        todo = [seed for seed in own if seed not in self.checked]
+        self.step(len(own) - len(todo))
         groups = [todo[n : n + TOGETHER] for n in range(0, len(todo), TOGETHER)]
         for results in self.run_all(check_seeds, self.plan, groups):
             for result in results:
                 self._keep(result)
         for result in self.run_all(reduce_finding, self.plan, self.chosen()):
             self._keep(result)
-        self.write()
+        if self.shard is None:
+            self.write()
+
+    def own_seeds(self) -> range:
+        """Return the seeds that this job checks."""
+        index, count = self.shard or (0, 1)
+        return self.seeds[index::count]
 
     def chosen(self) -> list[tuple[int, int]]:
         """Return what is reduced: the first findings of each outcome that are not reduced yet."""
         count: Counter[str] = Counter()
         found = []
-        for seed in sorted(seed for seed in self.checked if seed in self.seeds):
+        own = self.own_seeds()
+        for seed in sorted(seed for seed in self.checked if seed in own):
             for number, outcome in self.checked[seed].items():
                 count[outcome] += 1
                 if count[outcome] <= self.most_reduced and (seed, int(number)) not in self.reduced:
@@ -263,19 +276,29 @@ class Campaign:
 
     @property
     def journal(self) -> Path:
-        return self.folder / "journal.jsonl"
+        part = f"-{self.shard[0]}-of-{self.shard[1]}" if self.shard is not None else ""
+        return self.folder / f"journal{part}.jsonl"
 
     def load(self) -> None:
-        """Read the journal, or start one."""
-        head = {"plan": self.plan.identity()}
-        if self.journal.exists():
-            lines = [_parsed(line) for line in self.journal.read_text("utf-8").splitlines()]
-            if lines and lines[0] == json.loads(json.dumps(head)):
-                for line in filter(None, lines[1:]):
-                    self._learn(line)
-                return
-            self.journal.rename(self.journal.with_suffix(".old"))
-        self.journal.write_text(json.dumps(head) + "\n", "utf-8")
+        """Read the journals, and start one if there is none for this plan."""
+        if not self._read(self.journal):
+            if self.journal.exists():
+                self.journal.rename(self.journal.with_suffix(".old"))
+            self.journal.write_text(json.dumps({"plan": self.plan.identity()}) + "\n", "utf-8")
+        if self.shard is None:
+            for path in sorted(self.folder.glob("journal-*-of-*.jsonl")):
+                self._read(path)
+
+    def _read(self, journal: Path) -> bool:
+        """Learn what a journal has, if it is one of this plan."""
+        if not journal.exists():
+            return False
+        lines = [_parsed(line) for line in journal.read_text("utf-8").splitlines()]
+        if not lines or lines[0] != json.loads(json.dumps({"plan": self.plan.identity()})):
+            return False
+        for line in filter(None, lines[1:]):
+            self._learn(line)
+        return True
 
     def _learn(self, line: dict[str, Any]) -> None:
         if "cause" in line:

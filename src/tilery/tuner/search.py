@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -118,6 +119,7 @@ def tune(
     check_grid_extents: Sequence[int] | None = None,
     store: Store | None = None,
     progress: Callable[[int, int], None] | None = None,
+    executor: Executor | None = None,
     worker: Worker | None = None,
     build: Build | None = None,
 ) -> Result:
@@ -127,7 +129,8 @@ def tune(
     all; `budget` is in seconds; `full` tries every variant instead of those that a model finds promising. Results are
     compared with the reference engine's on a small grid (`check_grid_extents`), then with those of the first variant.
     `progress` is called with the number of variants that are done and of all. Kernels whose tile blocks wait for each
-    other, and kernels with globals, are refused. `worker` and `build` are for tests and for code compiled elsewhere.
+    other, and kernels with globals, are refused. An `executor` of `concurrent.futures` compiles the variants, for
+    example on other machines. `worker` and `build` are for tests and for code compiled elsewhere.
     """
     require_legal(module, "only a legal module can be tuned")
     found = find_entry(module, entry)
@@ -136,7 +139,7 @@ def tune(
     engines = _engines(engine, build)
     run = worker or WorkerProcess()
     try:
-        with tempfile.TemporaryDirectory(prefix="tilery") as folder, Builds(build=build) as builder:
+        with tempfile.TemporaryDirectory(prefix="tilery") as folder, Builds(build=build, executor=executor) as builder:
             tuner = _Tuner(module, found, work, launch, run, Path(folder), time.monotonic() + budget)
             tuner.start(check_grid_extents)
             variants = _variants(work, tuner.machine.target, engines, full)

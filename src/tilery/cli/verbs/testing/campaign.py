@@ -30,6 +30,8 @@ def add_campaign(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reduce-most", type=int, metavar="N", help=most)
     cluster = "run on the workers of a Dask scheduler, tcp://HOST:PORT; needs tilery[cluster]"
     parser.add_argument("--scheduler", metavar="URL", help=cluster)
+    part = "check every N-th module, from the I-th on, counted from 0; without it, the parts in -o are put together"
+    parser.add_argument("--shard", metavar="I/N", help=part)
 
 
 def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
@@ -60,12 +62,17 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
         check_here(plan.engines or ())
         run_all = map_here(args.jobs or len(os.sched_getaffinity(0)))
     folder = Path("campaign" if args.output == "-" else args.output)
-    with progress(args.count, "modules") as step:
-        campaign = Campaign(plan, folder, range(args.seed, args.seed + args.count), run_all, step, most)
+    shard = parse_shard(args.shard)
+    seeds = range(args.seed, args.seed + args.count)
+    with progress(len(seeds[shard[0] :: shard[1]]) if shard else args.count, "modules") as step:
+        campaign = Campaign(plan, folder, seeds, run_all, step, most, shard)
         try:
             campaign.run()
         except OSError as error:
             raise Stop(f"cannot write to '{folder}': {error.strerror or error}") from None
+    if campaign.shard is not None:
+        write_error(f"{campaign.journal} has the part {args.shard}; without --shard, the parts are put together\n")
+        return 0
     causes = campaign.causes()
     if args.json:
         facts = [{"cause": name, "seeds": [i["seed"] for i in items]} for name, items in causes.items()]
@@ -75,6 +82,16 @@ def run_campaign(args: argparse.Namespace, mix: dict[str, float] | None) -> int:
         write_output("-", "".join(lines) or "no faults\n")
         write_error(f"{folder / 'summary.md'} has the details\n")
     return int(bool(causes))
+
+
+def parse_shard(text: str | None) -> tuple[int, int] | None:
+    """Return the number of a part and of all parts; Stop if the text is not such a pair."""
+    if text is None:
+        return None
+    index, slash, count = text.partition("/")
+    if not slash or not index.isdecimal() or not count.isdecimal() or int(index) >= int(count):
+        raise Stop(f"--shard: expected I/N with I below N, got '{text}'")
+    return int(index), int(count)
 
 
 def check_here(engines: Sequence[str]) -> None:

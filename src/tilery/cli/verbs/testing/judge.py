@@ -12,6 +12,7 @@ from ...files import Stop, replace_file, write_output
 from ...options import Verbs, at_least
 from ...output import as_json
 from ...progress import progress
+from .campaign import parse_shard
 
 if TYPE_CHECKING:
     from ....judge.results import Result
@@ -146,12 +147,8 @@ def make_plan(args: argparse.Namespace) -> Any:
 
 def shard(candidates: list[str], text: str | None) -> list[str]:
     """Return the candidates of a part of the work."""
-    if text is None:
-        return candidates
-    index, slash, count = text.partition("/")
-    if not slash or not index.isdecimal() or not count.isdecimal() or int(index) >= int(count):
-        raise Stop(f"--shard: expected I/N with I below N, got '{text}'")
-    return candidates[int(index) :: int(count)]
+    index, count = parse_shard(text) or (0, 1)
+    return candidates[index::count]
 
 
 def write_results(results: list[Result], folder: Path) -> None:

@@ -27,6 +27,21 @@ CASES = {
         %o, %t = atomic_rmw_tko relaxed device %q, addf, %x : tile<ptr<bf16>>, tile<bf16> -> tile<bf16>, token""",
         dict.fromkeys(ALL[:2], "'cuda_tile.atomic_rmw_tko' op 'addf' works only with floats f16, f32, and f64"),
     ),
+    "atomic addition of integers": (
+        """%x = constant <i32: 1> : tile<i32>
+        %q = ptr_to_ptr %p : tile<ptr<f32>> -> tile<ptr<i32>>
+        %o, %t = atomic_rmw_tko relaxed device %q, addf, %x : tile<ptr<i32>>, tile<i32> -> tile<i32>, token""",
+        dict.fromkeys(ALL[:2], "'cuda_tile.atomic_rmw_tko' op 'addf' works only with floats f16, f32, and f64")
+        | dict.fromkeys(ALL[2:], "'cuda_tile.atomic_rmw_tko' op 'addf' works only with floats f16, bf16, f32, and f64"),
+    ),
+    "atomic addition of another type than the pointer's": (
+        """%x = constant <bf16: 1.0> : tile<bf16>
+        %o, %t = atomic_rmw_tko relaxed device %p, addf, %x : tile<ptr<f32>>, tile<bf16> -> tile<bf16>, token""",
+        dict.fromkeys(
+            ALL,
+            "'cuda_tile.atomic_rmw_tko' op expected pointee type ('f32') to match element type of 'arg' ('bf16')",
+        ),
+    ),
     "return in a loop": (
         "loop { return }",
         {

@@ -136,9 +136,11 @@ class AtomicRMWTko(Op):
     result_token: Value = out(TokenType, TOKEN_OUT)
 
     def check(self) -> Answer:
-        element = tile_type(self.arg).element
-        if (why := pointee(self.pointers.type, element, "arg")) is not None:
+        return self.check_types() or atomic_mode(self.mode, tile_type(self.arg).element) or atomic_ordering(self)
+
+    def check_types(self) -> Answer:
+        if (why := pointee(self.pointers.type, tile_type(self.arg).element, "arg")) is not None:
             return why
         if self.mask is not None and tile_shape(self.mask) != tile_shape(self.arg):
             return "failed to verify that all of {pointers, arg, mask} have same shape"
-        return atomic_mode(self.mode, element) or atomic_ordering(self)
+        return None

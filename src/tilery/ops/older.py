@@ -12,7 +12,7 @@ from ..checking import TYPE_CHECKING
 from ..declare.constraints import Constraint, ScalarInt, tile_of
 from ..declare.relations import PURE, Problem
 from ..ir import Op, UnknownOp, walk
-from ..types import BF16, SCALARS
+from ..types import F16, F32, F64, SCALARS
 from ..version import V13_1, V13_2, V13_3, Version
 from .atomics import AtomicRMWTko
 from .checks import Answer, aggregate_shapes, approx, inferred, tile_element, tile_shape, tile_type
@@ -34,9 +34,9 @@ SECOND_FACTOR = tile_of(
 
 
 def _atomic_add(o: AtomicRMWTko) -> Answer:
-    if o.mode is AtomicRMWMode.ADDF and tile_type(o.arg).element is BF16:
-        return Problem("'addf' works only with floats f16, f32, and f64", "mode")
-    return o.check()
+    if o.mode is not AtomicRMWMode.ADDF or tile_type(o.arg).element in (F16, F32, F64):
+        return o.check()
+    return o.check_types() or Problem("'addf' works only with floats f16, f32, and f64", "mode")
 
 
 def _join(o: Cat) -> Answer:

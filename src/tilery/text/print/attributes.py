@@ -151,7 +151,9 @@ def array_text(type: Scalar, values: tuple[int, ...]) -> str:
     """Return `array<i32: 1, 2>`."""
     if not values:
         return f"array<{type.text}>"
-    texts = [("true" if v else "false") if type is I1 else str(v) for v in values]
+    texts = [
+        float_text(type, v) if type.is_float else ("true" if v else "false") if type is I1 else str(v) for v in values
+    ]
     return f"array<{type.text}: {', '.join(texts)}>"
 
 

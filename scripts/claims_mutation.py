@@ -12,32 +12,22 @@ reason. `--check` runs no tests.
 from __future__ import annotations
 
 import argparse
-import ast
-import os
-import py_compile
-import re
-import shutil
-import subprocess
+import json
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 
 import checkout
 from parts.mutations import LostError, file_of, mutate
+from parts.test_workers import Batch, Job, Workers, make_copies
 from tilery.cli.progress import progress
 from tilery.documented.claims import Claim, load_claims
 
 CLAIMS = checkout.ROOT / "docs" / "claims"
 MUTATIONS = checkout.ROOT / "scripts" / "claims_mutations.toml"
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "*cache*", "build", "dist", "*.egg-info", "shared")
-PASSED, FAILED = 0, 1
-"""The statuses of pytest that are answers; others mean that it could not run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +40,10 @@ class Mutation:
     at: str
     change: str
     to: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.at}: {self.change} -> {self.to}"
 
 
 def load_mutations() -> tuple[list[Mutation], dict[str, str]]:
@@ -84,50 +78,12 @@ def lost(mutations: list[Mutation]) -> list[str]:
     return out
 
 
-def make_copy(target: Path, mutations: list[Mutation]) -> None:
-    """Copy the checkout, with compiled files that are valid exactly for the text they were compiled from.
-
-    Files to be mutated are written from their syntax tree, as mutated ones are: a mutation is then the only difference.
-    """
-    shutil.copytree(checkout.ROOT, target, ignore=LEFT_OUT)
-    for path in {file_of(m.at, target) for m in mutations}:
-        path.write_text(ast.unparse(ast.parse(path.read_text("utf-8"))) + "\n", "utf-8")
-    for path in [*(target / "src").rglob("*.py"), *(target / "tests").rglob("*.py")]:
-        py_compile.compile(str(path), invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)
-
-
-@contextmanager
-def changed(mutation: Mutation, copy: Path) -> Iterator[None]:
-    """Make a change in a copy of the checkout, and undo it."""
-    path = file_of(mutation.at, copy)
-    text = path.read_text("utf-8")
-    path.write_text(mutate(text, mutation.at, mutation.change, mutation.to), "utf-8")
-    try:
-        yield
-    finally:
-        path.write_text(text, "utf-8")
-
-
-def failing(tests: list[str], copy: Path, *options: str) -> list[str]:
-    """Return the tests that fail in a copy of the checkout."""
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-rfE", "--assert=plain", "-p", "no:cacheprovider"]
-    # Plugins are not needed, and loading them takes longer than most tests.
-    settings = {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(
-        [*command, *options, *(f"tests/{test}" for test in tests)],
-        cwd=copy, env={**os.environ, **settings}, capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
-    if done.returncode not in (PASSED, FAILED):
-        raise SystemExit(f"pytest could not run\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    return re.findall(r"^(?:FAILED|ERROR) tests/(\S+?\.py::\w+(?:\[.*?\](?= - |$))?)", done.stdout, re.M)
-
-
-def caught(mutation: Mutation, claims: dict[str, Claim], copy: Path) -> set[str]:
-    """Return the claims of a mutation whose tests failed when it was made."""
-    tests = list(dict.fromkeys(test for claim in mutation.claims for test in claims[claim].tests))
-    with changed(mutation, copy):
-        failed = failing(tests, copy, *["-x"] * (len(mutation.claims) == 1))
-    return {claim for claim in mutation.claims if any(_names(test, failed) for test in claims[claim].tests)}
+def batch_of(tests: Iterable[str]) -> Batch:
+    """Return tests by file, as pytest names them."""
+    batch: Batch = {}
+    for test in tests:
+        batch.setdefault(f"tests/{test.partition('::')[0]}", []).append(f"tests/{test}")
+    return batch
 
 
 def _names(test: str, failed: list[str]) -> bool:
@@ -164,27 +120,53 @@ def page(results: list[tuple[Mutation, set[str]]], claims: dict[str, Claim], wit
     return "\n".join([*out, "", "## Not measured", "", limits])
 
 
-def run_all(todo: list[Mutation], claims: dict[str, Claim], jobs: int) -> list[tuple[Mutation, set[str]]]:
+Verdict = tuple[Mutation, set[str]]
+"""A mutation, and the claims whose tests noticed it."""
+
+
+def run_new(todo: list[Mutation], claims: dict[str, Claim], args: argparse.Namespace) -> list[Verdict]:
+    """Make the mutations that a file of results does not call noticed, and add them to it."""
+    known: dict[str, list[str]] = {}
+    if args.results is not None and args.results.exists():
+        known = json.loads(args.results.read_text("utf-8"))
+    rest = [m for m in todo if set(known.get(m.key, ())) != set(m.claims)]
+    known |= {m.key: sorted(noticed) for m, noticed in (run_all(rest, claims, max(args.jobs, 1)) if rest else ())}
+    if args.results is not None:
+        args.results.write_text(json.dumps(known, indent=1) + "\n", "utf-8")
+    return [(m, set(known[m.key])) for m in todo]
+
+
+def run_all(todo: list[Mutation], claims: dict[str, Claim], jobs: int) -> list[Verdict]:
     """Make all mutations, several at a time, each in a copy of its own."""
+    tests = [list(dict.fromkeys(test for claim in m.claims for test in claims[claim].tests)) for m in todo]
+    caught: list[set[str]] = [set() for _ in todo]
     with tempfile.TemporaryDirectory() as folder, progress(len(todo), "mutations") as step:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(min(jobs, len(todo))):
-            make_copy(Path(folder) / str(number), todo)
-            copies.put(Path(folder) / str(number))
-        tests = dict.fromkeys(test for m in todo for claim in m.claims for test in claims[claim].tests)
-        if failed := failing(list(tests), Path(folder) / "0"):
-            raise SystemExit(f"without a mutation, these fail: {', '.join(failed)}")
+        files = {file_of(m.at, checkout.ROOT) for m in todo}
+        workers = Workers(make_copies(checkout.ROOT, Path(folder), jobs, files), checkout.ROOT)
+        every = batch_of(dict.fromkeys(test for part in tests for test in part))
+        unchanged = (Job(file, None, [{file: names}], stop=False) for file, names in every.items())
+        broken = {name for _, answer in workers.run(unchanged, float("inf")) for name in answer.failures}
+        if broken:
+            sys.stderr.write(f"without a mutation, these fail: {', '.join(sorted(broken))}\n")
+        jobs_of = (
+            Job(str(number), change_of(m), [batch_of(tests[number])], stop=len(m.claims) == 1 and not broken)
+            for number, m in enumerate(todo)
+        )
+        for job, answer in workers.run(jobs_of, float("inf")):
+            number = int(job.name)
+            failed = [name.removeprefix("tests/") for name in answer.failures if name not in broken]
+            if answer.failed and not answer.failures:  # nothing could be imported, or a test did not end
+                failed = tests[number]
+            caught[number] = {c for c in todo[number].claims if any(_names(test, failed) for test in claims[c].tests)}
+            step()
+    return list(zip(todo, caught))
 
-        def try_one(mutation: Mutation) -> tuple[Mutation, set[str]]:
-            copy = copies.get()
-            try:
-                return mutation, caught(mutation, claims, copy)
-            finally:
-                copies.put(copy)
-                step()
 
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(try_one, todo))
+def change_of(mutation: Mutation) -> tuple[str, str]:
+    """Return the file that a mutation changes, and its new text."""
+    path = file_of(mutation.at, checkout.ROOT)
+    text = mutate(path.read_text("utf-8"), mutation.at, mutation.change, mutation.to)
+    return path.relative_to(checkout.ROOT).as_posix(), text
 
 
 def main() -> int:
@@ -193,6 +175,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only say whether every mutation can be made")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="mutations at a time; default: 1")
     parser.add_argument("--output", type=Path, help="write the report to this file")
+    parser.add_argument("--results", type=Path, help="a file of results: what was noticed is not tried again")
     args = parser.parse_args()
     claims = tested()
     mutations, without = load_mutations()
@@ -203,7 +186,7 @@ def main() -> int:
         sys.stderr.write("\n".join(found) + "\n")
     if found or args.check:
         return int(bool(found))
-    results = run_all(todo, claims, max(args.jobs, 1))
+    results = run_new(todo, claims, args)
     checkout.publish(page(results, claims, {} if args.only else without), args.output)
     return int(any(set(m.claims) - noticed for m, noticed in results))
 

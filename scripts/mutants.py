@@ -1,244 +1,218 @@
 """Mutate the core at random, and see whether the tests notice.
 
-    python scripts/mutants.py cover [--tests text --tests bytecode]
-    python scripts/mutants.py run [--from 0] [--count 1000] [--jobs 2]
-    python scripts/mutants.py page
+    python scripts/mutants.py run [--count 1000] [--jobs 2] [--seconds 3600] [--results FILE.jsonl] [--only ID]
+    python scripts/mutants.py page [--results FILE.jsonl]
 
-`cover` runs the tests once under coverage (`pip install coverage`) and keeps which test functions execute which lines.
-`run` takes one mutant per seed (see `parts/random_mutants.py`), in a copy of the checkout, and runs the test functions
-that execute the line, the fastest first, until one fails. Results are kept in `build/mutants/results.jsonl`, and a seed
-that is there is not run again. `page` writes docs/reports/lab/mutants.md from them. Seeds from 500 on are held out: the
-tests were improved by looking at the others alone. `scripts/mutants.toml` says why mutants that were not noticed are
-equal to the original, or do not matter.
+`run` makes copies of the checkout, runs the tests of the core in them once under coverage (`pip install coverage`) to
+learn which tests execute which lines, and then judges mutants (see `parts/random_mutants.py`): first by the tests that
+execute the line, the cheapest first, then by all others. It stops by itself after `--seconds`; a second run takes the
+mutants for which `--results` has no answer, and those that were missed before all tests had run. With `--again`, those
+that were missed are judged again, by all tests.
+
+`page` writes docs/reports/lab/mutants.md. Three of ten mutants are held out: the tests were improved by looking at the
+others alone. `scripts/mutants.toml` says why mutants that were not noticed are equal to the original, or do not matter.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
-import subprocess
 import sys
 import tomllib
-import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
+from itertools import chain
+from multiprocessing import Pool
 from pathlib import Path
-from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
 import checkout
-from parts.random_mutants import Mutant, files_of, mutant_of
-from tilery.cli.progress import progress
+from parts.random_mutants import Mutant, changed, chosen, files_of, mutants_of
+from parts.test_choice import Tests, plan
+from parts.test_workers import Job, Workers, make_copies
 
 FOLDER = checkout.ROOT / "build" / "mutants"
-RESULTS, COVERED = FOLDER / "results.jsonl", FOLDER / "covered.json"
+RESULTS = FOLDER / "results.jsonl"
 REASONS = checkout.ROOT / "scripts" / "mutants.toml"
 PAGE = checkout.LAB / "mutants.md"
-HELD_OUT_FROM = 500
-TESTS = (
+ROOMS = (
     "analysis", "builder", "bytecode", "cli", "conformance", "declare", "documented", "engines/reference", "hostile",
-    "objects", "observe", "passes", "rewrite", "sanitize", "smith", "source", "test_cases.py", "test_interned.py",
-    "text", "verifier",
+    "lint", "lsp", "objects", "observe", "passes", "rewrite", "sanitize", "smith", "source", "test_cases.py",
+    "test_interned.py", "text", "verifier",
 )  # fmt: skip
 """The tests that are about the core, of `tests/`."""
-SECONDS = 240.0
-"""How long the tests of a mutant may take; the slowest are left out."""
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "*cache*", "build", "dist", "*.egg-info", "shared")
-NOTICED, MISSED, UNCOVERED = "noticed", "missed", "not covered"
+SLOW = ("test_cases.py",)
+"""Small files with many tests, which start first."""
+CONTROLS = 14
+"""So many copies without a change are judged too: a test that fails there fails for another reason."""
+NOTICED, MISSED = "noticed", "missed"
+Results = dict[str, dict[str, Any]]
 
 
-def cover(tests: list[str]) -> None:
-    """Run the tests under coverage, and keep the test functions of each line and their times."""
+def test_files(root: Path) -> list[str]:
+    """Return the test files of the core, the largest first, and its packages with examples in docstrings."""
+    found: list[Path] = []
+    for room in ROOMS:
+        path = root / "tests" / room
+        found += [path] if path.suffix else sorted(path.rglob("test_*.py"))
+    found.sort(key=lambda path: (path.name not in SLOW, -path.stat().st_size))
+    packages = ["analysis", "attrs", "bytecode", "engines/reference", "floats", "ops", "passes", "text", "types"]
+    return [path.relative_to(root).as_posix() for path in found] + [f"src/tilery/{each}" for each in packages]
+
+
+def learn(tests: Tests, workers: Workers, deadline: float) -> None:
+    """Run the tests that are not known yet without a change, under coverage."""
+    files = [file for file in test_files(checkout.ROOT) if file not in tests.collecting]
+    jobs = [Job(file, None, [{file: []}], stop=False, learn=True) for file in files]
+    for job, answer in workers.run(jobs, deadline):
+        tests.add(job.name, answer)
+        if not answer.times:
+            print(f"{job.name}: {answer.failed or 'no tests'}", flush=True)
+
+
+def judge_all(mutants: list[Mutant], tests: Tests, workers: Workers, done: Results, args: argparse.Namespace) -> None:
+    """Judge mutants, one chunk of tests after the other, and append the results to the file of results."""
+    asked = json.loads(args.asked.read_text("utf-8")) if args.asked else {}
+    by_id = {each.id: each for each in mutants}
+    plans = {each.id: plan(each, tests, asked.get(each.id, ())) for each in mutants}
+    todo = [each.id for each in mutants if each.id not in done or done[each.id]["left"]]
+    with args.results.open("a", encoding="utf-8") as log:
+        for number in range(max((len(plans[key].chunks) for key in todo), default=0)):
+            batches = {key: plans[key].chunks[number] for key in todo if number < len(plans[key].chunks)}
+            controls = list(batches)[:CONTROLS] if number == 0 else []
+            jobs = (Job(key, change_of(by_id[key]), batch, tests.seconds) for key, batch in batches.items())
+            more = (Job(f"control {key}", None, batches[key], tests.seconds) for key in controls)
+            for job, answer in workers.run(chain(jobs, more), args.started + args.seconds):
+                row: dict[str, Any] = {
+                    "id": job.name,
+                    "found": NOTICED if answer.failed else MISSED,
+                    "by": answer.failed,
+                }
+                row |= {"seconds": round(answer.seconds, 1), "ran": answer.ran}
+                if job.change is not None:
+                    mutant, chunks = by_id[job.name], plans[job.name]
+                    row |= {"name": mutant.name, "held_out": mutant.held_out}
+                    row["left"] = 0 if answer.failed else len(chunks.chunks) - number - 1
+                    row["unasked"] = 0 if answer.failed else max(0, chunks.executing - number - 1)
+                done[job.name] = row
+                print(json.dumps(row), file=log, flush=True)
+            todo = [key for key in todo if key in done and done[key]["left"]]
+            say(args, f"chunk {number}: {len(todo)} left")
+            if monotonic() > args.started + args.seconds:
+                break
+
+
+def change_of(mutant: Mutant) -> tuple[str, str]:
+    return mutant.file, changed(mutant, (checkout.ROOT / mutant.file).read_text("utf-8"))
+
+
+def results(paths: Iterable[Path]) -> Results:
+    """Return the last result of each mutant."""
+    rows = (json.loads(line) for path in paths if path.exists() for line in path.read_text("utf-8").splitlines())
+    return {row["id"]: row for row in rows}
+
+
+def all_mutants(count: int) -> list[Mutant]:
+    with Pool() as pool:
+        found = pool.starmap(mutants_of, [(path, checkout.ROOT) for path in files_of(checkout.ROOT)])
+    return chosen((each for part in found for each in part), count)
+
+
+def run(args: argparse.Namespace) -> int:
+    args.started = monotonic()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    settings = FOLDER / "coveragerc"
-    settings.write_text("[run]\ndynamic_context = test_function\n")
-    found: dict[str, dict[str, list[str]]] = json.loads(COVERED.read_text())["lines"] if COVERED.exists() else {}
-    times: dict[str, float] = json.loads(COVERED.read_text())["seconds"] if COVERED.exists() else {}
-    for part in tests:
-        data, report = FOLDER / "coverage", FOLDER / "junit.xml"
-        data.unlink(missing_ok=True)
-        subprocess.run(
-            [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", f"--data-file={data}",
-             f"--include={checkout.ROOT}/src/tilery/*", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-             f"--junit-xml={report}", f"tests/{part}"],
-            cwd=checkout.ROOT, stdout=subprocess.DEVNULL, env={**os.environ, "COVERAGE_CORE": "ctrace"},
-        )  # fmt: skip
-        _add_times(report, times)
-        _add_lines(data, found)
-        COVERED.write_text(json.dumps({"lines": found, "seconds": times}))
+    mutants = all_mutants(args.count)
+    done = results([args.results])
+    if args.only:
+        mutants, done = [each for each in mutants if each.id in args.only], {}
+    elif args.again:
+        mutants, done = [each for each in mutants if done.get(each.id, {"found": MISSED})["found"] == MISSED], {}
+    copies = make_copies(checkout.ROOT, FOLDER, args.jobs, files_of(checkout.ROOT))
+    say(args, f"{len(mutants)} mutants, {len(copies)} copies")
+    workers = Workers(copies, checkout.ROOT)
+    tests = Tests.load(args.tests) if args.tests.exists() else Tests()
+    learn(tests, workers, args.started + args.seconds / 3)
+    tests.save(args.tests)
+    say(args, f"{len(tests.seconds)} tests, {sum(tests.seconds.values()):.0f} s; {len(tests.failed)} fail unchanged")
+    judge_all(mutants, tests, workers, done, args)
+    counts = Counter(row["found"] for row in done.values() if "name" in row)
+    controls = Counter(row["found"] for row in done.values() if "name" not in row)
+    say(args, f"{dict(counts)}, controls {dict(controls)}")
+    return 0
 
 
-def _add_times(report: Path, times: dict[str, float]) -> None:
-    for case in ElementTree.parse(report).iter("testcase"):
-        module, name = case.get("classname", ""), case.get("name", "").partition("[")[0]
-        key = f"{module}.{name}".removeprefix("tests.")
-        times[key] = times.get(key, 0.0) + float(case.get("time", 0))
+def say(args: argparse.Namespace, text: str) -> None:
+    print(f"{monotonic() - args.started:6.1f} s: {text}", flush=True)
 
 
-def _add_lines(data: Path, found: dict[str, dict[str, list[str]]]) -> None:
-    from coverage import CoverageData  # type: ignore[import-not-found, unused-ignore]
-
-    read = CoverageData(str(data))
-    read.read()
-    for file in read.measured_files():
-        lines = found.setdefault(Path(file).relative_to(checkout.ROOT).as_posix(), {})
-        for line, contexts in read.contexts_by_lineno(file).items():
-            known = set(lines.get(str(line), ()))
-            lines[str(line)] = sorted(known | {each.removeprefix("tests.") for each in contexts if each})
-
-
-def tests_of(mutant: Mutant, covered: dict[str, Any]) -> list[str]:
-    """Return the test functions that execute the line of a mutant, the fastest first, as pytest names them."""
-    times: dict[str, float] = covered["seconds"]
-    names = [name for name in covered["lines"].get(mutant.file, {}).get(str(mutant.line), ()) if name in times]
-    chosen: list[str] = []
-    seconds = 0.0
-    for name in sorted(names, key=times.__getitem__):
-        seconds += times[name]
-        if chosen and seconds > SECONDS / 3:
-            break
-        chosen.append(name)
-    return [_node(name) for name in chosen]
-
-
-def _node(name: str) -> str:
-    module, _, function = name.rpartition(".")
-    return f"tests/{module.replace('.', '/')}.py::{function}"
-
-
-def judge(mutant: Mutant, covered: dict[str, Any], copy: Path) -> str:
-    """Run the tests of a mutant in a copy of the checkout."""
-    tests = tests_of(mutant, covered)
-    if not tests:
-        return UNCOVERED
-    path = copy / mutant.file
-    text = path.read_text("utf-8")
-    path.write_text(mutant.text, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "--assert=plain", "-p", "no:cacheprovider"]
-    settings = {"PYTHONPATH": str(copy / "src"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            [*command, *tests], cwd=copy, env={**os.environ, **settings}, timeout=SECONDS,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        return MISSED if done.returncode == 0 else NOTICED
-    except subprocess.TimeoutExpired:
-        return NOTICED
-    finally:
-        path.write_text(text, "utf-8")
-
-
-def run(first: int, count: int, jobs: int) -> None:
-    """Judge the mutants of so many seeds."""
-    covered = json.loads(COVERED.read_text())
-    done = {each["seed"] for each in results()}
-    copies: SimpleQueue[Path] = SimpleQueue()
-    for number in range(jobs):
-        copy = FOLDER / f"copy{number}"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(checkout.ROOT, copy, ignore=LEFT_OUT)
-        copies.put(copy)
-
-    def work(seed: int) -> dict[str, Any]:
-        mutant, copy, start = mutant_of(seed, checkout.ROOT), copies.get(), monotonic()
-        try:
-            found = judge(mutant, covered, copy)
-        finally:
-            copies.put(copy)
-        return {**mutant.facts(), "found": found, "seconds": round(monotonic() - start, 1)}
-
-    seeds = [seed for seed in range(first, first + count) if seed not in done]
-    log = RESULTS.open("a", encoding="utf-8")
-    with ThreadPoolExecutor(jobs) as threads, log, progress(len(seeds), "mutants") as step:
-        for each in threads.map(work, seeds):
-            log.write(json.dumps(each) + "\n")
-            log.flush()
-            step()
-
-
-def results() -> list[dict[str, Any]]:
-    """Return what was found for each seed."""
-    lines = RESULTS.read_text("utf-8").splitlines() if RESULTS.exists() else []
-    return sorted(map(json.loads, lines), key=lambda each: int(each["seed"]))
+# ---------------------------------------------------------------- the page
 
 
 def reasons() -> dict[str, str]:
-    """Return why mutants that were not noticed do not matter, by their names."""
+    """Return why mutants that were not noticed do not matter, by their numbers."""
     data = tomllib.loads(REASONS.read_text("utf-8")) if REASONS.exists() else {}
-    return {name: group["reason"] for group in data.get("equal", ()) for name in group["mutants"]}
+    return {key: group["reason"] for group in data.get("equal", ()) for key in group["mutants"]}
 
 
-def page(found: list[dict[str, Any]], why: dict[str, str]) -> str:
-    """Return the report."""
-    lines = [
-        "# Random mutants",
-        "",
-        checkout.fill(
-            "`scripts/mutants.py` wrote this page. Each mutant changes one operator, constant, condition or order of "
-            f"arguments of the {len(files_of(checkout.ROOT))} files of ops, bytecode, text, verifier, passes and the "
-            "reference engine, chosen at random, and the tests that execute the line run. Mutants from seed "
-            f"{HELD_OUT_FROM} on are held out: no test was written for them."
-        ),
-        "",
-        "| seeds | mutants | noticed | equal to the original | missed | noticed of those that differ |",
-        "|---|--:|--:|--:|--:|--:|",
-    ]
-    for name, held in (("seen", False), ("held out", True)):
-        part = [each for each in found if (each["seed"] >= HELD_OUT_FROM) == held]
-        if not part:
-            continue
-        counts = Counter("equal" if each["name"] in why else each["found"] for each in part)
-        differ = len(part) - counts["equal"]
-        missed = counts[MISSED] + counts[UNCOVERED]
-        share = f"{100 * counts[NOTICED] / differ:.1f} %" if differ else ""
-        lines.append(f"| {name} | {len(part)} | {counts[NOTICED]} | {counts['equal']} | {missed} | {share} |")
+def page(args: argparse.Namespace) -> int:
+    """Write the report from the results."""
+    found, why = results(args.results or [RESULTS]), reasons()
+    mutants = [each for each in all_mutants(args.count) if each.id in found]
+    lines = ["# Random mutants", "", *map(checkout.fill, INTRODUCTION), "", *TABLE]
+    for title, held_out in (("open", False), ("held out", True)):
+        part = [each for each in mutants if each.held_out is held_out]
+        counts = Counter(EQUAL if each.id in why else found[each.id]["found"] for each in part)
+        differ = max(len(part) - counts[EQUAL], 1)
+        cells = [title, len(part), counts[NOTICED], f"{100 * counts[NOTICED] / max(len(part), 1):.1f} %", counts[EQUAL]]
+        cells += [counts[MISSED], f"{100 * counts[NOTICED] / differ:.1f} %"]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    missed = [each for each in mutants if found[each.id]["found"] == MISSED]
     lines += [
         "",
         "## Mutants that were not noticed",
         "",
-        "| seed | function | change | why it does not matter |",
-        "|--:|---|---|---|",
+        "| | place | change | why it does not matter |",
+        "|---|---|---|---|",
     ]
-    for each in found:
-        if each["found"] != NOTICED:
-            place = each["name"].rpartition(":")[0]
-            reason = why.get(each["name"], f"**{each['found']}**")
-            lines.append(f"| {each['seed']} | {place} | {each['change']} | {reason} |")
-    lines += [
-        "",
-        "## Not measured",
-        "",
+    for each in missed:
+        place = f"{each.file.removeprefix('src/tilery/')}: `{each.function}`"
+        lines.append(f"| {each.id} | {place} | {each.change} | {why.get(each.id, '**missed**')} |")
+    controls = [row for row in found.values() if "name" not in row]
+    lines += ["", "## Not measured", ""]
+    lines.append(
         checkout.fill(
-            "Tests that do not execute the line in this process, such as those of a command in a process of its own; "
-            f"the slowest tests of a line, where all of them take more than {SECONDS / 3:.0f} seconds; the other "
-            "engines and tools."
-        ),
-        "",
-    ]
-    return "\n".join(lines)
+            NOT_MEASURED + f" {len(controls)} copies without a change were judged too; tests failed in "
+            f"{sum(row['found'] == NOTICED for row in controls)} of them."
+        )
+    )
+    PAGE.write_text("\n".join(lines) + "\n", "utf-8")
+    return 0
+
+
+INTRODUCTION = ()
+TABLE = ()
+NOT_MEASURED = ""
+EQUAL = "equal"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = verbs.add_parser("cover")
-    verb.add_argument("--tests", action="append", help="a part of tests/; it is added to what is known")
     verb = verbs.add_parser("run")
-    verb.add_argument("--from", dest="first", type=int, default=0)
     verb.add_argument("--count", type=int, default=1000)
     verb.add_argument("--jobs", type=int, default=2)
-    verbs.add_parser("page")
+    verb.add_argument("--seconds", type=float, default=3600.0)
+    verb.add_argument("--only", action="append", help="the id of a mutant")
+    verb.add_argument("--again", action="store_true")
+    verb.add_argument("--results", type=Path, default=RESULTS)
+    verb.add_argument("--tests", type=Path, default=FOLDER / "tests.json", help="which tests execute which lines")
+    verb.add_argument("--asked", type=Path, help="tests that need not be asked again, by mutant")
+    verb = verbs.add_parser("page")
+    verb.add_argument("--results", type=Path, action="append")
+    verb.add_argument("--count", type=int, default=1000)
     args = parser.parse_args()
-    if args.verb == "cover":
-        cover(args.tests or list(TESTS))
-    elif args.verb == "run":
-        run(args.first, args.count, args.jobs)
-    else:
-        PAGE.write_text(page(results(), reasons()), "utf-8")
-    return 0
+    return run(args) if args.verb == "run" else page(args)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import random
-from collections.abc import Callable, Iterator
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,65 +24,93 @@ Change = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A file with one change."""
+    """A change of one place."""
 
-    seed: int
+    id: str
+    """A hash of the place; it stays the same as long as the function does."""
     file: str
     line: int
     function: str
     change: str
-    text: str
     number: int
-    """The place in the file, of all places that can change."""
+    """The place, counted over all places of the file."""
+    at_import: bool
+    """Whether the place is executed when the module is imported, not when a function is called."""
 
-    def facts(self) -> dict[str, Any]:
-        """What a report shows; the name stays the same as long as the function does."""
-        name = f"{self.file.removeprefix('src/tilery/')}:{self.function}:{self.change}"
-        return {"seed": self.seed, "name": name, "line": self.line, "change": self.change}
+    @property
+    def held_out(self) -> bool:
+        """Whether the mutant is only reported: no test may be written with it in view."""
+        return int(self.id[-1], 16) < 5
+
+    @property
+    def name(self) -> str:
+        return f"{self.file.removeprefix('src/tilery/')}:{self.function}:{self.change}"
 
 
-@cache
-def files_of(root: Path) -> tuple[Path, ...]:
+def files_of(root: Path) -> list[Path]:
     """Return the files that mutants come from."""
-    return tuple(path for package in PACKAGES for path in sorted((root / "src" / "tilery" / package).rglob("*.py")))
+    return [path for package in PACKAGES for path in sorted((root / "src" / "tilery" / package).rglob("*.py"))]
 
 
-@cache
-def _sites(path: Path) -> int:
-    return sum(1 for _ in places(ast.parse(path.read_text("utf-8"))))
+def plain(text: str) -> str:
+    """Return a file as it is written from its syntax tree: a mutant then differs in its change alone."""
+    return ast.unparse(ast.parse(text)) + "\n"
 
 
-def mutant_of(seed: int, root: Path) -> Mutant:
-    """Return the mutant of a seed; every place of all files is as likely as any other."""
-    files = files_of(root)
-    path = random.Random(seed).choices(files, [_sites(each) for each in files])[0]
-    tree = ast.parse(path.read_text("utf-8"))
-    number = random.Random(~seed).randrange(_sites(path))
-    for index, (node, function, said, change) in enumerate(places(tree)):
-        if index == number:
-            change()
-            text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-            return Mutant(seed, path.relative_to(root).as_posix(), node.lineno, function, said, text, number)
-    raise AssertionError("the tree has fewer places than before")
+def mutants_of(path: Path, root: Path) -> list[Mutant]:
+    """Return all mutants of a file, with lines as `plain` counts them."""
+    file = path.relative_to(root).as_posix()
+    found: list[Mutant] = []
+    numbers: Counter[str] = Counter()
+    for number, place in enumerate(places(ast.parse(plain(path.read_text("utf-8"))))):
+        where = f"{file}:{place.function}:{type(place.node).__name__}"
+        numbers[where] += 1
+        key = hashlib.sha256(f"{where}:{numbers[where]}".encode()).hexdigest()[:12]
+        found.append(Mutant(key, file, place.node.lineno, place.function, place.said, number, not place.called))
+    return found
 
 
-def places(tree: ast.Module) -> Iterator[tuple[Any, str, str, Change]]:
-    """Yield each place that can change: the node, its function, the change in words, and a function that makes it."""
-    todo: list[tuple[ast.AST, str]] = [(tree, "")]
+def chosen(mutants: Iterable[Mutant], count: int) -> list[Mutant]:
+    """Return so many mutants: the hash chooses, so that a change elsewhere leaves the others as they are."""
+    return sorted(mutants, key=lambda each: each.id)[:count]
+
+
+def changed(mutant: Mutant, text: str) -> str:
+    """Return the text of a file with the change of a mutant."""
+    tree = ast.parse(plain(text))
+    place = next(each for number, each in enumerate(places(tree)) if number == mutant.number)
+    place.change()
+    return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node that can change: its function, the change in words, and a function that makes it."""
+
+    node: Any
+    function: str
+    called: bool
+    """Whether it is inside a function, and not only inside classes."""
+    said: str
+    change: Change
+
+
+def places(tree: ast.Module) -> Iterator[Place]:
+    """Yield each place that can change."""
+    todo: list[tuple[ast.AST, str, bool]] = [(tree, "", False)]
     while todo:
-        node, function = todo.pop()
+        node, function, called = todo.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             function = f"{function}.{node.name}" if function else node.name
         for said, change in _changes(node):
-            yield node, function, said, change
-        todo += [(child, function) for child in reversed(list(_children(node)))]
+            yield Place(node, function, called, said, change)
+        called = called or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        todo += [(child, function, called) for child in reversed(list(_children(node)))]
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the parts of a node that can matter: no annotations, assertions, messages, or code for type checkers."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "not TYPE_CHECKING"):
-        return
-    if isinstance(node, (ast.Raise, ast.Assert)):
+    if isinstance(node, (ast.Raise, ast.Assert)) or _for_type_checkers(node):
         return
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns"):
@@ -92,7 +120,13 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
                 yield child
 
 
+def _for_type_checkers(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "not TYPE_CHECKING")
+
+
 def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
+    if _for_type_checkers(node):
+        return
     before = ast.unparse(node) if isinstance(node, ast.expr) else ""
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARISONS:
         other = COMPARISONS[type(node.ops[0])]()
@@ -130,4 +164,4 @@ def _said(before: str, node: ast.AST, field: str, value: Any) -> str:
 
 def _short(text: str) -> str:
     text = text.replace("|", "or").replace("`", "'")
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if len(text) <= 90 else f"{text[:43]} ... {text[-43:]}"

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import checkout
-from parts import children
+from parts import children, gpu_bugs
 from parts.shaped import launch
 from parts.shaped.families import NAMES, family_of
 from tilery.cli.progress import progress
@@ -35,7 +35,8 @@ BATCH = 2 * len(NAMES)
 """Cases per child process: each family twice."""
 PATIENCE = 180.0
 """Seconds after which a case counts as hanging."""
-FINE = (launch.SAME, launch.SKIPPED, launch.REFUSED)
+BUG = "bug of the compiler"
+FINE = (launch.SAME, launch.SKIPPED, launch.REFUSED, BUG)
 EXACT = {"both": (False, True), "yes": (True,), "no": (False,)}
 
 
@@ -57,9 +58,19 @@ def run(args: argparse.Namespace) -> list[dict[str, Any]]:
             step()
             lines += found
             for line in found:
+                if args.engine == "tileiras" and line.get("outcome") == launch.DIFFERS:
+                    attribute(line, args.family)
                 if "number" in line and line["outcome"] not in FINE:
                     print(describe(line, args.family), file=sys.stderr, flush=True)
     return lines
+
+
+def attribute(line: dict[str, Any], family: str) -> None:
+    """Mark a kernel that was reduced to a known bug of NVIDIA's compiler."""
+    name, case = launch.make(line["number"], family)
+    bug = gpu_bugs.known_bug(f"{name} {line['number']}", case.text.encode())
+    if bug is not None:
+        line.update(outcome=BUG, bug=bug.name)
 
 
 def describe(line: dict[str, Any], family: str) -> str:
@@ -98,7 +109,7 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]], seconds: float) 
     cpu = args.engine == "cpu"
     columns = [
         "kernels",
-        *(["lowered", "fell back", "fault"] if cpu else [launch.SKIPPED, launch.REFUSED]),
+        *(["lowered", "fell back", "fault"] if cpu else [launch.SKIPPED, launch.REFUSED, BUG]),
         launch.SAME,
     ]
     text += [f"| family | {' | '.join(columns)} | findings |", "|---|" + "--:|" * (len(columns) + 1)]
@@ -110,6 +121,10 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]], seconds: float) 
     text += [table_row("all", total, columns), "", checkout.fill(COLUMNS[cpu]), "", "## Findings", ""]
     wrong = [line for line in cases if line["outcome"] not in FINE]
     text += [f"* {describe(line, args.family)[:400]}" for line in wrong] or ["None."]
+    for line in cases:
+        if line["outcome"] == BUG:
+            kernel = f"[{line['bug']}](compiler_bugs/{line['bug']}.mlir)"
+            text += ["", f"{line['family']} {line['number']} was reduced to a bug of the compiler, {kernel}."]
     return "\n".join([*text, "", "## Not measured", "", checkout.fill(NOT_MEASURED[cpu])])
 
 

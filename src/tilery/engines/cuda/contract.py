@@ -103,6 +103,8 @@ class LaunchContract:
     scratch_alignment: int = 1
     folded: bool = False
     """Whether the kernel runs on a grid of one dimension with x * y * z tile blocks."""
+    programs: int = 0
+    """The most programs that a folded kernel starts, which then share its tile blocks; 0 if each has its own."""
     ahead: tuple[Ahead, ...] = ()
     spread: int = 1
     """The number of tile blocks along x that share the work of one tile block of the launch."""

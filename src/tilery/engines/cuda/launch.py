@@ -256,9 +256,11 @@ class BoundLaunch(HoldsAddresses):
         self._blocks = prod(self._extents)
         shape = (self._blocks, 1, 1) if contract.folded else self._extents
         for extent, most, name in zip(shape, MAX_GRID, "xyz"):
-            if extent > most:
+            if extent > most - contract.programs:  # programs add their number to that of their last tile block
                 self.close()
                 raise TileError(f"a GPU takes at most {most} tile blocks along {name}, got {extent}")
+        if contract.programs:
+            shape = (min(self._blocks, contract.programs), 1, 1)
         try:
             for each in contract.ahead:
                 self._copy_ahead(each)

@@ -18,6 +18,7 @@ from ..common.kernel import find_entry
 from ..cuda.contract import NULL, SCRATCH, LaunchContract, Passed
 from .assembler import Assembler, check_assembler, find_assembler
 from .config import POINTERS, Config, default_config
+from .counting import counts_once
 from .lower import lower
 from .state import Lowered
 from .targets import Target, find_target
@@ -98,7 +99,11 @@ def compile_entry(
         check_assembler(assembler, found, profile)
     for attempt in attempts:
         lowered = lower(module, found, profile, attempt, spelling)
-        answer = _answer(compiler or _COMPILER, _request(lowered, profile, attempt, emit), spelling, assembler)
+        shown = [*emit, "ttgir"] if lowered.programs else emit
+        answer = _answer(compiler or _COMPILER, _request(lowered, profile, attempt, shown), spelling, assembler)
+        if lowered.programs and "error" not in answer and not counts_once(answer["stages"]["ttgir"]):
+            lowered = lower(module, found, profile, attempt, spelling, counting=False)
+            answer = _answer(compiler or _COMPILER, _request(lowered, profile, attempt, emit), spelling, assembler)
         if "error" in answer:
             raise _error(found.sym_name, profile, answer)
         metadata = answer["metadata"]
@@ -171,7 +176,8 @@ def _contract(lowered: Lowered, target: Target, config: Config, metadata: dict[s
         frame_alignment=lowered.frame_alignment,
         scratch_bytes=metadata["scratch"],
         scratch_alignment=metadata["scratch_alignment"],
-        folded=config.folded,
+        folded=config.folded or lowered.programs > 0,
+        programs=lowered.programs,
     )
 
 

@@ -47,11 +47,12 @@ def _with_products(work: Work, target: Target) -> Config:
     warps = 4 if work.accumulator * (2 if work.narrow else 1) / 128 <= REGISTERS else 8
     if not target.tma:
         return Config(warps, 2 if not target.nvidia else 3)
-    limit = min(target.shared, HALF_SHARED if warps == 4 else ALL_SHARED)
+    # Four warps of attention are two programs for each processor, which hide each other's waiting.
+    paired = warps == 4 and 2 * work.loop_bytes <= HALF_SHARED
+    limit = min(target.shared, HALF_SHARED if paired else ALL_SHARED)
     most = 3 if work.chained else 5
     stages = max(2, min(most, limit // work.loop_bytes))
-    # Four warps of attention are two programs for each processor, which hide each other's waiting.
-    return Config(warps, 2 if work.chained and warps == 4 else stages, HOST)
+    return Config(warps, 2 if work.chained and paired else stages, HOST)
 
 
 def _straight(work: Work, target: Target) -> Config:

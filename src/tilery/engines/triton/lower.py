@@ -11,6 +11,7 @@ from ...ir import Value
 from ...ops import Assume, Entry, Module
 from ..cuda.contract import PARAMETER, Passed
 from .config import Config
+from .counting import find_counting, lower_counting
 from .emit import Val
 from .ops import LOWERS
 from .state import Lowered, Lowering
@@ -19,18 +20,23 @@ from .targets import Target
 from .versions import Dialect
 
 
-def lower(module: Module, entry: Entry, target: Target, config: Config, dialect: Dialect) -> Lowered:
-    """Lower an entry. An operation that Triton IR cannot express raises TileError."""
+def lower(
+    module: Module, entry: Entry, target: Target, config: Config, dialect: Dialect, counting: bool = True
+) -> Lowered:
+    """Lower an entry. An operation that Triton IR cannot express raises TileError.
+
+    With `counting`, a kernel that counts does so in shared memory; see `counting`, also for what must be checked then.
+    """
     assert LOWERS
     try:
-        return _lower(Lowering(module, entry, target, config, dialect))
+        return _lower(Lowering(module, entry, target, config, dialect), counting)
     except RecursionError:
         raise TileError(
             f"the control flow of @{entry.sym_name} nests too deep for the Triton engine", kind=ErrorKind.UNSUPPORTED
         ) from None
 
 
-def _lower(low: Lowering) -> Lowered:
+def _lower(low: Lowering, may_count: bool) -> Lowered:
     entry = low.entry
     signature, arguments = [], []
     low.op = entry
@@ -41,7 +47,11 @@ def _lower(low: Lowering) -> Lowered:
         extra = f" {{tt.divisibility = {divisor} : i32}}" if divisor > 1 else ""
         signature.append(f"{value.name}: {value.type}{extra}")
         arguments.append(Passed(PARAMETER, i, 8 if value.is_pointer else max(value.bits // 8, 1)))
-    lower_ops(low, entry.body.ops, 0, Exits((), lambda o: []))
+    counting = find_counting(low) if may_count else None
+    if counting is None:
+        lower_ops(low, entry.body.ops, 0, Exits((), lambda o: []))
+    else:
+        lower_counting(low, counting)
     for name, (argument, kind) in low.hidden.items():
         signature.append(f"{name}: {kind}")
         arguments.append(argument)
@@ -52,7 +62,17 @@ def _lower(low: Lowering) -> Lowered:
     name = symbol(entry.sym_name)
     text = f"module {{\n  tt.func public @{name}({', '.join(signature)}) {{\n    {body}\n    tt.return\n  }}\n}}\n"
     maps, constants = tuple(low.descriptors), tuple(low.constant_data)
-    return Lowered(name, text, tuple(arguments), maps, constants, low.frame_bytes, low.frame_alignment, low.notes)
+    return Lowered(
+        name,
+        text,
+        tuple(arguments),
+        maps,
+        constants,
+        low.frame_bytes,
+        low.frame_alignment,
+        low.programs,
+        low.notes,
+    )
 
 
 def _promised(entry: Entry, param: Value) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,8 @@ class Lowered:
     constants: tuple[bytes, ...] = ()
     frame_bytes: int = 0
     frame_alignment: int = 256
+    programs: int = 0
+    """The programs that share the tile blocks of a folded grid; 0 if each has its own."""
     notes: dict[str, int] = field(default_factory=dict)
     """The numbers of accesses through descriptors and through pointers, and of barriers."""
 
@@ -78,6 +81,13 @@ class Lowering(Emitter):
         self.constant_data: list[bytes] = []
         self.frame_bytes, self.frame_alignment = 0, 256
         self.parameters: dict[Value, int] = {}
+        self.instead: dict[Op, Callable[..., Any]] = {}
+        """Functions that lower single operations, in place of those of `ops/`."""
+        self.programs = 0
+        self.words: Val | None = None
+        """The address of words in shared memory that are counted."""
+        self.block: Val | None = None
+        """The number of the tile block in a folded grid, if it is not that of the program."""
         self.print_sites: dict[Op, int] = {o: n for n, o in enumerate(print_sites(entry))}
 
     # ------------------------------------------------------------ values
@@ -106,7 +116,7 @@ class Lowering(Emitter):
 
     def one(self, o: Op) -> None:
         """Lower an operation without early exits and bind its results."""
-        function = LOWERS.get(o.__class__)
+        function = self.instead.get(o) or LOWERS.get(o.__class__)
         outer, self.op = self.op, o
         if function is None:
             raise self.refuse("there is no rule for it")

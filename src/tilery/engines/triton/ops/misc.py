@@ -21,7 +21,7 @@ def get_tile_block_id(low: Lowering, o: GetTileBlockId) -> tuple[Val, ...]:
     """The position in the grid; a folded grid has one dimension."""
     if not low.config.folded:
         return tuple(low.make(f"tt.get_program_id {axis} : i32", (), "i32") for axis in "xyz")
-    number = low.make("tt.get_program_id x : i32", (), "i32")
+    number = low.block or low.make("tt.get_program_id x : i32", (), "i32")
     x, y = low.grid_extent(0), low.grid_extent(1)
     rest = low.map("arith.divui", number, x)
     return low.map("arith.remui", number, x), low.map("arith.remui", rest, y), low.map("arith.divui", rest, y)

@@ -12,6 +12,7 @@ from ..registry import lowers
 from ..state import Lowering
 from .conversion import scalar
 
+HOPPER = 90
 NO_FOLD = 1 << 30
 """A limit of imprecise sums that is not zero: Triton then does not fold a later addition into the product."""
 F8_STEPS = 128
@@ -26,7 +27,11 @@ SMALLEST_STEPS = {64: 4, 32: 8, 16: 16, 8: 32}
 
 def _is_small(lhs: Val, acc: Val) -> bool:
     (m, n), (rows, columns) = acc.shape[-2:], SMALLEST
-    return m < rows or n < columns or lhs.shape[-1] < SMALLEST_STEPS[lhs.bits]
+    return m < rows or n < columns or _is_short(lhs)
+
+
+def _is_short(lhs: Val) -> bool:
+    return lhs.shape[-1] < SMALLEST_STEPS[lhs.bits]
 
 
 @lowers(MmaF)
@@ -34,7 +39,7 @@ def mmaf(low: Lowering, o: MmaF, lhs: Val, rhs: Val, acc: Val) -> Val:
     """The product plus the accumulator; small ones step by step, as the reference engine computes them."""
     element = scalar(o.lhs)
     exact = not rounds_once(o) and acc.shape[-1] * acc.shape[-2] * lhs.shape[-1] <= SMALL_PRODUCT
-    if exact or _is_small(lhs, acc):
+    if exact or _is_short(lhs) or (element is F64 and _is_small(lhs, acc)):
         if element is not F64:
             lhs, rhs = (_masked(low, v) if element is TF32 else widen(low, v, element) for v in (lhs, rhs))
         return _step_by_step(low, lhs, rhs, acc)
@@ -48,8 +53,28 @@ def mmaf(low: Lowering, o: MmaF, lhs: Val, rhs: Val, acc: Val) -> Val:
 
 
 def _dot(low: Lowering, lhs: Val, rhs: Val, acc: Val, precision: str = "", limit: int = NO_FOLD) -> Val:
+    """A product by Triton. One with few rows is transposed, because those of an instruction are many, or repeated."""
+    (m, n), (rows, columns) = acc.shape[-2:], SMALLEST
+    if m < rows and n >= rows:
+        order = [*range(len(acc.shape) - 2), len(acc.shape) - 1, len(acc.shape) - 2]
+        left, right, start = (low.transpose(v, order) for v in (rhs, lhs, acc))
+        found = _dot(low, left, right, start, precision, limit)
+        return low.transpose(found, order)
+    rank = len(acc.shape)
+    if m < rows:
+        return _repeated_dot(low, lhs, rhs, acc, rank - 2, rows // m, precision, limit)
+    if n < columns:
+        return _repeated_dot(low, lhs, rhs, acc, rank - 1, columns // n, precision, limit)
     text = f"tt.dot {lhs.name}, {rhs.name}, {acc.name}{precision} {{maxNumImpreciseAcc = {limit} : i32}}"
     return low.make(f"{text} : {lhs.type} * {rhs.type} -> {acc.type}", acc.shape, acc.element)
+
+
+def _repeated_dot(low: Lowering, lhs: Val, rhs: Val, acc: Val, dim: int, count: int, precision: str, limit: int) -> Val:
+    """A product with its rows or columns several times; the first of them are the result."""
+    shape, is_row = acc.shape, dim == len(acc.shape) - 2
+    left, right = (low.repeated(lhs, count, dim), rhs) if is_row else (lhs, low.repeated(rhs, count, dim))
+    found = _dot(low, left, right, low.repeated(acc, count, dim), precision, limit)
+    return low.pick(low.reshape(found, (*shape[:dim], count, *shape[dim:])), low.constant(0, (), "i32"), dim)
 
 
 def _masked(low: Lowering, value: Val) -> Val:
@@ -91,13 +116,15 @@ def _step_by_step(low: Lowering, lhs: Val, rhs: Val, acc: Val) -> Val:
 def mmai(low: Lowering, o: MmaI, lhs: Val, rhs: Val, acc: Val) -> Val:
     """Triton multiplies signed bytes; an unsigned one is a signed one plus 128, so sums of the other side are added."""
     unsigned_lhs, unsigned_rhs = (s is Signedness.UNSIGNED for s in (o.signedness_lhs, o.signedness_rhs))
-    if _is_small(lhs, acc):
+    few = acc.shape[-1] * acc.shape[-2] * lhs.shape[-1] <= SMALL_PRODUCT
+    if _is_short(lhs) or (few and _is_small(lhs, acc)):
         left, right = low.integer(lhs, "i32", not unsigned_lhs), low.integer(rhs, "i32", not unsigned_rhs)
         return _step_by_step(low, left, right, acc)
     left = _shifted(low, lhs) if unsigned_lhs else lhs
     right = _shifted(low, rhs) if unsigned_rhs else rhs
-    # Triton's instructions saturate for some shapes. Added afterwards, the accumulator wraps around for all of them.
-    found = _dot(low, left, right, low.like(0, acc), limit=NO_FOLD)
+    # Some of Triton's instructions saturate. Added afterwards, the accumulator wraps around with all of them.
+    wraps = _is_asynchronous(low, acc)
+    found = _dot(low, left, right, acc if wraps else low.like(0, acc), limit=NO_FOLD)
     rank = len(acc.shape)
     if unsigned_lhs:  # 128 times the column sums of the right side
         found = low.map("arith.addi", found, _sums(low, right, rank - 2, acc))
@@ -105,9 +132,19 @@ def mmai(low: Lowering, o: MmaI, lhs: Val, rhs: Val, acc: Val) -> Val:
         found = low.map("arith.addi", found, _sums(low, left, rank - 1, acc))
     if unsigned_lhs and unsigned_rhs:
         found = low.map("arith.addi", found, low.like(lhs.shape[-1] << 14, found))
+    if wraps:
+        return found
     # As found - ~acc - 1, because some versions of Triton fold an addition into the product.
     inverted = low.map("arith.xori", acc, low.like(-1, acc))
     return low.map("arith.addi", low.map("arith.subi", found, inverted), low.like(-1, acc))
+
+
+def _is_asynchronous(low: Lowering, acc: Val) -> bool:
+    """Tell whether Triton multiplies with the instructions of Hopper for four warps, whose sums of integers wrap."""
+    if low.target.capability != HOPPER or len(acc.shape) != 2 or low.config.num_warps % 4:
+        return False
+    rows, columns = acc.shape if acc.shape[0] >= SMALLEST[0] else acc.shape[::-1]
+    return rows >= 64 and columns >= 8
 
 
 def _shifted(low: Lowering, value: Val) -> Val:
@@ -133,7 +170,7 @@ def mmaf_scaled(low: Lowering, o: MmaFScaled, lhs: Val, rhs: Val, acc: Val, lhs_
         return _dot_scaled(low, o, lhs, rhs, acc, lhs_scale, rhs_scale)
     left = _scaled(low, lhs, element, lhs_scale, scale, rank - 1)
     right = _scaled(low, rhs, element, rhs_scale, scale, rank - 2)
-    if _is_small(left, acc):
+    if _is_short(left):
         left, right = (low.cast("arith.extf", v, "f32") for v in (left, right))
         return _step_by_step(low, left, right, acc)
     return _dot(low, left, right, acc)

@@ -1,7 +1,8 @@
 """Reductions and scans.
 
 Triton reduces in an order of its own, and lanes that hold the same result may have combined it from different sides. A
-reduction whose body is one commutative operation is left to it. Others are spelled out in the order of NVIDIA's
+reduction is left to it if the order does not matter: each value is combined by one commutative operation, or the body
+chooses one of two elements by rules that do not depend on the order. Others are spelled out in the order of NVIDIA's
 compiler, which the reference engine has too, so that their results have the same bits.
 """
 
@@ -10,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from ....declare.relations import COMMUTATIVE, ELEMENTWISE
-from ....ir import Block
+from ....declare.relations import ELEMENTWISE
+from ....ir import Block, Value
 from ....ops import Constant, Reduce, Scan
 from ...common.threads import spread_over_threads
-from ..emit import FLOAT_BITS, Val, names, types
+from ..choices import order_is_free
+from ..emit import FLOAT_BITS, INTEGERS, Val, names, types
 from ..registry import lowers
 from ..state import Lowering
 from ..structure import Exits, Kind, end_region, kinds_text, lower_ops, open_op
@@ -22,7 +24,7 @@ from ..structure import Exits, Kind, end_region, kinds_text, lower_ops, open_op
 
 @lowers(Reduce)
 def reduce(low: Lowering, o: Reduce, sources: tuple[Val, ...]) -> tuple[Val, ...]:
-    if is_commutative(o.body) or not is_elementwise(o.body):
+    if not is_elementwise(o.body) or order_is_free(o.body, [_counts_up(low, v, o.dim) for v in o.operands_]):
         return _combine(low, o, sources, "tt.reduce", "")
     return _reduce_in_order(low, o, sources)
 
@@ -32,12 +34,11 @@ def scan(low: Lowering, o: Scan, sources: tuple[Val, ...]) -> tuple[Val, ...]:
     return _combine(low, o, sources, "tt.scan", f", reverse = {str(o.reverse).lower()}")
 
 
-def is_commutative(body: Block) -> bool:
-    """Tell whether a body is one commutative operation on its two arguments."""
-    if len(body.ops) != 2 or len(body.args) != 2 or body.ops[1].operands != body.ops[0].results:
-        return False
-    only = body.ops[0]
-    return only.opdef.has(COMMUTATIVE) and set(only.operands) == set(body.args)
+def _counts_up(low: Lowering, value: Value, dim: int) -> bool:
+    """Tell whether the elements along a dimension are consecutive integers."""
+    size, element = low.shape(value)[dim], low.element(value)
+    fits = element in INTEGERS and size <= 1 << INTEGERS[element]
+    return fits and low.alignment[value].axes[dim].contiguity >= size
 
 
 def is_elementwise(body: Block) -> bool:

@@ -23,8 +23,8 @@ REDUCE = (
         ("%a:0 = addi %x, %x : tile<4xi32>", "expected named operation to have at least 1 result", "0"),
         (
             REDUCE,
-            "'cuda_tile.reduce' op attribute 'dim' failed to satisfy constraint: 32-bit signless integer attribute whose "
-            "value is non-negative",
+            "'cuda_tile.reduce' op attribute 'dim' failed to satisfy constraint: 32-bit signless integer attribute "
+            "whose value is non-negative",
             '"cuda_tile.reduce"',
         ),
         (

@@ -29,8 +29,8 @@ MEMORY = 12 << 30
 """The address space of a worker."""
 PATIENCE = 10.0
 """The seconds that a test may take beyond three times those that it took before."""
-LEARNING = 40.0
-"""The seconds of a file's tests that run under coverage; the others are not known afterwards."""
+LEARNING = 5.0
+"""The seconds of a test under coverage, after which its other parameters are skipped."""
 CLOCK = struct.Struct("d")
 
 
@@ -273,10 +273,10 @@ class _Plugin:
         if self.coverage is not None:
             self.coverage.switch_context("")
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        if self.job.learn and time.monotonic() - self.started > LEARNING:
-            item.session.shouldstop = "enough is known"
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if self.job.learn and self.answer.times.get(_name(item.nodeid), 0.0) > LEARNING:
+            pytest.skip("enough is known")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import vm from "node:vm";
 
 const folder = process.argv[2];
+const ready = []; // what scripts do when the page is there
 const nothing = { querySelectorAll: () => [], children: [], removeChild: () => {} };
 const context = vm.createContext({
   console,
@@ -13,7 +14,7 @@ const context = vm.createContext({
   location: { search: "" },
   setTimeout: () => {},
   document: {
-    addEventListener: () => {},
+    addEventListener: (event, handler) => event === "DOMContentLoaded" && ready.push(handler),
     getElementById: () => nothing,
     documentElement: { dataset: { content_root: "./" } },
     currentScript: { dataset: {} },
@@ -31,5 +32,6 @@ globalThis.ask = (query) => {
   const found = Search._performSearch(words, terms, excluded, highlighted, objects);
   return found.reverse().map((item) => item[0]);
 };`, context);
+ready[0](); // the ranking of the site; the others look for elements of a page
 const questions = JSON.parse(readFileSync(0, "utf-8"));
 process.stdout.write(JSON.stringify(questions.map((query) => context.ask(query).slice(0, 10))));

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> None:
         command += ["-v", "--tb=line", "-rfE", f"test/transformers/{name}"]
         own = environment(path="src", LIGER_KERNEL_IMPL="cutile")
         status, text, used = limited(command, args.limit, cwd=folder, env=own)
-        collected = re.search(r"collected (\d+) items", text)
+        collected = re.search(r"collected (\d+) item", text)
         facts = outcomes(text) | {"stopped": status is None, "seconds": used, "why": reasons(text)}
         facts["selected"] = int(collected[1]) if collected else 0
         found = load()

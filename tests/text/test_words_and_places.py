@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tilery import TileError, verify
+from tilery.attrs import DivBy
+from tilery.diag import Note
 from tilery.text.lossless.tokens import comments_in
 from tilery.text.parse.parser import parse
+from tilery.text.print.attributes import predicate_text
 from tilery.text.print.chosen import unique
 from tilery.text.print.printer import show
 
@@ -39,6 +42,25 @@ REDUCE = (
             "custom op 'cuda_tile.addi' invalid kind of attribute specified",
             "#cuda_tile.rounding",
         ),
+        ("%0 = addi %x, %x : tile<4xi32> @1", "@ identifier expected to start with letter or '_'", "1"),
+        ("%0 = constant <i32: -x> : tile<i32>", "expected integer value", ""),
+        ("%0 = constant <i32: x> : tile<i32>", "custom op 'cuda_tile.constant' expected integer value", "x"),
+        (
+            "%a:18446744073709551616 = addi %x, %x : tile<4xi32>",
+            "custom op 'cuda_tile.entry' integer value too large",
+            "18446744073709551616",
+        ),
+        (
+            "%0 = assume 3 : i32, %x : tile<4xi32>",
+            "custom op 'cuda_tile.assume' expected assume predicate attribute",
+            "3",
+        ),
+        (
+            "%0 = assume nothing, %x : tile<4xi32>",
+            "custom op 'cuda_tile.assume' unknown assume predicate attribute: nothing (expected 'div_by', "
+            "'same_elements', or 'bounded')",
+            "nothing",
+        ),
         ("%0 = addi %x#1, %x : tile<4xi32>", "reference to invalid result number", "%x"),
     ],
 )
@@ -57,6 +79,9 @@ def test_a_message_has_its_place(body: str, message: str, marked: str) -> None:
         "array<f64: 5.000000e-01>",
         "array<i1: true, false>",
         "array<i8: -1, 3>",
+        "1.000000e+00 : f64",
+        "3 : i64",
+        "[1.000000e+00, 2, 2.000000e+00 : f32]",
         "-3 : index",
         "3 : index",
     ],
@@ -105,3 +130,65 @@ def test_a_name_belongs_to_the_innermost_scope() -> None:
     inner: set[str] = set()
     assert unique("%x", [outer, inner]) == "%x"
     assert (outer, inner) == (set(), {"%x"})
+
+
+def test_every_undeclared_name_has_its_place() -> None:
+    text = KERNEL.format("%0 = addi %y, %z : tile<4xi32>")
+    with pytest.raises(TileError) as caught:
+        parse(text)
+    assert text[caught.value.start : caught.value.end] == "%y"
+    (other,) = [note for note in caught.value.notes if isinstance(note, Note) and note.start is not None]
+    assert other == "use of undeclared SSA value name" and other.start == text.index("%z")
+
+
+def test_a_region_that_is_not_closed() -> None:
+    text = "entry @k() {\n loop {\n"
+    with pytest.raises(TileError) as caught:
+        parse(text)
+    (note,) = caught.value.notes
+    assert isinstance(note, Note) and note == "this region is not closed" and note.start == text.rindex("{")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("5", 'invalid memory_ordering_semantics attribute specification. Got "" but expect'),
+        ("strange", 'invalid memory_ordering_semantics attribute specification. Got "strange" but expect'),
+        ("relaxed planet", 'invalid memory_scope attribute specification. Got "planet" but expect'),
+        ("weak device", 'operation specifies weak memory ordering semantics, but then provides "device" scope'),
+    ],
+)
+def test_words_for_memory(words: str, message: str) -> None:
+    view = "partition_view<tile=(4), tensor_view<4xf32, strides=[1]>>"
+    text = f"""entry @k(%p: tile<ptr<f32>>, %i: tile<i32>) {{
+      %t = make_tensor_view %p, shape=[4], strides=[1] : tensor_view<4xf32, strides=[1]>
+      %u = make_partition_view %t : {view}
+      %r, %s = load_view_tko {words} %u[%i] : {view}, tile<i32> -> tile<4xf32>, token
+      return
+    }}"""
+    with pytest.raises(TileError) as caught:
+        parse(text)
+    assert caught.value.message.startswith(f"custom op 'cuda_tile.load_view_tko' {message}")
+
+
+def test_an_assumption_as_an_attribute() -> None:
+    module = parse(KERNEL.format("%0 = assume #cuda_tile.div_by<16>, %x : tile<4xi32>"))
+    assert "assume div_by<16>, %arg0" in show(module)
+
+
+def test_the_dimension_of_groups_is_always_printed() -> None:
+    assert predicate_text(DivBy(16, 2, None)) == "div_by<16, every 2 along 0>"
+    assert predicate_text(DivBy(16, 2, 3)) == "div_by<16, every 2 along 3>"
+
+
+@pytest.mark.parametrize(("name", "types"), [("i", "tile<i32>"), ("j", "tile<i32>, tile<i64>")])
+def test_indices_of_different_types_are_listed(name: str, types: str) -> None:
+    view = "partition_view<tile=(4x4), tensor_view<4x4xf32, strides=[4,1]>>"
+    text = f"""entry @k(%p: tile<ptr<f32>>, %i: tile<i32>, %j: tile<i64>) {{
+      %t = make_tensor_view %p, shape=[4, 4], strides=[4, 1] : tensor_view<4x4xf32, strides=[4,1]>
+      %u = make_partition_view %t : {view}
+      %r, %s = load_view_tko weak %u[%i, %{name}] : {view}, {types} -> tile<4x4xf32>, token
+      return
+    }}"""
+    for quick in (True, False):
+        assert f"{view}, {types} -> tile<4x4xf32>, token" in show(parse(text), quick=quick)

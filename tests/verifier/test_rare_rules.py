@@ -75,3 +75,25 @@ def test_arguments_of_a_function_for_tests() -> None:
     function.blocks[0].args.pop()
     (finding,) = verify(module)
     assert "argument" in finding.message
+
+
+@pytest.mark.parametrize("element", ["i8", "i16", "f16", "bf16", "i32", "f64"])
+def test_elements_that_can_be_compared_and_exchanged(element: str) -> None:
+    tile = f"tile<{element}>"
+    text = f"""entry @k(%p: tile<ptr<{element}>>, %a: {tile}) {{
+      %r, %t = atomic_cas_tko relaxed device %p, %a, %a : tile<ptr<{element}>>, {tile} -> {tile}, token
+      return
+    }}"""
+    narrow = "'cuda_tile.atomic_cas_tko' op expect only float or integer types with 32 or 64 bit"
+    assert messages(text) == ([] if element in ("i32", "f64") else [narrow])
+
+
+@pytest.mark.parametrize(("element", "size"), [("i1", 1), ("i8", 1), ("i16", 2), ("f64", 8)])
+def test_memory_is_aligned_to_its_elements(element: str, size: int) -> None:
+    text = "entry @k() {{ %p = alloca num_elem = 4, alignment = {} : tile<ptr<{}>> return }}"
+    assert not messages(text.format(size, element))
+    if size > 1:
+        assert messages(text.format(size // 2, element)) == [
+            f"'cuda_tile.alloca' op 'alignment' ({size // 2}) must be at least the natural size ({size} bytes) for "
+            f"element type '{element}'"
+        ]

@@ -7,6 +7,7 @@ import pytest
 
 import tilery
 from tilery import TileError
+from tilery.engines.reference.boxes import apart
 
 OVERLAPPING = """entry @k(%p: tile<ptr<i32>>) {
   %c = iota : tile<8xi32>
@@ -75,3 +76,20 @@ def test_nothing_is_stored_if_one_row_does_not_fit(short: int) -> None:
     with pytest.raises(TileError):
         tilery.compile(tilery.parse(TWO_ARRAYS)).launch(1, arrays)
     assert not any(array.any() for array in arrays)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "expected"),
+    [
+        ((4,), (4,), True),
+        ((4,), (3,), False),
+        ((4,), (-4,), True),
+        ((2, 4), (16, 4), True),
+        ((2, 4), (15, 4), False),
+        ((2, 2, 4), (32, 16, 4), True),
+        ((2, 2, 4), (28, 16, 4), False),
+        ((1, 4), (0, 4), True),
+    ],
+)
+def test_boxes_whose_elements_do_not_overlap(shape: tuple[int, ...], strides: tuple[int, ...], expected: bool) -> None:
+    assert apart(shape, strides, 4) is expected

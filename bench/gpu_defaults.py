@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from gpu import lines
-from gpu_parts.programs import LIST, read_list
+from gpu_parts.programs import LIST, read_list, stem
+from gpu_parts.torch_peers import warm
 
 SEED = 33
 """Of the draw."""
@@ -33,6 +34,14 @@ def export(args: argparse.Namespace) -> int:
     found, failed = export(args.folder, checkouts, args.only)
     print("\n".join(failed))
     print(f"{len(found)} kernels, {len(failed)} programs failed")
+    return 0
+
+
+def suite(args: argparse.Namespace) -> int:
+    """Write the launches of cuTile's own tests."""
+    from gpu_parts.programs import export_suite
+
+    print(f"{export_suite(args.folder, args.cutile, args.tests)} kernels")
     return 0
 
 
@@ -56,6 +65,7 @@ def draw(args: argparse.Namespace) -> int:
 def run(args: argparse.Namespace) -> int:
     """Compile with all cores but two, and measure meanwhile."""
     from gpu_parts.collect import build
+    from tilery.engines.gpu.launch import compiler_versions
 
     deadline = time.monotonic() + 60 * args.minutes
     names = [k["name"] for k in read_list()["kernels"] if (args.folder / f"{k['name']}.json").exists()]
@@ -65,33 +75,68 @@ def run(args: argparse.Namespace) -> int:
     if args.without:
         known = {k["name"] for k in json.loads(args.without.read_text("utf-8"))["kernels"]}
         names = [name for name in names if name not in known]
-    # what takes longest to compile comes first
-    names.sort(key=lambda name: -(args.folder / f"{name}.tileirbc").stat().st_size)
-    facts: dict[str, Any] = {"kernels": [], "bad": [], "failed": []}
+    # what is held out comes first, in case that the time is up, and what takes longest to compile
+    held = {k["name"]: k["held_out"] for k in read_list()["kernels"]}
+    names.sort(key=lambda name: (not held[name], -(args.folder / f"{name}.tileirbc").stat().st_size))
+    facts: dict[str, Any] = {"kernels": [], "bad": [], "failed": [], "versions": dict(compiler_versions())}
+    firsts = sorted(names)[:: max(1, len(names) // args.first)][: args.first] if args.first else []
     workers = args.workers or max(1, (os.cpu_count() or 1) - 2)
     with get_context("spawn").Pool(workers) as pool:
-        pending = [pool.apply_async(build, ((str(args.folder), name),)) for name in names]
+        pending = [pool.apply_async(build, ((str(args.folder), name, args.most),)) for name in names]
         left = list(names)
         while left and time.monotonic() < deadline:
-            left = supervise(left, args, facts, deadline)
+            left = supervise(left, firsts, args, facts, deadline)
             broken = [n for n, p in zip(names, pending) if n in left and p.ready() and not p.successful()]
             facts["failed"] += [[name, "it could not be compiled"] for name in broken]
             left = [name for name in left if name not in broken]
             args.results.write_text(json.dumps(facts), "utf-8")
         pool.terminate()
     facts["missing"] = left
+    facts["peers"] = time_peers(names, args.peer_minutes)
     args.results.write_text(json.dumps(facts), "utf-8")
     print(f"{len(facts['kernels'])} kernels, missing {left}, bad {facts['bad']}, failed {facts['failed']}")
     return 0
 
 
-def supervise(names: list[str], args: argparse.Namespace, facts: dict[str, Any], deadline: float) -> list[str]:
+def time_peers(kernels: list[str], minutes: float) -> dict[str, Any]:
+    """Compile what torch does instead with all cores, then time it; what is held out comes first."""
+    deadline = time.monotonic() + 60 * minutes
+    facts = read_list()
+    programs = [p for p in facts["programs"] if "peer" in p and any(k.startswith(stem(p) + "--") for k in kernels)]
+    programs.sort(key=lambda p: p["family"] not in facts["held_out"])
+    found: dict[str, Any] = {}
+    if not programs or minutes <= 0:
+        return found
+    with get_context("spawn").Pool(12) as pool:
+        waiting = [pool.apply_async(warm, (program,)) for program in programs]
+        while time.monotonic() < deadline - 30 * minutes and not all(each.ready() for each in waiting):
+            time.sleep(0.2)
+        pool.terminate()
+    request = {"programs": programs, "seconds": deadline - time.monotonic()}
+    process = subprocess.Popen([sys.executable, __file__, "peers"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(request).encode())
+    process.stdin.close()
+    for line in lines(process):
+        if line is None or time.monotonic() > deadline + 10:
+            break
+        found[line["program"]] = line["result"]
+        print(line["program"], line["result"], flush=True)
+    process.kill()
+    process.wait()
+    return found
+
+
+def supervise(
+    names: list[str], firsts: list[str], args: argparse.Namespace, facts: dict[str, Any], deadline: float
+) -> list[str]:
     """Run one measuring process until it ends or hangs; return the kernels that are left."""
     request = {
         "folder": str(args.folder),
         "names": names,
         "bad": facts["bad"],
         "rounds": args.rounds,
+        "first": [] if "first" in facts else firsts,
         "seconds": deadline - time.monotonic(),
     }
     process = subprocess.Popen([sys.executable, __file__, "child"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -101,6 +146,9 @@ def supervise(names: list[str], args: argparse.Namespace, facts: dict[str, Any],
     left, trying = list(names), None
     for line in lines(process):
         match (line or {}).get("kind", "silence"):
+            case "device":
+                assert line is not None
+                facts["device"] = line["name"]
             case "try":
                 assert line is not None
                 trying = [line["name"], line["label"]]
@@ -115,6 +163,11 @@ def supervise(names: list[str], args: argparse.Namespace, facts: dict[str, Any],
                 facts["failed"].append([line["name"], line["error"]])
                 left.remove(line["name"])
                 trying = None
+            case "first":
+                assert line is not None
+                facts.setdefault("first", []).append(line["result"])
+                print(line["result"], flush=True)
+                trying = None
             case "silence" | "lost":
                 print(f"lost: {trying} {line}", flush=True)
                 break
@@ -126,6 +179,16 @@ def supervise(names: list[str], args: argparse.Namespace, facts: dict[str, Any],
             facts["failed"].append([trying[0], "it ended the process that ran it"])
             left.remove(trying[0])
     return left
+
+
+def report(args: argparse.Namespace) -> int:
+    """Write the page."""
+    from gpu_parts.defaults_page import page
+
+    (LIST.parents[1] / "docs" / "reports" / "gpu_defaults.md").write_text(
+        page(json.loads(args.results.read_text("utf-8")))
+    )
+    return 0
 
 
 def summary(result: dict[str, Any]) -> str:
@@ -149,6 +212,10 @@ def main() -> int:
     for name in ("cutile", "tilegym", "liger"):
         exports.add_argument(f"--{name}", type=Path, required=True)
     exports.add_argument("--only", default="")
+    suites = verbs.add_parser("suite")
+    suites.add_argument("folder", type=Path)
+    suites.add_argument("--cutile", type=Path, required=True)
+    suites.add_argument("tests", nargs="+", help="files of its folder test")
     draws = verbs.add_parser("draw")
     draws.add_argument("folder", type=Path)
     runs = verbs.add_parser("run")
@@ -159,15 +226,21 @@ def main() -> int:
     runs.add_argument("--without", type=Path, help="results of an earlier run, whose kernels are left out")
     runs.add_argument("--minutes", type=float, default=5)
     runs.add_argument("--rounds", type=int, default=3)
+    runs.add_argument("--most", type=int, default=6, help="variants of each compiler, beside those of a first launch")
     runs.add_argument("--workers", type=int, default=0)
+    runs.add_argument("--first", type=int, default=0, help="kernels whose first launch is timed whole")
+    runs.add_argument("--peer-minutes", type=float, default=0, help="time for what torch does instead")
+    reports = verbs.add_parser("report")
+    reports.add_argument("results", type=Path)
     verbs.add_parser("child")
+    verbs.add_parser("peers")
     args = parser.parse_args()
-    if args.verb == "child":
-        from gpu_parts.collect import child
+    if args.verb in ("child", "peers"):
+        from gpu_parts import collect, torch_peers
 
-        child(json.load(sys.stdin))
+        {"child": collect, "peers": torch_peers}[args.verb].child(json.load(sys.stdin))
         return 0
-    return {"export": export, "draw": draw, "run": run}[args.verb](args)
+    return {"export": export, "draw": draw, "suite": suite, "run": run, "report": report}[args.verb](args)
 
 
 if __name__ == "__main__":

@@ -17,14 +17,12 @@ from typing import Any
 
 import tilery
 from tilery.engines.cuda.contract import LaunchContract
-from tilery.engines.gpu.variants import COMPILERS, Variant, default_variant
-from tilery.engines.work import Work, work_of
+from tilery.engines.gpu.variants import COMPILERS, Variant, candidate_variants, default_variant
+from tilery.engines.work import Work
 from tilery.tuner.search import AS_IS
 from tilery.tuner.space import pruned_space
 
 TARGET = "sm_90"
-MOST = 6
-"""The variants of each compiler that are tried, beside the defaults."""
 BEST = 3
 """The variants that are timed in turn, beside the defaults."""
 LIMIT = 3.0
@@ -33,21 +31,17 @@ REFERENCE_SECONDS = 6.0
 SMALL = 2
 
 
-def trial_variants(work: Work) -> tuple[dict[str, Variant], list[Variant]]:
-    """Return the defaults by their role, and all variants to try."""
+def trial_variants(work: Work, most: int) -> tuple[dict[str, Variant], list[Variant]]:
+    """Return the defaults by their role, and all variants to try: those of the first launch, and the model's best."""
     roles = {"gpu": default_variant(work), "triton": Variant("triton"), "as is": AS_IS}
-    tried = [v for engine in COMPILERS for v in pruned_space(work, TARGET, (engine,))[:MOST]]
-    if work.products:
-        tried.append(Variant.of("tileiras", level=3, occupancy=2))
-    else:
-        tried += [Variant.of("tileiras", level=3, occupancy=n) for n in (4, 8)]
-    return roles, list(dict.fromkeys([*roles.values(), *tried]))
+    tried = [v for engine in COMPILERS for v in pruned_space(work, TARGET, (engine,))[:most]]
+    return roles, list(dict.fromkeys([*roles.values(), *candidate_variants(work), *tried]))
 
 
 # ---------------------------------------------------------------- compiling
 
 
-def build(job: tuple[str, str]) -> str:
+def build(job: tuple[str, str, int]) -> str:
     """Compile the variants of a kernel and compute what is right, in a process of a pool."""
     from tilery.tuner.builds import Builds
 
@@ -57,7 +51,7 @@ def build(job: tuple[str, str]) -> str:
     place = folder / "built" / name
     place.mkdir(parents=True, exist_ok=True)
     written = Written.read(folder, name)
-    roles, variants = trial_variants(work_of(written.entry))
+    roles, variants = trial_variants(written.work, job[2])
     found = []
     with Builds(1) as builder:
         for number, variant in enumerate(variants):
@@ -129,7 +123,8 @@ class Case:
                 v["error"] = "a variant of this compiler hung, or ended the process that ran it"
             elif image in seen:
                 v["same_as"] = seen[image]["label"]
-                seen[image]["roles"] += v["roles"]
+                seen[image]["roles"] += v.pop("roles")
+                v["roles"] = []
             else:
                 seen[image] = v
                 say("try", name=self.name, label=v["label"])
@@ -140,7 +135,6 @@ class Case:
                     if any(word in error.message for word in ("did not finish", "CUDA_ERROR", "context")):
                         say("lost", name=self.name, label=v["label"], error=error.message)
                         sys.exit(3)
-            v.pop("contract", None)
 
     def _attempt(self, v: dict[str, Any], binary: Any) -> None:
         from tilery.engines.cuda.timing import screened
@@ -160,6 +154,38 @@ class Case:
         first = bound.run(LIMIT)
         v["seconds"] = first if best is not None and first > 20 * best else screened(self.driver, bound.launch)
         self.launches[v["label"]] = bound.launch
+
+    def choose(self) -> dict[str, Any]:
+        """Choose as a first launch does, among code that has been compiled."""
+        from tilery.engines.cuda.launch import Binary
+        from tilery.engines.gpu.first import reason_against, time_candidates
+
+        work = self.written.work
+        wanted = list(dict.fromkeys([default_variant(work), *candidate_variants(work)]))
+        by_label = {v["label"]: v for v in self.variants if "file" in v}
+        launch = self.on_gpu.launch()
+        if why := reason_against(self.written.entry, work, launch):
+            return {"why": why, "label": wanted[0].label}
+        images: dict[bytes, tuple[Variant, Binary]] = {}
+        for variant in wanted:
+            if (v := by_label.get(variant.label)) is not None and v["engine"] not in self.bad:
+                image = (self.place / v["file"]).read_bytes()
+                images.setdefault(image, (variant, Binary(image, LaunchContract.from_dict(v["contract"]))))
+        self.on_gpu.reset()
+        say("try", name=self.name, label="")
+        started = time.monotonic()
+        timed = time_candidates(self.driver, self.written.module, self.written.entry, launch, list(images.values()))
+        spent = time.monotonic() - started
+        if timed is None:
+            return {"why": "a launch takes long", "label": wanted[0].label}
+        label = timed.variants[timed.best].label
+        label = by_label[label].get("same_as", label)
+        times = {variant.label: seconds for variant, seconds in zip(timed.variants, timed.seconds)}
+        untouched = self.on_gpu.is_reset()
+        for v in self.variants:
+            if v["label"] == label:
+                v["roles"].append("chosen")
+        return {"label": label, "spent": spent, "times": times, "untouched": untouched}
 
     def final(self, rounds: int) -> None:
         """Time the best variants and the defaults in turn."""
@@ -183,6 +209,7 @@ def child(request: dict[str, Any]) -> None:
     timing.SCREEN_SECONDS = 0.005
     folder, deadline = Path(request["folder"]), time.monotonic() + request["seconds"]
     left = list(request["names"])
+    say("device", name=torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU")
     while left and time.monotonic() < deadline:
         ready = next((n for n in left if (folder / "built" / n / "variants.json").exists()), None)
         if ready is None:
@@ -197,13 +224,59 @@ def child(request: dict[str, Any]) -> None:
             case = Case(folder, ready, bad)
             prepared = time.monotonic()
             case.check()
+            choice = case.choose()
             checked = time.monotonic()
             case.final(request["rounds"])
         except torch.OutOfMemoryError as error:
             say("failed", name=ready, error=str(error)[:200])
             continue
         spent = [prepared - started, checked - prepared, time.monotonic() - checked]
+        for v in case.variants:
+            v.pop("contract", None)
         compared = case.wanted is not None
-        say("kernel", result={"name": ready, "variants": case.variants, "reference": compared, "spent": spent})
+        facts = {"name": ready, "variants": case.variants, "reference": compared, "choice": choice, "spent": spent}
+        say("kernel", result=facts)
         del case
         torch.cuda.empty_cache()
+    for name in request.get("first", ()):
+        if time.monotonic() < deadline:
+            say("first", result=first_launch(folder, name))
+
+
+def first_launch(folder: Path, name: str) -> dict[str, Any]:
+    """Return the seconds from a module to the result of its first launch, by the rules and with a choice."""
+    import torch
+
+    from tilery.engines.cuda.driver import open_driver
+    from tilery.engines.gpu.launch import GpuLoaded
+    from tilery.engines.gpu.store import Store
+
+    from .repeat import OnGpu, Written
+
+    found: dict[str, Any] = {"name": name}
+    os.environ["TILERY_CACHE_DIR"] = ""
+    memory = OnGpu(Written.read(folder, name), open_driver())
+    launch = memory.launch()
+    for choice in ("rules", "measured"):
+        stop_compilers()
+        memory.reset()
+        say("try", name=name, label="")
+        started = time.monotonic()
+        module = tilery.load(str(folder / f"{name}.tileirbc"))
+        kernel = GpuLoaded(module, choice=choice, store=Store(None)).kernel()
+        kernel.launch(launch.grid, launch.args, buffers=launch.buffers)
+        torch.cuda.synchronize()
+        found[choice] = time.monotonic() - started
+        found["differs"] = memory.against_first()
+    assert kernel.choice is not None
+    return {**found, "label": kernel.choice[0].label}
+
+
+def stop_compilers() -> None:
+    """End the processes that compile, so that the next kernel starts them again."""
+    from tilery.engines.gpu import first
+    from tilery.engines.triton import compiler
+
+    compiler._COMPILER.stop()
+    while not first._COMPILERS.empty():
+        first._COMPILERS.get().stop()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ import torch
 import tilery
 from tilery.diag import ErrorKind, TileError
 from tilery.engines.common.addresses import HoldsAddresses
+from tilery.engines.common.launch import Launch
 from tilery.engines.common.limits import Limits
 from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.launch import Binary, BoundLaunch, CudaKernel, CudaLoaded, Prebuilt
 from tilery.engines.cuda.staging import Staged
 from tilery.engines.recorded import Pointer, Recorded, RecordedBuffer
 from tilery.engines.reference.launch import ReferenceLoaded
+from tilery.engines.work import Work, work_of
+from tilery.ir import Value, walk
 from tilery.ops import Entry, Module
 from tilery.tuner.compare import BOUNDS, NARROW_BOUND, difference, is_exact
 from tilery.tuner.session import POISON, Output, outputs_of
@@ -66,6 +70,11 @@ class Written:
         return Written(facts, module, module.entry(facts["entry"]), shape)
 
     @property
+    def work(self) -> Work:
+        """The facts by which rules choose."""
+        return replace(work_of(self.entry), blocks=prod(self.shape.grid))
+
+    @property
     def outputs(self) -> list[Output]:
         """The buffers that the kernel may write; those that lists of arrays point to may be written too."""
         found = [o for o in outputs_of(self.entry, self.shape) if not self.shape.buffers[o.buffer].pointers]
@@ -88,6 +97,10 @@ class Written:
                 assert isinstance(kind.element, Scalar) and not isinstance(kind.element, Ptr)
                 found.append(_packed(kind.element, value))
         return found
+
+
+def _is_float(value: Value) -> bool:
+    return isinstance(value.type, Tile) and isinstance(value.type.element, Scalar) and value.type.element.is_float
 
 
 def _packed(element: Scalar, value: Any) -> bytes:
@@ -179,7 +192,9 @@ class OnGpu(HoldsAddresses):
         self.outputs = written.outputs
         self.before = {o.buffer: self.memory[o.buffer].clone() for o in self.outputs if o.is_read}
         self.slots = written.slots(self.addresses)
-        self.exact = is_exact(written.entry)
+        # the order in which blocks add floats to memory is not defined
+        adds = any(o.name.startswith("atomic_") and any(_is_float(v) for v in o.operands) for o in walk(written.entry))
+        self.exact = is_exact(written.entry) and not adds
         self.first: list[Any] | None = None
 
     def bind(self, binary: Binary, grid: tuple[int, int, int]) -> BoundLaunch:
@@ -195,6 +210,22 @@ class OnGpu(HoldsAddresses):
             else:
                 self.memory[o.buffer].fill_(POISON)
         torch.cuda.synchronize()
+
+    def launch(self) -> Launch:
+        """Return the launch as engines take it."""
+        values = [
+            self.addresses[v.buffer] + v.offset if isinstance(v, Pointer) else v for v in self.written.shape.arguments
+        ]
+        return Launch(self.written.entry, self.written.shape.grid, values, buffers=self.memory)
+
+    def is_reset(self) -> bool:
+        """Tell whether the memory is what `reset` makes it."""
+        return all(
+            torch.equal(self.memory[o.buffer], self.before[o.buffer])
+            if o.is_read
+            else bool((self.memory[o.buffer] == POISON).all())
+            for o in self.outputs
+        )
 
     def against_reference(self, wanted: list[tuple[Any, bytes]]) -> str:
         """Return how the memory differs from the pages of the reference engine."""

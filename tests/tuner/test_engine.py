@@ -12,7 +12,7 @@ import pytest
 import tilery
 from tilery.engines.gpu import launch as gpu
 from tilery.engines.gpu.store import Machine, Record, Store, kernel_digest, merge, shape_class
-from tilery.engines.gpu.variants import Variant, default_variant
+from tilery.engines.gpu.variants import Variant, candidate_variants, default_variant
 from tilery.engines.work import Work
 from tilery.rewrite.hints import with_hints
 
@@ -129,19 +129,42 @@ def test_classes_of_shapes() -> None:
     assert shape_class((8191, 2, 1), [], []) == "grid 4096 2 1"
 
 
+GEMM = Work(products=1, accumulator=128 * 128, loop_bytes=32768, rows=128, pure=True)
+ATTENTION = Work(products=2, accumulator=128 * 128, loop_bytes=32768, rows=64, chained=True, reduces=True)
+
+
 @pytest.mark.parametrize(
     ("work", "label"),
     [
         (Work(tile=1024), "triton"),
-        (Work(products=1, accumulator=128 * 256, loop_bytes=49152), "triton"),
-        (Work(products=1, accumulator=128 * 128, narrow=True, needs_transpose=True), "tileiras O2"),
-        (Work(products=2, accumulator=2 * 128 * 128, chained=True), "tileiras O3 cta2 occ2"),
+        (Work(tile=4096, loops=True, blocks=4096), "triton"),
+        (Work(tile=4096, loops=True, blocks=256), "triton pipe3"),
+        (Work(tile=4096, loops=True, stores=True, blocks=132, live=8192), "tileiras O3 occ2"),
+        (Work(tile=4096, loops=True, stores=True, blocks=132, live=80_000), "triton pipe3"),
+        (Work(tile=4096, reduces=True, several=True), "tileiras O3 occ4 no-tma"),
+        (GEMM, "triton"),
+        (replace(GEMM, pure=False), "tileiras O3 occ2"),
+        (replace(GEMM, pure=False, blocks=64), "tileiras O3"),
+        (replace(GEMM, integers=True), "tileiras O3 occ2"),
+        (replace(GEMM, narrow=True), "tileiras O3 cta2 occ2"),
+        (replace(GEMM, narrow=True, accumulator=128 * 256), "triton"),
+        (replace(GEMM, narrow=True, needs_transpose=True), "tileiras O2"),
+        (replace(GEMM, tf32=True), "tileiras O2"),
+        (ATTENTION, "tileiras O3 occ2"),
+        (replace(ATTENTION, accumulator=2 * 128 * 128), "tileiras O3 cta2 occ2"),
+        (replace(ATTENTION, accumulator=64 * 128, loop_bytes=16384), "triton"),
+        (replace(ATTENTION, tf32=True), "triton"),
+        (Work(products=12, stepwise=True, live=8192, rows=16), "tileiras O3 occ2 no-tma"),
+        (Work(products=1, stepwise=True, live=640, rows=1), "tileiras O3 occ4"),
     ],
 )
 def test_the_rules(work: Work, label: str) -> None:
     assert default_variant(work).label == label
-    assert default_variant(work, ("triton",)) == Variant("triton")
+    assert default_variant(work, ("triton",)).engine == "triton"
     assert default_variant(work, ("tileiras",)).engine == "tileiras"
+    candidates = candidate_variants(work)
+    assert len(candidates) == 3 and {c.engine for c in candidates} == {"triton", "tileiras"}
+    assert {c.engine for c in candidate_variants(work, ("triton",))} == {"triton"}
 
 
 def test_no_compiler() -> None:

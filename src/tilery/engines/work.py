@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from ..analysis.effects import accesses, memory_ordering
+from ..analysis.liveness import Liveness
 from ..enums import MemoryOrderingSemantics
 from ..ir import Block, Op, Value, walk
-from ..ops import Entry, For, LoadPtrTko, LoadViewTko, Loop, MmaF, MmaFScaled, MmaI, Permute, Reduce, Scan
+from ..ops import (
+    Broadcast,
+    Constant,
+    Entry,
+    For,
+    LoadPtrTko,
+    LoadViewTko,
+    Loop,
+    MmaF,
+    MmaFScaled,
+    MmaI,
+    Permute,
+    Reduce,
+    Reshape,
+    Scan,
+    StorePtrTko,
+    StoreViewTko,
+)
 from ..types import PartitionView, Scalar, Tile
 from .semantics import rounds_once
 
 Product = MmaF | MmaI | MmaFScaled
 LOOPS = (For, Loop)
+LOADS = (LoadViewTko, LoadPtrTko)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +45,7 @@ class Work:
     chained: bool = False
     """Whether a product in a loop uses the result of another one, as attention does."""
     accumulator: int = 0
-    """Elements of the largest accumulator; of all accumulators of a loop together if its products are chained."""
+    """Elements of all accumulators of a loop together, or of the largest one outside of loops."""
     narrow: bool = False
     """Whether products multiply 8-bit floats."""
     tf32: bool = False
@@ -40,7 +61,21 @@ class Work:
     views: bool = False
     loops: bool = False
     """Whether there are loops without products that load."""
+    stores: bool = False
+    """Whether a loop without products loads and stores, so that its loads cannot all come first."""
     reduces: bool = False
+    several: bool = False
+    """Whether a reduction carries several values, as argmax does."""
+    live: int = 0
+    """Words of 32 bits that the tiles of floats take that are live at once: a bound for the registers of a block."""
+    rows: int = 0
+    """Rows of the left operand of the smallest product."""
+    pure: bool = False
+    """Whether loops with products only load operands, multiply and add: nothing else competes for registers."""
+    integers: bool = False
+    """Whether products multiply integers."""
+    blocks: int = 0
+    """Tile blocks of the launch; 0 if it is not known."""
     waits: bool = False
     """Whether tile blocks may wait for each other: a loop around an access that is not weak."""
 
@@ -57,10 +92,9 @@ def work_of(entry: Entry) -> Work:
     return Work(
         products=len(products),
         chained=any(map(_is_chained, inner)),
-        accumulator=max(
-            [*(_size(o.acc) for o in products), *(_accumulators(b) for b in inner if _is_chained(b))] or [0]
-        ),
+        accumulator=max([*(_size(o.acc) for o in products), *map(_accumulators, inner)] or [0]),
         narrow=any(_is_narrow(o) for o in products),
+        integers=any(isinstance(o, MmaI) for o in products),
         tf32=any(_element(o).name == "tf32" for o in products),
         stepwise=any(isinstance(o, MmaF) and not rounds_once(o) for o in products),
         needs_transpose=any(needs_transpose(o) for o in products),
@@ -68,9 +102,68 @@ def work_of(entry: Entry) -> Work:
         tile=max(tiles, default=1),
         views=any(isinstance(o, LoadViewTko) for o in loads),
         loops=any(not _multiplies(block) and any(o in loads for o in block.ops) for block in inner),
+        stores=any(not _multiplies(b) and _loads_and_stores(b) for b in inner),
         reduces=any(isinstance(o, (Reduce, Scan)) for o in ops),
+        several=any(isinstance(o, Reduce) and len(o.operands) > 1 for o in ops),
+        live=live_words(entry.body),
+        rows=min((_rows(o) for o in products), default=0),
+        pure=all(_is_pure(block) for block in inner if _multiplies(block)),
         waits=any(any(o in strong for o in walk(block)) for block in inner),
     )
+
+
+def live_words(block: Block) -> int:
+    """Return the most words of 32 bits that tiles of floats take at once, if each is kept from where it is computed."""
+    lives = Liveness(block)
+    ends = lives.ending()
+    now = most = 0
+    stack: list[tuple[Iterator[Op], Op | None]] = [(iter(block.ops), None)]
+    while stack:
+        ops, parent = stack[-1]
+        o = next(ops, None)
+        if o is None:
+            stack.pop()
+            if parent is None:
+                continue
+            o = parent
+        elif inner := o.blocks:
+            now += sum(_words(v) for b in inner for v in b.args if v in lives.last)
+            stack.append((chain.from_iterable(b.ops for b in inner), o))
+            continue
+        now += sum(_words(v) for v in o.results if v in lives.last)
+        most = max(most, now)
+        now -= sum(_words(v) for v in ends.get(o, ()))
+    return most
+
+
+def _words(value: Value) -> int:
+    """The words of a tile of floats; 0 for what is computed again where it is needed."""
+    type = value.type
+    if (
+        not isinstance(type, Tile)
+        or not type.shape
+        or not isinstance(type.element, Scalar)
+        or not type.element.is_float
+    ):
+        return 0
+    return 0 if isinstance(value.owner, (Constant, Broadcast, Reshape)) else type.size * type.element.bits // 32
+
+
+def _loads_and_stores(block: Block) -> bool:
+    ops = list(walk(block))
+    return any(isinstance(o, LOADS) for o in ops) and any(isinstance(o, (StoreViewTko, StorePtrTko)) for o in ops)
+
+
+def _rows(o: Product) -> int:
+    assert isinstance(o.lhs.type, Tile)
+    return o.lhs.type.shape[-2]
+
+
+def _is_pure(block: Block) -> bool:
+    """Whether a block computes no floats but products."""
+    return not any(
+        _words(v) for o in block.ops if not isinstance(o, (*LOADS, Product, Permute)) for v in o.results
+    ) and not any(o.blocks for o in block.ops)
 
 
 def _size(value: Value) -> int:

@@ -6,8 +6,9 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def tune(
     """
     require_legal(module, "only a legal module can be tuned")
     found = find_entry(module, entry)
-    work = _tunable(module, found)
+    work = replace(_tunable(module, found), blocks=prod(check_grid(grid)))
     launch = capture_launch(module, found, check_grid(grid), args, convention=convention, names=names, buffers=buffers)
     engines = _engines(engine, build)
     run = worker or WorkerProcess()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -18,7 +18,7 @@ from ..common.launch import Launch
 from ..common.limits import Stats
 from ..cuda.driver import Driver, Handle, open_driver
 from ..cuda.launch import BoundLaunch, CudaKernel, CudaLoaded
-from ..work import work_of
+from ..work import Work, work_of
 from .first import compile_all, reason_against, time_candidates
 from .store import Machine, Record, Store, kernel_digest, shape_class
 from .variants import Variant, VariantCompiler, candidate_variants, default_variant, installed
@@ -108,7 +108,7 @@ class GpuLoaded:
         """Return a kernel compiled as a variant says."""
         return self._with(variant).kernel(entry.sym_name)
 
-    def choose(self, entry: Entry, digest: str, shapes: str) -> Choice:
+    def choose(self, work: Work, digest: str, shapes: str) -> Choice:
         """Choose the variant for a launch without measuring."""
         if self.variant is not None:
             return Choice(self.variant, "given")
@@ -117,7 +117,7 @@ class GpuLoaded:
         record, why = self.store.find(digest, shapes, self.machine)
         if record is not None:
             return Choice(record.variant, f"remembered from {record.date}")
-        return Choice(default_variant(work_of(entry), installed()), f"the rules: {why}", by_rules=True)
+        return Choice(default_variant(work, installed()), f"the rules: {why}", by_rules=True)
 
     @property
     def machine(self) -> Machine:
@@ -166,17 +166,18 @@ class GpuKernel(Kernel):
         """Return the compiled kernel for a launch; `measure` allows to launch it on copies of its memory."""
         shapes = shape_class(launch.grid, self.params, launch.bound.slots)
         if shapes not in self._chosen or (measure and self._chosen[shapes][1].by_rules and shapes not in self._timed):
-            choice = self.loaded.choose(self.entry, self._digest, shapes)
-            found = self._fastest(launch, shapes, choice) if measure and choice.by_rules else None
-            self._chosen[shapes] = found or self._compiled(choice)
+            work = replace(work_of(self.entry), blocks=launch.blocks)
+            choice = self.loaded.choose(work, self._digest, shapes)
+            found = self._fastest(launch, work, shapes, choice) if measure and choice.by_rules else None
+            self._chosen[shapes] = found or self._compiled(work, choice)
         kernel, choice = self._chosen[shapes]
         self.choice = choice.variant, choice.why
         return kernel
 
-    def _fastest(self, launch: Launch, shapes: str, choice: Choice) -> tuple[CudaKernel, Choice] | None:
+    def _fastest(self, launch: Launch, work: Work, shapes: str, choice: Choice) -> tuple[CudaKernel, Choice] | None:
         """Time candidates and remember the fastest; None if the rules have to do."""
         self._timed.add(shapes)
-        work, loaded = work_of(self.entry), self.loaded
+        loaded = self.loaded
         if loaded.choice == RULES or launch.is_watched or reason_against(self.entry, work, launch):
             return None
         candidates = [choice.variant, *candidate_variants(work, installed())]
@@ -204,7 +205,7 @@ class GpuKernel(Kernel):
             timed.variants[best], f"the fastest of {len(timed.seconds)} in its first launch"
         )
 
-    def _compiled(self, choice: Choice) -> tuple[CudaKernel, Choice]:
+    def _compiled(self, work: Work, choice: Choice) -> tuple[CudaKernel, Choice]:
         """Compile a variant; if the compiler of the rules refuses a kernel, take the other one."""
         try:
             return self.loaded.compiled(self.entry, choice.variant), choice
@@ -212,7 +213,7 @@ class GpuKernel(Kernel):
             others = tuple(name for name in installed() if name != choice.variant.engine)
             if not choice.by_rules or not others:
                 raise
-            other = default_variant(work_of(self.entry), others)
+            other = default_variant(work, others)
             why = f"{choice.why}; {choice.variant.engine} refuses the kernel"
             return self.loaded.compiled(self.entry, other), Choice(other, why, by_rules=True)
 

@@ -37,6 +37,13 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "tileiras": (*tileiras.OPTIONS, TRANSPOSE, SPLIT),
 }
 
+ONE_EACH, TWO_EACH = 148, 300
+"""About as many tile blocks as a large GPU has processors, and twice as many: few that hide each other's waiting."""
+HELD = 50_000
+"""Words of live tiles that tileiras keeps in registers with two blocks for each processor."""
+SMALL = 4096
+"""Words of tiles, or elements of accumulators, of which four blocks fit on a processor."""
+
 Option = int | bool | str
 
 
@@ -143,7 +150,7 @@ def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Varia
     if "tileiras" in available and (chosen := _for_tileiras(work)) is not None:
         return chosen
     if "triton" in available:
-        return Variant("triton")
+        return _for_triton(work)
     if "tileiras" in available:
         return Variant.of("tileiras", level=3, **_hints(work))
     raise TileError(
@@ -154,27 +161,53 @@ def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Varia
 
 
 def candidate_variants(work: Work, available: tuple[str, ...] = COMPILERS) -> list[Variant]:
-    """Return variants that may be faster than the default, for a first launch that times them."""
-    found = []
-    if "triton" in available:
-        found.append(Variant("triton"))
-    if "tileiras" in available:
-        hints = _hints(work)
-        found += [Variant.of("tileiras", level=3, **hints), Variant.of("tileiras", level=3)]
-    return found[:3]
+    """Return three variants that may be faster than the default, for a first launch that times them."""
+    plain = [Variant.of("tileiras", level=3, occupancy=n) for n in (8, 4, 2)]
+    if work.products:
+        found = [Variant("triton"), plain[2], Variant.of("tileiras", level=3)]
+    else:
+        other = (
+            Variant.of("triton", unroll=4, pipeline=0) if work.stores else Variant.of("triton", unroll=0, pipeline=3)
+        )
+        found = [other if work.loops else Variant("triton"), plain[0], plain[1]]
+    return [variant for variant in found if variant.engine in available]
+
+
+def _for_triton(work: Work) -> Variant:
+    """Triton's own rules; they do not know how many tile blocks a launch has."""
+    if work.loops and not work.products and 0 < work.blocks <= TWO_EACH:
+        return Variant.of("triton", unroll=0, pipeline=3)
+    return Variant("triton")
 
 
 def _for_tileiras(work: Work) -> Variant | None:
     """The variant of tileiras for kernels that Triton compiles badly, see docs/guides/tune.md."""
-    if work.needs_transpose or work.tf32:
-        return Variant.of("tileiras", level=2)
+    few = 0 < work.blocks <= ONE_EACH
+    if not work.products:
+        if work.several:
+            return Variant.of("tileiras", level=3, occupancy=4, allow_tma=False)
+        return Variant.of("tileiras", level=3, occupancy=2) if few and work.stores and work.live <= HELD else None
     if work.stepwise:
-        return Variant.of("tileiras", level=3, occupancy=4, allow_tma=False)
-    if work.chained and work.accumulator >= 2 * 128 * 128:
-        return Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2)
-    if work.narrow and work.products and not work.chained and work.accumulator <= 128 * 128:
-        return Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2)
-    return None
+        hints: dict[str, Option] = {"occupancy": 4 if work.live <= SMALL else 2}
+        return Variant.of("tileiras", level=3, **hints, **({"allow_tma": False} if work.rows >= 8 else {}))
+    if not work.loop_bytes:
+        return Variant.of("tileiras", level=2) if work.needs_transpose or work.tf32 else None
+    plain = Variant.of("tileiras", level=3) if few else Variant.of("tileiras", level=3, occupancy=2)
+    if work.chained:
+        if work.tf32 or (work.reduces and SMALL < work.accumulator <= 64 * 128 and work.loop_bytes <= 16 << 10):
+            return None
+        large = work.accumulator >= 2 * 128 * 128
+        return Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2) if large else plain
+    if work.tf32:
+        return Variant.of("tileiras", level=2)
+    if work.narrow:
+        if work.accumulator > 128 * 128 or not work.pure:
+            return None
+        paired = Variant.of("tileiras", level=3, num_cta_in_cga=2, occupancy=2)
+        return Variant.of("tileiras", level=2) if work.needs_transpose else paired
+    if work.integers:
+        return Variant.of("tileiras", level=3, occupancy=2)
+    return None if work.pure else plain
 
 
 def _hints(work: Work) -> dict[str, int]:

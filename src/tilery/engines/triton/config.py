@@ -15,8 +15,12 @@ REGISTERS = 192
 """Registers per thread that accumulators may take before a kernel gets eight warps."""
 HALF_SHARED, ALL_SHARED = 113 << 10, 227 << 10
 ELEMENTS_PER_THREAD = 32
-SMALL_TILE = 4096
-"""Elements up to which a row is short."""
+SHORT = 1024, 2048
+"""Elements of a short row."""
+LIVE = 128
+"""Words of live tiles per thread; about as many registers again hold addresses and what is computed."""
+LARGE = 128 * 128
+"""Elements of accumulators for which four warps are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,12 @@ def _with_products(work: Work, target: Target) -> Config:
     if not target.tma:
         return Config(warps, 2 if not target.nvidia else 3)
     # Four warps of attention are two programs for each processor, which hide each other's waiting.
-    paired = warps == 4 and 2 * work.loop_bytes <= HALF_SHARED
+    paired = warps == 4 and (2 if work.chained else 3) * work.loop_bytes <= HALF_SHARED
     limit = min(target.shared, HALF_SHARED if paired else ALL_SHARED)
     most = 3 if work.chained else 5
     stages = max(2, min(most, limit // work.loop_bytes))
+    if not paired and work.accumulator >= LARGE:
+        warps = 8
     return Config(warps, 2 if work.chained and paired else stages, HOST)
 
 
@@ -61,13 +67,20 @@ def _straight(work: Work, target: Target) -> Config:
 
 
 def _without_products(work: Work) -> Config:
-    """A few dozen elements a thread; more warps make reductions slower."""
-    warps = _by_size(work, 4 if work.reduces else 16)
-    if work.loops and work.tile <= SMALL_TILE:
-        return Config(_by_size(work, 8, ELEMENTS_PER_THREAD // 8), 3, POINTERS, unroll=2)  # several loads in flight
+    """A few dozen elements a thread, and fewer if more tiles are live than registers hold."""
     if work.loops:
-        return Config(max(warps, 4), 3, POINTERS, pipeline=3)  # the next row is on its way
-    return Config(warps if work.reduces else max(warps, 4 if work.tile >= 1024 else 1), 3, POINTERS)
+        warps = _by_size(work, 16, ELEMENTS_PER_THREAD // 2 if work.tile <= SHORT[1] else ELEMENTS_PER_THREAD)
+    elif work.reduces:
+        warps = _by_size(work, 4)  # more make reductions slower
+    else:
+        warps = max(_by_size(work, 16), 4 if work.tile >= 1024 else 1)
+    while warps < 16 and work.live / (32 * warps) > LIVE:
+        warps *= 2
+    if not work.loops:
+        return Config(warps, 3, POINTERS)
+    if work.stores and not SHORT[0] <= work.tile <= SHORT[1]:
+        return Config(warps, 3, POINTERS, pipeline=3)  # the next load is on its way while this one is stored
+    return Config(warps, 3, POINTERS, unroll=2)  # several loads in flight
 
 
 def _by_size(work: Work, most: int, elements: int = ELEMENTS_PER_THREAD) -> int:

@@ -245,6 +245,34 @@ class Facts:
                     found |= source
         return found
 
+    def steps(self, loop: Op | None) -> tuple[int, int, int] | None:
+        """The first and the last value of a loop's counter, and its step, if they are known and the loop runs."""
+        if not isinstance(loop, For):
+            return None
+        low, high, step = (self.ranges.constant(v) for v in (loop.lowerBound, loop.upperBound, loop.step))
+        if low is None or high is None or step is None or step <= 0 or low >= high or (loop.unsignedCmp and low < 0):
+            return None
+        return low, low + (high - 1 - low) // step * step, step
+
+    def extremes(self, o: Op, form: Form) -> tuple[int, int] | None:
+        """The least and the largest number of a form that the first tile block surely reaches when it executes an
+        operation; None if that is not known."""
+        counters: dict[Value, tuple[int, int]] = {}
+        for outer in self.around(o):
+            steps = self.steps(outer)
+            if steps is None or not isinstance(outer, For):
+                return None
+            counters[outer.blocks[0].args[0]] = steps[:2]
+        low, high = int(form.numbers.min()), int(form.numbers.max())
+        for value, factor in form.terms.items():
+            if isinstance(value.owner, GetTileBlockId):
+                continue
+            if value not in counters:
+                return None
+            ends = [factor * end for end in counters[value]]
+            low, high = low + min(ends), high + max(ends)
+        return low, high
+
     @cached_property
     def acquires(self) -> bool:
         """Whether the kernel waits for other tile blocks."""

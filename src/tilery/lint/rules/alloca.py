@@ -9,9 +9,9 @@ import numpy as np
 from ...analysis.memory.affine import has_form
 from ...analysis.memory.places import Place
 from ...ir import Op, Value
-from ...ops import Alloca, Break, Continue, Yield
+from ...ops import Alloca, Break, Continue, For, If, Loop, Return, Yield
 from ..facts import Facts
-from ..rule import ERROR, Report, Rules
+from ..rule import ERROR, WARNING, Report, Rules
 
 rule = Rules()
 
@@ -53,6 +53,9 @@ def alloca_unwritten(facts: Facts) -> Iterator[Report]:
                     f"{place.op.name}: nothing has been stored to this memory",
                     related=((alloca, "the alloca"),),
                 )
+            elif not _surely_written(place.op, alloca, {p.op for p in stores}, facts):
+                message = f"{place.op.name}: on some paths nothing has been stored to this memory"
+                yield Report(place.op, message, related=((alloca, "the alloca"),), severity=WARNING)
             elif (missing := _unwritten(place, before, alloca.result)) > 0:
                 message = f"{place.op.name}: {missing} of the elements that it reads have never been stored"
                 yield Report(place.op, message, related=((alloca, "the alloca"),))
@@ -68,6 +71,36 @@ def _may_be_before(store: Op, load: Op, alloca: Op, facts: Facts) -> bool:
             return True
         loop = facts.loop(loop)
     return False
+
+
+def _surely_written(load: Op, alloca: Op, stores: set[Op], facts: Facts) -> bool:
+    """Whether a store is on every path from an alloca to a load, as far as branches are concerned.
+
+    A load in a branch may have the same condition as a store, and a loop that stores is taken to run.
+    """
+    at = load
+    while facts.home[at] is not facts.home[alloca]:
+        outer = facts.parent[facts.home[at]]
+        if not isinstance(outer, (For, Loop)) or any(facts.is_inside(o, outer) for o in stores):
+            return True
+        at = outer
+    before = facts.home[alloca].ops
+    return _writes(before[: before.index(at)], stores, facts)
+
+
+def _writes(ops: list[Op], stores: set[Op], facts: Facts) -> bool:
+    """Whether operations always store, one after the other."""
+    for o in ops:
+        if o in stores or (isinstance(o, (For, Loop)) and any(facts.is_inside(each, o) for each in stores)):
+            return True
+        if isinstance(o, If) and len(o.blocks) == 2 and all(_ends_or_writes(b.ops, stores, facts) for b in o.blocks):
+            return True
+    return False
+
+
+def _ends_or_writes(ops: list[Op], stores: set[Op], facts: Facts) -> bool:
+    """Whether what follows a branch is reached after a store only."""
+    return isinstance(ops[-1], (Return, Break, Continue)) or _writes(ops, stores, facts)
 
 
 def _unwritten(load: Place, stores: list[Place], root: Value) -> int:

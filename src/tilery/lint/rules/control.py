@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...analysis.intervals import element, read
 from ...attrs import Signedness
 from ...ir import Op
-from ...ops import Break, For, Loop, Return
+from ...ops import Break, For, If, Loop, Return
 from ..facts import Facts
 from ..rule import ERROR, WARNING, Report, Rules
 
@@ -84,11 +84,12 @@ def loop_step(facts: Facts) -> Iterator[Report]:
 
 @rule("endless-loop", WARNING)
 def endless_loop(facts: Facts) -> Iterator[Report]:
-    """A loop has no way out.
+    """A loop has no way out, or only one that it takes at once or never.
 
-    `loop` repeats until `break`, and there is none in it, nor a `return`.
+    `loop` repeats until `break`, and there is none in it, nor a `return`. Or none of the conditions on which it ends
+    can change while it runs: if they are false at first, they stay so.
 
-    Fix: Add the condition on which it ends.
+    Fix: Add the condition on which it ends, or compute it in the loop, from a load that is repeated for example.
 
     Bad:
         entry @k(%n: tile<i32>) {
@@ -99,9 +100,10 @@ def endless_loop(facts: Facts) -> Iterator[Report]:
           return
         }
     Good:
-        entry @k(%n: tile<i32>, %done: tile<i1>) {
+        entry @k(%flag: tile<ptr<i32>>, %zero: tile<i32>) {
           loop {
-            print_tko "%d\\n", %n : tile<i32> -> token
+            %f, %t = load_ptr_tko acquire device %flag : tile<ptr<i32>> -> tile<i32>, token
+            %done = cmpi not_equal %f, %zero, signed : tile<i32> -> tile<i1>
             if %done {
               break
             }
@@ -110,18 +112,33 @@ def endless_loop(facts: Facts) -> Iterator[Report]:
           return
         }
     """
-    left: set[Op] = set()
+    exits: dict[Loop, list[Op]] = {loop: [] for loop in facts.of(Loop)}
     for o in facts.of(Break, Return):
         each = facts.loop(o)
-        while each is not None and each not in left:
+        while each is not None:
             if isinstance(each, Loop):
-                left.add(each)
+                exits[each].append(o)
                 if isinstance(o, Break):
                     break
             each = facts.loop(each)
-    for loop in facts.of(Loop):
-        if loop not in left:
+    for loop, found in exits.items():
+        if not found:
             yield Report(loop, "loop: it never ends, as there is no 'break' in it")
+        elif all(_is_decided_before(o, loop, facts) for o in found):
+            message = "loop: the condition on which it ends does not change while it runs"
+            yield Report(loop, message, related=((found[0], "it would end here"),))
+
+
+def _is_decided_before(end: Op, loop: Loop, facts: Facts) -> bool:
+    """Whether an exit of a loop is taken in the first iteration or never."""
+    conditions = []
+    for outer in facts.around(end):
+        if outer is loop:
+            break
+        if not isinstance(outer, If):
+            return False
+        conditions.append(outer.condition)
+    return bool(conditions) and not any(facts.varies(value, loop) for value in conditions)
 
 
 @rule("empty-mask", WARNING)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ...analysis.memory.affine import Array, is_scalar
+from ...analysis.memory.affine import Form, is_scalar
 from ...analysis.memory.places import Place, is_pointer, strides_of, tensor_of
 from ...ir import Value
 from ...ops import (
@@ -60,11 +60,11 @@ def out_of_bounds(facts: Facts) -> Iterator[Report]:
         }
     """
     for place in facts.places:
-        numbers = _first_block(place)
-        if numbers is None or not numbers.size:
+        reach = _reach(place, facts)
+        if reach is None:
             continue
         assert place.root is not None
-        extent, low, high = facts.extent(place.root), int(numbers.min()), int(numbers.max()) + place.size
+        extent, low, high = facts.extent(place.root), reach[0], reach[1] + place.size
         if low < 0 and (extent is not None or place.root in facts.entry.body.args):
             yield Report(
                 place.op, f"{place.op.name}: it accesses memory {-low} bytes before the start of {_name(place.root)}"
@@ -75,13 +75,18 @@ def out_of_bounds(facts: Facts) -> Iterator[Report]:
     yield from _tiles_outside(facts)
 
 
-def _first_block(place: Place) -> Array | None:
+def _reach(place: Place, facts: Facts) -> tuple[int, int] | None:
     """How far the elements that the first tile block accesses are from the start of their memory, if that is known."""
     is_certain = place.mask is None or place.active is not None
     if place.address is None or place.root is None or not place.size or not is_certain or not is_pointer(place.pointer):
         return None
-    others = [value for value in place.address.terms if value is not place.root]
-    return place.numbers if _are_coordinates(others) else None
+    numbers = place.numbers
+    others = {value: factor for value, factor in place.address.terms.items() if value is not place.root}
+    if not numbers.size:
+        return None
+    if _are_coordinates(others):
+        return int(numbers.min()), int(numbers.max())
+    return facts.extremes(place.op, Form(others, numbers))
 
 
 def _are_coordinates(values: Iterable[Value]) -> bool:
@@ -109,6 +114,12 @@ def _tiles_outside(facts: Facts) -> Iterator[Report]:
                 message = f"the tile starts at element {least * step} along dimension {dim}, which has {size} elements"
             elif _are_coordinates(form.terms) and form.numbers.min() < 0:
                 message = f"the index along dimension {dim} is {int(form.numbers.min())}, before the first tile"
+            elif form.terms and (reach := facts.extremes(place.op, form)) is not None:
+                if size != DYNAMIC and reach[1] * step >= size:
+                    start = f"in the last iteration the tile starts at element {reach[1] * step}"
+                    message = f"{start} along dimension {dim}, which has {size} elements"
+                elif reach[0] < 0:
+                    message = f"in an iteration the index along dimension {dim} is {reach[0]}, before the first tile"
             if message:
                 yield Report(place.op, f"{place.op.name}: {message}", severity=WARNING)
                 break

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...analysis.memory.affine import bits_of
-from ...attrs import Attr, ComparisonPredicate, FloatAttr, IntAttr, Signedness
+from ...attrs import Attr, ComparisonOrdering, ComparisonPredicate, FloatAttr, IntAttr, Signedness
 from ...floats.arithmetic import is_negative, to_int
 from ...floats.arithmetic import value as number_of
 from ...floats.formats import float_text, is_nan
-from ...ir import Op, Value
+from ...ir import Block, Op, Value
 from ...ops import (
     AddF,
     AddI,
     AndI,
+    Broadcast,
+    CmpF,
     CmpI,
     Constant,
     DivI,
@@ -32,6 +34,7 @@ from ...ops import (
     OrI,
     Reduce,
     RemI,
+    Reshape,
     Scan,
     ShLI,
     ShRI,
@@ -351,6 +354,43 @@ def reduce_identity(facts: Facts) -> Iterator[Report]:
                 )
 
 
+@rule("compare-with-nan", WARNING)
+def compare_with_nan(facts: Facts) -> Iterator[Report]:
+    """A number is compared with NaN, so that the result does not depend on the number.
+
+    NaN equals nothing, itself included: an ordered comparison with it is always false, an unordered one always true.
+
+    Fix: To find NaN, compare the number with itself: `cmpf not_equal unordered %x, %x`.
+
+    Bad:
+        entry @k(%x: tile<f32>) {
+          %nan = constant <f32: 0x7FC00000> : tile<f32>
+          %is = cmpf equal ordered %x, %nan : tile<f32> -> tile<i1>
+          print_tko "%d\\n", %is : tile<i1> -> token
+          return
+        }
+    Good:
+        entry @k(%x: tile<f32>) {
+          %is = cmpf not_equal unordered %x, %x : tile<f32> -> tile<i1>
+          print_tko "%d\\n", %is : tile<i1> -> token
+          return
+        }
+    """
+    for o in facts.of(CmpF):
+        for value in (o.lhs, o.rhs):
+            if _is_constant_nan(value):
+                always = "true" if o.comparison_ordering is ComparisonOrdering.UNORDERED else "false"
+                yield Report(o, f"cmpf: it compares with NaN, and is always {always}")
+                break
+
+
+def _is_constant_nan(value: Value) -> bool:
+    owner = value.owner
+    while isinstance(owner, (Broadcast, Reshape)):
+        owner = owner.source.owner
+    return isinstance(owner, Constant) and all(is_nan(_element(value), bits) for bits in set(owner.value.stored()))
+
+
 @rule("narrow-accumulator", NOTE)
 def narrow_accumulator(facts: Facts) -> Iterator[Report]:
     """A long sum is kept in a float with few bits.
@@ -385,6 +425,8 @@ def narrow_accumulator(facts: Facts) -> Iterator[Report]:
         for value, _ in sources:
             by = value.owner
             is_product = isinstance(by, (Fma, MmaF, MmaFScaled)) and by.acc is target
+            if not is_product and _is_short(target, facts):
+                continue
             if isinstance(by, Op) and (is_product or (isinstance(by, AddF) and target in by.operands)):
                 yield Report(by, f"{by.name}: a loop adds to a sum of {_element(target).text}")
     for o in facts.of(Reduce):
@@ -392,6 +434,17 @@ def narrow_accumulator(facts: Facts) -> Iterator[Report]:
             is_long = value.type.shape[o.dim] >= LONG  # type: ignore[attr-defined]  # a tile
             if is_long and _is_narrow(value) and o.body.ops and isinstance(o.body.ops[0], AddF):
                 yield Report(o, f"{o.name}: a sum of many elements of {_element(value).text}")
+
+
+SHORT = 8
+"""The most iterations of a loop whose sum is as precise as one written out."""
+
+
+def _is_short(carried: Value, facts: Facts) -> bool:
+    """Whether a value is carried by a loop of few iterations."""
+    loop = facts.parent[carried.owner] if isinstance(carried.owner, Block) else None
+    steps = facts.steps(loop)
+    return steps is not None and (steps[1] - steps[0]) // steps[2] < SHORT
 
 
 LONG = 64

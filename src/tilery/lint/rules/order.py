@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from ...analysis.memory.places import Place, overlap
 from ...analysis.tokens import is_token_ordered
 from ...ir import Block, Op, Value
-from ...ops import For, If, JoinTokens, Loop
+from ...ops import For, GdcWaitTko, If, JoinTokens, Loop
 from ...types import Token
 from ..facts import Facts
 from ..rule import ERROR, WARNING, AddToken, Fix, Report, Rules
@@ -70,13 +72,15 @@ def _before(group: list[Place], at: int, facts: Facts) -> Iterator[Place]:
 
 def _races(a: Place, b: Place, facts: Facts) -> bool:
     """Whether an access surely conflicts with a later one that does not wait for it."""
-    if not (a.writes or b.writes) or (not a.is_weak and not b.is_weak and a.key == b.key) or not overlap(a, b):
-        return False
-    if facts.order.is_ordered(a.op, b.op):
+    if not (a.writes or b.writes) or (not a.is_weak and not b.is_weak and a.key == b.key):
         return False
     loop = facts.loop(b.op)
     while loop is not None and not facts.is_inside(a.op, loop):
         loop = facts.loop(loop)
+    if loop is not None and _meet_later(a, b, loop, facts):
+        return not tokens_after(a.op, facts).intersection(b.op.operands)
+    if not overlap(a, b) or facts.order.is_ordered(a.op, b.op):
+        return False
     if loop is not None and _varies(b, loop, facts):
         # Other iterations access other memory, so only this iteration counts.
         return facts.number[a.op] < facts.number[b.op] and not follows(b.op, a.op)
@@ -84,6 +88,26 @@ def _races(a: Place, b: Place, facts: Facts) -> bool:
         return True
     # In an earlier iteration: certain only if both are executed in every iteration.
     return loop is not None and all(facts.parent[facts.home[p.op]] is loop for p in (a, b))
+
+
+def _meet_later(a: Place, b: Place, loop: Op, facts: Facts) -> bool:
+    """Whether an access surely touches what another one has touched in an earlier iteration of a loop."""
+    steps = facts.steps(loop)
+    if steps is None or a.address is None or b.address is None or not a.size or a.size != b.size:
+        return False
+    if any(facts.parent[facts.home[p.op]] is not loop or p.mask is not None for p in (a, b)):
+        return False
+    first, last, step = steps
+    counter = loop.blocks[0].args[0]
+    by = a.address.terms.get(counter, 0) * step
+    others = [value for value in a.address.terms if value is not counter]
+    if not by or dict(a.address.terms) != dict(b.address.terms) or any(facts.is_defined_in(v, loop) for v in others):
+        return False
+    distances = (
+        np.unique(a.numbers.reshape(-1, 1) - b.numbers.reshape(1, -1)) if a.numbers.size < 256 else a.numbers[:0]
+    )
+    later = distances[(distances % by == 0)] // by
+    return bool(((later >= 1) & (later <= (last - first) // step)).any())
 
 
 def _varies(place: Place, loop: Op, facts: Facts) -> bool:
@@ -136,6 +160,41 @@ def _wait(earlier: Place, later: Place, facts: Facts) -> Fix | None:
         return None
     token = next(value for value in earlier.op.results if isinstance(value.type, Token))
     return Fix(f"Wait for the {earlier.op.name}", AddToken(token))
+
+
+@rule("wait-without-token", WARNING)
+def wait_without_token(facts: Facts) -> Iterator[Report]:
+    """An access after `gdc_wait_tko` does not take its token, so it does not wait.
+
+    A kernel that starts before the one before it has ended waits for its results with `gdc_wait_tko`. Program order
+    orders nothing: an access that does not take the token, directly or through other operations, may read memory that
+    the other kernel has not written yet, or write memory that it still reads.
+
+    Fix: Pass the token of the wait to every access that relies on it. Put accesses that need not wait before it.
+
+    Bad:
+        entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+          %w = gdc_wait_tko -> token
+          %v, %t = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token
+          %u = store_ptr_tko weak %q, %v token=%t : tile<ptr<f32>>, tile<f32> -> token
+          return
+        }
+    Good:
+        entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
+          %w = gdc_wait_tko -> token
+          %v, %t = load_ptr_tko weak %p token=%w : tile<ptr<f32>> -> tile<f32>, token
+          %u = store_ptr_tko weak %q, %v token=%t : tile<ptr<f32>>, tile<f32> -> token
+          return
+        }
+    """
+    if len(facts.places) > MAX_ACCESSES:
+        return
+    for wait in facts.of(GdcWaitTko):
+        for place in facts.places:
+            is_later = facts.number[place.op] > facts.number[wait] and not facts.is_private(place)
+            if is_later and not facts.order.is_ordered(wait, place.op):
+                message = f"{place.op.name}: no token orders it after the wait for the kernel before"
+                yield Report(place.op, message, related=((wait, "the wait is here"),))
 
 
 @rule("release-without-token", WARNING)

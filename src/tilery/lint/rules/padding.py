@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from ...analysis.memory.places import tensor_of
 from ...declare.fastclass import dataclass
 from ...declare.relations import ELEMENTWISE
+from ...enums import PaddingValue
+from ...floats.formats import float_text
 from ...ir import Op, UnknownOp, Value
 from ...ops import (
+    AddF,
+    AddI,
+    AndI,
     Broadcast,
+    Constant,
     LoadPtrTko,
     LoadViewTko,
     MakeTensorView,
+    MaxF,
+    MinF,
     MmaF,
     MmaFScaled,
     MmaI,
+    MulF,
+    MulI,
     Offset,
+    OrI,
     Permute,
     Reduce,
     Reshape,
     Scan,
     Select,
     StorePtrTko,
+    XOrI,
 )
-from ...types import DYNAMIC, PartitionView, StridedView, TensorView, Tile
+from ...types import DYNAMIC, PartitionView, Scalar, StridedView, TensorView, Tile
 from ..facts import Facts
 from ..rule import NOTE, WARNING, Report, Rules
 
@@ -142,6 +155,109 @@ def unpadded_edge(facts: Facts) -> Iterator[Report]:
             yield from _consequences(load.tile, Hole(load, possible - certain), facts)
 
 
+@rule("padding-takes-part", WARNING)
+def padding_takes_part(facts: Facts) -> Iterator[Report]:
+    """Padding changes the result of a reduction, because it is not neutral for it.
+
+    A load returns its padding for elements outside the tensor, or where the mask is false. Zero is neutral for a sum,
+    but a maximum of negative numbers becomes 0 with it, and so does every product.
+
+    Fix: Pad with what is neutral: `neg_inf` for a maximum, `pos_inf` for a minimum, 1 for a product. Or replace the
+    elements by `select` before the reduction.
+
+    Bad:
+        entry @k(%p: tile<ptr<f32>>, %zero: tile<i32>) {
+          %m = make_tensor_view %p, shape = [6], strides = [1] : tensor_view<6xf32, strides=[1]>
+          %v = make_partition_view %m : partition_view<tile=(8), padding_value = zero, tensor_view<6xf32, strides=[1]>>
+          %i = constant <i32: 0> : tile<i32>
+          %w, %t = load_view_tko weak %v[%i] : partition_view<tile=(8), padding_value = zero, \
+tensor_view<6xf32, strides=[1]>>, tile<i32> -> tile<8xf32>, token
+          %s = reduce %w dim=0 identities=[0xFF800000 : f32] : tile<8xf32> -> tile<f32> (%x: tile<f32>, %y: tile<f32>) {
+            %z = maxf %x, %y : tile<f32>
+            yield %z : tile<f32>
+          }
+          print_tko "%f\\n", %s : tile<f32> -> token
+          return
+        }
+    Good:
+        entry @k(%p: tile<ptr<f32>>, %zero: tile<i32>) {
+          %m = make_tensor_view %p, shape = [6], strides = [1] : tensor_view<6xf32, strides=[1]>
+          %v = make_partition_view %m : partition_view<tile=(8), padding_value = neg_inf, \
+tensor_view<6xf32, strides=[1]>>
+          %i = constant <i32: 0> : tile<i32>
+          %w, %t = load_view_tko weak %v[%i] : partition_view<tile=(8), padding_value = neg_inf, \
+tensor_view<6xf32, strides=[1]>>, tile<i32> -> tile<8xf32>, token
+          %s = reduce %w dim=0 identities=[0xFF800000 : f32] : tile<8xf32> -> tile<f32> (%x: tile<f32>, %y: tile<f32>) {
+            %z = maxf %x, %y : tile<f32>
+            yield %z : tile<f32>
+          }
+          print_tko "%f\\n", %s : tile<f32> -> token
+          return
+        }
+    """
+    for load in facts.of(LoadViewTko):
+        view = load.view.type
+        if isinstance(view, (PartitionView, StridedView)) and view.padding_value is not None:
+            certain, _ = _outside(load, view, facts)
+            yield from _reduced(load.tile, certain, _padding(view.padding_value), load, facts)
+    for masked in facts.of(LoadPtrTko):
+        padding = masked.paddingValue
+        if padding is None or masked.mask is None or _all_true(masked.mask, facts) or not _is_float(masked.result):
+            continue
+        if (number := _constant(padding)) is not None:
+            rank = len(masked.result.type.shape)  # type: ignore[attr-defined]  # a tile
+            yield from _reduced(masked.result, frozenset(range(rank)), number, masked, facts)
+
+
+NEUTRAL: dict[type[Op], tuple[float, ...]] = {
+    **dict.fromkeys((AddF, AddI, OrI, XOrI), (0.0,)),
+    **dict.fromkeys((MulF, MulI), (1.0,)),
+    MaxF: (-math.inf,),
+    MinF: (math.inf,),
+    AndI: (),
+}
+"""The padding that does not change the result of a reduction; those of other operations are not judged."""
+
+
+def _padding(value: PaddingValue) -> float:
+    known = {PaddingValue.NAN: math.nan, PaddingValue.POS_INF: math.inf, PaddingValue.NEG_INF: -math.inf}
+    return known.get(value, 0.0)
+
+
+def _is_float(value: Value) -> bool:
+    t = value.type
+    return isinstance(t, Tile) and isinstance(t.element, Scalar) and t.element.is_float
+
+
+def _constant(value: Value) -> float | None:
+    """The number that all elements of a float tile are, if it is a constant."""
+    owner = value.owner
+    while isinstance(owner, (Broadcast, Reshape)):
+        owner = owner.source.owner
+    if not isinstance(owner, Constant):
+        return None
+    numbers = set(owner.value.stored())
+    element = owner.result.type.element  # type: ignore[attr-defined]  # a tile
+    return float(float_text(element, numbers.pop())) if len(numbers) == 1 else None
+
+
+def _reduced(value: Value, dims: frozenset[int], padding: float, load: Op, facts: Facts) -> Iterator[Report]:
+    """Follow a load through what only moves its elements to reductions for which its padding is not neutral."""
+    todo = [(value, Hole(load, dims))] if dims else []
+    while todo:
+        at, hole = todo.pop()
+        for user in facts.uses.users.get(at, ()):
+            if isinstance(user, (Reshape, Broadcast, Permute)):
+                passed = _passes(user, at, hole, facts)
+                if passed is not None and passed.dims:
+                    todo.append((user.results[0], passed))
+            elif isinstance(user, Reduce) and user.dim in hole.dims and len(user.operands_) == 1:
+                by = user.body.ops[0] if len(user.body.ops) == 2 else None
+                if by is not None and by.__class__ in NEUTRAL and padding not in NEUTRAL[by.__class__]:
+                    message = f"reduce: padding of {padding:g} takes part, and is not neutral for {by.name}"
+                    yield Report(user, message, related=((load, "the load pads"),))
+
+
 # ---------------------------------------------------------------- which elements are undefined
 
 
@@ -155,6 +271,12 @@ def _edges(load: LoadViewTko, facts: Facts) -> tuple[frozenset[int], frozenset[i
     view = load.view.type
     if not isinstance(view, (PartitionView, StridedView)) or view.padding_value is not None:
         return frozenset(), frozenset()
+    return _outside(load, view, facts)
+
+
+def _outside(
+    load: LoadViewTko, view: PartitionView | StridedView, facts: Facts
+) -> tuple[frozenset[int], frozenset[int]]:
     tensor = tensor_of(load.view)
     steps = view.traversal_strides if isinstance(view, StridedView) else view.tile_shape
     certain, possible = set(), set()

@@ -1,6 +1,6 @@
 """Compare the race detector with a search by brute force, and write docs/reports/lab/races.md.
 
-    python scripts/token_mutation.py [--programs 4000] [--modules 3900] [--kernels 300] [--output PAGE]
+    python scripts/token_mutation.py [--first 0] [--programs 4000] [--modules 3900] [--kernels 300] [--output PAGE]
 
 Random small programs with all kinds of accesses; random modules, which do not race; and kernels of the corpus of real
 files, on made-up arguments, with one token edge cut at a time. Without the corpus, that part is left out.
@@ -38,31 +38,32 @@ WAYS = {
 CUT_MODULES = 300
 
 
-def programs(count: int) -> str:
+def programs(first: int, count: int) -> str:
     """Compare on random programs."""
     racy = wrong = 0
     with progress(count, "programs") as step:
-        for seed in range(count):
+        for seed in range(first, first + count):
             verdict = judge_program(seed)
             racy += bool(verdict.searched)
             wrong += not verdict.agrees
             step(1)
     return (
-        f"In {count:,} random programs of up to three tile blocks, with weak, relaxed, acquiring and releasing "
-        "accesses of three sizes to a few bytes, tokens, joins, branches and loops, the detector and the "
+        f"In {count:,} random programs, from seed {first:,} on, of up to three tile blocks, with weak, relaxed, "
+        "acquiring and releasing accesses of three sizes to a few bytes, tokens, joins, branches and loops, the "
+        "detector and the "
         f"search disagree on {wrong}. {racy:,} of the programs race."
     )
 
 
-def modules(count: int) -> str:
+def modules(first: int, count: int) -> str:
     """Run random modules, and cut tokens of some."""
     reported = []
     cuts = Tally()
     with progress(count, "modules") as step:
-        for seed in range(count):
+        for seed in range(first, first + count):
             reported += [f"{seed}: {message}" for message in module_races(seed)]
             step(1)
-    for seed in range(min(count, CUT_MODULES)):
+    for seed in range(first, first + min(count, CUT_MODULES)):
         cuts.add(module_cuts(seed, grid=1))
     text = (
         f"{count:,} random modules, of the kind that was compared with a GPU, ran on their own grids, with "
@@ -130,9 +131,9 @@ def page(args: argparse.Namespace) -> str:
                 "real launches."
             ),
             "## Random programs",
-            checkout.fill(programs(args.programs)),
+            checkout.fill(programs(args.first, args.programs)),
             "## Random modules",
-            modules(args.modules),
+            modules(args.first, args.modules),
             "## Real kernels with a token cut",
             checkout.fill(kept),
             kernels(args.kernels),
@@ -144,6 +145,7 @@ def page(args: argparse.Namespace) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--programs", type=int, default=4000)
     parser.add_argument("--modules", type=int, default=3900)
     parser.add_argument("--kernels", type=int, default=300)

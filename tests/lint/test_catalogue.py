@@ -28,6 +28,16 @@ def test_the_faulty_kernel_has_findings_and_its_twin_none(name: str) -> None:
     assert rules_of(twin.text) == []
 
 
+SECOND = Path(__file__).parent / "second"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in SECOND.glob("*.mlir")))
+def test_the_second_set(name: str) -> None:
+    faulty, twin = read_cases(SECOND / name)
+    assert bool(rules_of(faulty.text)) == (name != "counter_by_load_and_store.mlir")
+    assert rules_of(twin.text) == []
+
+
 def test_the_list_names_files_of_the_catalogue_once() -> None:
     listed = [*NAMES["open"], *NAMES["held_out"], *NAMES["later"], *NAMES["undecidable"]]
     assert len(listed) == len(set(listed))

@@ -48,6 +48,8 @@ def loop_never_runs(facts: Facts) -> Iterator[Report]:
         low, high = (read(facts.range(value), element(value), sign) for value in (o.lowerBound, o.upperBound))
         if low.lo >= high.hi:
             yield Report(o, f"for: the counter starts at {low.lo} or more, and must be below {high.hi}")
+        elif facts.forms.key(o.lowerBound) == facts.forms.key(o.upperBound):
+            yield Report(o, "for: the counter starts at its upper bound")
 
 
 @rule("loop-step", ERROR)

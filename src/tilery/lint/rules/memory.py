@@ -360,7 +360,7 @@ def _overlaps(shape: tuple[int, ...], strides: list[int | None]) -> bool:
     known = [(stride, size) for size, stride in zip(sizes, strides) if stride is not None and size > 1]
     reach = 0
     for stride, size in sorted(known):
-        if stride <= reach and _hits(stride, size, known):
+        if not stride or (stride <= reach and _hits(stride, size, known)):
             return True
         reach += stride * (size - 1)
     return False

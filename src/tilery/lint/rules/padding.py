@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...analysis.memory.places import tensor_of
 from ...declare.fastclass import dataclass
 from ...declare.relations import ELEMENTWISE
 from ...enums import PaddingValue
-from ...floats.formats import float_text
+from ...floats.arithmetic import is_negative
+from ...floats.arithmetic import value as number_of
+from ...floats.formats import is_nan
 from ...ir import Op, UnknownOp, Value
 from ...ops import (
     AddF,
@@ -209,14 +211,16 @@ tensor_view<6xf32, strides=[1]>>, tile<i32> -> tile<8xf32>, token
             yield from _reduced(masked.result, frozenset(range(rank)), number, masked, facts)
 
 
-NEUTRAL: dict[type[Op], tuple[float, ...]] = {
-    **dict.fromkeys((AddF, AddI, OrI, XOrI), (0.0,)),
-    **dict.fromkeys((MulF, MulI), (1.0,)),
-    MaxF: (-math.inf,),
-    MinF: (math.inf,),
-    AndI: (),
+FAR = 1e4
+"""Programs pad a maximum with such a large negative number instead of an infinity."""
+NEUTRAL: dict[type[Op], Callable[[float], bool]] = {
+    **dict.fromkeys((AddF, AddI, OrI, XOrI), lambda padding: padding == 0),
+    **dict.fromkeys((MulF, MulI), lambda padding: padding == 1),
+    MaxF: lambda padding: padding <= -FAR,
+    MinF: lambda padding: padding >= FAR,
+    AndI: lambda padding: False,
 }
-"""The padding that does not change the result of a reduction; those of other operations are not judged."""
+"""Whether padding does not change the result of a reduction; others are not judged."""
 
 
 def _padding(value: PaddingValue) -> float:
@@ -238,7 +242,12 @@ def _constant(value: Value) -> float | None:
         return None
     numbers = set(owner.value.stored())
     element = owner.result.type.element  # type: ignore[attr-defined]  # a tile
-    return float(float_text(element, numbers.pop())) if len(numbers) == 1 else None
+    if len(numbers) != 1:
+        return None
+    bits = numbers.pop()
+    if (number := number_of(element, bits)) is not None:
+        return float(number)
+    return math.nan if is_nan(element, bits) else -math.inf if is_negative(element, bits) else math.inf
 
 
 def _reduced(value: Value, dims: frozenset[int], padding: float, load: Op, facts: Facts) -> Iterator[Report]:
@@ -253,7 +262,7 @@ def _reduced(value: Value, dims: frozenset[int], padding: float, load: Op, facts
                     todo.append((user.results[0], passed))
             elif isinstance(user, Reduce) and user.dim in hole.dims and len(user.operands_) == 1:
                 by = user.body.ops[0] if len(user.body.ops) == 2 else None
-                if by is not None and by.__class__ in NEUTRAL and padding not in NEUTRAL[by.__class__]:
+                if by is not None and by.__class__ in NEUTRAL and not NEUTRAL[by.__class__](padding):
                     message = f"reduce: padding of {padding:g} takes part, and is not neutral for {by.name}"
                     yield Report(user, message, related=((load, "the load pads"),))
 

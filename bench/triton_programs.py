@@ -1,9 +1,9 @@
-"""Time ten Triton kernels on engine cpu, in Triton's interpreter and in torch; write docs/reports/lab/triton_speed.md.
+"""Time Triton kernels on engine cpu, in Triton's interpreter, in torch and against cuTile.
 
-    python bench/triton_programs.py [--report docs/reports/lab/triton_speed.md] [--only NAME]
+    python bench/triton_programs.py [--report docs/reports/lab/triton_speed.md] [--only NAME] [--rounds 3]
 
-All times are processor times of one run, the best of some repetitions, without compilation. The interpreter needs a
-process of its own, with TRITON_INTERPRET=1.
+All times are processor times on one core, the best of some repetitions, without compilation. Each way has processes of
+its own; those of Triton and cuTile take turns. The interpreter needs TRITON_INTERPRET=1.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 REPEAT = 0.5
 """Seconds of processor time in which a launch is repeated."""
@@ -73,15 +74,57 @@ def measure(how: str, only: str) -> dict[str, float]:
     return found
 
 
+def measure_twins(how: str, only: str) -> dict[str, float]:
+    """Time the kernels that are written in Triton and in cuTile, in one of them: whole launches, and the kernel."""
+    import torch
+
+    import tilery.cutile
+    import tilery.triton
+    from tilery.engines.cpu.native import pool
+    from triton_twins import twins
+
+    torch.set_num_threads(1)
+    found = {}
+    taken = [0.0]
+    run = pool.Pool.run
+
+    def timed(*values: Any) -> int:
+        start = time.process_time()
+        result = run(*values)
+        taken[0] += time.process_time() - start
+        return result
+
+    front_end = tilery.triton if how == "triton" else tilery.cutile
+    with patch.object(pool.Pool, "run", timed), front_end.on("cpu"):
+        for name, in_triton, in_cutile, plain, tolerance in twins():
+            if only not in name:
+                continue
+            call = in_triton if how == "triton" else in_cutile
+            torch.testing.assert_close(call(), plain(), atol=tolerance, rtol=tolerance)
+            times: list[float] = []
+            kernels: list[float] = []
+            while sum(times) < REPEAT and len(times) < 300:
+                taken[0] = 0.0
+                start = time.process_time()
+                call()
+                times.append(time.process_time() - start)
+                kernels.append(taken[0])
+            found[name], found[f"{name}, kernel"] = min(times), min(kernels)
+    return found
+
+
 def collect(args: argparse.Namespace) -> dict[str, dict[str, float]]:
-    results = {}
-    for how in ("cpu", "interpreter", "torch"):
-        env = dict(os.environ, TRITON_INTERPRET="1" if how == "interpreter" else "0", TILERY_THREADS="1")
+    """Run each way in processes of its own; keep the best time of each kernel."""
+    results: dict[str, dict[str, float]] = {}
+    for how in ("cpu", "interpreter", "torch", *("triton", "cutile") * args.rounds):
+        env = dict(os.environ, TRITON_INTERPRET="1" if how == "interpreter" else "0")
         command = [sys.executable, __file__, "--child", how, "--only", args.only]
         done = subprocess.run(command, env=env, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{how}: {done.stderr[-3000:]}")
-        results[how] = json.loads(done.stdout.strip().splitlines()[-1])
+        before = results.setdefault(how, {})
+        for name, taken in json.loads(done.stdout.strip().splitlines()[-1]).items():
+            before[name] = min(taken, before.get(name, taken))
     return results
 
 
@@ -90,8 +133,9 @@ def page(results: dict[str, dict[str, float]]) -> str:
         "# The speed of Triton kernels",
         "",
         f"`bench/triton_programs.py` wrote this page, with Triton {version('triton')} and torch {version('torch')}.",
-        "Each time is processor time of one launch in milliseconds, the best of several, without compilation; the",
-        "interpreter (`TRITON_INTERPRET=1`) ran each kernel once after a first run. Results were compared with torch.",
+        "Each time is processor time of one launch on one core in milliseconds, the best of several, without",
+        "compilation; the interpreter (`TRITON_INTERPRET=1`) ran each kernel once after a first run. Results were",
+        "compared with torch.",
         "",
         "| kernel | engine cpu | interpreter | torch | interpreter / cpu | cpu / torch |",
         "|---|--:|--:|--:|--:|--:|",
@@ -106,23 +150,65 @@ def page(results: dict[str, dict[str, float]]) -> str:
     lines += [
         "",
         f"The geometric mean of interpreter / cpu is {mean:.0f}.",
+        *about_twins(results),
         "",
         "## Not measured",
         "",
         "Compilation: Triton's frontend, the translation and LLVM take about a second for a kernel, once. Several",
-        "threads: torch has one here, and processor time adds up those of the engine. GPUs.",
+        "threads. GPUs. Other programs ran on the machine at the same time.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def about_twins(results: dict[str, dict[str, float]]) -> list[str]:
+    """Return the part of the page about kernels that are written in both languages."""
+    from triton_twins import HELD_OUT, NAMES
+
+    lines = [
+        "",
+        "## Against cuTile",
+        "",
+        "The same kernels in Triton and in cuTile (`bench/triton_twins.py`), on engine cpu. Four of the ten were held",
+        "out: they were chosen by a seed before the first measurement. `kernel` is the time in compiled code, without",
+        "the launch: the frontends' own work, and the checks of arguments.",
+        "",
+        "| kernel | Triton | cuTile | Triton / cuTile | kernel, Triton | kernel, cuTile | Triton / cuTile |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    ratios: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    for name in NAMES:
+        if name not in results["triton"]:
+            continue
+        whole = results["triton"][name], results["cutile"][name]
+        kernel = results["triton"][f"{name}, kernel"], results["cutile"][f"{name}, kernel"]
+        ratios[name in HELD_OUT].append((whole[0] / whole[1], kernel[0] / kernel[1]))
+        cells = [f"{1e3 * a:.3f} | {1e3 * b:.3f} | {a / b:.2f}" for a, b in (whole, kernel)]
+        lines.append(f"| {name}{' (held out)' if name in HELD_OUT else ''} | " + " | ".join(cells) + " |")
+    lines.append("")
+    for label, held in (("known", False), ("held-out", True)):
+        some = ratios[held]
+        within = sum(max(pair) <= 1.2 for pair in some)
+        worst = max(max(pair) for pair in some) if some else 0.0
+        lines.append(
+            f"Of {len(some)} {label} kernels {within} are within 1.2 times cuTile's; the worst is {worst:.2f}."
+        )
+    return [*lines, *FINDINGS]
+
+
+FINDINGS: list[str] = []
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--report", type=Path)
     parser.add_argument("--only", default="")
-    parser.add_argument("--child", choices=["cpu", "interpreter", "torch"])
+    parser.add_argument("--rounds", type=int, default=3, help="processes for each of Triton and cuTile")
+    parser.add_argument("--child", choices=["cpu", "interpreter", "torch", "triton", "cutile"])
     args = parser.parse_args()
     if args.child:
-        print(json.dumps(measure(args.child, args.only)))
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        found = (measure_twins if args.child in ("triton", "cutile") else measure)(args.child, args.only)
+        print(json.dumps(found))
         return 0
     text = page(collect(args))
     if args.report:

@@ -39,7 +39,7 @@ FILE_SECONDS = 1200
 """The time for all tests of a file."""
 TITLES = {"tritonbench": "TritonBench-G", "liger": "Liger-Kernel", "fla": "flash-linear-attention"}
 FOLDERS = {"liger": ["test/transformers"], "fla": ["tests/ops", "tests/modules"]}
-OTHER_LANGUAGES = ("cute", "tilelang")
+OTHER_LANGUAGES = ("cute", "cutile", "tilelang")
 """Files with these words in their names test kernels that are not written in Triton."""
 MANY_GPUS = "dtensor"
 """Tests with this word in their names need several GPUs."""
@@ -129,10 +129,11 @@ def run_tests(root: Path, file: str, engine: str, cases: int, seconds: float) ->
         command += ["--tilery-results", folder, "-k", f"not {MANY_GPUS}", file]
         path = os.pathsep.join([str(HERE), str(root), str(root / "src"), os.environ.get("PYTHONPATH", "")])
         env = dict(os.environ, PYTHONPATH=path, SAMPLE_MAX=str(cases), SAMPLE_SECONDS=str(SECONDS))
-        last, late = ["no output"], False
+        last, late, crashed = ["no output"], False, False
         try:
             done = subprocess.run(command, capture_output=True, text=True, cwd=root, env=env, timeout=seconds)
             last = (done.stdout or done.stderr).strip().splitlines()[-1:] or last
+            crashed = done.returncode < 0
         except subprocess.TimeoutExpired:
             late = True
         rows: list[Row] = []
@@ -142,6 +143,9 @@ def run_tests(root: Path, file: str, engine: str, cases: int, seconds: float) ->
     if late:
         why = f"the file took {seconds:.0f} s; its tests after the {len(found)} that ended have no result"
         found.append({"test": file, "outcome": "too long", "reason": why})
+    elif crashed:
+        why = f"the process ended with signal {-done.returncode} after {clean(last[0])}"
+        found.append({"test": file, "outcome": "failed", "reason": why})
     elif not found:
         found = [{"test": file, "outcome": "failed before a launch", "reason": clean(last[0])}]
     return found

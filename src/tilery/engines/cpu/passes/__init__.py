@@ -1,0 +1,1 @@
+"""Passes over the loop IR. Each changes a kernel in place; the interpreter computes the same before and after it."""

@@ -32,7 +32,9 @@ from ..loops.nodes import (
     Value,
     While,
     Write,
+    blocks_of,
     buffers_written,
+    operands,
     walk,
 )
 
@@ -66,6 +68,13 @@ def with_operands(s: Any, get: Get) -> Any:
         case Check():
             return replace(s, condition=get(s.condition))
     return s
+
+
+def natural_lanes(s: Any) -> int | None:
+    """Return the lanes that the result of a statement has by its operands; None if it has none, or chooses them."""
+    if not isinstance(s, (Int, Apply, Float, Load, Read)) or (isinstance(s, Int) and s.name == "ramp"):
+        return None
+    return max((x.lanes for x in operands(s)), default=1)
 
 
 class Copy:
@@ -143,3 +152,19 @@ def trip_count(loop: Loop) -> int | None:
         low, high = (x.bits - (1 << 64) if x.bits >> 63 else x.bits for x in (loop.low, loop.high))
         return max(0, -(-(high - low) // loop.step))
     return None
+
+
+def with_values(s: Stmt, copy: Copy) -> Stmt:
+    """Return a statement whose operands, and those of the blocks inside, are replaced."""
+    for block in blocks_of(s):
+        block[:] = [with_values(each, copy) for each in block]
+    if isinstance(s, Loop):
+        s.low, s.high = copy.get(s.low), copy.get(s.high)
+    elif isinstance(s, If):
+        s.condition = copy.get(s.condition)
+    new = with_operands(s, copy.get)
+    lanes = natural_lanes(new)
+    if lanes is not None and lanes != new.result.lanes:
+        new = replace(new, result=copy.fresh(new.result, lanes))
+    found: Stmt = new
+    return found

@@ -7,7 +7,7 @@ buffer in between, and may leave a loop that runs at least once and does not sto
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..loops.builder import Builder
@@ -44,7 +44,7 @@ from ..loops.nodes import (
     operands,
     walk,
 )
-from .rewrite import trip_count, with_operands, writes_memory, written_buffers
+from .rewrite import natural_lanes, trip_count, with_operands, writes_memory, written_buffers
 
 DIVISIONS = {"sdiv", "srem", "udiv", "urem"}
 COMMUTES = {"add", "mul", "and", "or", "xor", "eq", "ne", "smin", "smax", "umin", "umax"}
@@ -109,7 +109,9 @@ class _Simplifier:
             self.level[v] = len(self.blocks)
 
     def get(self, x: Operand) -> Operand:
-        return self.values.get(x, x) if isinstance(x, Value) else x
+        while isinstance(x, Value) and x in self.values:
+            x = self.values[x]
+        return x
 
     def change(self, buffers: set[Buffer] | tuple[Buffer, ...], memory: bool) -> None:
         self.clock += 1
@@ -190,6 +192,7 @@ class _Simplifier:
 
     def pure(self, s: Any, key: Any, moves: bool) -> None:
         """Emit a statement as far outside as it may be, unless an equal one is there already."""
+        s = self.narrowed(s)
         for block in reversed(self.blocks):
             found = block.known.get(key)
             if found is not None:
@@ -199,6 +202,15 @@ class _Simplifier:
         if moves:
             level = self.outermost(operands(s))
         self.place(s, level, key)
+
+    def narrowed(self, s: Any) -> Any:
+        """Return a statement whose result has no more lanes than its operands."""
+        lanes = natural_lanes(s)
+        if lanes is None or lanes == s.result.lanes:
+            return s
+        made = Value(s.result.element, lanes, s.result.name)
+        self.values[s.result] = made
+        return replace(s, result=made)
 
     def outermost(self, xs: list[Operand]) -> int:
         """Return the depth of the outermost block that a pure statement can move to."""
@@ -223,6 +235,7 @@ class _Simplifier:
             if key in block.known:
                 self.values[s.result] = block.known[key]
                 return
+        made = self.narrowed(made)
         level = len(self.blocks)
         needs = level
         # An index that is computed may be inside the buffer only where the load is.

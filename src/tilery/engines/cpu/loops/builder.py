@@ -146,10 +146,10 @@ class Builder:
     def read(
         self, element: Scalar, address: Operand, mask: Operand | None = None, other: Operand | None = None
     ) -> Operand:
-        """Read an element from memory; a mask that is known is not used."""
-        if mask is not None and known(mask) is not None:
-            if not known(mask):
-                return other or Const(element, 0)
+        """Read an element from memory; what is known of the mask is used, unless the result is undefined."""
+        if mask is not None and known(mask) == 0 and other is not None:
+            return other
+        if mask is not None and known(mask) == 1:
             mask = other = None
         result = Value(element)
         self.emit(Read(result, address, mask, other))

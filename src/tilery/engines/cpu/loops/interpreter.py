@@ -314,11 +314,28 @@ class Interpreter:
         if not addresses.size:
             return
         try:
+            if s.strict and s.home is not None:
+                self.stay(s, addresses)
             self.memory.load(addresses, dtype)
             if s.writes:
                 self.memory.check_writable(addresses, s.item)
         except Fault:
             raise Faulted(s.fault, self.block) from None
+
+    def stay(self, s: Guard, addresses: Array) -> None:
+        """Fault unless elements are in the segment that their pointer comes from."""
+        assert s.home is not None
+        if s.home.kind == "own":
+            segments = [self.memory.at(address) for address in self.own.values()]
+        else:
+            values = self.kernel.params if s.home.kind == "param" else [v for _, v in self.kernel.globals]
+            segments = [self.memory.at(int(self.values[values[s.home.number]][0][0]))]
+        inside = np.zeros(addresses.shape, bool)
+        for segment in segments:
+            if segment is not None:
+                inside |= (addresses >= segment.address) & (addresses <= segment.end - s.item)
+        if not inside.all():
+            raise Faulted(s.fault, self.block)
 
     # ------------------------------------------------------------ control
 

@@ -208,7 +208,10 @@ class Store:
 
 @dataclass(slots=True)
 class Read:
-    """Read an element from memory. Where the mask is false, memory is not touched and the result is `other`."""
+    """Read an element from memory. Where the mask is false, memory is not touched and the result is `other`.
+
+    Without `other` that result is undefined; in fact it is 0.
+    """
 
     result: Value
     address: Operand
@@ -284,6 +287,8 @@ class Guard:
     fault: int
     home: Home | None = None
     mask: Operand | None = None
+    strict: bool = False
+    """Whether elements must be in the home, not in any memory of the launch."""
 
 
 @dataclass(slots=True)

@@ -201,8 +201,9 @@ class _Printer:
                 return f"prefetch {self.operand(s.address)}"
             case Guard():
                 box = "".join(f" [{self.operand(n)} by {self.operand(stride)}]" for n, stride in s.dims)
-                what = "write" if s.writes else "read"
-                text = f"guard {what} {self.operand(s.address)}{box} of {s.item} in {_home(s.home)} fault {s.fault}"
+                what = f"{'write' if s.writes else 'read'} {self.operand(s.address)}{box} of {s.item}"
+                where = f"{'only ' * s.strict}in {_home(s.home)}"
+                text = f"guard {what} {where} fault {s.fault}"
                 return text + self.where(s.mask)
             case Check():
                 return f"check {self.operand(s.condition)} fault {s.fault}"

@@ -26,7 +26,7 @@ from ....types import I8, I64, Ptr, Scalar, Tile
 from ...common.layout import alloca_bytes
 from ...common.tiles import pointee_bytes
 from ..abi import NotLowered
-from ..loops.nodes import Atomic, Buffer, Const, Declare, Home, Kind, Locate, Operand, Scope
+from ..loops.nodes import Atomic, Buffer, Declare, Home, Kind, Locate, Operand, Scope
 from ..loops.nodes import Value as Result
 from .state import Lowering, lowers, shape
 
@@ -65,9 +65,9 @@ def load_ptr(g: Lowering, o: LoadPtrTko) -> None:
     element = whole_bytes(o, o.source)
     with g.defining(o.result) as (at, made):
         address, mask = guarded(g, o, o.source, o.mask, at, False)
-        other = None
-        if mask is not None:
-            other = Const(element, 0) if o.paddingValue is None else g.at(o.paddingValue, at)
+        other = None if o.paddingValue is None else g.at(o.paddingValue, at)
+        if mask is None:
+            other = None
         made.append(g.b.read(element, address, mask, other))
     g.held[o.result_token] = None
 

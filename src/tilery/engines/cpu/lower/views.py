@@ -227,10 +227,12 @@ def guard_box(g: Lowering, o: Any, place: Place, writes: bool, offset: Operand, 
 # ---------------------------------------------------------------- load and store
 
 
-def padding(view: TileView) -> Const:
-    """Return what elements outside the tensor are."""
+def padding(view: TileView) -> Const | None:
+    """Return what elements outside the tensor are; None if that is undefined."""
     element = view.tensor_view.element
-    if view.padding_value in (None, PaddingValue.ZERO):
+    if view.padding_value is None:
+        return None
+    if view.padding_value is PaddingValue.ZERO:
         return Const(element, 0)
     return Const(element, PATTERNS[element.name][view.padding_value])
 
@@ -247,7 +249,7 @@ def load_view(g: Lowering, o: LoadViewTko) -> None:
     with g.defining(o.tile) as (at, made):
         where, mask = element_place(g, o, place, at)
         if place.element.bits == 4:
-            made.append(read_half(g, o, where, mask, padding(view)))
+            made.append(read_half(g, o, where, mask, place.element, padding(view)))
         else:
             made.append(g.b.read(place.element, where, mask, padding(view)))
     g.held[o.result_token] = None
@@ -317,12 +319,13 @@ def _half(g: Lowering, where: Operand) -> tuple[Operand, Operand]:
     return g.b.integer("ashr", where, index(1)), g.b.resize(shift, I8, signed=False)
 
 
-def read_half(g: Lowering, o: Any, where: Operand, mask: Operand, other: Const) -> Operand:
+def read_half(g: Lowering, o: Any, where: Operand, mask: Operand, element: Scalar, other: Const | None) -> Operand:
     """Read an element of four bits."""
     byte, shift = _half(g, where)
     g.b.guard(byte, 1, False, g.numbers[o], tensor(g, o.view).home, mask=mask)
-    found = g.b.both(g.b.integer("lshr", g.b.read(I8, byte, mask, Const(I8, 0)), shift), Const(I8, 15))
-    return g.b.select(mask, g.b.integer("bits", found, to=other.element), other)
+    found = g.b.read(I8, byte, mask, None if other is None else Const(I8, 0))
+    found = g.b.integer("bits", g.b.both(g.b.integer("lshr", found, shift), Const(I8, 15)), to=element)
+    return found if other is None else g.b.select(mask, found, other)
 
 
 def write_half(g: Lowering, o: Any, where: Operand, mask: Operand, value: Operand) -> None:

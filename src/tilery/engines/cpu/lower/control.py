@@ -168,6 +168,8 @@ def _counted(g: Lowering, o: For, frame: Frame) -> None:
 def _stepped(g: Lowering, o: For, frame: Frame) -> None:
     """A `while` whose counter is a variable; every `continue` advances it."""
     element = element_of(o.step.type)
+    if "undefined" in g.checks:
+        g.b.check(_below(g, o, _zero(element), g.operand(o.step)), g.numbers[o])
     frame.counter = g.b.variable(element, "counter")
     g.b.store(frame.counter, (), g.operand(o.lowerBound))
     with g.b.repeat() as node:

@@ -37,6 +37,8 @@ Held = Operand | Buffer | Tensor | None
 """The value of Tile IR in the loop IR; None for a token."""
 Lower = Callable[["Lowering", Any], None]
 LOWERS: dict[type[Op], Lower] = {}
+BEFORE: dict[str, dict[type[Op], Lower]] = {"undefined": {}, "promise": {}}
+"""For checks of the sanitizer, what to append before an operation; see `checks`."""
 F = TypeVar("F", bound=Callable[..., None])
 
 
@@ -65,6 +67,10 @@ class Lowering:
     """The number of the tile block."""
     called: Callable[[Op], bool]
     """Whether the reference engine computes an element-wise operation."""
+    checks: frozenset[str] = frozenset()
+    """The checks of the sanitizer to instrument the kernel with."""
+    harmless: set[Op] = field(default_factory=set)
+    """Promises that are not checked."""
     held: dict[Value, Held] = field(default_factory=dict)
     homes: dict[Value, Home] = field(default_factory=dict)
     """The memory that pointers come from, where that is known."""
@@ -82,6 +88,9 @@ class Lowering:
         function = LOWERS.get(type(o))
         if function is None:
             raise NotLowered(o.name)
+        for name in self.checks & BEFORE.keys():
+            if type(o) in BEFORE[name]:
+                BEFORE[name][type(o)](self, o)
         function(self, o)
         self.inherit_home(o)
 

@@ -125,8 +125,10 @@ def locate(g: Lowering, o: Any, view: TileView, indices: tuple[Value, ...], prom
             spans.append(Span(size, stride, None, None))
             continue
         x = g.operand(indices[i])
-        refuse_far(g, o, x, where.shape[dim], step, promised[i], stride)
+        refuse_far(g, o, x, where.shape[dim], step, promised[i], where.strides[dim])
         moved, span = _span(g, x, where.shape[dim], step, size, promised[i], stride, sparse is not None)
+        if promised[i] and "promise" in g.checks:
+            check_inside(g, o, moved, size, where.shape[dim])
         start = g.b.add(start, g.b.mul(moved, stride))
         spans.append(span)
     if sparse is None:
@@ -157,7 +159,10 @@ def _span(
 
 
 def refuse_far(g: Lowering, o: Any, x: Operand, extent: Operand, step: int, promised: bool, stride: Operand) -> None:
-    """Fault for a tile that lies in the tensor, or is promised to, but where no memory can be."""
+    """Fault for a tile that lies in the tensor, or is promised to, but where no memory can be.
+
+    `stride` counts elements: in bytes it may wrap around to 0.
+    """
     if x.element is not I64:
         return
     b = g.b
@@ -167,6 +172,14 @@ def refuse_far(g: Lowering, o: Any, x: Operand, extent: Operand, step: int, prom
         far = b.both(far, b.either(inside, b.integer("sle", index(LARGE), extent)))
     far = b.both(far, b.integer("ne", stride, index(0)))
     b.check(b.opposite(far), g.numbers[o])
+
+
+def check_inside(g: Lowering, o: Any, start: Operand, size: int, extent: Operand) -> None:
+    """Fault unless elements along a dimension are inside the tensor, as `inbounds` promises."""
+    b = g.b
+    room = b.integer("sle", b.add(start, index(size)), extent)
+    small = b.both(b.integer("sle", index(0), start), b.integer("sle", start, index(LARGE)))
+    b.check(b.both(small, room), g.numbers[o])
 
 
 def inside(g: Lowering, place: Place, at: tuple[Operand, ...]) -> Operand:
@@ -200,8 +213,10 @@ def sparse_position(g: Lowering, o: Any, place: Place, at: tuple[Operand, ...]) 
     assert place.sparse is not None and place.positions is not None
     x, stride = g.at(place.positions, [at[place.sparse]]), place.spans[place.sparse].stride
     where = tensor(g, o.view)
-    refuse_far(g, o, x, where.shape[place.sparse], 1, place.extent is None, stride)
+    refuse_far(g, o, x, where.shape[place.sparse], 1, place.extent is None, where.strides[place.sparse])
     position = limited(g, x)
+    if place.extent is None and "promise" in g.checks:
+        check_inside(g, o, position, 1, where.shape[place.sparse])
     present = truth(True) if place.extent is None else g.b.integer("slt", position, place.extent)
     return g.b.mul(position, stride), present
 

@@ -7,6 +7,7 @@ from typing import Any
 from ....ops import Assert, MmaF, MmaFScaled, MmaI, PrintTko
 from ..loops.builder import element_of
 from ..loops.nodes import Call, Kind, Product, index
+from .checks import check_results
 from .state import Lowering, is_scalar, lowers, shape
 
 
@@ -16,6 +17,7 @@ def product(g: Lowering, o: Any) -> None:
     made = g.b.declare(element_of(o.result.type), shape(o.result), name=o.name)
     g.b.emit(Product(made, o, lhs, rhs, acc, tuple(scales)))
     g.held[o.result] = g.b.load(made, [index(0)] * len(made.shape)) if is_scalar(o.result) else made
+    check_results(g, o)
 
 
 @lowers(PrintTko)

@@ -31,6 +31,7 @@ class LoopsLoaded:
         self.module, self.passes = module, passes
         self.reference = ReferenceLoaded(module)
         self.called: Callable[[Op], bool] = lambda o: False
+        self.checks: frozenset[str] = frozenset()
 
     def content(self, name: str) -> bytes:
         return self.reference.content(name)
@@ -47,7 +48,7 @@ class LoopsKernel(Kernel):
 
     def __init__(self, loaded: LoopsLoaded, entry: Entry) -> None:
         super().__init__(loaded, entry)
-        self.lowered = lower(loaded.module, entry, loaded.called)
+        self.lowered = lower(loaded.module, entry, loaded.called, loaded.checks)
         verify(self.lowered)
         for change in loaded.passes:
             self.lowered = change(self.lowered) or self.lowered

@@ -41,6 +41,11 @@ class Selection:
     left_out: int = 0
     _seen: int = 0
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether some launches are not watched."""
+        return bool(self.kernels or self.skip or self.count is not None)
+
     def takes(self, kernel: str) -> bool:
         """Tell whether to watch the launch of a kernel that starts now."""
         wanted = not self.kernels or any(fnmatchcase(kernel, pattern) for pattern in self.kernels)

@@ -110,6 +110,8 @@ class Lowered:
     """Operations that are executed by a call of the reference engine."""
     written: list[Any] | None = None
     """The tensors that the kernel writes, see `stores.written_tensors`."""
+    updated: list[int] = field(default_factory=list)
+    """With checks of the sanitizer: the parameters whose memory the kernel may read and write."""
     waits: bool = False
     """Whether tile blocks may wait for each other: then the reference engine, which is fair to them, has to run it."""
     long: bool = False

@@ -14,15 +14,20 @@ from functools import cached_property
 from typing import Any
 from weakref import finalize
 
+import numpy as np
+
+from ... import hooks
 from ...diag import ErrorKind, TileError
-from ...ir import Refused
-from ...ops import Entry, Module
+from ...ir import Refused, walk
+from ...ops import Entry, Module, PrintTko
 from ...source.positions import attach_place
+from ..common.addresses import HoldsAddresses
 from ..common.arguments import BoundArguments
 from ..common.errors import ExecutionError
 from ..common.kernel import Kernel, find_entry, refuse_options
 from ..common.launch import Launch
 from ..common.limits import Limits, Stats
+from ..common.memory import Memory, Segment
 from ..common.output import printer
 from ..common.watch import Late
 from ..reference import launch as reference
@@ -31,13 +36,16 @@ from .callbacks import ADDRESS as CALLS_ADDRESS
 from .callbacks import Calls
 from .loops.printer import print_kernel
 from .lower import lower as lower_to_loops
+from .lower.checks import CHECKS
 from .native import pool
 from .native.build import build, compiled, lower_kernel
 from .native.jobs import Job, Prepared, fast_key, prepare
+from .native.objects import Code
 from .native.targets import TARGETS, named
 
 PREPARED = 16
 """The number of sets of arguments that a kernel remembers; launching it again with the same arrays costs less."""
+BYTE = np.dtype(np.uint8)
 EXPLAIN_SECONDS = 60.0
 """The seconds that the reference engine has to find the words for a fault."""
 MAX_SECONDS = 1e9
@@ -127,6 +135,8 @@ class CpuKernel(Kernel):
         self.lowered = None if built is None else built[0]
         """The facts about the code; None if the reference engine runs this kernel."""
         self._prepared: dict[Any, Prepared] = {}
+        self._checked: dict[frozenset[str], tuple[Lowered, Code] | None] = {}
+        """The code with checks of the sanitizer."""
         self.pace = [0.0]
         """Nanoseconds that a tile block took lately; 0 if unknown."""
         self.calls = 0
@@ -145,6 +155,8 @@ class CpuKernel(Kernel):
     def run(self, launch: Launch) -> Stats:
         """Run a launch on all cores, or let the reference engine do it."""
         lowered = self.lowered
+        if launch.sanitize is not None:
+            return self._sanitize(launch)
         if lowered is None or launch.is_watched or launch.limits.steps is not None:
             return self.reference.run(launch)
         key = None if launch.buffers else fast_key(launch.args, launch.convention)
@@ -158,6 +170,43 @@ class CpuKernel(Kernel):
         if not prepared.checked:
             return self.reference.run(launch)
         return self._start(launch, lowered, prepared, self._threads(launch, lowered))
+
+    # ------------------------------------------------------------ the sanitizer
+
+    def _sanitize(self, launch: Launch) -> Stats:
+        """Run instrumented code; where it finds something, let the reference engine start again and report it."""
+        sanitizer = hooks.sanitizer(launch.sanitize)
+        checks: frozenset[str] | None = sanitizer.native_checks()
+        more = launch.observe is not None or launch.machine is not None or launch.limits.steps is not None
+        if checks is None or more or not checks <= CHECKS:
+            return self.reference.run(launch)
+        built = self._instrumented(checks)
+        memory = reference.memory_of(self.loaded.reference, launch.bound)
+        if built is None or any(segment.arrays for segment in memory.segments):
+            return self.reference.run(launch)
+        lowered, code = built
+        prepared = self._prepare(launch.bound, lowered)
+        if not prepared.checked:
+            return self.reference.run(launch)
+        saved = Saved(memory, launch.bound, lowered.updated)
+        job = prepared.take(code.address("run"), launch.grid)
+        self._run_job(launch, lowered, job, self._threads(launch, lowered), None)
+        if job.fault() is not None:
+            saved.restore()
+            return self.reference.run(launch)
+        if launch.progress is not None:
+            launch.progress(job.total)
+        sanitizer.passed(self.name)
+        return Stats(job.total)
+
+    def _instrumented(self, checks: frozenset[str]) -> tuple[Lowered, Code] | None:
+        """Return the kernel with checks, compiled at the first launch that asks for them."""
+        if checks not in self._checked:
+            built = None
+            if not any(isinstance(o, PrintTko) for o in walk(self.entry)):  # text would be printed twice
+                built = build(self.loaded.module, self.entry, self.loaded.exact, checks)
+            self._checked[checks] = built
+        return self._checked[checks]
 
     def bind(
         self, grid: int | Sequence[int], args: Sequence[Any] = (), *, convention: str | None = None
@@ -205,6 +254,17 @@ class CpuKernel(Kernel):
     def _start(self, launch: Launch, lowered: Lowered, prepared: Prepared, threads: int) -> Stats:
         """Run the grid in native code; raise the error of a fault, if there was one."""
         job = prepared.take(self.address, launch.grid)
+        self._run_job(launch, lowered, job, threads, launch.progress)
+        fault = job.fault()
+        prepared.give_back(job)  # only here: a job that was interrupted is not used again
+        if fault is not None:
+            raise self._explain(fault, launch, lowered)
+        return Stats(job.total)
+
+    def _run_job(
+        self, launch: Launch, lowered: Lowered, job: Job, threads: int, progress: Callable[[int], None] | None
+    ) -> None:
+        """Run the grid in native code until it ends or faults."""
         seconds = launch.limits.seconds
         deadline = 0 if seconds is None else int(min(time.monotonic() + max(seconds, 0), MAX_SECONDS) * 1e9) or 1
         if lowered.callbacks:
@@ -212,13 +272,8 @@ class CpuKernel(Kernel):
         else:
             # Only the main thread sees Ctrl-C, so it must not be inside a tile block that may take long.
             apart = deadline > 0 or (lowered.long and threading.get_ident() == threading.main_thread().ident)
-            if not job.run(lowered.arena, threads, apart, deadline, launch.progress, self.pace):
+            if not job.run(lowered.arena, threads, apart, deadline, progress, self.pace):
                 raise self._late(launch)
-        fault = job.fault()
-        prepared.give_back(job)  # only here: a job that was interrupted is not used again
-        if fault is not None:
-            raise self._explain(fault, launch, lowered)
-        return Stats(job.total)
 
     def _run_calling(self, launch: Launch, lowered: Lowered, job: Job, threads: int, deadline: int) -> None:
         """Run the grid of a kernel that calls the reference engine."""
@@ -266,6 +321,26 @@ class CpuKernel(Kernel):
         vague = ExecutionError(o, message, kind=ErrorKind.BOUNDS, block=_index(launch.grid, block))
         vague.notes.append("the memory has changed since: with engine 'reference' the error is more precise")
         return vague
+
+
+class Saved(HoldsAddresses):
+    """The bytes of memory that a launch may read and write, to start again from: some arguments, and all globals."""
+
+    def __init__(self, memory: Memory, bound: BoundArguments, params: Sequence[int]) -> None:
+        chosen = {int.from_bytes(bound.slots[n], "little") for n in params if len(bound.slots[n]) == 8}
+        passed = {each.address for each in bound.ranges}
+        segments = [s for s in memory.segments if s.writable]
+        self._bytes = [s.typed(BYTE)[1] for s in segments if s.address not in passed or memory_has(s, chosen)]
+        self._copies = [each.copy() for each in self._bytes]
+
+    def restore(self) -> None:
+        for place, copy in zip(self._bytes, self._copies):
+            place[...] = copy
+
+
+def memory_has(segment: Segment, addresses: set[int]) -> bool:
+    """Tell whether some address is in a segment."""
+    return any(segment.address <= address < segment.end for address in addresses)
 
 
 def _index(shape: tuple[int, int, int], block: int) -> tuple[int, int, int]:

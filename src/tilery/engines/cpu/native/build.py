@@ -6,6 +6,7 @@ What is on disk is found by what the kernel computes, so that a kernel that was 
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -14,6 +15,7 @@ from ....ir import Refused, walk
 from ....ops import Entry, Module
 from ..abi import ALLOWED_SYMBOLS, Lowered, NotLowered, Specialisation, Target
 from ..emitter import lower
+from ..passes.pipeline import lower_by_loops
 from . import pool, pool_ir
 from .compiler import (
     CACHE,
@@ -30,13 +32,15 @@ from .objects import Code
 from .process import Child
 
 Built = tuple[Lowered, Code]
+LOOPS = "TILERY_CPU_LOOPS"
+"""An environment variable: if it is set, kernels are compiled by way of the loop IR."""
 _codes: WeakValueDictionary[str, Code] = WeakValueDictionary()
 """Objects that are loaded, by the key of their kernel."""
 
 
-def build(module: Module, entry: Entry, exact: bool) -> Built | None:
-    """Return a kernel as loaded code; None if the reference engine has to run it."""
-    key = key_of(module, entry, exact)
+def build(module: Module, entry: Entry, exact: bool, checks: frozenset[str] = frozenset()) -> Built | None:
+    """Return a kernel as loaded code, maybe with checks of the sanitizer; None if the reference engine must run it."""
+    key = key_of(module, entry, exact, checks)
     code = _codes.get(key)
     if code is not None:
         return _restored(code.facts, entry), code
@@ -47,7 +51,7 @@ def build(module: Module, entry: Entry, exact: bool) -> Built | None:
     if facts is not None and (found := find_object(facts["object"], host())) is not None:
         return _restored(facts, entry), _loaded(key, facts, found)
     with Child() as child:  # the first one starts while this process lowers the kernel
-        lowered = lower_kernel(module, entry, exact, host())
+        lowered = lower_kernel(module, entry, exact, host(), checks)
         if lowered is not None:
             texts = [lowered.text] if pool.exists() else [lowered.text, pool_ir.text(host())]
             try:
@@ -59,10 +63,16 @@ def build(module: Module, entry: Entry, exact: bool) -> Built | None:
     return None if lowered is None else (lowered, _loaded(key, facts, data, *shared))
 
 
-def lower_kernel(module: Module, entry: Entry, exact: bool, target: Target) -> Lowered | None:
+def lower_kernel(
+    module: Module, entry: Entry, exact: bool, target: Target, checks: frozenset[str] = frozenset()
+) -> Lowered | None:
     """Lower a kernel; None if the reference engine has to run it."""
+    wanted = Specialisation(exact=exact)
     try:
-        lowered = lower(module, entry, target, Specialisation(exact=exact))
+        if checks or LOOPS in os.environ:
+            lowered = lower_by_loops(module, entry, target, wanted, checks)
+        else:
+            lowered = lower(module, entry, target, wanted)
     except NotLowered:
         return None
     return None if lowered.waits else lowered
@@ -71,11 +81,13 @@ def lower_kernel(module: Module, entry: Entry, exact: bool, target: Target) -> L
 # ---------------------------------------------------------------- what is known about a kernel
 
 
-def key_of(module: Module, entry: Entry, exact: bool) -> str:
+def key_of(module: Module, entry: Entry, exact: bool, checks: frozenset[str] = frozenset()) -> str:
     """Return the name of a kernel in the cache."""
     target = host()
     computes = fingerprint(*module.globals, entry)
-    return "\0".join(["kernel", versions(), target.triple, target.cpu, feature_string(target), str(exact), computes])
+    way = " ".join(["loops"] * (LOOPS in os.environ) + sorted(checks))
+    parts = ["kernel", versions(), target.triple, target.cpu, feature_string(target), str(exact), way, computes]
+    return "\0".join(parts)
 
 
 def _described(lowered: Lowered | None, entry: Entry) -> dict[str, Any]:
@@ -92,6 +104,7 @@ def _described(lowered: Lowered | None, entry: Entry) -> dict[str, Any]:
         "long": lowered.long,
         "ordered": lowered.ordered,
         "written": lowered.written,
+        "updated": lowered.updated,
     }
 
 
@@ -99,7 +112,7 @@ def _restored(facts: dict[str, Any], entry: Entry) -> Lowered:
     ops = list(walk(entry))
     lowered = Lowered("", [ops[n] for n in facts["ops"]], facts["arena"], facts["globals"], ordered=facts["ordered"])
     lowered.callbacks, lowered.written = [ops[n] for n in facts["callbacks"]], facts["written"]
-    lowered.long = facts["long"]
+    lowered.long, lowered.updated = facts["long"], facts["updated"]
     return lowered
 
 

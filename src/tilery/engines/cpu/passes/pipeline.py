@@ -9,20 +9,26 @@ from ....analysis.effects import accesses as memory_accesses
 from ....analysis.effects import enclosing, memory_ordering
 from ....attrs import MemoryOrderingSemantics as Ordering
 from ....ir import walk
-from ....ops import Entry, For, Loop, PrintTko
+from ....ops import Entry, For, Loop, Module, PrintTko
 from .. import atomics
-from ..abi import Lowered, Specialisation, Target
+from ..abi import Lowered, NotLowered, Specialisation, Target
+from ..callbacks import is_called
 from ..llvm.render import render
-from ..loops.nodes import Kernel
+from ..loops.nodes import Atomic, Guard, Kernel
+from ..loops.nodes import walk as walk_loops
+from ..lower import lower
 from ..stores import written_tensors
 from ..targets import machine_of
 from .inline import inline
 from .products import expand_products
+from .shadow import shadow
 from .simplify import simplify
 from .vectorise import unroll, vectorise
 from .whole import split_masks
 
 Pass = Callable[[Kernel], Any]
+MAX_OPS = 20000
+"""Operations of a kernel that is compiled."""
 
 
 def passes(target: Target, wanted: Specialisation) -> list[Pass]:
@@ -39,6 +45,39 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
         unroll,
         simplify,
     ]
+
+
+def lower_by_loops(
+    module: Module, entry: Entry, target: Target, wanted: Specialisation, checks: frozenset[str] = frozenset()
+) -> Lowered:
+    """Lower one entry of a verified module by way of loops, maybe with checks of the sanitizer that become faults.
+
+    Raises NotLowered if it cannot be compiled.
+    """
+    if len(list(walk(entry))) > MAX_OPS:
+        raise NotLowered("the kernel is very large")
+    try:
+        kernel = lower(module, entry, lambda o: is_called(o, wanted.exact), checks)
+        if "uninit" in checks:
+            shadow(kernel)
+        updated = _updated(kernel)
+        lowered = compile_loops(kernel, entry, target, wanted)
+    except RecursionError:
+        raise NotLowered("the kernel is nested very deep") from None
+    lowered.updated = updated
+    return lowered
+
+
+def _updated(kernel: Kernel) -> list[int]:
+    """Return the parameters whose memory a kernel may read and write."""
+    guards = [s for s in walk_loops(kernel.body) if isinstance(s, Guard)]
+    written = {s.home for s in guards if s.writes}
+    read = {s.home for s in guards if not s.writes}
+    if any(isinstance(s, Atomic) for s in walk_loops(kernel.body)):
+        read |= written
+    if None in written or None in read:
+        return list(range(len(kernel.params)))
+    return sorted(home.number for home in read & written if home is not None and home.kind == "param")
 
 
 def compile_loops(kernel: Kernel, entry: Entry, target: Target, wanted: Specialisation) -> Lowered:

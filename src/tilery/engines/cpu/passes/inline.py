@@ -47,7 +47,7 @@ from ..loops.nodes import (
 from ..registry import HEAVY
 from .rewrite import Copy, trip_count, with_operands, with_values, writes_memory, written_buffers
 
-MANY = 4
+MANY = 8
 """A tile that more nests than this need is computed once, even if it is cheap."""
 TRIVIAL = 3
 """Statements that may be computed anywhere."""

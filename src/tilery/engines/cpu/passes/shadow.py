@@ -1,13 +1,14 @@
 """Follow undefined values: a fault wherever one comes to matter, as the check `uninit` of the sanitizer reports it.
 
 Undefined are the elements that a masked read without a value for them leaves out. Each value that may be undefined gets
-a shadow, an i1 that says whether it is, and each buffer that may hold one gets a buffer of shadows. A shadow that is
-known to be false costs nothing. Where an undefined value is stored to memory, decides what is executed, is part of an
-address, an index or a mask, or reaches the reference engine, there is a check.
+a shadow, an i1 that says whether it is, and each buffer that may hold one gets a buffer of shadows, which a nest of its
+own fills. A shadow that is known to be false costs nothing. Where an undefined value is stored to memory, decides what
+is executed, is part of an address, an index or a mask, or reaches the reference engine, there is a check.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ....ops import Select
@@ -24,6 +25,7 @@ from ..loops.nodes import (
     Guard,
     If,
     Int,
+    Jump,
     Kernel,
     Kind,
     Load,
@@ -38,12 +40,14 @@ from ..loops.nodes import (
     Value,
     While,
     Write,
+    blocks_of,
     buffers_read,
     index,
     operands,
     truth,
     walk,
 )
+from .rewrite import Copy
 
 DEFINED = truth(False)
 """The shadow of a value that is defined."""
@@ -107,6 +111,8 @@ class _Shadows:
 
     def statement(self, b: Builder, s: Stmt) -> None:
         match s:
+            case Loop() if self.is_definition(s):
+                self.define(b, s)
             case Loop() | If() | While():
                 for x in operands(s):
                     self.require(b, self.of(x))
@@ -137,6 +143,24 @@ class _Shadows:
                 self.product(b, s)
             case _:
                 self.memory(b, s)
+
+    def is_definition(self, s: Loop) -> bool:
+        """Tell whether a nest does nothing but fill buffers that may hold undefined values."""
+        inner = list(walk(s.body))
+        effects = (Write, Atomic, Call, Product, While, Jump)
+        if s.kind is not Kind.PARALLEL or any(isinstance(i, effects) for i in inner):
+            return False
+        return any(isinstance(i, Store) and i.buffer in self.buffers for i in inner)
+
+    def define(self, b: Builder, s: Loop) -> None:
+        """Fill the shadows, and check what must be defined, in a nest before the one that fills the buffers."""
+        again = Copy().statement(s)
+        own = {i.buffer for i in walk(s.body) if isinstance(i, Declare)}
+        s.body[:] = self.block(s.body)
+        shadows = set(self.buffers.values())
+        _keep(s.body, lambda i: not isinstance(i, Guard) and _stays(i, own | shadows))
+        b.emit(s)
+        b.emit(again)
 
     def computed(self, b: Builder, s: Int | Apply | Float | Shuffle) -> Operand:
         """Return the shadow of a result: a selection has that of the selected value, others that of any operand."""
@@ -223,3 +247,15 @@ class _Shadows:
                 b.store(some, at, b.either(b.load(some, at), b.load(each, here)))
             found.append(some)
         return found
+
+
+def _keep(body: list[Stmt], wanted: Callable[[Stmt], bool]) -> None:
+    """Remove other statements from a block, and from those inside."""
+    body[:] = [s for s in body if wanted(s)]
+    for s in body:
+        for block in blocks_of(s):
+            _keep(block, wanted)
+
+
+def _stays(s: Stmt, buffers: set[Buffer]) -> bool:
+    return not isinstance(s, Store) or s.buffer in buffers

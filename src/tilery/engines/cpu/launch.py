@@ -180,7 +180,7 @@ class CpuKernel(Kernel):
         more = launch.observe is not None or launch.machine is not None or launch.limits.steps is not None
         if checks is None or more or not checks <= CHECKS:
             return self.reference.run(launch)
-        built = self._instrumented(checks)
+        built = self._instrumented(checks | {"bounds"})  # without it accesses of different arguments might meet
         memory = reference.memory_of(self.loaded.reference, launch.bound)
         if built is None or any(segment.arrays for segment in memory.segments):
             return self.reference.run(launch)

@@ -144,7 +144,12 @@ class Builder:
         self.emit(Store(buffer, tuple(at), value))
 
     def read(
-        self, element: Scalar, address: Operand, mask: Operand | None = None, other: Operand | None = None
+        self,
+        element: Scalar,
+        address: Operand,
+        mask: Operand | None = None,
+        other: Operand | None = None,
+        home: Home | None = None,
     ) -> Operand:
         """Read an element from memory; what is known of the mask is used, unless the result is undefined."""
         if mask is not None and known(mask) == 0 and other is not None:
@@ -152,15 +157,15 @@ class Builder:
         if mask is not None and known(mask) == 1:
             mask = other = None
         result = Value(element)
-        self.emit(Read(result, address, mask, other))
+        self.emit(Read(result, address, mask, other, home))
         return result
 
-    def write(self, address: Operand, value: Operand, mask: Operand | None = None) -> None:
+    def write(self, address: Operand, value: Operand, mask: Operand | None = None, home: Home | None = None) -> None:
         if mask is not None and known(mask) is not None:
             if not known(mask):
                 return
             mask = None
-        self.emit(Write(address, value, mask))
+        self.emit(Write(address, value, mask, home=home))
 
     def guard(
         self,

@@ -178,6 +178,15 @@ class Shuffle:
 # ---------------------------------------------------------------- buffers and memory
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The memory that a pointer probably comes from: checks look there first."""
+
+    kind: str
+    """`param` or `global`, with its number, or `own` for buffers of scope `MEMORY`."""
+    number: int
+
+
 @dataclass(slots=True)
 class Declare:
     """The buffer begins here, with undefined elements, and lives until the end of the block."""
@@ -217,6 +226,8 @@ class Read:
     address: Operand
     mask: Operand | None = None
     other: Operand | None = None
+    home: Home | None = None
+    """The memory that it probably is in; see `Kernel.disjoint`."""
 
 
 @dataclass(slots=True)
@@ -228,6 +239,7 @@ class Write:
     mask: Operand | None = None
     streams: bool = False
     """Whether the store should bypass the caches if the launch asks for that."""
+    home: Home | None = None
 
 
 @dataclass(slots=True)
@@ -261,15 +273,6 @@ class Prefetch:
 
 
 # ---------------------------------------------------------------- faults
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """The memory that a pointer probably comes from: checks look there first."""
-
-    kind: str
-    """`param` or `global`, with its number, or `own` for buffers of scope `MEMORY`."""
-    number: int
 
 
 @dataclass(slots=True)
@@ -409,6 +412,8 @@ class Kernel:
     body: list[Stmt]
     ops: list[Op]
     """The operations by their numbers in faults."""
+    disjoint: bool = False
+    """Whether accesses stay in their homes and no two homes overlap: then accesses of different homes are independent."""
 
 
 def make_kernel(name: str, params: list[Value], ops: list[Op]) -> Kernel:

@@ -73,7 +73,8 @@ def _require_checkable(ops: list[Op], checks: frozenset[str]) -> None:
 
 
 def _confine(kernel: Kernel) -> None:
-    """Make every access stay in the memory that its pointer belongs to."""
+    """Make every access stay in the memory that its pointer belongs to; the launch must keep homes apart."""
+    kernel.disjoint = True
     for s in walk_loops(kernel.body):
         if isinstance(s, Guard):
             if s.home is None:

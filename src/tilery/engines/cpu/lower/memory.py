@@ -68,7 +68,7 @@ def load_ptr(g: Lowering, o: LoadPtrTko) -> None:
         other = None if o.paddingValue is None else g.at(o.paddingValue, at)
         if mask is None:
             other = None
-        made.append(g.b.read(element, address, mask, other))
+        made.append(g.b.read(element, address, mask, other, g.homes.get(o.source)))
     g.held[o.result_token] = None
 
 
@@ -77,7 +77,7 @@ def store_ptr(g: Lowering, o: StorePtrTko) -> None:
     whole_bytes(o, o.destination)
     with g.b.nest(Kind.SERIAL, shape(o.value)) as at:
         address, mask = guarded(g, o, o.destination, o.mask, at, True)
-        g.b.write(address, g.at(o.value, at), mask)
+        g.b.write(address, g.at(o.value, at), mask, g.homes.get(o.destination))
     g.held[o.result_token] = None
 
 

@@ -266,7 +266,7 @@ def load_view(g: Lowering, o: LoadViewTko) -> None:
         if place.element.bits == 4:
             made.append(read_half(g, o, where, mask, place.element, padding(view)))
         else:
-            made.append(g.b.read(place.element, where, mask, padding(view)))
+            made.append(g.b.read(place.element, where, mask, padding(view), tensor(g, o.view).home))
     g.held[o.result_token] = None
 
 
@@ -304,7 +304,7 @@ def store_view(g: Lowering, o: StoreViewTko) -> None:
         if place.element.bits == 4:
             write_half(g, o, where, mask, g.at(o.tile, at))
         else:
-            g.b.write(where, g.at(o.tile, at), mask)
+            g.b.write(where, g.at(o.tile, at), mask, tensor(g, o.view).home)
     g.held[o.result_token] = None
 
 

@@ -64,6 +64,8 @@ GUESS = 16
 """Iterations of a loop whose bounds are not known."""
 MAX_WORK = 3_000_000
 """Statements that are executed in some milliseconds."""
+LINE = 64
+"""Bytes of a cache line. If the launch asks for it, whole lines are stored past the caches."""
 SIGNED = {"sdiv", "srem", "smin", "smax", "slt", "sle", "ashr"}
 
 
@@ -587,6 +589,16 @@ class Rendering(Text):
         x, kind = self.final(s.value, w)
         mask = None if s.mask is None else self.use(s.mask, w)
         p, step = self.location(s.address, BYTES[kind])
+        if step == 1 and mask is None and w * BYTES[kind] % LINE == 0:
+            first = self.steps[s.address][0]  # type: ignore[index]
+            aligned = self.test("eq", self.let(f"and i64 {first}, {LINE - 1}"), 0)
+            v = vector(kind, w)
+            self.when(
+                self.both("%stream", aligned),
+                lambda: self.store(v, x, p, LINE, ", !nontemporal !0"),
+                lambda: self.store(v, x, p, BYTES[kind]),
+            )
+            return
         if step != "":
             self.put_elements(kind, x, p, step, w, mask)
             return

@@ -413,7 +413,7 @@ class Kernel:
     ops: list[Op]
     """The operations by their numbers in faults."""
     disjoint: bool = False
-    """Whether accesses stay in their homes and no two homes overlap: then accesses of different homes are independent."""
+    """Whether accesses stay in their homes and no two homes overlap: those of different homes are then independent."""
 
 
 def make_kernel(name: str, params: list[Value], ops: list[Op]) -> Kernel:

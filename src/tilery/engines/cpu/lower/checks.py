@@ -17,23 +17,36 @@ from ....ir import Op, Value
 from ....ops import (
     AddI,
     Assume,
+    AtomicCASTko,
+    AtomicRedViewTko,
+    AtomicRMWTko,
+    Break,
+    Continue,
     DivI,
     Extract,
+    For,
     FToI,
     GetIndexSpaceShape,
     GetTensorShape,
+    If,
     Insert,
+    Loop,
     MmaF,
     MmaFScaled,
     MulI,
     NegI,
     Offset,
+    PrintTko,
     RemI,
+    Return,
     Select,
     ShLI,
     ShRI,
+    StorePtrTko,
+    StoreViewTko,
     SubI,
     TruncI,
+    Yield,
 )
 from ....types import F64, I1, I8, I32, I64, TF32, Ptr, Scalar, Tile, TileView
 from ...common.layout import layout
@@ -59,6 +72,37 @@ def check_element(g: Lowering, o: Op, operands: list[Operand], result: Operand) 
         OVERFLOWS[type(o)](g, o, operands)
     if "nan" in g.checks and not isinstance(o, Select):
         check_nan(g, o, [x for x in operands if x.element.is_float], result)
+
+
+def postpone(g: Lowering, o: Op) -> None:
+    """Check an element-wise operation on tiles later, in a nest with others of the same shape.
+
+    So the nest that defines the tile does nothing else, and can be fused with others.
+    """
+    if has_rule(g, o):
+        g.pending.append(o)
+
+
+def has_rule(g: Lowering, o: Op) -> bool:
+    """Tell whether a check looks at the elements of an operation."""
+    makes_float = element_of(o.results[0].type).is_float and not isinstance(o, Select)
+    return (
+        ("undefined" in g.checks and type(o) in UNDEFINED)
+        or ("promise" in g.checks and type(o) in OVERFLOWS and bool(flags(o)))
+        or ("nan" in g.checks and makes_float and any(element_of(v.type).is_float for v in o.operands))
+    )
+
+
+def check_pending(g: Lowering, o: Op) -> None:
+    """Check what was postponed, before memory or what a loop carries changes."""
+    shapes = dict.fromkeys(shape(each.results[0]) for each in g.pending)
+    for sizes in shapes:
+        with g.b.nest(Kind.PARALLEL, sizes) as at:
+            for each in g.pending:
+                if shape(each.results[0]) == sizes:
+                    operands = [g.at(v, at) for v in each.operands]
+                    check_element(g, each, operands, g.at(each.results[0], at))
+    g.pending.clear()
 
 
 def check_results(g: Lowering, o: Op) -> None:
@@ -210,8 +254,9 @@ def least_magnitude(element: Scalar, limit: float) -> int | None:
     if element.bits > 16 or element is TF32:
         dtype = np.dtype(np.float64 if element is F64 else np.float32)
         return int(np.array([limit], dtype).view(f"u{dtype.itemsize}")[0])
-    patterns = np.arange(_sign(element) if element.format.signed else 1 << element.bits)
-    numbers = to_f64(patterns.astype(f"u{carrier(element).itemsize}").view(carrier(element)), element)
+    patterns: Any = np.arange(_sign(element) if element.format.signed else 1 << element.bits)
+    with np.errstate(all="ignore"):
+        numbers = to_f64(patterns.astype(f"u{carrier(element).itemsize}").view(carrier(element)), element)
     found = np.flatnonzero(~(numbers < limit))
     return int(found[0]) if len(found) else None
 
@@ -393,6 +438,13 @@ WHOLE: dict[type[Op], Lower] = {
     MmaFScaled: check_scales,
 }
 """The rules of `undefined` for whole operations; that of `for` is in `control`."""
+BARRIERS = (
+    *(StoreViewTko, StorePtrTko, AtomicCASTko, AtomicRMWTko, AtomicRedViewTko, PrintTko),
+    *(If, For, Loop, Yield, Continue, Break, Return),
+)
+"""The operations before which postponed checks are made."""
+for _rules in BEFORE.values():
+    _rules.update(dict.fromkeys(BARRIERS, check_pending))
 BEFORE["undefined"].update(WHOLE)
 BEFORE["promise"][Assume] = check_assume
 
@@ -400,4 +452,4 @@ BEFORE["promise"][Assume] = check_assume
 def is_checked(o: Op) -> bool:
     """Tell whether `undefined` or `promise` have a rule for an operation."""
     flagged = type(o) in OVERFLOWS and bool(flags(o))
-    return flagged or type(o) in UNDEFINED or any(type(o) in rules for rules in BEFORE.values())
+    return flagged or type(o) in UNDEFINED or type(o) in WHOLE or isinstance(o, Assume)

@@ -11,8 +11,8 @@ from ....types import I1, I32, I64
 from ...common.tiles import dense_array, unsigned
 from ...reference.ops import RUNS
 from ..loops.builder import element_of
-from ..loops.nodes import Buffer, Call, Const, Declare, Kind, Operand, Scope, index
-from .checks import check_element
+from ..loops.nodes import Buffer, Call, Const, Declare, Operand, Scope, index
+from .checks import check_element, postpone
 from .state import Lowering, is_scalar, lowers, shape
 
 PASSED_ON = {"int_to_ptr", "ptr_to_int", "ptr_to_ptr"}
@@ -29,7 +29,9 @@ def elementwise(g: Lowering, o: Any) -> None:
         g.held[result] = applied(g, o, [g.operand(v) for v in o.operands])
         return
     with g.defining(result) as (at, made):
-        made.append(applied(g, o, [g.at(v, at) for v in o.operands]))
+        made.append(moved(g, o, [g.at(v, at) for v in o.operands]))
+    if g.checks:
+        postpone(g, o)
 
 
 def call(g: Lowering, o: Any) -> None:
@@ -40,14 +42,16 @@ def call(g: Lowering, o: Any) -> None:
     g.b.emit(Call(o, arguments, (made,), g.numbers[o]))
     g.held[result] = g.b.load(made, [index(0)] * len(made.shape)) if is_scalar(result) else made
     if g.checks:
-        with g.b.nest(Kind.PARALLEL, shape(result)) as at:
-            check_element(g, o, [g.at(v, at) for v in o.operands], g.at(result, at))
+        postpone(g, o)
+
+
+def moved(g: Lowering, o: Op, operands: list[Operand]) -> Operand:
+    return operands[0] if o.name in PASSED_ON else g.b.apply(o, *operands)
 
 
 def applied(g: Lowering, o: Op, operands: list[Operand]) -> Operand:
-    if o.name in PASSED_ON:
-        return operands[0]
-    result = g.b.apply(o, *operands)
+    """Apply an operation to operands that are the same for all elements."""
+    result = moved(g, o, operands)
     if g.checks:
         check_element(g, o, operands, result)
     return result

@@ -37,7 +37,7 @@ Held = Operand | Buffer | Tensor | None
 """The value of Tile IR in the loop IR; None for a token."""
 Lower = Callable[["Lowering", Any], None]
 LOWERS: dict[type[Op], Lower] = {}
-BEFORE: dict[str, dict[type[Op], Lower]] = {"undefined": {}, "promise": {}}
+BEFORE: dict[str, dict[type[Op], Lower]] = {"undefined": {}, "promise": {}, "nan": {}}
 """For checks of the sanitizer, what to append before an operation; see `checks`."""
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -71,6 +71,8 @@ class Lowering:
     """The checks of the sanitizer to instrument the kernel with."""
     harmless: set[Op] = field(default_factory=set)
     """Promises that are not checked."""
+    pending: list[Op] = field(default_factory=list)
+    """Element-wise operations on tiles that are still to be checked."""
     held: dict[Value, Held] = field(default_factory=dict)
     homes: dict[Value, Home] = field(default_factory=dict)
     """The memory that pointers come from, where that is known."""

@@ -115,6 +115,9 @@ def guard_box(
     fault_if(g, s.fault, bad if empty == "false" else g.both(bad, g.opposite(empty)))
     low, last = (g.let(f"add i64 {start}, {g.cast('trunc', x, 'i128', 'i64', 1)}") for x in reaches)
     high = g.let(f"add i64 {last}, {s.item}")
+    if s.strict and home is not None:
+        fault_if(g, s.fault, g.opposite(g.either(_inside(g, home, low, high, s.writes), empty)))
+        return
     flag = "true" if s.writes else "false"
     search, fine = g.fresh("search"), g.fresh("found")
     g.branch(g.either(_inside(g, home, low, high, s.writes), empty), fine, search)
@@ -166,6 +169,9 @@ def guard_lanes(g: Text, s: Guard, addresses: str, mask: str | None, w: int, hom
         bad = g.either(any_of(g, outside, w), g.test("ult", g.let(f"sub i64 {home.high}, {home.low}"), s.item))
         if s.writes:
             bad = g.either(bad, g.test("eq", home.writable, 0))
+        if s.strict:
+            fault_if(g, s.fault, bad)
+            return
         g.branch(bad, search, fine)
     g.mark(search)
     g.functions["@find"], g.functions["@find_lanes"] = FIND, FIND_LANES

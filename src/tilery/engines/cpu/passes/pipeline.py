@@ -21,6 +21,7 @@ from ..stores import written_tensors
 from ..targets import machine_of
 from .inline import inline
 from .products import expand_products
+from .registers import split_registers
 from .shadow import shadow
 from .simplify import simplify
 from .vectorise import unroll, vectorise
@@ -43,6 +44,8 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
         simplify,
         vectorise(machine),
         unroll,
+        simplify,
+        split_registers(machine),
         simplify,
     ]
 

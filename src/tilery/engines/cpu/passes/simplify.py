@@ -172,6 +172,11 @@ class _Simplifier:
             self.home[s.buffer] = len(self.blocks)
         self.emit(made)
         self.change(buffers_written(s), isinstance(s, (Write, Atomic, Call)))
+        if isinstance(made, Store) and made.mask is None:  # a load of this place is the value
+            lanes = max((x.lanes for x in made.index), default=1)
+            if made.value.lanes == lanes:
+                key = (Load, made.buffer, lanes, made.index, None, None, self.clock)
+                self.blocks[-1].known[key] = made.value
 
     def changed_by(self, s: Stmt) -> None:
         blocks = [t for block in blocks_of(s) for t in block]

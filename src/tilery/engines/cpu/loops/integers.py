@@ -21,6 +21,8 @@ def fold(name: str, element: Scalar, target: Scalar, *numbers: int) -> int | Non
     >>> fold("add", I32, I32, 1, 0xFFFFFFFF), fold("slt", I32, I1, 0xFFFFFFFF, 0)
     (0, 1)
     """
+    if name == "bits":
+        return numbers[0]
     if element.name not in WIDTHS or target.name not in WIDTHS:
         return None
     a, b = numbers[0], numbers[-1]
@@ -41,7 +43,7 @@ def fold(name: str, element: Scalar, target: Scalar, *numbers: int) -> int | Non
             found = {"eq": a == b, "ne": a != b, "ult": a < b, "ule": a <= b, "slt": x < y, "sle": x <= y}[name]
         case "sext":
             found = x
-        case "zext" | "trunc" | "bits":
+        case "zext" | "trunc":
             found = a
         case _:
             return None

@@ -97,11 +97,16 @@ def check_pending(g: Lowering, o: Op) -> None:
     """Check what was postponed, before memory or what a loop carries changes."""
     shapes = dict.fromkeys(shape(each.results[0]) for each in g.pending)
     for sizes in shapes:
+        some = [each for each in g.pending if shape(each.results[0]) == sizes]
         with g.b.nest(Kind.PARALLEL, sizes) as at:
-            for each in g.pending:
-                if shape(each.results[0]) == sizes:
-                    operands = [g.at(v, at) for v in each.operands]
-                    check_element(g, each, operands, g.at(each.results[0], at))
+            g.wanted = []
+            for each in some:
+                check_element(g, each, [g.at(v, at) for v in each.operands], g.at(each.results[0], at))
+            together: Operand = truth(True)
+            for condition in g.wanted:
+                together = g.b.both(together, condition)
+            g.wanted = None
+            require(g, some[0], together)
     g.pending.clear()
 
 
@@ -114,7 +119,11 @@ def check_results(g: Lowering, o: Op) -> None:
 
 
 def require(g: Lowering, o: Op, condition: Operand) -> None:
-    g.b.check(condition, g.numbers[o])
+    """Fault unless a condition holds: at once, or together with others that are collected."""
+    if g.wanted is None:
+        g.b.check(condition, g.numbers[o])
+    else:
+        g.wanted.append(condition)
 
 
 # ---------------------------------------------------------------- integers
@@ -303,6 +312,9 @@ def check_nan(g: Lowering, o: Op, operands: list[Operand], result: Operand) -> N
     """NaN must not be made from numbers, nor an infinity from finite ones."""
     if not operands or not result.element.is_float:
         return
+    if all(x.element is result.element for x in operands) and least_magnitude(result.element, float("inf")):
+        require(g, o, no_worse(g, operands, result))
+        return
     b, finite, some_nan = g.b, truth(True), truth(False)
     given: Operand = finite
     nan: Operand = some_nan
@@ -310,6 +322,21 @@ def check_nan(g: Lowering, o: Op, operands: list[Operand], result: Operand) -> N
         given, nan = b.both(given, is_finite(g, x)), b.either(nan, is_nan(g, x))
     made = b.both(is_nan(g, result), b.opposite(nan))
     require(g, o, b.either(is_finite(g, result), b.opposite(b.either(given, made))))
+
+
+def no_worse(g: Lowering, operands: list[Operand], result: Operand) -> Operand:
+    """Return whether a result is finite, or infinite as an operand is, or NaN as an operand is.
+
+    Magnitudes of infinities are above those of numbers, and those of NaN above them. A NaN with more bits set than that
+    of an operand is taken for a new one.
+    """
+    infinity = least_magnitude(result.element, float("inf"))
+    assert infinity is not None
+    size = magnitude(g, result)
+    most: Operand = number(size, infinity - 1)
+    for x in operands:
+        most = g.b.integer("umax", most, magnitude(g, x))
+    return g.b.integer("ule", size, most)
 
 
 # ---------------------------------------------------------------- tiles and views

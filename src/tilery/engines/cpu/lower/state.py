@@ -73,6 +73,8 @@ class Lowering:
     """Promises that are not checked."""
     pending: list[Op] = field(default_factory=list)
     """Element-wise operations on tiles that are still to be checked."""
+    wanted: list[Operand] | None = None
+    """Conditions that are collected, to be checked together."""
     held: dict[Value, Held] = field(default_factory=dict)
     homes: dict[Value, Home] = field(default_factory=dict)
     """The memory that pointers come from, where that is known."""

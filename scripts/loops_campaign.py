@@ -48,6 +48,8 @@ SECONDS = 20.0
 NOT_LOWERED, ILLEGAL, CRASHED = "not lowered", "illegal", "crashed"
 FINE = (SAME, RACES, SLOW, NOT_LOWERED, ILLEGAL)
 Left = tuple[str, list[bytes], str]
+Outcome = tuple[str, str]
+"""How a case ended, and details."""
 
 
 class Ways:
@@ -60,7 +62,7 @@ class Ways:
     def loaded(self, engine: str, module: tilery.Module) -> Any:
         return load(module, *self.passes) if engine == "loops" else load_engine(engine).load(module)
 
-    def launches_of(self, module: tilery.Module, launches: Sequence[Any], seed: int) -> str:
+    def launches_of(self, module: tilery.Module, launches: Sequence[Any], seed: int) -> Outcome:
         """Run launches on both; return the outcome, and what differs."""
         for number, launch in enumerate(launches):
             left = []
@@ -69,10 +71,11 @@ class Ways:
                 left.append(self.launch(module, launch, engine, args))
             self.launches += 1
             outcome = judge(*left)
-            if outcome == SAME or (not left[0][0] and races(module, launch, seed + number)):
-                continue
-            return f"{outcome} {launch.entry}: {left[0][0]!r} / {left[1][0]!r}"[:400]
-        return SAME
+            if outcome != SAME:
+                if outcome != SLOW and not left[0][0] and races(module, launch, seed + number):
+                    outcome = RACES
+                return outcome, f"{launch.entry}: {left[0][0]!r} / {left[1][0]!r}"[:400]
+        return SAME, ""
 
     def launch(self, module: tilery.Module, launch: Any, engine: str, args: list[Any]) -> Left:
         loaded = self.loaded(engine, module)
@@ -88,11 +91,11 @@ class Ways:
 
     # ------------------------------------------------------------ kinds of cases
 
-    def modules(self, number: int) -> str:
+    def modules(self, number: int) -> Outcome:
         module, contract = random_case(number)
         return self.launches_of(module, contract.launches, number)
 
-    def mutants(self, number: int) -> str:
+    def mutants(self, number: int) -> Outcome:
         """Change a random module until it is another legal one; run the kernels that changed."""
         module, contract = random_case(number // FAMILY)
         rng = random.Random(f"mutant {number}")
@@ -108,14 +111,14 @@ class Ways:
             launches = [each for each in contract.launches if new.get(each.entry, old[each.entry]) != old[each.entry]]
             if launches and all(new[each.entry][0] == old[each.entry][0] for each in launches):
                 return self.launches_of(changed, launches, number)
-        return ILLEGAL
+        return ILLEGAL, ""
 
-    def shaped(self, number: int) -> str:
+    def shaped(self, number: int) -> Outcome:
         """Run a hand-shaped kernel, between pages that may not be accessed."""
         _, case = shaped.make(number)
         module = tilery.parse(case.text)
         if tilery.verify(module):
-            return ILLEGAL
+            return ILLEGAL, ""
         slots, left = Slots(), []
         for engine in ("reference", "loops"):
             slots.place(case.regions, shaped.way_of(number).before)
@@ -129,19 +132,17 @@ class Ways:
                 error = raised.message
             left.append((error, slots.content(), "".join(printed)))
         self.launches += 1
-        outcome = judge(*left)
-        return outcome if outcome == SAME else f"{outcome} {left[0][0]!r} / {left[1][0]!r}"[:400]
+        return judge(*left), f"{left[0][0]!r} / {left[1][0]!r}"[:400]
 
 
-def run(function: Callable[[int], str], number: int) -> tuple[str, str]:
-    """Run a case; return the outcome and its detail."""
+def run(function: Callable[[int], Outcome], number: int) -> Outcome:
+    """Run a case; whatever happens is an outcome."""
     try:
-        outcome, _, detail = function(number).partition(" ")
+        return function(number)
     except NotLowered as error:
         return NOT_LOWERED, str(error)
     except Exception:  # whatever it is, it is a finding
         return CRASHED, traceback.format_exc(limit=-3).strip()[-600:]
-    return ("other error", detail.removeprefix("error ")) if outcome == "other" else (outcome, detail)
 
 
 def named_passes(names: str) -> list[Pass]:

@@ -29,6 +29,7 @@ from ..loops.nodes import (
     Operand,
     Product,
     Scope,
+    Shuffle,
     Stmt,
     Store,
     Value,
@@ -39,7 +40,10 @@ from ..loops.nodes import (
     walk,
 )
 from ..targets import Machine
+from .inline import Producer, computed, producer_of
 
+SQUARE = 16
+"""Rows of a square that is transposed in registers."""
 UNROLLED = 2
 """Steps along K in an iteration."""
 SATURATING = 32
@@ -53,72 +57,127 @@ def expand_products(machine: Machine, wanted: Specialisation) -> Callable[[Kerne
     """Return the pass for a processor."""
 
     def run(kernel: Kernel) -> None:
-        _form_in_place(kernel)
-        _expand(kernel.body, machine, wanted)
+        found = _Facts(kernel)
+        for block in found.blocks:
+            _form_in_place(block, found)
+        _expand(kernel.body, found, machine, wanted)
 
     return run
 
 
-def _expand(body: list[Stmt], machine: Machine, wanted: Specialisation) -> None:
+class _Facts:
+    """What is known about buffers before any product is expanded."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.readers: dict[Buffer, int] = {}
+        self.writers: dict[Buffer, int] = {}
+        self.blocks = [kernel.body]
+        statements = list(walk(kernel.body))
+        for s in statements:
+            self.blocks += blocks_of(s)
+            for b in buffers_read(s):
+                self.readers[b] = self.readers.get(b, 0) + 1
+            for b in buffers_written(s):
+                self.writers[b] = self.writers.get(b, 0) + 1
+        self.makers: dict[Buffer, Producer] = {}
+        for block in self.blocks:
+            for s in block:
+                if isinstance(s, Loop) and (made := producer_of(s, self.writers)) is not None:
+                    self.makers[made.buffer] = made
+        self.starts: dict[int, Producer] = {}
+        """What computes the accumulator of a product that is formed in place, by the identity of the product."""
+
+    def transposed(self, b: Buffer) -> Buffer | None:
+        """Return the buffer that another one is the transpose of, in its last two dimensions."""
+        made = self.makers.get(b)
+        if made is None or len(made.body) != 1 or len(b.shape) < 2:
+            return None
+        (load,) = made.body
+        if not isinstance(load, Load) or load.mask is not None or self.writers.get(load.buffer) != 1:
+            return None
+        if None in made.indices or load.buffer not in self.makers:
+            return None
+        *outer, i, j = made.indices
+        return load.buffer if load.index == (*outer, j, i) else None
+
+
+def _expand(body: list[Stmt], found: _Facts, machine: Machine, wanted: Specialisation) -> None:
     for n in reversed(range(len(body))):
         s = body[n]
         if isinstance(s, Product):
             made: list[Stmt] = []
-            _Expansion(Vectors(made), s, machine, wanted).write()
+            _Expansion(Vectors(made), s, found, machine, wanted).write()
             body[n : n + 1] = made
         else:
             for block in blocks_of(s):
-                _expand(block, machine, wanted)
+                _expand(block, found, machine, wanted)
 
 
 # ---------------------------------------------------------------- results that replace the accumulator
 
 
-def _form_in_place(kernel: Kernel) -> None:
-    """Let a product store to the accumulator that a loop carries, if its result is copied there anyway."""
-    readers: dict[Buffer, int] = {}
-    for s in walk(kernel.body):
-        for b in buffers_read(s):
-            readers[b] = readers.get(b, 0) + 1
-    blocks = [kernel.body, *(block for s in walk(kernel.body) for block in blocks_of(s))]
-    for block in blocks:
-        for n, s in enumerate(block):
-            if isinstance(s, Product) and readers.get(s.result) == 1:
-                at = _copy_of(s, block, n)
-                if at is not None:
-                    s.result = s.acc
-                    del block[at]
-                    break
+def _form_in_place(block: list[Stmt], found: _Facts) -> None:
+    """Let products store to the buffer that a loop carries, if their results are copied there anyway."""
+    for s in [s for s in block if isinstance(s, Product)]:
+        if found.readers.get(s.result) != 1:
+            continue
+        n = next(n for n, each in enumerate(block) if each is s)
+        at = next((at for at in range(n + 1, len(block)) if _copied(block[at], s.result) is not None), None)
+        if at is None:
+            continue
+        target = _copied(block[at], s.result)
+        assert target is not None
+        start = found.makers.get(s.acc)
+        first = n
+        if target is not s.acc:  # the accumulator is computed from the buffer, element by element
+            first = next((k for k, each in enumerate(block[:n]) if start is not None and each is start.nest), -1)
+            if start is None or first < 0 or found.readers.get(s.acc) != 1 or not _reads_same(start, target):
+                continue
+        if target in (s.lhs, s.rhs, *s.scales) or _touched(block, first, n, at, target):
+            continue
+        if start is not None and target is not s.acc:
+            found.starts[id(s)] = start
+        s.result = target
+        del block[at]
 
 
-def _copy_of(s: Product, block: list[Stmt], n: int) -> int | None:
-    """Return the position of a nest that only copies the result of a product to its accumulator."""
-    if s.acc in (s.lhs, s.rhs, *s.scales):
-        return None
-    for at in range(n + 1, len(block)):
-        each = block[at]
-        if _copies(each, s.result, s.acc):
-            return at
-        inside = [each, *(t for inner in blocks_of(each) for t in walk(inner))]
-        if any(s.acc in (*buffers_read(t), *buffers_written(t)) for t in inside):
-            return None
-    return None
+def _reads_same(p: Producer, target: Buffer) -> bool:
+    """Tell whether a nest reads a buffer only at the places of the elements that it makes."""
+    loads = [s for s in p.body if isinstance(s, Load) and s.buffer is target]
+    return bool(loads) and not p.reads and all(s.index == p.indices for s in loads)
 
 
-def _copies(s: Stmt, source: Buffer, target: Buffer) -> bool:
-    indices = []
-    while isinstance(s, Loop) and len(s.body) in (1, 2) and s.step == 1 and s.kind is Kind.PARALLEL:
+def _touched(block: list[Stmt], first: int, n: int, last: int, target: Buffer) -> bool:
+    """Tell whether other statements use a buffer, or change what its elements are computed from."""
+    product = block[n]
+    assert isinstance(product, Product)
+    inputs = {target}
+    if first != n:
+        inputs |= {b for s in walk([block[first]]) for b in buffers_read(s)}
+    for k in range(first, last):
+        if k in (first, n):
+            continue
+        for s in walk([block[k]]):
+            if target in (*buffers_read(s), *buffers_written(s)) or inputs & set(buffers_written(s)):
+                return True
+    return False
+
+
+def _copied(s: Stmt, source: Buffer) -> Buffer | None:
+    """Return the buffer that a nest only copies another one to."""
+    indices: list[Value] = []
+    while isinstance(s, Loop) and s.step == 1 and s.kind is Kind.PARALLEL:
         indices.append(s.index)
-        if len(s.body) == 2:
+        if len(s.body) != 1:
             break
         s = s.body[0]
     if not isinstance(s, Loop) or len(s.body) != 2:
-        return False
+        return None
     load, store = s.body
     if not isinstance(load, Load) or not isinstance(store, Store):
-        return False
-    same = load.buffer is source and store.buffer is target and store.value is load.result
-    return same and load.index == store.index and load.mask is store.mask is None
+        return None
+    same = load.buffer is source and store.value is load.result and load.index == store.index
+    return store.buffer if same and load.mask is store.mask is None else None
 
 
 # ---------------------------------------------------------------- building statements with lanes
@@ -157,6 +216,25 @@ class Vectors(Builder):
             return x
         return self.floating("widen" if to in (F32, F64) and x.element is not F64 else "narrow", x, to=to)
 
+    def shuffle(self, x: Operand, y: Operand, order: Sequence[int]) -> Operand:
+        made = Value(x.element, len(order))
+        self.emit(Shuffle(made, (x, y), tuple(order)))
+        return made
+
+    def transposed(self, rows: list[Operand]) -> list[Operand]:
+        """Return the columns of a square, which has a power of two of rows."""
+        w = len(rows)
+        distance = w // 2
+        while distance:
+            low = [i if not i & distance else w + (i ^ distance) for i in range(w)]
+            high = [i ^ distance if not i & distance else w + i for i in range(w)]
+            made = list(rows)
+            for r in (r for r in range(w) if not r & distance):
+                a, b = rows[r], rows[r + distance]
+                made[r], made[r + distance] = self.shuffle(a, b, low), self.shuffle(a, b, high)
+            rows, distance = made, distance // 2
+        return rows
+
     def whole(self, name: str, *xs: Operand, to: Scalar | None = None) -> Operand:
         made = Value(to or xs[-1].element, max(x.lanes for x in xs))
         self.emit(Int(made, name, xs))
@@ -166,8 +244,8 @@ class Vectors(Builder):
 class _Expansion:
     """The loops of one product."""
 
-    def __init__(self, b: Vectors, s: Product, machine: Machine, wanted: Specialisation) -> None:
-        self.b, self.s, self.op = b, s, s.op
+    def __init__(self, b: Vectors, s: Product, found: _Facts, machine: Machine, wanted: Specialisation) -> None:
+        self.b, self.s, self.op, self.found = b, s, s.op, found
         o: Any = s.op
         self.once = isinstance(o, MmaF) and rounds_once(o)
         e = s.lhs.element
@@ -221,6 +299,10 @@ class _Expansion:
         """In panels of as many columns as stay in registers: [batch][n / columns][k][columns]."""
         source, b = self.s.rhs, self.b
         made = b.declare(self.type, (self.batch, self.n // self.columns, self.k, self.columns), name="panels")
+        across = self.found.transposed(source)
+        if across is not None and not self.s.scales and self.columns % SQUARE == self.k % SQUARE == 0:
+            self.transposed_panels(across, made)
+            return made
         with b.nest(Kind.PARALLEL, made.shape, (0, 2, 1, 3)) as (batch, panel, k, c):
             j = b.add(b.mul(panel, index(self.columns)), c)
             where = self.place(source, batch, k, j)
@@ -228,7 +310,27 @@ class _Expansion:
             b.store(made, (batch, panel, k, c), x)
         return made
 
+    def transposed_panels(self, source: Buffer, made: Buffer) -> None:
+        """Pack an operand whose columns are neighbours in memory: squares are transposed in registers."""
+        b, w = self.b, SQUARE
+        with b.nest(Kind.PARALLEL, (self.batch, self.n // w, self.k // w)) as (batch, n, m):
+            j, k = b.mul(n, index(w)), b.mul(m, index(w))
+            rows = [
+                self.factor(b.elements(source, self.place(source, batch, b.add(j, index(c)), k), w), False)
+                for c in range(w)
+            ]
+            panel, column = (b.integer(name, j, index(self.columns)) for name in ("udiv", "urem"))
+            for r, x in enumerate(b.transposed(rows)):
+                b.put(made, [batch, panel, b.add(k, index(r)), column], x, w)
+
     # ------------------------------------------------------------ blocks in registers
+
+    def accumulator(self, batch: Operand, i: Operand, j: Operand) -> Operand:
+        """Return elements of the accumulator."""
+        at, start = self.place(self.s.acc, batch, i, j), self.found.starts.get(id(self.s))
+        if start is None:
+            return self.b.elements(self.s.acc, at, self.w)
+        return computed(start, (*at[:-1], self.b.ramp(at[-1], self.w)), self.b.block)
 
     def write(self) -> None:
         b = self.b
@@ -246,8 +348,7 @@ class _Expansion:
         for r, c in places:
             x: Operand = Const(self.type, 0)
             if starts_at_acc:
-                at = self.place(self.s.acc, batch, b.add(row, index(r)), b.add(column, index(c)))
-                x = b.elements(self.s.acc, at, w)
+                x = self.accumulator(batch, b.add(row, index(r)), b.add(column, index(c)))
                 x = x if self.type is I32 else b.convert(x, self.type)
             b.put(sums, [index(r), index(c)], x, w)
         if self.saturates and self.k > SATURATING:
@@ -261,7 +362,7 @@ class _Expansion:
             made: Operand = b.elements(sums, [index(r), index(c)], w)
             at = self.place(self.s.acc, batch, b.add(row, index(r)), b.add(column, index(c)))
             if not starts_at_acc:
-                acc = b.convert(b.elements(self.s.acc, at, w), self.type)
+                acc = b.convert(self.accumulator(batch, at[-2], at[-1]), self.type)
                 made = b.floating("add", made, acc)
             if self.type is not I32:
                 made = b.convert(made, self.s.result.element)

@@ -69,6 +69,8 @@ def _versions(nest: Loop) -> list[Stmt]:
                 masks.append((largest[i], s))
             case Int(name="and") if s.result.element is I1:
                 conditions.update(dict.fromkeys(x for x in s.operands if x not in inside))
+            case Int(name="ramp", operands=(x,)) if x in largest or isinstance(x, Const):
+                largest[s.result] = (x.bits if isinstance(x, Const) else largest[x]) + s.result.lanes - 1
             case Int(operands=(x, y)) if (number := _largest(s.name, x, y, largest)) is not None:
                 largest[s.result] = number
             case Read() | Write() if s.mask is not None and s.mask not in inside:

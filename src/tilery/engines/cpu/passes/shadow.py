@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ....ops import Select
+from ....ir import Op
+from ....ops import Assert, Select
 from ....types import I1
 from ..loops.builder import Builder, known
 from ..loops.nodes import (
@@ -55,7 +56,7 @@ DEFINED = truth(False)
 
 def shadow(kernel: Kernel) -> None:
     """Instrument a kernel as it was lowered."""
-    state = _Shadows(*_possibly_undefined(kernel))
+    state = _Shadows(kernel.ops, *_possibly_undefined(kernel))
     kernel.body[:] = state.block(kernel.body)
 
 
@@ -86,6 +87,7 @@ def _is_source(s: Read) -> bool:
 
 @dataclass(slots=True)
 class _Shadows:
+    ops: list[Op]
     undefined: set[Value]
     holding: set[Buffer]
     values: dict[Operand, Operand] = field(default_factory=dict)
@@ -204,7 +206,7 @@ class _Shadows:
             case Atomic():
                 for x in s.operands:
                     self.require(b, self.of(x), s.mask)
-            case Check():
+            case Check() if isinstance(self.ops[s.fault], Assert):  # others look at undefined values, too
                 self.require(b, self.of(s.condition))
             case Call():
                 for buffer in s.arguments:

@@ -1,13 +1,16 @@
 """Compare the loop IR of engine cpu with the reference engine, before LLVM is involved.
 
-    python scripts/loops_campaign.py --modules 3000 [--mutants N] [--shaped N] [--seed S] [--passes NAME,...]
-                                     [--results FILE] [--seconds N] [--report FILE.md]
+    python scripts/loops_campaign.py --modules 3000 [--mutants N] [--shaped N] [--checked N] [--seed S]
+                                     [--passes NAME,...] [--results FILE] [--seconds N] [--report FILE.md]
 
 Every kernel is lowered to loop IR, which is verified and interpreted. Memory, globals and printed text must be the same
 bits as on the reference engine; after an error, the operation must be the same. Modules are those of
 `support.contract.random_case`; mutants have one or two changes and are still legal; `--shaped` counts kernels of
 `hand_shaped.py`. With `--passes`, these passes of `tilery.engines.cpu.passes` run before, one after the other, and the
 kernel is verified after each.
+
+`--checked` counts mutants that are instrumented with checks of the sanitizer: wherever the sanitizer reports something
+on the reference engine, the instrumented kernel must end with a fault. A fault without a report is a false alarm.
 
 A case depends on its kind and number alone. Results are kept in FILE, a line per case, and a case that is there is not
 run again. Seeds of `--shaped` from 1,000,000,000 on are held out.
@@ -41,12 +44,17 @@ from tilery.analysis.fingerprint import fingerprint
 from tilery.cli.progress import progress
 from tilery.engines.common.limits import Limits
 from tilery.engines.cpu.abi import NotLowered
+from tilery.engines.cpu.lower.checks import CHECKS
+from tilery.engines.cpu.passes.shadow import shadow
 from tilery.engines.registry import load_engine
+from tilery.sanitize import Sanitizer
 
 SECONDS = 20.0
 """How long a launch may take."""
 NOT_LOWERED, ILLEGAL, CRASHED = "not lowered", "illegal", "crashed"
-FINE = (SAME, RACES, SLOW, NOT_LOWERED, ILLEGAL)
+MISSED, FALSE_ALARM = "missed", "false alarm"
+FINE = (SAME, RACES, SLOW, NOT_LOWERED, ILLEGAL, FALSE_ALARM)
+KINDS = ("modules", "mutants", "shaped", "checked")
 Left = tuple[str, list[bytes], str]
 Outcome = tuple[str, str]
 """How a case ended, and details."""
@@ -134,6 +142,47 @@ class Ways:
         self.launches += 1
         return judge(*left), f"{left[0][0]!r} / {left[1][0]!r}"[:400]
 
+    def checked(self, number: int) -> Outcome:
+        """Launch a random module, or a mutant, with the sanitizer and as an instrumented kernel."""
+        module, contract = random_case(number)
+        rng = random.Random(f"checked {number}")
+        for _ in range(20 if number % 3 else 0):
+            try:
+                changed = mutate(module, rng)
+            except tilery.TileError:
+                continue
+            if not tilery.verify(changed):
+                module = changed
+                break
+        alarm = SAME
+        entries = {o.sym_name for o in module.entries}
+        for at, launch in enumerate(each for each in contract.launches if each.entry in entries):
+            sanitizer = Sanitizer(",".join(sorted(CHECKS)))
+            loaded: Any = load_engine("reference").load(module)
+            error = self.ends(loaded, launch, arguments(launch, number + at), sanitize=sanitizer)
+            if "stopped after" in error:
+                return SLOW, launch.entry
+            instrumented = load(module, shadow)
+            instrumented.checks = CHECKS
+            fault = self.ends(instrumented, launch, arguments(launch, number + at))
+            self.launches += 1
+            reported = bool(error or sanitizer.reports)
+            if reported and not fault:
+                shown = [f"{r.check} {r.message}" for r in sanitizer.reports][:2]
+                return MISSED, f"{launch.entry}: {error} {shown}"[:400]
+            if fault and not reported:
+                alarm = FALSE_ALARM
+        return alarm, ""
+
+    def ends(self, loaded: Any, launch: Any, args: list[Any], **options: Any) -> str:
+        """Launch a kernel; return its error, if any."""
+        try:
+            limits = Limits(seconds=SECONDS)
+            loaded.kernel(launch.entry).launch(launch.grid, args, limits=limits, output=lambda _: None, **options)
+        except tilery.TileError as raised:
+            return raised.message
+        return ""
+
 
 def run(function: Callable[[int], Outcome], number: int) -> Outcome:
     """Run a case; whatever happens is an outcome."""
@@ -164,7 +213,7 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]]) -> str:
         row["launches"] += line["launches"]
         if line["outcome"] == NOT_LOWERED:
             reasons[line["detail"]] += 1
-    columns = [SAME, NOT_LOWERED, RACES, SLOW, ILLEGAL]
+    columns = [SAME, NOT_LOWERED, RACES, SLOW, ILLEGAL, FALSE_ALARM]
     text = [
         "# The loop IR of engine cpu against the reference engine",
         "",
@@ -199,7 +248,7 @@ NOT_MEASURED = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for kind in ("modules", "mutants", "shaped"):
+    for kind in KINDS:
         parser.add_argument(f"--{kind}", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0, help="the first number")
     parser.add_argument("--passes", default="")
@@ -212,11 +261,7 @@ def main() -> int:
         lines = [json.loads(line) for line in args.results.read_text().splitlines()]
     done = {(line["kind"], line["number"]) for line in lines}
     passes, end = named_passes(args.passes), time.monotonic() + args.seconds
-    wanted = [
-        (kind, n)
-        for kind in ("modules", "mutants", "shaped")
-        for n in range(args.seed, args.seed + getattr(args, kind))
-    ]
+    wanted = [(kind, n) for kind in KINDS for n in range(args.seed, args.seed + getattr(args, kind))]
     missing = [case for case in wanted if case not in done]
     with progress(len(missing), "cases") as step:
         for kind, number in missing:

@@ -151,8 +151,13 @@ def optimize(
     return copy
 
 
-def compile(module: Module, entry: str | None = None, *, engine: str = "reference", **options: Any) -> Kernel:
+def compile(
+    module: Module, entry: str | None = None, *, engine: str = "reference", poison: bool = False, **options: Any
+) -> Kernel:
     """Compile a kernel of a module, ready to launch; without `entry`, the only kernel.
+
+    With `poison`, floats that a load leaves undefined are NaN: elements outside the tensor of a view without a padding
+    value, and masked elements without padding. Without it the CPU engines load 0 there.
 
     `options` belong to the engine. Each call loads the module again, with its own globals: for kernels that share
     globals, use `tilery.exec.launch.Loaded`.
@@ -165,6 +170,10 @@ def compile(module: Module, entry: str | None = None, *, engine: str = "referenc
     with enough_memory("compile the module"):
         require_legal(module, "only a legal module can be executed")
         with places_from(module):
+            if poison:
+                from .rewrite.poison import poison_padding
+
+                module = poison_padding(module)
             return compile_kernel(module, entry, engine=engine, **options)
 
 

@@ -66,6 +66,7 @@ def add_launch(sub: argparse.ArgumentParser) -> None:
     engines = [*ENGINES, AUTO]
     sub.add_argument("--engine", choices=engines, default=DEFAULT, help="what executes it; default: %(default)s")
     sub.add_argument("--exact", action="store_true", help="the reference engine's bits, from engines that have them")
+    sub.add_argument("--poison", action="store_true", help="floats that a load leaves undefined are NaN, not 0")
     sub.add_argument("--grid", metavar="X[,Y[,Z]]", help="how many tile blocks; default: 1")
     sub.add_argument("--arg", action="append", default=[], metavar="[NAME=]SPEC", help="an argument, see below")
     sub.add_argument("--print", action="append", default=[], metavar="NAME", help="print an argument afterwards")
@@ -152,7 +153,7 @@ def launch(
     values = [argument.value for argument in arguments]
     names = [argument.name for argument in arguments]
     try:
-        kernel = compile(module, args.entry, engine=args.engine, **exactly(args.engine, args.exact))
+        kernel = compile(module, args.entry, engine=args.engine, poison=args.poison, **exactly(args.engine, args.exact))
         check_types(arguments, kernel.params, args.convention)
         return execute(kernel, grid, values, args, sanitizer, names=names, convention=args.convention)
     except Refused:
@@ -265,7 +266,9 @@ def replay(args: argparse.Namespace) -> int:
         recorded = open_recorded(args.recorded, args.max_memory)
         module = load(recorded.bytecode)
         placed = recorded.place()
-        kernel = compile(module, recorded.entry, engine=args.engine, **exactly(args.engine, args.exact))
+        kernel = compile(
+            module, recorded.entry, engine=args.engine, poison=args.poison, **exactly(args.engine, args.exact)
+        )
         arguments = arguments_of(recorded, module.entry(recorded.entry), placed)
         saved = [split_save(text, arguments) for text in args.save]
         shown = [find(arguments, name, "--print") for name in args.print]

@@ -75,8 +75,9 @@ class Kernel(ABC):
         tile blocks race; an engine may ignore them. `output` receives printed text instead of stdout; `progress` is
         called with the number of tile blocks that have finished since the last call.
 
-        `sanitize` looks for faults while the kernel runs, on the reference engine: "all" or names of checks, whose
-        faults are raised as one error at the end, or a `tilery.sanitize.Sanitizer`, which collects them.
+        `sanitize` looks for faults while the kernel runs: "all" or names of checks, whose faults are raised as one
+        error at the end, or a `tilery.sanitize.Sanitizer`, which collects them. Engine cpu runs some checks as native
+        code; all others, and every report, take the reference engine.
 
         `observe` looks at what operations do, on the reference engine: a function that is called with an `Event` for
         each of them, a `tilery.engines.reference.observe.Observe` that chooses some, or a list.

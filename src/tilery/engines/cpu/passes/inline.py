@@ -16,12 +16,16 @@ from math import prod
 from ..loops.builder import Builder
 from ..loops.nodes import (
     Apply,
+    Atomic,
     Buffer,
+    Call,
+    Check,
     Declare,
     Float,
     Guard,
     If,
     Int,
+    Jump,
     Kernel,
     Kind,
     Load,
@@ -55,6 +59,10 @@ MAX_BODY = 600
 """Statements of a nest, above which nothing more is fused into it."""
 
 
+PURE = (Int, Apply, Float, Shuffle, Load, Check)
+"""Statements that change nothing. A check may be done several times, but at least once for every element."""
+
+
 @dataclass(slots=True, eq=False)
 class Producer:
     """A nest that makes a tile: its loops, and statements without the last one, which stores `value`."""
@@ -70,6 +78,12 @@ class Producer:
     reads: list[Read] = field(default_factory=list)
     guards: list[Guard | None] = field(default_factory=list)
     """The check of each read, if it is known."""
+    may_pass_checks: bool = False
+    """Whether a nest that computes all elements anyway is known to run, so that it can do the checks."""
+
+    @property
+    def is_checked(self) -> bool:
+        return any(isinstance(s, Check) for s in self.body)
 
     @property
     def is_trivial(self) -> bool:
@@ -107,7 +121,7 @@ def producer_of(s: Stmt, writers: dict[Buffer, int]) -> Producer | None:
         return None
     store = body[-1]
     b = store.buffer
-    plain = all(isinstance(each, (Int, Apply, Float, Shuffle, Load, Read)) for each in body[:-1])
+    plain = all(isinstance(each, (*PURE, Read)) for each in body[:-1])
     if not plain or store.mask is not None or writers.get(b) != 1 or b.strides is not None or b.scope is Scope.REGISTER:
         return None
     by_index = {loop.index: loop for loop in loops}
@@ -138,9 +152,14 @@ class _Inliner:
             for b in buffers_written(s):
                 self.writers[b] = self.writers.get(b, 0) + 1
         self.kept = self.plan()
+        self.passed: set[Producer] = set()
+        """Those whose checks are done elsewhere."""
 
     def run(self) -> None:
         self.block(self.kernel.body, {}, {})
+        for p in self.passed:
+            body = p.loops[-1].body
+            body[:] = [s for s in body if not isinstance(s, Check)]
 
     # ------------------------------------------------------------ which tiles stay in buffers
 
@@ -191,9 +210,9 @@ class _Inliner:
     # ------------------------------------------------------------ blocks
 
     def block(self, body: list[Stmt], known: dict[Buffer, Producer], guards: dict[Operand, Guard]) -> None:
-        known, guards = dict(known), dict(guards)
+        known, guards = {b: replace(p, may_pass_checks=False) for b, p in known.items()}, dict(guards)
         out: list[Stmt] = []
-        for s in body:
+        for n, s in enumerate(body):
             if isinstance(s, Guard):
                 guards[s.address] = s
             if isinstance(s, If):
@@ -209,15 +228,26 @@ class _Inliner:
             for b in [b for b, p in known.items() if p.inputs & changes]:
                 del known[b]
             if writes_memory(new):
-                for b in [b for b, p in known.items() if p.reads]:
+                for b in [b for b, p in known.items() if not self.is_independent(p, new)]:
                     del known[b]
             made = producer_of(s, self.writers)
-            if made is not None and made.buffer not in self.kept:
+            if made is not None and made.is_checked:
+                made.may_pass_checks = _computes_all_later(made, body[n + 1 :])
+            if made is not None and made.buffer not in self.kept and made.may_pass_checks == made.is_checked:
                 made.guards = [
                     guards.get(form[0]) if (form := linear(r.address, made.body)) else None for r in made.reads
                 ]
                 known[made.buffer] = made
         body[:] = out
+
+    def is_independent(self, p: Producer, body: list[Stmt]) -> bool:
+        """Tell whether statements do not write memory that a tile is read from."""
+        writes = [s for s in walk(body) if isinstance(s, (Write, Atomic, Call))]
+        if not p.reads or not writes:
+            return True
+        homes = {s.home if isinstance(s, Write) else None for s in writes}
+        apart = None not in homes and all(read.home is not None and read.home not in homes for read in p.reads)
+        return self.kernel.disjoint and apart
 
     def fused(self, s: Stmt, known: dict[Buffer, Producer], guards: dict[Operand, Guard]) -> list[Stmt]:
         """Return a nest with the tiles that it loads computed in it."""
@@ -225,7 +255,7 @@ class _Inliner:
         changes = written_buffers([s])
         wanted = {each.buffer for each in walk([s]) if isinstance(each, Load) and each.buffer in known}
         chosen = {b: known[b] for b in wanted if not known[b].inputs & changes}
-        if any(p.reads for p in chosen.values()) and writes_memory([s]):
+        if not all(self.is_independent(p, [s]) for p in chosen.values()):
             return self.versions(s, chosen, guards)
         self.replace(s, chosen, [])
         return [s]
@@ -245,7 +275,10 @@ class _Inliner:
                 continue
             key = (p.buffer, tuple(map(copy.get, s.index)))
             if key not in memo:
-                memo[key] = computed(p, key[1], out)
+                checks = p.may_pass_checks and _is_all(p, s, loops)
+                memo[key] = computed(p, key[1], out, checks)
+                if checks:
+                    self.passed.add(p)
             copy.values[s.result] = memo[key]
         nest.body = out
 
@@ -253,24 +286,31 @@ class _Inliner:
 
     def versions(self, s: Loop, chosen: dict[Buffer, Producer], guards: dict[Operand, Guard]) -> list[Stmt]:
         """Fuse a nest that writes memory, for launches where that is harmless."""
-        harmless = {b: p for b, p in chosen.items() if not p.reads}
+        harmless = {b: p for b, p in chosen.items() if self.is_independent(p, [s])}
         _, body = perfect_nest(s) or ([], [])
         write = body[-1] if body else None
         if isinstance(write, Write) and all(isinstance(each, PURE) for each in body[:-1]):
             form = linear(write.address, body)
             guard = None if form is None else guards.get(form[0])
-            usable = {b: p for b, p in chosen.items() if p.reads and all(p.guards)}
+            usable = {b: p for b, p in chosen.items() if b not in harmless and all(p.guards)}
             if form is not None and guard is not None and usable:
-                return self.two_versions(s, harmless | usable, guard, form[1])
+                return self.two_versions(s, harmless, usable, guard, form[1])
         self.replace(s, harmless, [])
         return [s]
 
-    def two_versions(self, s: Loop, chosen: dict[Buffer, Producer], guard: Guard, strides: Strides) -> list[Stmt]:
+    def two_versions(
+        self,
+        s: Loop,
+        harmless: dict[Buffer, Producer],
+        usable: dict[Buffer, Producer],
+        guard: Guard,
+        strides: Strides,
+    ) -> list[Stmt]:
         loops, body = perfect_nest(s) or ([], [])
         before: list[Stmt] = []
         b = Builder(before)
         together = _is_injective(b, guard.item, loops, strides)
-        for p in chosen.values():
+        for p in usable.values():
             for read, other in zip(p.reads, p.guards):
                 assert other is not None
                 clear = _is_apart(b, guard, other)
@@ -278,6 +318,7 @@ class _Inliner:
                     clear = b.either(clear, b.both(same, b.integer("eq", guard.address, other.address)))
                 together = b.both(together, clear)
         computing, writing = _split(s, loops, body)
+        chosen = harmless | usable
         self.replace(s, chosen, [])
         self.replace(computing, chosen, [])
         for loop in loops:
@@ -290,7 +331,6 @@ class _Inliner:
 
 Strides = dict[Operand, Operand]
 """The distance in bytes between elements along each loop, by the index of the loop."""
-PURE = (Int, Apply, Float, Shuffle, Load)
 
 
 def _is_nest(s: Stmt) -> bool:
@@ -321,7 +361,35 @@ def pays(p: Producer, s: Load, loops: list[Loop]) -> bool:
     return not p.is_heavy and all(loop.kind is Kind.PARALLEL for loop in loops)
 
 
-def computed(p: Producer, at: tuple[Operand, ...], out: list[Stmt]) -> Operand:
+def _is_all(p: Producer, s: Load, loops: list[Loop]) -> bool:
+    """Tell whether a nest that runs loads every element of a tile."""
+    ranges = {loop.index: loop for loop in loops}
+    for x, size in zip(s.index, p.buffer.shape):
+        loop = ranges.pop(x, None) if isinstance(x, Value) else None
+        if loop is None:
+            if size != 1:
+                return False
+        elif loop.low != index(0) or loop.high != index(size) or loop.step != 1:
+            return False
+    return all(trip_count(loop) for loop in ranges.values())
+
+
+def _computes_all_later(p: Producer, rest: list[Stmt]) -> bool:
+    """Tell whether a later nest of the block loads every element of a tile."""
+    for s in rest:
+        if _is_nest(s):
+            found = perfect_nest(s)
+            if found is not None and any(
+                isinstance(each, Load) and each.buffer is p.buffer and each.mask is None and _is_all(p, each, found[0])
+                for each in found[1]
+            ):
+                return True
+        elif any(isinstance(each, Jump) for each in walk([s])):
+            return False
+    return False
+
+
+def computed(p: Producer, at: tuple[Operand, ...], out: list[Stmt], checks: bool = True) -> Operand:
     """Append statements that compute an element of a tile, or one per lane of the index; return it."""
     values: dict[Value, Operand] = {v: x for v, x in zip(p.indices, at) if v is not None}
     copy = Copy(values)
@@ -329,8 +397,10 @@ def computed(p: Producer, at: tuple[Operand, ...], out: list[Stmt]) -> Operand:
         new = with_operands(s, copy.get)
         lanes = max((x.lanes for x in operands(new)), default=1)
         made = defined(new)
-        assert made is not None
-        out.append(replace(new, result=copy.fresh(made, lanes)))
+        if made is not None:
+            out.append(replace(new, result=copy.fresh(made, lanes)))
+        elif checks:
+            out.append(new)
     return copy.get(p.value)
 
 

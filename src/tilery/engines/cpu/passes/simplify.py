@@ -16,6 +16,7 @@ from ..loops.nodes import (
     Atomic,
     Buffer,
     Call,
+    Check,
     Const,
     Declare,
     Float,
@@ -138,7 +139,7 @@ class _Simplifier:
                     self.values[s.result] = made.other or Const(s.result.element, 0)
                     return
                 if isinstance(made.mask, Const) and (made.mask.lanes == s.result.lanes or made.address.lanes > 1):
-                    made = with_operands(Read(s.result, s.address), self.get)
+                    made = replace(made, mask=None, other=None)
                 key = (Read, s.result.element, s.result.lanes, made.address, made.mask, made.other, self.memory)
                 self.pure(made, key, False)
             case Locate():
@@ -159,13 +160,15 @@ class _Simplifier:
 
     def effect(self, s: Stmt) -> None:
         made = with_operands(s, self.get)
+        if isinstance(made, Check) and isinstance(made.condition, Const) and made.condition.bits:
+            return
         if isinstance(made, (Store, Write)) and isinstance(made.mask, Const):
             if not made.mask.bits:
                 return
             if isinstance(made, Store):
                 made = Store(made.buffer, made.index, made.value)
             else:
-                made = Write(made.address, made.value, None, made.streams)
+                made = replace(made, mask=None)
         if isinstance(s, Jump) and s.loop is not None:
             made = Jump(s.kind, self.loops.get(s.loop, s.loop))
         if isinstance(s, Declare):

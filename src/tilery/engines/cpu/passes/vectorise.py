@@ -1,7 +1,7 @@
 """Turn innermost loops into lanes, and write out short loops over buffers in registers.
 
-A parallel loop may run in lanes. So may a serial one that only computes and writes memory once: lanes are written in
-order.
+A parallel loop may run in lanes. So may a serial one that computes and writes memory once, without reading what it
+writes: lanes are written in order.
 """
 
 from __future__ import annotations
@@ -50,33 +50,33 @@ def vectorise(machine: Machine) -> Callable[[Kernel], None]:
     """Return the pass for a processor. A chunk has four registers of 32-bit elements."""
 
     def run(kernel: Kernel) -> None:
-        kernel.body = _block(kernel.body, machine.vector_bytes)
+        kernel.body = _block(kernel.body, machine.vector_bytes, kernel.disjoint)
 
     return run
 
 
-def _block(body: list[Stmt], most: int) -> list[Stmt]:
+def _block(body: list[Stmt], most: int, disjoint: bool) -> list[Stmt]:
     out: list[Stmt] = []
     for s in body:
         if isinstance(s, Loop):
-            out += _loop(s, most)
+            out += _loop(s, most, disjoint)
             continue
         if isinstance(s, If):
-            s.then = _block(s.then, min(most, FEW_LANES) if s.rarely else most)
-            s.orelse = _block(s.orelse, most)
+            s.then = _block(s.then, min(most, FEW_LANES) if s.rarely else most, disjoint)
+            s.orelse = _block(s.orelse, most, disjoint)
         else:
             for block in blocks_of(s):
-                block[:] = _block(block, most)
+                block[:] = _block(block, most, disjoint)
         out.append(s)
     return out
 
 
-def _loop(s: Loop, most: int) -> list[Stmt]:
+def _loop(s: Loop, most: int, disjoint: bool) -> list[Stmt]:
     if any(blocks_of(each) for each in s.body):
-        s.body = _block(s.body, most)
+        s.body = _block(s.body, most, disjoint)
         return [s]
     count = trip_count(s)
-    if count is None or count < 2 or not _may_run_in_lanes(s):
+    if count is None or count < 2 or not _may_run_in_lanes(s, disjoint):
         return [s]
     if any(isinstance(each, Guard) for each in s.body):
         most = min(most, FEW_LANES)
@@ -86,7 +86,7 @@ def _loop(s: Loop, most: int) -> list[Stmt]:
     return [s] if lanes == 1 else _in_lanes(s, lanes, count)
 
 
-def _may_run_in_lanes(s: Loop) -> bool:
+def _may_run_in_lanes(s: Loop, disjoint: bool) -> bool:
     if s.polls or s.step != 1 or s.kind not in (Kind.PARALLEL, Kind.SERIAL):
         return False
     if not all(
@@ -109,8 +109,11 @@ def _may_run_in_lanes(s: Loop) -> bool:
         if isinstance(each, Guard) and each.dims:
             return False
     if s.kind is Kind.SERIAL:
-        effects = [each for each in s.body if isinstance(each, (Store, Write, Read))]
-        return len(effects) == 1 and isinstance(effects[0], Write)
+        effects = [each for each in s.body if isinstance(each, (Store, Write))]
+        reads = {each.home for each in s.body if isinstance(each, Read)}
+        if len(effects) != 1 or not isinstance(effects[0], Write):
+            return False
+        return not reads or (disjoint and None not in reads and effects[0].home not in {None, *reads})
     return True
 
 
@@ -162,7 +165,7 @@ def _pays(s: Loop, count: int) -> bool:
     inside = list(walk(s.body))
     if s.polls or s.kind is Kind.GRID or count > MAX_TURNS or count * len(inside) > MAX_UNROLLED:
         return False
-    if any(not isinstance(each, (*PURE, Load, Store, Read)) for each in inside):
+    if any(not isinstance(each, (*PURE, Load, Store, Read, Check)) for each in inside):
         return False
     varying: set[Operand] = {s.index}
     for each in inside:

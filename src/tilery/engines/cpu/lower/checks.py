@@ -93,8 +93,8 @@ def has_rule(g: Lowering, o: Op) -> bool:
     )
 
 
-def check_pending(g: Lowering, o: Op) -> None:
-    """Check what was postponed, before memory or what a loop carries changes."""
+def check_pending(g: Lowering, o: Op | None = None) -> None:
+    """Check what was postponed, before memory or what a loop carries changes, and where a region ends."""
     shapes = dict.fromkeys(shape(each.results[0]) for each in g.pending)
     for sizes in shapes:
         some = [each for each in g.pending if shape(each.results[0]) == sizes]

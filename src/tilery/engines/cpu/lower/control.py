@@ -13,6 +13,7 @@ from ..loops import nodes
 from ..loops.builder import element_of, known
 from ..loops.integers import signed
 from ..loops.nodes import Buffer, Const, Kind, Operand
+from .checks import check_pending
 from .state import Held, Lowering, Tensor, is_scalar, lowers, shape
 
 Variable = Buffer | tuple[Buffer, ...] | None
@@ -38,6 +39,7 @@ def lower_block(g: Lowering, block: Block) -> None:
         g.lower(o)
         if isinstance(o, TERMINATORS):
             break
+    check_pending(g)
 
 
 # ---------------------------------------------------------------- variables

@@ -11,6 +11,7 @@ from ....ops import Reduce, Scan
 from ...common.threads import group_size, spread_over_threads
 from ..loops.builder import element_of
 from ..loops.nodes import Buffer, Kind, Operand, Scope, index
+from .checks import check_pending
 from .state import Lowering, is_scalar, lowers, shape
 
 FEW = 128
@@ -21,8 +22,11 @@ def combine(g: Lowering, o: Reduce | Scan, earlier: Sequence[Operand], later: Se
     """Combine elements by the body of the operation."""
     pairs = [x for pair in zip(earlier, later) for x in pair]
     g.held.update(zip(o.body.args, pairs))
+    before, g.pending = g.pending, []
     for each in o.body.ops[:-1]:
         g.lower(each)
+    check_pending(g)
+    g.pending = before
     return [g.operand(v) for v in o.body.ops[-1].operands]
 
 

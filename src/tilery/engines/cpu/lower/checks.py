@@ -327,15 +327,15 @@ def check_nan(g: Lowering, o: Op, operands: list[Operand], result: Operand) -> N
 def no_worse(g: Lowering, operands: list[Operand], result: Operand) -> Operand:
     """Return whether a result is finite, or infinite as an operand is, or NaN as an operand is.
 
-    Magnitudes of infinities are above those of numbers, and those of NaN above them. A NaN with more bits set than that
-    of an operand is taken for a new one.
+    Magnitudes of infinities are above those of numbers, and those of NaN, which count as one, above them.
     """
     infinity = least_magnitude(result.element, float("inf"))
     assert infinity is not None
-    size = magnitude(g, result)
+    sizes = [magnitude(g, x) for x in (result, *operands)]
+    size, *others = (g.b.integer("umin", x, number(x, infinity + 1)) for x in sizes)
     most: Operand = number(size, infinity - 1)
-    for x in operands:
-        most = g.b.integer("umax", most, magnitude(g, x))
+    for x in others:
+        most = g.b.integer("umax", most, x)
     return g.b.integer("ule", size, most)
 
 

@@ -226,14 +226,7 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]]) -> str:
     text = [
         "# The loop IR of engine cpu against the reference engine",
         "",
-        checkout.fill(
-            "`scripts/loops_campaign.py` wrote this page. Kernels are lowered to loop IR, which is verified and "
-            "interpreted; memory, globals and printed text must be the same bits as on the reference engine. Instrumented "
-            "kernels are random modules and mutants with checks of the sanitizer: each that the sanitizer reports on the "
-            "reference engine must end with a fault, and a fault without a report is a false alarm. Hand-shaped kernels "
-            "that are held out were not used to find or fix anything."
-            + (f" These passes ran before: {args.passes}." if args.passes else "")
-        ),
+        checkout.fill(INTRODUCTION + (f" These passes ran before: {args.passes}." if args.passes else "")),
         "",
         f"| | cases | launches | {' | '.join(columns)} | findings |",
         "|---|" + "--:|" * (len(columns) + 3),
@@ -252,6 +245,13 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]]) -> str:
     return "\n".join(text)
 
 
+INTRODUCTION = (
+    "`scripts/loops_campaign.py` wrote this page. Kernels are lowered to loop IR, which is verified and interpreted; "
+    "memory, globals and printed text must be the same bits as on the reference engine. Instrumented kernels are random "
+    "modules and mutants with checks of the sanitizer: each that the sanitizer reports on the reference engine must end "
+    "with a fault, and a fault without a report is a false alarm. Hand-shaped kernels that are held out were not used to "
+    "find or fix anything."
+)
 NOT_MEASURED = (
     "Element-wise operations and matrix products are computed by the reference engine's own functions on both sides: "
     "this page is about indices, views, reductions, control flow and memory. Tile blocks run one by one."

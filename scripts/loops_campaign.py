@@ -247,10 +247,10 @@ def page(args: argparse.Namespace, lines: list[dict[str, Any]]) -> str:
 
 INTRODUCTION = (
     "`scripts/loops_campaign.py` wrote this page. Kernels are lowered to loop IR, which is verified and interpreted; "
-    "memory, globals and printed text must be the same bits as on the reference engine. Instrumented kernels are random "
-    "modules and mutants with checks of the sanitizer: each that the sanitizer reports on the reference engine must end "
-    "with a fault, and a fault without a report is a false alarm. Hand-shaped kernels that are held out were not used to "
-    "find or fix anything."
+    "memory, globals and printed text must be the same bits as on the reference engine. Instrumented kernels are "
+    "random modules and mutants with checks of the sanitizer: each that the sanitizer reports on the reference engine "
+    "must end with a fault, and a fault without a report is a false alarm. Hand-shaped kernels that are held out were "
+    "not used to find or fix anything."
 )
 NOT_MEASURED = (
     "Element-wise operations and matrix products are computed by the reference engine's own functions on both sides: "

@@ -187,7 +187,7 @@ class CpuKernel(Kernel):
             return self.reference.run(launch)
         lowered, code = built
         prepared = self._prepare(launch.bound, lowered)
-        if not prepared.checked:
+        if not prepared.checked or lowered.arena > launch.limits.memory:
             return self.reference.run(launch)
         saved = Saved(memory, launch.bound, lowered.updated)
         job = prepared.take(code.address("run"), launch.grid)

@@ -315,13 +315,13 @@ def check_nan(g: Lowering, o: Op, operands: list[Operand], result: Operand) -> N
     if all(x.element is result.element for x in operands) and least_magnitude(result.element, float("inf")):
         require(g, o, no_worse(g, operands, result))
         return
-    b, finite, some_nan = g.b, truth(True), truth(False)
-    given: Operand = finite
-    nan: Operand = some_nan
+    b = g.b
+    all_finite: Operand = truth(True)
+    some_nan: Operand = truth(False)
     for x in operands:
-        given, nan = b.both(given, is_finite(g, x)), b.either(nan, is_nan(g, x))
-    made = b.both(is_nan(g, result), b.opposite(nan))
-    require(g, o, b.either(is_finite(g, result), b.opposite(b.either(given, made))))
+        all_finite, some_nan = b.both(all_finite, is_finite(g, x)), b.either(some_nan, is_nan(g, x))
+    new_nan = b.both(is_nan(g, result), b.opposite(some_nan))
+    require(g, o, b.either(is_finite(g, result), b.opposite(b.either(all_finite, new_nan))))
 
 
 def no_worse(g: Lowering, operands: list[Operand], result: Operand) -> Operand:

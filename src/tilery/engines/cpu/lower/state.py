@@ -92,9 +92,9 @@ class Lowering:
         function = LOWERS.get(type(o))
         if function is None:
             raise NotLowered(o.name)
-        for name in self.checks & BEFORE.keys():
-            if type(o) in BEFORE[name]:
-                BEFORE[name][type(o)](self, o)
+        for name, rules in BEFORE.items():
+            if name in self.checks and type(o) in rules:
+                rules[type(o)](self, o)
         function(self, o)
         self.inherit_home(o)
 

@@ -106,7 +106,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Make:
     def make(body: str, module: str = COUNT, head: str = HEAD, tail: str = TAIL, **facts: Any) -> launch.CpuKernel:
         facts.setdefault("long", module == LOOP)
 
-        def lower(module: Any, entry: Any, exact: bool, target: Any) -> Lowered:
+        def lower(module: Any, entry: Any, exact: bool, target: Any, checks: Any) -> Lowered:
             return Lowered(head + body + tail, ops=list(walk(entry.body)), arena=64, **facts)
 
         monkeypatch.setattr(build, "lower_kernel", lower)

@@ -171,7 +171,7 @@ def run(args: argparse.Namespace) -> None:
         names = sorted(path.name for path in root.glob("*.py"))
     else:
         names = sorted(str(p.relative_to(root)) for part in FOLDERS[suite] for p in (root / part).rglob("test_*.py"))
-        names = [name for name in names if not any(word in name for word in OTHER_LANGUAGES)]
+        names = list(filter(is_triton, names))
     short = {name: name.removeprefix("tests/").removeprefix("test/transformers/") for name in names}
     known = {short[name]: name for name in names}
 
@@ -212,9 +212,16 @@ def add(path: Path, found: Data) -> None:
 
 
 def saved(path: Path) -> Data:
-    """Return the results so far."""
+    """Return the results so far, of tests of Triton kernels."""
     found: Data = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return found
+    return {
+        suite: {key: {name: files[name] for name in files if is_triton(name)} for key, files in engines.items()}
+        for suite, engines in found.items()
+    }
+
+
+def is_triton(name: str) -> bool:
+    return not any(word in name for word in OTHER_LANGUAGES)
 
 
 # ---------------------------------------------------------------- the page

@@ -201,6 +201,17 @@ def test_custom_operators() -> None:
     assert torch.ops.tilery_test.double(x).is_cuda
 
 
+@pytest.mark.parametrize("keys", [("CPU", "CUDA"), ("CUDA", "CPU")])
+def test_operators_for_both_devices(keys: tuple[str, str]) -> None:
+    """The one for CUDA is used, whichever was registered first."""
+    name = f"tilery_{keys[0].lower()}_first"
+    library = torch.library.Library(name, "DEF")
+    library.define("f(Tensor x) -> Tensor")
+    for key in keys:
+        library.impl("f", lambda x, key=key: x + {"CPU": 1, "CUDA": 2}[key], key)
+    assert getattr(torch.ops, name).f(torch.zeros(1, device="cuda")).item() == 2
+
+
 @pytest.mark.parametrize("options", [{}, {"backend": "eager"}, {"mode": "max-autotune", "fullgraph": True}])
 def test_compile(options: dict[str, Any]) -> None:
     @torch.compile(**options)  # type: ignore[untyped-decorator]
@@ -392,6 +403,18 @@ def test_functions_round_once(name: str, kind: str) -> None:
     error = (result.cpu().double() - nearest).abs()
     half_ulp = torch.finfo(x.dtype).eps * nearest.abs().clamp(min=torch.finfo(x.dtype).tiny) / 2
     assert (error <= half_ulp * 1.0001).all()
+
+
+def test_functions_round_once_into_given_memory() -> None:
+    a, b = (torch.randn(*shape, device="cuda", dtype=torch.bfloat16) for shape in ((4, 64), (64, 5)))
+    c, out = torch.randn(4, 5, device="cuda"), torch.zeros(4, 5, device="cuda")
+    product = a.cpu().double() @ b.cpu().double()
+    assert torch.addmm(c, a, b, out_dtype=torch.float32, out=out) is out
+    assert torch.equal(out.cpu(), (c.cpu().double() + product).float())
+    torch.mm(a, b, out_dtype=torch.float32, out=out)
+    assert torch.equal(out.cpu(), product.float())
+    ones, total = torch.ones(2, 3000, device="cuda", dtype=torch.float16), torch.zeros(2, device="cuda").half()
+    assert torch.sum(ones, 1, out=total).tolist() == [3000, 3000]
 
 
 def test_batch_norm_updates_its_statistics() -> None:

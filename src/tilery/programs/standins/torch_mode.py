@@ -142,7 +142,11 @@ def compute(function: Any, values: Any, options: dict[str, Any]) -> Any:
     """Call a function, in the precision that it has on a GPU."""
     if function in ABSOLUTE and values[0].dtype == torch.bool:  # exists on GPUs only
         return values[0].clone()
-    if options.get("out") is None:
+    out = options.get("out")
+    if isinstance(out, torch.Tensor) and (function in ELEMENTARY or function in ROUNDED_ONCE):
+        result = compute(function, values, {name: value for name, value in options.items() if name != "out"})
+        return (out if out.shape == result.shape else out.resize_(result.shape)).copy_(result)
+    if out is None:
         if function is BATCH_NORM:
             return batch_norm(*values, **options)
         if function in ELEMENTARY:

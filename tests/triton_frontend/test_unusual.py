@@ -85,6 +85,7 @@ PROGRAMS: dict[str, Program] = {
     "every second": (lambda x, o: k.every_second[(2,)](x, o, 50, 32), swapped()),
     "modulo": (lambda x, o: k.modulo[(4,)](x, o, 100, 33, 32), X[I100 % 33]),
     "modulo of more": (lambda x, o: k.modulo[(4,)](x, o, 100, 100, 32), X),
+    "guarded PTX": (lambda x, o: k.guarded_ptx[(1,)](x, o, 32), np.where(X[:32] > 1, X[:32], 2 * X[:32])),
     "three dimensions": (
         lambda x, o: k.three_dimensions[(1,)](x, o, 3, 6, 4, 4, 8),
         (X[:72].reshape(12, 6) + X[:72].reshape(12, 6).sum(1, keepdims=True)).ravel(),

@@ -150,3 +150,10 @@ def three_dimensions(x, out, A, C, BA: tl.constexpr, BB: tl.constexpr, BC: tl.co
 def beyond(x, out, n, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(out + i, tl.load(x + i, mask=i <= n, other=0.0), mask=i < n)
+
+
+@triton.jit
+def guarded_ptx(x, out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    code: tl.constexpr = "{ .reg .pred p; setp.gt.f32 p, $1, 1.; @p mov.f32 $0, $1; @!p mul.f32 $0, $1, 2.0; }"
+    tl.store(out + i, tl.inline_asm_elementwise(code, "=r,r", [tl.load(x + i)], tl.float32, True, 1))

@@ -74,7 +74,7 @@ class Machine:
         return self.builder.bitcast(self.read(name, kind.bits), kind)
 
     def write(self, name: str, value: Value, guard: Value | None) -> None:
-        """Set a register; under a guard it keeps its content where the guard is false."""
+        """Set a register; under a guard it keeps its content where the guard is false, or 0 if it has none yet."""
         b = self.builder
         if scalar(value).is_float:
             value = b.bitcast(value, SCALARS[f"i{scalar(value).bits}"])
@@ -86,7 +86,8 @@ class Machine:
                 self.write(each, b.value("trunci", moved, to=Tile(self.shape, SCALARS[f"i{part}"])), guard)
             return
         if guard is not None:
-            value = b.select(guard, value, self.read(name, scalar(value).bits))
+            bits = scalar(value).bits
+            value = b.select(guard, value, self.read(name, bits) if name in self.registers else self.number(0, bits))
         self.registers[name] = value
 
 

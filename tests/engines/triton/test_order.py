@@ -102,6 +102,23 @@ def test_several_operations_are_applied_to_halves() -> None:
     assert sum("arith.subi" in line for line in text.splitlines()) == 10
 
 
+SCAN = """%r = scan %x dim={dim} reverse=false identities=[0 : i32] : tile<{shape}xi32> -> tile<{shape}xi32>
+  (%a: tile<i32>, %b: tile<i32>) {{
+    %v = addi %a, %b : tile<i32>
+    yield %v : tile<i32>
+  }}"""
+
+
+@pytest.mark.parametrize(("shape", "dim", "left", "axis"), [
+    ((2, 8, 1), 1, "2x8", 1), ((1, 8, 1, 4), 1, "8x4", 0), ((1, 1), 1, "1", 0), ((2, 8), 1, "2x8", 1),
+])  # fmt: skip
+def test_scans_have_no_unit_dimensions(shape: tuple[int, ...], dim: int, left: str, axis: int) -> None:
+    """Triton 3.6 may spread a unit dimension over several lanes, and then shuffles the wrong ones."""
+    text = text_of(reduced(SCAN, shape, dim))
+    assert f"<{{axis = {axis} : i32, reverse = false}}>" in text
+    assert f"(tensor<{left}xi32>) -> tensor<{left}xi32>" in text
+
+
 def test_values_that_do_not_fit_the_buffer_are_not_stored() -> None:
     module = reduced(POSITION, (16, 32), 1)
     interpreter = Interpreter(text_of(module), BUFFER_BYTES)

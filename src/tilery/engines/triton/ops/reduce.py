@@ -25,13 +25,23 @@ from ..structure import Exits, Kind, end_region, kinds_text, lower_ops, open_op
 @lowers(Reduce)
 def reduce(low: Lowering, o: Reduce, sources: tuple[Val, ...]) -> tuple[Val, ...]:
     if not is_elementwise(o.body) or order_is_free(o.body, [_counts_up(low, v, o.dim) for v in o.operands_]):
-        return _combine(low, o, sources, "tt.reduce", "")
+        return _combine(low, o, sources, "tt.reduce", o.dim, "")
     return _reduce_in_order(low, o, sources)
 
 
 @lowers(Scan)
 def scan(low: Lowering, o: Scan, sources: tuple[Val, ...]) -> tuple[Val, ...]:
-    return _combine(low, o, sources, "tt.scan", f", reverse = {str(o.reverse).lower()}")
+    """A scan without unit dimensions: Triton before 3.7 shuffles wrong lanes where such a dimension has several."""
+    shape, attributes = sources[0].shape, f", reverse = {str(o.reverse).lower()}"
+    kept = [d for d, size in enumerate(shape) if size != 1 or d == o.dim]
+    if len(kept) == len(shape):
+        return _combine(low, o, sources, "tt.scan", o.dim, attributes)
+
+    def shaped(values: Sequence[Val], to: Sequence[int]) -> tuple[Val, ...]:
+        return tuple(low.released(low.reshape(low.held(v), to), v.element) for v in values)
+
+    squeezed = shaped(sources, [shape[d] for d in kept])
+    return shaped(_combine(low, o, squeezed, "tt.scan", kept.index(o.dim), attributes), shape)
 
 
 def _counts_up(low: Lowering, value: Value, dim: int) -> bool:
@@ -135,13 +145,16 @@ def _held(low: Lowering, value: Val) -> Val:
     return value
 
 
-def _combine(low: Lowering, o: Reduce | Scan, sources: tuple[Val, ...], name: str, attributes: str) -> tuple[Val, ...]:
+def _combine(
+    low: Lowering, o: Reduce | Scan, sources: tuple[Val, ...], name: str, dim: int, attributes: str
+) -> tuple[Val, ...]:
     """The body takes a pair of elements for each operand; Triton wants all first elements, then all second ones."""
     held = [_held(low, v) for v in sources]
     first = [Val(low.fresh("x"), (), v.element) for v in held]
     second = [Val(low.fresh("y"), (), v.element) for v in held]
-    kinds: list[Kind] = [(low.shape(r), v.element) for r, v in zip(o.results_, held)]
-    head = f'"{name}"({names(held)}) <{{axis = {o.dim} : i32{attributes}}}> ({{'
+    shape = sources[0].shape if isinstance(o, Scan) else low.shape(o.results_[0])
+    kinds: list[Kind] = [(shape, v.element) for v in held]
+    head = f'"{name}"({names(held)}) <{{axis = {dim} : i32{attributes}}}> ({{'
     found = open_op(low, head, kinds)
     low.line(f"^bb0({', '.join(f'{v.name}: {v.type}' for v in (*first, *second))}):")
     for i, value in enumerate(sources):

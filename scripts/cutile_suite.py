@@ -10,12 +10,9 @@
     python scripts/cutile_suite.py samples cutile-python/samples --results cpu.json --engine cpu
     python scripts/cutile_suite.py compare cpu --plain reference --samples cpu.json samples.json
     python scripts/cutile_suite.py redraw                      # the page again, from cutile.json
-    python scripts/cutile_suite.py run cutile-python/test --results watched --sanitize all
-    python scripts/cutile_suite.py samples cutile-python/samples --results watched.json --sanitize all
-    python scripts/cutile_suite.py reports watched --plain reference --samples watched.json
 
-The run with an engine that does nothing shows which tests pass whatever a kernel computes. The last three lines write
-docs/reports/lab/sanitizer_suite.md: what the sanitizer reports about the tests and the samples.
+The run with an engine that does nothing shows which tests pass whatever a kernel computes. The sanitizer's reports on
+the same tests are in `scripts/programs/sanitized.py`.
 """
 
 from __future__ import annotations
@@ -67,7 +64,6 @@ def run_pytest(args: argparse.Namespace, results: Path, tests: list[str]) -> Non
     command = [sys.executable, "-m", "pytest", "-p", "tilery.cutile.pytest", "-q", "-n", str(args.jobs)]
     command += ["--tilery-engine", args.engine, "--tilery-results", str(results), "--ignore-glob=*bench_*"]
     command += ["-p", "no:cacheprovider", "--tb=no", "--continue-on-collection-errors"]
-    command += ["--tilery-sanitize", args.sanitize] if args.sanitize else []
     command[3:3] = ["-p", "parts.forked_plugin"] if args.forked else []
     if not args.all:
         command += [f"--ignore-glob=*{name}" for name in LEFT_OUT if name.endswith(".py")]
@@ -83,7 +79,6 @@ def run_pytest(args: argparse.Namespace, results: Path, tests: list[str]) -> Non
         done = subprocess.run([*command, *tests], cwd=args.tests, env={**os.environ, **own}, stdout=log, stderr=log)
     facts = {
         "engine": args.engine,
-        "sanitize": args.sanitize,
         "forked": args.forked,
         "load": round(load, 1),
         "cpu_seconds": before["cpu_seconds"] + round(children_seconds() - used),
@@ -114,7 +109,6 @@ def run_samples(args: argparse.Namespace) -> int:
     found = json.loads(Path(args.results).read_text()) if Path(args.results).exists() else {}
     for name in args.only or SAMPLES:
         command = [sys.executable, "-m", "tilery", "cutile", "run", f"{name}.py", "--correctness-check"]
-        command[5:5] = ["--sanitize", args.sanitize] if args.sanitize else []
         command[5:5] = ["--engine", args.engine, *["--exact"] * args.exact]
         before = children_seconds()
         done = subprocess.run(command, cwd=args.samples, capture_output=True, text=True)
@@ -258,80 +252,6 @@ def redraw(_: argparse.Namespace) -> int:
     return 0
 
 
-WATCHED = checkout.LAB / "sanitizer_suite.md"
-LOOKED_AT = {
-    "raw_memory_mixed_scalar_tile_atomic": "a fault of the test: elements 1 and up of an array of one are changed",
-    "fmha_kernel": (
-        "a fault of the kernel: the last tiles of K and V are read past the end without a padding mode, and used; "
-        "hardware happens to read zeros"
-    ),
-    "test_array_copy_2d_with_padding": "intended: the padding is `UNDETERMINED`, and the test looks elsewhere",
-    "test_store_repeated_sparse_ub": "intended: the test is about undefined behaviour",
-    "mma_scaled_general_kernel": "a fault of the test: scales are drawn from all numbers, and must not be negative",
-}
-"""By kernel, or by test: whose fault a report is."""
-
-
-def reports(args: argparse.Namespace) -> int:
-    """Write docs/reports/lab/sanitizer_suite.md from the results of a run with the sanitizer."""
-    tests, plain = read_results(args.results), read_results(args.plain)
-    facts = json.loads((Path(args.results) / "facts.json").read_text())
-    launching = [row for row in tests.values() if launches(row)]
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for row in launching:
-        if row.get("error") == "Faults":
-            message = row["message"]
-            kernel = re.search(r" in (\w+)\n", message)
-            file, _, name = row["test"].partition("::")
-            test = name.partition("[")[0]
-            key = (
-                Path(file).name,
-                test if test in LOOKED_AT or not kernel else kernel[1],
-                reason(row)[len("Faults: ") :],
-            )
-            found.setdefault(key, []).append(name)
-    other = [
-        row["test"]
-        for row in launching
-        if row.get("error") != "Faults" and row["outcome"] != plain.get(row["test"], {}).get("outcome")
-    ]
-    lines = ["# NVIDIA's tests of cuTile Python under the sanitizer", "", WATCHED_INTRODUCTION, ""]
-    lines += [
-        checkout.fill(
-            f"{len(launching):,} tests of cuTile {facts['cutile']} launch kernels, here with `{facts['sanitize']}` in "
-            f"{round(facts['cpu_seconds'] / 60)} minutes of CPU time (all tests without the sanitizer: "
-            f"{round(json.loads((Path(args.plain) / 'facts.json').read_text())['cpu_seconds'] / 60)}). "
-            f"{sum(map(len, found.values())):,} of them have reports. {len(other)} others have another outcome than "
-            "without it."
-        ),
-        "",
-        *[f"* `{name}`" for name in other],
-        *([""] if other else []),
-        "| tests | file | kernel or test | first report | verdict |",
-        "|--:|---|---|---|---|",
-    ]
-    for (file, kernel_name, why), names in sorted(found.items()):
-        lines.append(f"| {len(names)} | {file} | `{kernel_name}` | {why} | {LOOKED_AT.get(kernel_name, 'open')} |")
-    if args.samples:
-        lines += ["", "## Samples", "", "| sample | comparisons that pass | end |", "|---|--:|---|"]
-        for name, each in json.loads(Path(args.samples).read_text()).items():
-            end = "no report" if each["status"] == 0 else str(each["end"]).strip().splitlines()[-1][:160]
-            lines.append(f"| {name} | {each['checks']} | {end} |")
-    checkout.publish("\n".join([*lines, "", WATCHED_NOT_MEASURED, ""]), WATCHED)
-    return 0
-
-
-WATCHED_INTRODUCTION = """\
-`scripts/cutile_suite.py` wrote this page. The tests and samples of NVIDIA/cutile-python run as in [the page on
-them](../cutile.md), and a report of the sanitizer makes a test fail. Each kernel with a report was looked at; the
-verdict says whose fault it is."""
-
-WATCHED_NOT_MEASURED = """\
-## Not measured
-
-Other schedules than the default one. A test stops at its first launch with a report."""
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True)
@@ -343,7 +263,6 @@ def main() -> int:
     verb.add_argument("--forked", action="store_true", help="let engine cpu compile in forked processes, to save time")
     verb.add_argument("--engine", default="reference")
     verb.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    verb.add_argument("--sanitize", metavar="CHECKS", help="the checks of the sanitizer to run with")
     verb.add_argument("--all", action="store_true", help="include the tests that are left out because of their size")
     verb = verbs.add_parser("samples", help=run_samples.__doc__)
     verb.set_defaults(run=run_samples)
@@ -354,7 +273,6 @@ def main() -> int:
     verb.add_argument("--only", nargs="*", metavar="NAME")
     verb.add_argument("--engine", default="reference")
     verb.add_argument("--exact", action="store_true", help="run with --exact, as rows of their own")
-    verb.add_argument("--sanitize", metavar="CHECKS", help="the checks of the sanitizer to run with")
     verb = verbs.add_parser("report", help=collect.__doc__)
     verb.set_defaults(run=collect)
     verb.add_argument("results", nargs="+", help="folders of results")
@@ -365,11 +283,6 @@ def main() -> int:
     verb.add_argument("results", help="the folder of a run with another engine")
     verb.add_argument("--plain", required=True, help="the folder of a run with the reference engine")
     verb.add_argument("--samples", nargs=2, help="the JSON files of the samples on both engines")
-    verb = verbs.add_parser("reports", help=reports.__doc__)
-    verb.set_defaults(run=reports)
-    verb.add_argument("results", help="the folder of a run with --sanitize")
-    verb.add_argument("--plain", required=True, help="the folder of a run without")
-    verb.add_argument("--samples", help="the JSON file of the samples with --sanitize")
     verb = verbs.add_parser("redraw", help=redraw.__doc__)
     verb.set_defaults(run=redraw)
     args = parser.parse_args()

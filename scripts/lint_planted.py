@@ -257,7 +257,7 @@ def rules_of(text: str) -> Counter[str]:
     """How often each rule objects to a legal kernel; raise TileError if it is not legal."""
     module = tilery.parse(text)
     if wrong := tilery.verify(module):
-        raise wrong[0]
+        raise TileError(wrong[0].message)
     return Counter(finding.rule for finding in lint(module))
 
 

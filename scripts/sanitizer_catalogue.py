@@ -1,5 +1,7 @@
 """Run the sanitizer on the catalogue of faulty kernels and write docs/reports/lab/sanitizer_catalogue.md.
 
+It also quotes reports that are drawn at random in docs/guides/sanitizer.md.
+
     python scripts/sanitizer_catalogue.py [--report docs/reports/lab/sanitizer_catalogue.md]
 
 Each file of `tests/sanitize/catalogue` is a faulty kernel and its corrected twin. The page counts, by check, the faulty
@@ -22,8 +24,10 @@ from support.catalogue import FOLDER, Case, cutile_reports_of, names_of, read_ca
 from tilery.sanitize import Report
 
 PAGE = checkout.LAB / "sanitizer_catalogue.md"
+GUIDE = checkout.ROOT / "docs" / "guides" / "sanitizer.md"
+BEGIN, END = "<!-- reports: begin -->", "<!-- reports: end -->"
 QUOTED = 15
-SEED = 1
+SEED = 20261117
 Found = list[tuple[int, Report, list[int]]]
 
 
@@ -86,9 +90,21 @@ def page(pairs: list[Pair], held: set[str]) -> str:
     short = [f"* `{p.name}`" for p in pairs if not (p.is_placed and p.is_explained and p.is_quiet)]
     out = [*HEAD, "", *table(pairs), "", *HELD_OUT, "", *table([pair for pair in pairs if pair.name in held])]
     out += ["", "## Pairs that fall short", "", *(short or ["None."]), "", *RANDOM, ""]
+    return "\n".join([*out, *quotes(pairs), *NOT_MEASURED])
+
+
+def quote(pairs: list[Pair]) -> None:
+    """Write the drawn reports into the guide, between two comments."""
+    text = GUIDE.read_text("utf-8")
+    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    GUIDE.write_text("\n".join([text[:start], "", *quotes(pairs), text[end:]]), "utf-8")
+
+
+def quotes(pairs: list[Pair]) -> list[str]:
+    out = []
     for pair, text in drawn(pairs):
         out += [f"`{pair}`", "", "```text", re.sub(r"/\S*/", "", re.sub(r"0x[0-9a-f]+", "0x...", text)), "```", ""]
-    return "\n".join([*out, *NOT_MEASURED])
+    return out
 
 
 def drawn(pairs: list[Pair]) -> list[tuple[str, str]]:
@@ -126,7 +142,7 @@ out.""".splitlines()
 NOT_MEASURED = """\
 ## Not measured
 
-Kernels that were not written to show a fault: [NVIDIA's tests](sanitizer_suite.md) and [random
+Kernels that were not written to show a fault: [public programs](sanitizer_programs.md) and [random
 modules](sanitizer_campaign.md) are. Random schedules. Whether a GPU shows the fault.""".splitlines()
 
 
@@ -138,6 +154,7 @@ def main() -> int:
     pairs = [judge(path) for path in paths]
     held = set((FOLDER / "held_out.txt").read_text("utf-8").split())
     args.report.write_text(page(pairs, held) + "\n", "utf-8")
+    quote(pairs)
     print("\n".join(table(pairs)))
     return 0
 

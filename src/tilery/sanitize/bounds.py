@@ -122,12 +122,13 @@ class Bounds(Check):
         if self._dead:
             dead = np.array([s.address in self._dead for s in memory.segments], bool)
             rule = f"{access.kind.noun} of the memory of an 'alloca' after the end of its block"
-            self._refuse(access, rule, dead[at], label)
+            self._refuse(access, rule, dead[at], label, "move the 'alloca' out of the branch or loop that it is in")
         if self._private:
             owners = np.array([self._private.get(s.address, -1) for s in memory.segments], np.int64)[at]
             ranks = np.asarray(access.ranks).reshape(-1, *(1,) * (owners.ndim - 1))
             rule = f"{access.kind.noun} of the memory of an 'alloca' of another tile block"
-            self._refuse(access, rule, (owners >= 0) & (owners != ranks), label)
+            why = "declare the 'alloca' global, or let tile blocks share an argument"
+            self._refuse(access, rule, (owners >= 0) & (owners != ranks), label, why)
 
     def _check_owners(self, access: Access) -> bool:
         """Refuse elements outside of the memory that their pointers belong to; tell whether no more can be wrong."""
@@ -172,10 +173,10 @@ class Bounds(Check):
                 return False
         return segment.writable or not access.writes
 
-    def _refuse(self, access: Access, rule: str, bad: Array, values: Any) -> None:
+    def _refuse(self, access: Access, rule: str, bad: Array, values: Any, note: str = "") -> None:
         bad = bad & access.mask
         if bad.any():
-            self.reports.elements(self.name, access.op, rule, access.blocks, bad, values)
+            self.reports.elements(self.name, access.op, rule, access.blocks, bad, values, note=note)
             access.drop(bad)
 
     def _nearest(self, access: Access) -> Any:

@@ -114,7 +114,8 @@ class Outside(Check):
         inside = access.mask if access.refused is None else access.mask | access.refused
         outside = np.logical_not(inside.reshape(len(inside), -1).any(axis=1))
         rule = f"{access.kind.noun} of a tile that is wholly outside its tensor"
-        self.reports.elements(self.name, access.op, rule, access.blocks, outside, hint=True)
+        note = "indices count tiles, not elements: correct the index, or launch fewer tile blocks"
+        self.reports.elements(self.name, access.op, rule, access.blocks, outside, hint=True, note=note)
 
 
 class OrderSensitive(Check):
@@ -147,7 +148,8 @@ class OrderSensitive(Check):
                 other = fold(o, step.batch, given, direct=True)
             for mine, theirs in zip(made, other):
                 bad = _differ(mine, theirs)
-                self.report(step, "the result depends on the order of the elements", bad, result=mine, other=theirs)
+                shown = {"result": mine, "result in another order": theirs}
+                self.report(step, "the result depends on the order of the elements", bad, **shown)
 
 
 def _results(result: Any) -> tuple[Array, ...]:
@@ -171,9 +173,10 @@ def _identity(check: OrderSensitive, step: Step) -> None:
     args = [side for one, a in zip(identities, operands) for side in (one, a.reshape(-1))]
     with check.machine.quiet():
         made = step.batch.call(o.body, args, size)
-    for value, a in zip(made, operands):
+    for value, a, one in zip(made, operands, identities):
         bad = _differ(np.broadcast_to(value, a.size).reshape(a.shape), a)
-        check.report(step, "the identity is not neutral", bad, element=a)
+        shown = np.broadcast_to(one, a.size).reshape(a.shape)
+        check.report(step, "the identity is not neutral", bad, identity=shown, element=a)
 
 
 def identity_array(attr: Any, like: Array) -> Array:

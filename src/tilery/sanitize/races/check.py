@@ -254,7 +254,11 @@ class Race(Check):
             rule = "two elements of one weak store are the same bytes"
         other = self._place(access, int(element[first]))
         report = self._report(doing, rule, element[where + 1], other, shadow, g[where])
-        if report is not None and int(lane[first]) != int(lane[first + 1]):
+        if report is None:
+            return
+        if int(lane[first]) == int(lane[first + 1]):
+            report.notes = ["give the elements different addresses, or use an atomic operation"]
+        else:
             blocks = (tuple(access.blocks[int(lane[at])].tolist()) for at in (first, first + 1))
             both = " and ".join(map(str, blocks))
             report.notes = [f"tile blocks {both} do not synchronize: give each its own elements, or use an atomic"]

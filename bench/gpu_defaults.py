@@ -98,6 +98,25 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def more(args: argparse.Namespace) -> int:
+    """Measure some kernels of earlier results again, first launches, and torch."""
+    from gpu_parts.collect import build
+
+    facts = json.loads(args.results.read_text("utf-8"))
+    names = [k["name"] for k in facts["kernels"]]
+    again = [name for name in names if args.again and re.search(args.again, name)]
+    facts["kernels"] = [k for k in facts["kernels"] if k["name"] not in again]
+    with get_context("spawn").Pool(max(1, len(again))) as pool:
+        pool.map(build, [(str(args.folder), name, args.most) for name in again])
+    firsts = sorted(names)[:: max(1, len(names) // args.first)][: args.first]
+    facts.pop("first", None)
+    supervise(again, firsts, args, facts, time.monotonic() + 60 * args.minutes)
+    args.results.write_text(json.dumps(facts), "utf-8")
+    facts["peers"] = time_peers(names, args.peer_minutes)
+    args.results.write_text(json.dumps(facts), "utf-8")
+    return 0
+
+
 def time_peers(kernels: list[str], minutes: float) -> dict[str, Any]:
     """Compile what torch does instead with all cores, then time it; what is held out comes first."""
     deadline = time.monotonic() + 60 * minutes
@@ -185,9 +204,9 @@ def report(args: argparse.Namespace) -> int:
     """Write the page."""
     from gpu_parts.defaults_page import page
 
-    (LIST.parents[1] / "docs" / "reports" / "gpu_defaults.md").write_text(
-        page(json.loads(args.results.read_text("utf-8")))
-    )
+    facts = json.loads(args.results.read_text("utf-8"))
+    facts["explained"] = dict(each.split("=", 1) for each in args.explain)
+    (LIST.parents[1] / "docs" / "reports" / "gpu_defaults.md").write_text(page(facts), "utf-8")
     return 0
 
 
@@ -230,8 +249,18 @@ def main() -> int:
     runs.add_argument("--workers", type=int, default=0)
     runs.add_argument("--first", type=int, default=0, help="kernels whose first launch is timed whole")
     runs.add_argument("--peer-minutes", type=float, default=0, help="time for what torch does instead")
+    later = verbs.add_parser("more")
+    later.add_argument("folder", type=Path)
+    later.add_argument("results", type=Path)
+    later.add_argument("--again", default="", help="a pattern of the names of kernels to measure again")
+    later.add_argument("--first", type=int, default=8)
+    later.add_argument("--minutes", type=float, default=1)
+    later.add_argument("--peer-minutes", type=float, default=1.5)
+    later.add_argument("--rounds", type=int, default=3)
+    later.add_argument("--most", type=int, default=3)
     reports = verbs.add_parser("report")
     reports.add_argument("results", type=Path)
+    reports.add_argument("--explain", action="append", default=[], metavar="KERNEL=WHY", help="why results differ")
     verbs.add_parser("child")
     verbs.add_parser("peers")
     args = parser.parse_args()
@@ -240,7 +269,7 @@ def main() -> int:
 
         {"child": collect, "peers": torch_peers}[args.verb].child(json.load(sys.stdin))
         return 0
-    return {"export": export, "draw": draw, "suite": suite, "run": run, "report": report}[args.verb](args)
+    return {"export": export, "draw": draw, "suite": suite, "run": run, "more": more, "report": report}[args.verb](args)
 
 
 if __name__ == "__main__":

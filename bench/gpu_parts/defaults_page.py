@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from .programs import read_list, stem
@@ -67,7 +69,7 @@ def page(facts: Facts) -> str:
         _head(facts, rows, listed),
         _means(ran, facts, listed),
         _first(facts, ran),
-        _right(rows),
+        _right(rows, facts.get("explained", {})),
         _table(ran, facts, listed),
         _failures(facts, rows, listed),
         _not_measured(),
@@ -130,13 +132,16 @@ def _means(rows: list[Row], facts: Facts, listed: Facts) -> list[str]:
     line("kernels below 0.5", lambda group: str(sum(r.chosen < 0.5 for r in group)))
     line("triton's default / tuned", lambda group: f"{geomean(r.ratio('triton') for r in group):.3f}")
     line("tileiras as is / tuned", lambda group: f"{geomean(r.ratio('as is') for r in group):.3f}")
-    for kind, name in (("compiled", "torch.compile"), ("eager", "torch")):
+    for kind, name in (("compiled", "torch.compile"), ("eager", "torch as it is")):
         compared = [_peers(rows, facts, listed, held, kind) for held in (False, True)]
         lines.append(
             f"| tuned / {name}, programs with a peer | "
             + " | ".join(f"{geomean(c.values()):.3f} ({len(c)})" if c else "" for c in compared)
             + " |"
         )
+    timed = [p for p in facts.get("peers", {}).values() if "eager" in p]
+    compiled = sum("compiled" in p for p in timed)
+    lines += ["", f"Torch was timed for {len(timed)} programs, and compiled {compiled} of them."]
     return lines
 
 
@@ -172,6 +177,9 @@ def _first(facts: Facts, rows: list[Row]) -> list[str]:
         f"Memory was as before the choice in {sum(bool(r.choice.get('untouched')) for r in rows)} of {len(timed)}.",
     ]
     lines += [f"Rules chose for {count} others: {why}." for why, count in by_rules.items()]
+    lines += _compiling(rows)
+    if not facts.get("first"):
+        lines += ["", "A whole first launch, with nothing in any cache, was not timed in this run."]
     if first := facts.get("first"):
         lines += [
             "",
@@ -188,7 +196,26 @@ def _first(facts: Facts, rows: list[Row]) -> list[str]:
     return lines
 
 
-def _right(rows: list[Row]) -> list[str]:
+def _compiling(rows: list[Row]) -> list[str]:
+    """What compiling takes, from the times of variants that were compiled on one core each."""
+    alone, together = [], []
+    for r in rows:
+        seconds = {v["label"]: v["compile_seconds"] for v in r.variants}
+        tried = [seconds[label] for label in r.choice.get("times", ()) if label in seconds]
+        if (default := next((v for v in r.variants if "gpu" in v["roles"]), None)) is not None and tried:
+            alone.append(default["compile_seconds"])
+            together.append(max(tried) + r.choice["spent"])
+    if not alone:
+        return []
+    return [
+        "",
+        f"Compiling the variant of the rules took {median(alone):.2f} s (median; {mean(alone):.2f} on average); the"
+        f" slowest of a kernel's candidates and timing them took {median(together):.2f} s ({mean(together):.2f}), each"
+        " on one core among busy ones: about what a first launch takes without and with the choice.",
+    ]
+
+
+def _right(rows: list[Row], explained: dict[str, str]) -> list[str]:
     ran = [(r, v) for r in rows for v in r.variants if "ok" in v]
     small = sum("reference" in v for _, v in ran)
     wrong = [(r, v) for r, v in ran if not v["ok"]]
@@ -209,6 +236,7 @@ def _right(rows: list[Row]) -> list[str]:
         f"{len(wrong)} differ:",
         "",
         *(f"* {r.name}, {v['label']}: {v.get('reference') or v['first']}" for r, v in wrong),
+        *(f"\n{name}: {why}" for name, why in explained.items()),
     ]
 
 
@@ -251,7 +279,7 @@ def _failures(facts: Facts, rows: list[Row], listed: Facts) -> list[str]:
     for r in rows:
         for v in r.variants:
             if "error" in v:
-                why = v["error"].split(":")[-1].strip()[:100] if "cannot compile" in v["error"] else v["error"][-100:]
+                why = re.sub(r"@\S+ ", "", v["error"])[:100]
                 key = f"{v['engine']}: {why}"
                 refused[key] = refused.get(key, 0) + 1
     found += [f"* {count} variants of {key}" for key, count in sorted(refused.items(), key=lambda item: -item[1])]

@@ -24,7 +24,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 LIST = HERE.parent / "gpu_kernels.toml"
-KEPT = 48 << 10
+KEPT = 160 << 10
 """Integers are kept if they take at most this many bytes, compressed; more are drawn again between their limits."""
 SUITE_BYTES = 4 << 20
 """The most bytes of the memory of a launch of cuTile's tests that is written down."""
@@ -185,12 +185,16 @@ def _fill(element: Any, address: int, size: int) -> dict[str, Any]:
 
 
 @contextmanager
-def recording(seen: list[Any]) -> Iterator[None]:
-    """Describe every launch instead of running it. cuTile's tuner takes its first configuration."""
+def recording(seen: list[Any], *, execute: bool = False) -> Iterator[None]:
+    """Describe every launch, and run it only to `execute`. cuTile's tuner takes its first configuration."""
     from tilery.cutile import on
+    from tilery.programs.launches import engine_named
+
+    run = engine_named("cpu" if execute else "none")
 
     def note(call: Any) -> None:
         seen.append((call.bytecode, describe(call)))
+        run(call)
 
     with on(note, capability=(9, 0)), ExitStack() as stack:
         tuner = importlib.import_module("cuda.tile.tune._tune")
@@ -220,7 +224,7 @@ def export(folder: Path, checkouts: dict[str, Path], only: str = "") -> tuple[li
             continue
         seen: list[Any] = []
         try:
-            with recording(seen):
+            with recording(seen, execute=program.get("execute", False)):
                 called(program, checkouts)()
         except Exception as error:  # of a checkout, which raises what it likes; also because nothing was computed
             failed.append(f"{program['name']}: {type(error).__name__}: {str(error)[:300]}")

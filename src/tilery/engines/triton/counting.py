@@ -191,7 +191,10 @@ READ = "ld.shared.u32 $0, [$1];"
 
 
 def _counted(low: Lowering, found: Counting, size: int) -> Val:
-    """Counts by atomic operations on words of shared memory. Triton's own histogram is ten times as slow before 3.9."""
+    """Counts by atomic operations on words of shared memory.
+
+    Triton's own histogram would start from zero for each tile, and before 3.9 it asks all lanes for every word.
+    """
     if low.words is None:
         low.words = Val(low.fresh("w"), (), "i32")
         outside, low.out = low.out, low.prologue

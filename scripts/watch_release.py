@@ -2,16 +2,19 @@
 
     python scripts/watch_release.py install FOLDER [13.4.92 ...]
     python scripts/watch_release.py tileiras FOLDER --records RECORDS [--corpus DIR] [--count 250] [--seeds 250]
+    python scripts/watch_release.py again FOLDER --records RECORDS --between 13.4.59 13.4.92 [--corpus DIR] ...
     python scripts/watch_release.py cutile RELEASES --samples cutile-python/samples --records RECORDS
     python scripts/watch_release.py page --records RECORDS
 
 `install` puts each release of tileiras, by default all that pip can find, into a folder of its own, with the ptxas and
 libnvvm of that release. `tileiras` takes such a folder, or the path of one `tileiras`. RELEASES has a folder for each
 release of cuTile, made by `pip install --no-deps --target RELEASES/1.7.0 cuda-tile==1.7.0`. Both keep a line per module
-or program in RECORDS and continue where they were stopped. `page` writes docs/reports/lab/releases.md.
+or program in RECORDS and continue where they were stopped. `again` compiles the modules of which two releases make
+other code five times with each, to see whether that is chance. `page` writes docs/reports/lab/releases.md.
 
 Modules are files of a corpus (without one, the legal texts of tests/cases), what cuTile made of the samples, and random
-modules. Each is given to a release in its own version of bytecode, or else converted to the oldest that expresses it.
+modules. Each is given to a release in its own version of bytecode, or else converted to the oldest that expresses it,
+without hints.
 """
 
 from __future__ import annotations
@@ -43,13 +46,14 @@ from tilery.engines.tileiras.compiler import architectures, encode, readable_ver
 from tilery.ops import Module
 from tilery.passes.strip_debug import strip_debug_info
 from tilery.rewrite import Report
+from tilery.rewrite.hints import without_hints
 from tilery.smith import smith_with_contract
 from tilery.version import SUPPORTED
 
 REPORT = checkout.LAB / "releases.md"
 GPU = "sm_100"
 """The architecture that every release compiles for."""
-SECONDS = 60
+SECONDS, AGAIN = 60, 5
 REFUSED, FAILED = 3, 5
 """Exit codes of tileiras: it cannot read or verify the module, or a later part of it cannot compile it."""
 LIBRARY = "nvvm/lib64/libnvvm.so"
@@ -163,11 +167,15 @@ def complete(tool: Path) -> bool:
     return True
 
 
+def all_cases(args: argparse.Namespace) -> list[Case]:
+    """Return the modules that the options select."""
+    own = corpus(args.corpus, args.count) if args.corpus else texts()
+    return [*own, *dumped(args.records), *random_modules(args.seeds)]
+
+
 def watch_tileiras(args: argparse.Namespace) -> None:
     """Compile every module with every release."""
-    records = Path(args.records)
-    cases = [*(corpus(args.corpus, args.count) if args.corpus else texts()), *dumped(records)]
-    cases += random_modules(args.seeds)
+    records, cases = args.records, all_cases(args)
     for tool in tools(args.folder):
         path = records / f"tileiras-{tool_version(tool)}.jsonl"
         completed = complete(tool)
@@ -182,10 +190,30 @@ def watch_tileiras(args: argparse.Namespace) -> None:
                 step()
 
 
+def compile_again(args: argparse.Namespace) -> None:
+    """Compile modules of which two releases make other code several times, and keep the hashes."""
+    found = {tool_version(tool): tool for tool in tools(args.folder)}
+    rows = [
+        {(row["group"], row["name"]): row.get("code") for row in read(args.records / f"tileiras-{release}.jsonl")}
+        for release in args.between
+    ]
+    for case in all_cases(args):
+        codes = [by_name.get(case[:2]) for by_name in rows]
+        if None in codes or codes[0] == codes[1]:
+            continue
+        for release in args.between:
+            made = [compiled(found[release], case.module).get("code") for _ in range(AGAIN)]
+            row = {"group": case.group, "name": case.name, "release": release, "codes": made}
+            append(args.records / "again-tileiras.jsonl", row)
+
+
 def compiled(tool: Path, module: Module) -> Row:
     """Compile a module: the outcome, what was said, the size and the hash of the machine code, and processor time."""
+    versions = readable_versions(tool)
+    if module.version not in versions:
+        module = without_hints(module)  # releases before 13.3 refuse those that are for every architecture
     try:
-        data = encode(module, readable_versions(tool))
+        data = encode(module, versions)
     except TileError as error:
         return {"outcome": "inexpressible", "said": error.message}
     environment = {key: value for key, value in os.environ.items() if key not in ("CUDA_HOME", "CUDA_PATH")}
@@ -287,12 +315,13 @@ def append(path: Path, row: Row) -> None:
 
 
 def write_page(args: argparse.Namespace) -> None:
-    found: dict[str, dict[str, list[Row]]] = {"tileiras": {}, "cutile": {}}
+    found: dict[str, dict[str, list[Row]]] = {"tileiras": {}, "cutile": {}, "again": {}}
     for path in Path(args.records).glob("*.jsonl"):
         kind, _, release = path.stem.partition("-")
         found[kind][release] = read(path)
     ordered = {kind: dict(sorted(rows.items(), key=lambda item: numbers(item[0]))) for kind, rows in found.items()}
-    checkout.publish(page(ordered["tileiras"], ordered["cutile"], GPU), REPORT)
+    again = found["again"].get("tileiras", [])
+    checkout.publish(page(ordered["tileiras"], ordered["cutile"], again, GPU), REPORT)
 
 
 def main() -> None:
@@ -301,6 +330,7 @@ def main() -> None:
     for name, function in (
         ("install", install),
         ("tileiras", watch_tileiras),
+        ("again", compile_again),
         ("cutile", watch_cutile),
         ("page", write_page),
     ):
@@ -312,7 +342,9 @@ def main() -> None:
             verb.add_argument("--records", type=Path, required=True)
         if name == "install":
             verb.add_argument("releases", nargs="*")
-        if name == "tileiras":
+        if name == "again":
+            verb.add_argument("--between", nargs=2, required=True, metavar="RELEASE")
+        if name in ("tileiras", "again"):
             verb.add_argument("--corpus", type=Path)
             verb.add_argument("--count", type=int, default=250)
             verb.add_argument("--seeds", type=int, default=250)

@@ -34,25 +34,25 @@ SLOWER, NOTICEABLE = 1.5, 200
 """How many times as long, and at least how many milliseconds, a compilation takes that the page counts as slower."""
 
 
-def page(tileiras: dict[str, list[Row]], cutile: dict[str, list[Row]], gpu: str) -> str:
-    """Write the page from the records of each release, oldest first."""
+def page(tileiras: dict[str, list[Row]], cutile: dict[str, list[Row]], again: list[Row], gpu: str) -> str:
+    """Write the page from the records of each release, oldest first, and of modules that were compiled again."""
     lines = ["# Releases of tileiras and of cuTile", "", introduction(tileiras, gpu), ""]
     if tileiras:
-        lines += tileiras_part(tileiras)
+        lines += [*tileiras_part(tileiras), *again_part(again)]
     if cutile:
         lines += cutile_part(cutile)
     return "\n".join([*lines, "## Not measured", "", NOT_MEASURED, ""])
 
 
 def introduction(tileiras: dict[str, list[Row]], gpu: str) -> str:
-    first = modules(next(iter(tileiras.values()), []))
+    first = modules(max(tileiras.values(), key=len, default=[]))
     counts = Counter(group for group, _ in first)
     parts = ", ".join(f"{count} {GROUPS[group]}" for group, count in counts.items())
     return fill(
         f"`scripts/watch_release.py` wrote this page. It gave the same modules to {len(tileiras)} releases of "
         f"tileiras, which compiled them for {gpu}: {parts}. A module has its own version of bytecode where the release "
-        "reads that, or else the oldest that expresses it. Machine code is the sections of instructions in the cubin. "
-        "Times are processor times of one process; the machine had other work."
+        "reads that, or else the oldest that expresses it, without hints. Machine code is the sections of instructions "
+        "in the cubin. Times are processor times of one process; the machine had other work."
     )
 
 
@@ -64,11 +64,11 @@ def modules(rows: list[Row]) -> dict[Key, Row]:
 def tileiras_part(releases: dict[str, list[Row]]) -> list[str]:
     found = {release: modules(rows) for release, rows in releases.items()}
     lines = ["## Releases of tileiras", ""]
-    lines += [f"| release | reads | {' | '.join(TITLES.values())} | median time |", "|---|---|" + "--:|" * 7]
+    lines += [f"| release | reads | modules | {' | '.join(TITLES.values())} | median time |", "|---|---|" + "--:|" * 8]
     for release, rows in found.items():
         counts = Counter(row["outcome"] for row in rows.values())
         facts = next(row for row in releases[release] if not row["name"])
-        cells = [str(counts[outcome]) for outcome in OUTCOMES]
+        cells = [str(count) for count in (len(rows), *(counts[outcome] for outcome in OUTCOMES))]
         time = median(row["milliseconds"] for row in rows.values() if row["outcome"] == "compiled")
         lines.append(f"| {release} | {', '.join(facts['reads'])} | {' | '.join(cells)} | {time:.0f} ms |")
     lines += ["", OUTCOME_NOTE, ""]
@@ -175,6 +175,23 @@ def crashes(found: dict[str, dict[Key, Row]]) -> list[str]:
     return [*lines, ""]
 
 
+def again_part(rows: list[Row]) -> list[str]:
+    """List the modules that were compiled several times by the same release."""
+    if not rows:
+        return []
+    lines = ["## Compiled several times by one release", "", AGAIN_NOTE, ""]
+    lines += ["| module | release | times | different codes |", "|---|---|--:|--:|"]
+    for row in rows:
+        count = len(set(row["codes"]))
+        lines.append(f"| {row['group']}: {row['name']} | {row['release']} | {len(row['codes'])} | {count} |")
+    return [*lines, ""]
+
+
+AGAIN_NOTE = """\
+Modules of which two releases made other code. Where one release makes several codes of one module, the difference
+between the releases may be chance."""
+
+
 def reasons(found: dict[str, dict[Key, Row]]) -> list[str]:
     """Count what the releases say about modules that they refuse."""
     counts: dict[str, Counter[str]] = {}
@@ -200,7 +217,8 @@ def reasons(found: dict[str, dict[Key, Row]]) -> list[str]:
 CUTILE_NOTE = """\
 NVIDIA's samples of the newest release ran with each release, by `tilery cutile run`; each compares its kernels with
 torch. A sample may use what an older release does not have. Same: modules whose text, without locations, is the same as
-that of the release before; other: the other modules."""
+that of the release before; other: the other modules. MatMul fails on engine `cpu` for a tolerance that is too small for
+results near zero, see [cuTile](../cutile.md)."""
 
 
 def cutile_part(releases: dict[str, list[Row]]) -> list[str]:
@@ -230,4 +248,5 @@ def cutile_part(releases: dict[str, list[Row]]) -> list[str]:
 
 NOT_MEASURED = """\
 Nothing was executed on a GPU, so other machine code may be faster, slower or wrong. Other architectures and levels of
-optimisation were not tried. A release that compiles a module may compile it wrongly. Each module was compiled once."""
+optimisation were not tried. A release that compiles a module may compile it wrongly. Each module was compiled once,
+except those that the page lists as compiled several times; the other differences may be chance, too."""

@@ -1,6 +1,9 @@
 """Run public CUDA Tile C++ unchanged, without a GPU, and write docs/reports/lab/cpp_programs.{json,md}.
 
     python scripts/programs/cpp.py programs CHECKOUTS [--only TEXT] [--engine cpu] [--limit 120]
+    python scripts/programs/cpp.py build CHECKOUTS --to FOLDER [--only TEXT]     # compile programs for another machine
+    python scripts/programs/cpp.py built FOLDER [--jobs 4] [--deadline 300]      # run them there: FOLDER/results.json
+    python scripts/programs/cpp.py take FOLDER                                   # keep those results
     python scripts/programs/cpp.py headers TILEGYM              # whether each header of TileGym's C++ compiles
     python scripts/programs/cpp.py tests TILEGYM [--only TEXT] [--limit 150]
     python scripts/programs/cpp.py redraw                       # the page again, from cpp_programs.json
@@ -13,8 +16,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
+import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -22,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import checkout
 from parts.limited import Found, environment, limited, outcomes, parted, revision
 from tilery import cpp
+from tilery.cpp.program import HostProgram, build_program, run_program
 from tilery.diag import TileError
 
 NUMBERS = checkout.LAB / "cpp_programs.json"
@@ -55,10 +63,12 @@ INTRODUCTION = """\
 with host code, SIMT kernels and tile kernels in one file, and the C++ kernels of TileGym by its own tests, with the
 stand-ins for `nvcc`, `cuda.core` and torch. [The guide](../../guides/cpp.md) says how."""
 NOT_MEASURED = """\
-Limits are on the processor time of each process. Results are compared only where a program or a test compares them
-itself. A program that ends normally with `--help` has shown that it compiles, with all its kernels, and nothing more.
-What was stopped has shown nothing about the rest. Tests of TileGym that are not in the table were not run. No program
-ran on a GPU for this page."""
+Times and limits are processor time of each process, except where a number of cores is given: there a program was built
+here and ran on another machine, and they are wall-clock time. Results are compared only where a program or a test
+compares them itself. Programs without a time ran earlier, on a machine with a load of 15 and more, and their limit was
+wall-clock time. A program that ends normally with `--help` has shown that it compiles, with all its kernels, and
+nothing more. What was stopped has shown nothing about the rest. Tests of TileGym that are not in the table were not
+run. No program ran on a GPU for this page."""
 PERFORMANCE = "test_perf"
 """The tests of TileGym that time kernels with torch's profiler of CUDA, which needs a GPU."""
 
@@ -89,6 +99,63 @@ def run_programs(args: argparse.Namespace) -> None:
         print(key, status, f"{used} s", flush=True)
 
 
+def build_programs(args: argparse.Namespace) -> None:
+    """Compile programs, each into a folder that another machine can run."""
+    for number, (repository, program, arguments) in enumerate(PROGRAMS):
+        folder = Path(args.checkouts, repository.replace("/", "+"))
+        if args.only not in f"{repository}:{program}":
+            continue
+        target = args.to / str(number)
+        target.mkdir(parents=True)
+        made = build_program(folder / program, target)
+        (target / "kernels.tileirbc").write_bytes(made.bytecode)
+        facts = {"key": f"{repository}:{program}", "arguments": arguments, "symbols": dict(made.symbols)}
+        (target / "program.json").write_text(json.dumps(facts | {"revision": revision(folder)}), "utf-8")
+
+
+def run_built(args: argparse.Namespace) -> None:
+    """Run what was built, several programs at a time, until a deadline."""
+    end = time.monotonic() + args.deadline
+    with ThreadPoolExecutor(args.jobs) as pool:
+        found = dict(pool.map(lambda path: run_one(path.parent, args, end), sorted(args.folder.glob("*/program.json"))))
+    (args.folder / "results.json").write_text(json.dumps(found, indent=1), "utf-8")
+
+
+def run_one(folder: Path, args: argparse.Namespace, end: float) -> tuple[str, Found]:
+    facts = json.loads((folder / "program.json").read_text("utf-8"))
+    start = time.monotonic()
+    with (folder / "output.txt").open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, __file__, "one", folder], stdout=out, stderr=subprocess.STDOUT, env=environment()
+        )
+        try:
+            status = process.wait(max(1.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()  # the program ends with it
+            process.wait()
+            status = None
+    lines = [line for line in (folder / "output.txt").read_text("utf-8", "replace").splitlines() if line.strip(" =-")]
+    seconds = round(time.monotonic() - start)
+    row = {"status": status, "last": lines[-1].strip()[:150] if lines else "", "arguments": facts["arguments"]}
+    row |= {"revision": facts["revision"], "limit": round(args.deadline), "engine": args.engine, "seconds": seconds}
+    return facts["key"], row | {"machine": f"{os.cpu_count()} cores"}
+
+
+def run_program_here(args: argparse.Namespace) -> None:
+    """Run one program that was built."""
+    facts = json.loads((args.folder / "program.json").read_text("utf-8"))
+    bytecode = (args.folder / "kernels.tileirbc").read_bytes()
+    program = HostProgram(args.folder.resolve() / "program.so", bytecode, facts["symbols"])
+    sys.exit(run_program(program, facts["arguments"].split(), engine=args.engine))
+
+
+def take_results(args: argparse.Namespace) -> None:
+    """Keep the results of another machine."""
+    found = load()
+    found.setdefault("programs", {}).update(json.loads((args.folder / "results.json").read_text("utf-8")))
+    save(found)
+
+
 def check_headers(args: argparse.Namespace) -> None:
     """Compile each header with an empty kernel."""
     found = load()
@@ -109,9 +176,11 @@ def run_tests(args: argparse.Namespace) -> None:
     """Run TileGym's tests of its C++ kernels, one file after another."""
     found = load()
     folder = Path(args.tilegym)
-    for file in sorted(folder.glob("tests/ops/**/test_*.py")):
+    files = [path for path in sorted(folder.glob("tests/ops/**/test_*.py")) if "tilecpp" in path.read_text("utf-8")]
+    found["test files"] = len(files)
+    for file in files:
         name = str(file.relative_to(folder))
-        if args.only not in name or "tilecpp" not in file.read_text("utf-8"):
+        if args.only not in name:
             continue
         chosen = ["-k", f"tilecpp and not {PERFORMANCE}"]
         command = ["-p", "tilery.cutile.pytest", "--tilery-engine", args.engine, *chosen, "-v", name]
@@ -131,7 +200,8 @@ def page(found: Found) -> str:
     lines = ["# Public CUDA Tile C++, without a GPU", "", INTRODUCTION, "", *programs_part(found.get("programs", {}))]
     lines += ["", "## TileGym's headers", ""]
     good = f"{len(headers) - len(wrong)} of {len(headers)} headers of TileGym (`{found.get('tilegym', '')}`) compile."
-    lines += [good, "", *(f"* {name}: {why}" for name, why in wrong.items()), *tests_part(found.get("tests", {}))]
+    lines += [good, "", *(f"* {name}: {why}" for name, why in wrong.items())]
+    lines += tests_part(found.get("tests", {}), found.get("test files", 0))
     return "\n".join([*lines, "", "## Not measured", "", NOT_MEASURED, ""])
 
 
@@ -141,8 +211,8 @@ def programs_part(programs: Found) -> list[str]:
     for title, keys in parted(programs, HELD_OUT["programs"]):
         good = [key for key in keys if programs[key]["status"] == 0]
         working = [key for key in good if programs[key]["arguments"] != "--help"]
-        lines.append(f"{title}: {len(good)} of {len(keys)} end normally; {len(working)} of them launch kernels.")
-    lines += ["", "| program | arguments | result | processor time | last line |", "|---|---|---|--:|---|"]
+        lines.append(f"* {title}: {len(good)} of {len(keys)} end normally; {len(working)} of them launch kernels.")
+    lines += ["", "| program | arguments | result | time | last line |", "|---|---|---|--:|---|"]
     for _, keys in parted(programs, HELD_OUT["programs"]):
         for key in keys:
             facts = programs[key]
@@ -150,20 +220,23 @@ def programs_part(programs: Found) -> list[str]:
             result = late if facts["status"] is None else "ends normally" if facts["status"] == 0 else "fails"
             last = facts["last"].replace("|", "¦").replace("`", "'")
             name = key.replace(":", ": ") + (" (held out)" if key in HELD_OUT["programs"] else "")
-            lines.append(f"| {name} | `{facts['arguments']}` | {result} | {facts['seconds']} s | `{last}` |")
+            seconds = f"{facts['seconds']} s" if "seconds" in facts else ""
+            seconds += f", {facts['machine']}" if "machine" in facts else ""
+            lines.append(f"| {name} | `{facts['arguments']}` | {result} | {seconds} | `{last}` |")
     return lines
 
 
-def tests_part(tests: Found) -> list[str]:
+def tests_part(tests: Found, files: int) -> list[str]:
     """Write the table of TileGym's tests."""
-    lines = ["## TileGym's tests of its C++ kernels", "", TESTS, ""]
+    said = checkout.fill(f"{len(tests)} of {files} files were run, {TESTS}")
+    lines = ["## TileGym's tests of its C++ kernels", "", said, ""]
     for title, names in parted(tests, HELD_OUT["tests"]):
-        total = {word: sum(tests[name][word] for name in names) for word in ("passed", "failed", "error", "selected")}
+        total = {word: sum(tests[name][word] for name in names) for word in OUTCOMES}
         whole = sum(not tests[name]["stopped"] for name in names)
         failed = total["failed"] + total["error"]
         lines.append(
-            f"* {title}: {total['passed']} of {total['selected']} tests pass, {failed} fail; "
-            f"{whole} of {len(names)} files ran to their end."
+            f"* {title}: {total['passed']} of {total['selected']} tests pass, {failed} fail, {total['skipped']} are "
+            f"skipped; {whole} of {len(names)} files ran to their end."
         )
     lines += ["", "| file | tests | passed | failed | processor time | |", "|---|--:|--:|--:|--:|---|"]
     for name, facts in tests.items():
@@ -174,9 +247,10 @@ def tests_part(tests: Found) -> list[str]:
     return lines
 
 
-TESTS = """\
-On engine `cpu`. Tests that time kernels with torch's profiler of CUDA (`test_perf`) need a GPU and are left out. Tests
-that are neither passed nor failed are skipped, or were not reached."""
+OUTCOMES = ("passed", "failed", "error", "skipped", "selected")
+TESTS = (
+    "on engine `cpu`. Tests that time kernels with torch's profiler of CUDA (`test_perf`) need a GPU and are left out."
+)
 
 
 def main() -> None:
@@ -184,6 +258,10 @@ def main() -> None:
     verbs = parser.add_subparsers(required=True)
     for name, function, folder in (
         ("programs", run_programs, "checkouts"),
+        ("build", build_programs, "checkouts"),
+        ("built", run_built, "folder"),
+        ("one", run_program_here, "folder"),
+        ("take", take_results, "folder"),
         ("headers", check_headers, "tilegym"),
         ("tests", run_tests, "tilegym"),
         ("redraw", None, ""),
@@ -191,14 +269,18 @@ def main() -> None:
         verb = verbs.add_parser(name)
         verb.set_defaults(run=function)
         if folder:
-            verb.add_argument(folder)
+            verb.add_argument(folder, type=Path)
         verb.add_argument("--only", default="", metavar="TEXT")
         verb.add_argument("--engine", default="cpu")
         verb.add_argument("--limit", type=int, default=150, metavar="SECONDS")
+        verb.add_argument("--to", type=Path, metavar="FOLDER")
+        verb.add_argument("--jobs", type=int, default=4)
+        verb.add_argument("--deadline", type=float, default=300, metavar="SECONDS")
     args = parser.parse_args()
     if args.run is not None:
         args.run(args)
-    checkout.publish(page(load()), REPORT)
+    if args.run not in (build_programs, run_built, run_program_here):
+        checkout.publish(page(load()), REPORT)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,39 @@ def test_nothing_is_said_at_the_end(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
+BOTH = """
+import cuda.tile as ct
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def double(x, y, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(y + at, tl.load(x + at) * 2)
+
+@ct.kernel
+def increase(x, y):
+    ct.store(y, index=(0,), tile=ct.load(x, index=(0,), shape=(16,)) + 1)
+
+x = torch.arange(16, dtype=torch.float32, device="cuda")
+y, z = torch.empty_like(x), torch.empty(16, device="cuda")
+double[(1,)](x, y, N=16)
+ct.launch(torch.cuda.current_stream(), (1,), increase, (y, z))
+print(z.tolist() == [2.0 * n + 1 for n in range(16)], x.device.type)
+"""
+
+
+def test_a_script_with_kernels_in_triton(tmp_path: Path) -> None:
+    """Both languages see the same memory, although each brings stand-ins for torch."""
+    pytest.importorskip("triton", reason="needs Triton")
+    script = tmp_path / "both.py"
+    script.write_text(BOTH, "utf-8")
+    command = [sys.executable, "-m", "tilery", "cutile", "run", "--triton", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True cuda\n"), done.stderr
+
+
 # ---------------------------------------------------------------- devices
 
 

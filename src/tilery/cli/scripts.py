@@ -89,7 +89,7 @@ def traced(args: argparse.Namespace, sanitizer: Any) -> Any:
 
 
 def run_to_end(language: str, args: argparse.Namespace, options: dict[str, Any]) -> int:
-    """Run the script of the command line; return its exit status."""
+    """Run the script of the command line; return its exit status. `also` among the options is for `run_script`."""
     from ..programs.frames import compile_error, user_calls, user_traceback
     from ..programs.scripts import run_script
 

@@ -95,15 +95,17 @@ def _memory_limit(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def run_script(language: str, file: str, arguments: Sequence[str] = (), **options: Any) -> Session:
-    """Run a script to its end. Exceptions propagate, including SystemExit."""
+def run_script(
+    language: str, file: str, arguments: Sequence[str] = (), *, also: Sequence[str] = (), **options: Any
+) -> Session:
+    """Run a script to its end. Exceptions propagate, including SystemExit. Kernels of the languages `also` run, too."""
     path = str(Path(file).resolve().parent)
     session: Session
-    with (
-        import_module(children.LANGUAGES[language][1]).on(**options) as session,
-        children.cover(language, **for_children(options)),
-        patch.object(sys, "argv", [file, *arguments]),
-        patch.object(sys, "path", [path, *sys.path]),
-    ):
+    with ExitStack() as stack:
+        for each in (*also, language):
+            session = stack.enter_context(import_module(children.LANGUAGES[each][1]).on(**options))
+            stack.enter_context(children.cover(each, **for_children(options)))
+        stack.enter_context(patch.object(sys, "argv", [file, *arguments]))
+        stack.enter_context(patch.object(sys, "path", [path, *sys.path]))
         runpy.run_path(file, run_name="__main__")
     return session

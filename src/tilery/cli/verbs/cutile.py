@@ -34,7 +34,9 @@ def add(verbs: Verbs) -> None:
         "--gpu", default="sm_100", metavar="NAME", help="the GPU whose hints are used; default: %(default)s"
     )
 
-    add_run(inner.add("run", run, RUN), "10.0")
+    sub = inner.add("run", run, RUN)
+    sub.add_argument("--triton", action="store_true", help="run the script's kernels in Triton, too")
+    add_run(sub, "10.0")
 
     sub = inner.add("tune", tune, TUNE)
     add_search(sub)
@@ -71,7 +73,7 @@ def show(args: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Run a Python script with its cuTile kernels on an engine. Its cuda tensors are on the CPU."""
-    return run_checked("cutile", args)
+    return run_checked("cutile", args, also=["triton"] if args.triton else [])
 
 
 def tune(args: argparse.Namespace) -> int:

@@ -26,14 +26,22 @@ def torch_on_cpu() -> Iterator[None]:
         yield
 
 
+_entered: list[ExitStack] = []
+"""Whose patches hold: those of the outermost program, if programs of several languages are nested."""
+
+
 def enter(stack: ExitStack) -> None:
-    """Patch torch until the stack is closed."""
+    """Patch torch until the stack is closed, unless it is patched."""
     import torch
 
     from .graphs import GRAPH_FUNCTIONS
     from .torch_cuda import Nvtx, cuda_functions, streams
     from .torch_mode import CudaIsCpu as mode
 
+    if _entered:
+        return
+    _entered.append(stack)
+    stack.callback(_entered.clear)
     for name, value in (cuda_functions() | GRAPH_FUNCTIONS).items():
         stack.enter_context(patch.object(torch.cuda, name, value, create=True))
     for name in ("range_push", "range_pop", "range_start", "range_end", "mark"):

@@ -37,14 +37,6 @@ def export(args: argparse.Namespace) -> int:
     return 0
 
 
-def suite(args: argparse.Namespace) -> int:
-    """Write the launches of cuTile's own tests."""
-    from gpu_parts.programs import export_suite
-
-    print(f"{export_suite(args.folder, args.cutile, args.tests)} kernels")
-    return 0
-
-
 def draw(args: argparse.Namespace) -> int:
     """Write the kernels that were exported into the list, with a third of them held out: whole families, drawn."""
     found = [json.loads(path.read_text("utf-8")) for path in sorted(args.folder.glob("*.json"))]
@@ -231,10 +223,6 @@ def main() -> int:
     for name in ("cutile", "tilegym", "liger"):
         exports.add_argument(f"--{name}", type=Path, required=True)
     exports.add_argument("--only", default="")
-    suites = verbs.add_parser("suite")
-    suites.add_argument("folder", type=Path)
-    suites.add_argument("--cutile", type=Path, required=True)
-    suites.add_argument("tests", nargs="+", help="files of its folder test")
     draws = verbs.add_parser("draw")
     draws.add_argument("folder", type=Path)
     runs = verbs.add_parser("run")
@@ -269,7 +257,7 @@ def main() -> int:
 
         {"child": collect, "peers": torch_peers}[args.verb].child(json.load(sys.stdin))
         return 0
-    return {"export": export, "draw": draw, "suite": suite, "run": run, "more": more, "report": report}[args.verb](args)
+    return {"export": export, "draw": draw, "run": run, "more": more, "report": report}[args.verb](args)
 
 
 if __name__ == "__main__":

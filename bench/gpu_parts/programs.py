@@ -26,8 +26,6 @@ HERE = Path(__file__).parent
 LIST = HERE.parent / "gpu_kernels.toml"
 KEPT = 160 << 10
 """Integers are kept if they take at most this many bytes, compressed; more are drawn again between their limits."""
-SUITE_BYTES = 4 << 20
-"""The most bytes of the memory of a launch of cuTile's tests that is written down."""
 LARGEST = 6 << 30
 """The most bytes of the memory of a launch."""
 
@@ -236,32 +234,3 @@ def export(folder: Path, checkouts: dict[str, Path], only: str = "") -> tuple[li
             (folder / f"{name}.json").write_text(json.dumps(facts), "utf-8")
             found.append(facts)
     return found, failed
-
-
-def export_suite(folder: Path, cutile: Path, tests: list[str]) -> int:
-    """Write the launches of cuTile's own tests, one of each kernel with little memory; return how many there are."""
-    import hashlib
-
-    import pytest
-
-    folder.mkdir(parents=True, exist_ok=True)
-    seen: list[Any] = []
-    written: set[str] = set()
-
-    class Plugin:
-        def pytest_runtest_teardown(self, item: Any) -> None:
-            for data, facts in seen:
-                digest = hashlib.sha256(data).hexdigest()[:10]
-                if digest in written or sum(b["size"] for b in facts["buffers"]) > SUITE_BYTES:
-                    continue
-                written.add(digest)
-                name = re.sub(r"\W+", "-", item.name.split("[")[0]) + "--" + digest
-                facts |= {"name": name, "program": item.nodeid, "family": "suite"}
-                (folder / f"{name}.tileirbc").write_bytes(data)
-                (folder / f"{name}.json").write_text(json.dumps(facts), "utf-8")
-            seen.clear()
-
-    with recording(seen):
-        places = [str(cutile / "test" / test) for test in tests]
-        pytest.main(["-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", *places], plugins=[Plugin()])
-    return len(written)

@@ -180,6 +180,30 @@ def _stores_in_loops(which: int) -> Module:
     return b.module
 
 
+CAPTURED = """entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {
+  %2 = constant <i32: 2> : tile<i32>
+  %m = muli %n, %2 : tile<i32>
+  %i = iota : tile<8xi32>
+  %sum = reduce %i dim=0 identities=[0 : i32] : tile<8xi32> -> tile<i32>
+  (%a: tile<i32>, %b: tile<i32>) {
+    %c = addi %a, %b : tile<i32>
+    %d = addi %c, %m : tile<i32>
+    yield %d : tile<i32>
+  }
+  %token = store_ptr_tko weak %p, %sum : tile<ptr<i32>>, tile<i32> -> token
+  return
+}
+"""
+
+
+def test_bodies_of_reductions_may_use_values_from_outside() -> None:
+    """They are compared as operands are: whatever computes them."""
+    before = tilery.parse(CAPTURED)
+    assert proven(before, tilery.parse(CAPTURED.replace("muli %n, %2", "addi %n, %n")))
+    assert not proven(before, tilery.parse(CAPTURED.replace("muli %n, %2", "muli %2, %2")))
+    assert not proven(before, tilery.parse(CAPTURED.replace("addi %c, %m", "addi %c, %n")))
+
+
 UNUSED = """entry @k(%n: tile<i32>, %p: tile<ptr<i32>>, %c: tile<i1>) {
   %true = constant <i1: true> : tile<i1>
   %1 = constant <i32: 1> : tile<i32>

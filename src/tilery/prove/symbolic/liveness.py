@@ -25,6 +25,14 @@ def is_ordered(o: Op) -> bool:
     return memory_ordering(o) is not MemoryOrderingSemantics.WEAK
 
 
+def captured(o: Op) -> list[Value]:
+    """Return the values from outside that the body of a reduction uses, in the order of their first use."""
+    inside = {v for inner in walk(o) for b in inner.blocks for v in b.args}
+    inside |= {v for b in o.blocks for inner in walk(b) for v in inner.results}
+    used = [v for b in o.blocks for inner in walk(b) for v in inner.operands]
+    return list(dict.fromkeys(v for v in used if v not in inside))
+
+
 class Needed:
     """The values, and the control flow, that the effects of an entry depend on; with `reads`, its loads count too."""
 
@@ -109,6 +117,7 @@ class Needed:
                         yield end.operands_[o.results_.index(v)]
             case _:
                 yield from o.operands
+                yield from captured(o)
 
     def _mark(self, o: Op) -> Iterator[Value]:
         if o not in self.control:

@@ -21,7 +21,7 @@ from ...types import GatherScatterView, Scalar, StridedView, Tile, TileView
 from . import meaning
 from .algebra import ADDRESS, Algebra, Term, attributes, both
 from .aliasing import may_clash, stores
-from .liveness import Needed, is_effect, is_ordered
+from .liveness import Needed, captured, is_effect, is_ordered
 from .moves import MOVES, TRUE, Formula, Index, Unsupported, chosen, dims_of, element_bytes, width
 from .proving import Prover
 
@@ -425,11 +425,11 @@ class Side:
 
     def mixing(self, o: Op, loops: Index) -> None:
         """Find the operation of the other side with the same operands, or make new functions."""
-        operands = [v for v in o.operands if isinstance(v.type, Tile)]
+        operands = [v for v in (*o.operands, *captured(o)) if isinstance(v.type, Tile)]
         key = f"{o.name}:{attributes(o)}:{[v.type.text for v in (*operands, *o.results)]}"
-        parts = [(self.fn(v), v.type.shape) for v in operands if isinstance(v.type, Tile)]
         if o.blocks:
             key += body_key(o)
+        parts = [(self.fn(v), v.type.shape) for v in operands if isinstance(v.type, Tile)]
         for other in self.partner.mixings if self.partner is not None else ():
             if other.key == key and same_loops(other.loops, loops) and self.prover.all_equal(other.operands, parts):
                 self.env.update(zip(o.results, other.symbols))
@@ -473,13 +473,12 @@ def _is_float(v: Value) -> bool:
 
 
 def body_key(o: Op) -> str:
-    """Describe the body of a reduction; a body that captures a value is like no other."""
-    numbers = {v: n for n, v in enumerate(o.blocks[0].args)}
-    parts = []
+    """Describe the body of a reduction. Values from outside have numbers in the order of `captured`."""
+    numbers = {v: n for n, v in enumerate((*o.blocks[0].args, *captured(o)))}
+    parts: list[object] = []
     for inner in walk(o.blocks[0]):
-        if any(v not in numbers for v in inner.operands):
-            return f"captures {id(o)}"
         parts.append((inner.name, attributes(inner), [numbers[v] for v in inner.operands]))
-        parts.append(("", "", [v.type.text for v in inner.results]))  # type: ignore[misc]  # only compared as text
-        numbers.update((v, len(numbers) + k) for k, v in enumerate(inner.results))
+        made = [*inner.results, *(v for b in inner.blocks for v in b.args)]
+        parts.append([v.type.text for v in made])
+        numbers.update((v, len(numbers) + k) for k, v in enumerate(made))
     return str(parts)

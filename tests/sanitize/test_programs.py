@@ -112,3 +112,12 @@ def test_a_read_raises_in_a_test() -> None:
         ct.launch(0, (2,), copy, (x, y))
         with pytest.raises(Faults, match="read by the program"):
             y.sum()
+
+
+def test_gradients_stay_on_the_gpu(found: Sanitizer) -> None:
+    """Torch makes their memory itself, and the sanitizer sees it."""
+    x = torch.ones(4, 8, device="cuda", requires_grad=True)
+    w = torch.ones(8, device="cuda", requires_grad=True)
+    y = torch.nn.functional.layer_norm(x, (8,), w)
+    y.backward(torch.ones_like(y))
+    assert [str(each.device) for each in (x.grad, w.grad)] == ["cuda:0", "cuda:0"]

@@ -56,7 +56,9 @@ class Reads(TorchDispatchMode):  # type: ignore[misc]  # torch has no types here
 
     def __torch_dispatch__(self, function: Any, types: Any, values: Any = (), options: Any = None) -> Any:
         options = options or {}
-        result = function(*values, **options)
+        # In a backward pass torch asks for memory of the CPU, which the program did not.
+        with torch._C.DisableTorchFunction():
+            result = function(*values, **options)
         program, name = self._sanitizer.program, function._schema.name
         if program is None or name.endswith("_like") or name.startswith("aten::new_"):
             return result

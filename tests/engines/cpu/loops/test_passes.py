@@ -36,6 +36,7 @@ from tilery.engines.cpu.loops.nodes import (
 )
 from tilery.engines.cpu.loops.verifier import verify
 from tilery.engines.cpu.lower import lower
+from tilery.engines.cpu.passes.hoist import hoist_packing
 from tilery.engines.cpu.passes.inline import inline
 from tilery.engines.cpu.passes.pipeline import passes
 from tilery.engines.cpu.passes.products import expand_products
@@ -51,9 +52,18 @@ AVX2 = Target("x86_64-unknown-linux-gnu", "", frozenset({"avx2", "fma", "f16c"})
 EXACT = Specialisation(exact=True)
 MACHINE = machine_of(AVX512)
 KERNELS = Path(__file__).parents[4] / "bench" / "kernels"
+
+
+def packed_early(kernel: Kernel) -> None:
+    """Turn products into loops, and move what packs operands out of loops."""
+    expand_products(MACHINE, EXACT)(kernel)
+    hoist_packing(kernel)
+
+
 ALONE = {
     "simplify": simplify,
     "products": expand_products(MACHINE, EXACT),
+    "packing": packed_early,
     "inline": inline,
     "masks": split_masks,
     "vectorise": vectorise(MACHINE),
@@ -142,6 +152,23 @@ def test_products_become_loops() -> None:
     assert not any(isinstance(s, Product) for s in walk(kernel.body))
     sums = [s.buffer for s in walk(kernel.body) if isinstance(s, Declare) and s.buffer.name == "sums"]
     assert [b.shape for b in sums] == [(16,)] * 16
+
+
+def test_an_operand_from_outside_a_loop_is_packed_before_it() -> None:
+    """Attention multiplies the same queries with the keys of every iteration."""
+    kernel = kernel_of("attention", simplify, expand_products(MACHINE, Specialisation()), hoist_packing)
+    (loop,) = (s for s in walk(kernel.body) if isinstance(s, Loop) and s.polls)
+    packed = [
+        s.buffer.name for s in walk(kernel.body) if isinstance(s, Declare) and s.buffer.name in ("rows", "panels")
+    ]
+    inside = [s.buffer.name for s in walk(loop.body) if isinstance(s, Declare) and s.buffer.name in ("rows", "panels")]
+    assert sorted(packed) == ["panels", "panels", "rows", "rows"] and sorted(inside) == ["panels", "panels", "rows"]
+
+
+def test_an_accumulator_that_is_scaled_is_replaced_in_place() -> None:
+    kernel = kernel_of("attention", *passes(AVX512, Specialisation()))
+    (loop,) = (s for s in walk(kernel.body) if isinstance(s, Loop) and s.polls)
+    assert [s.buffer.name for s in walk(loop.body) if isinstance(s, Declare) and s.buffer.name == "mmaf"] == ["mmaf"]
 
 
 # ---------------------------------------------------------------- single rules

@@ -19,6 +19,7 @@ from ..loops.nodes import walk as walk_loops
 from ..lower import lower
 from ..stores import written_tensors
 from ..targets import machine_of
+from .hoist import hoist_packing
 from .inline import inline
 from .products import expand_products
 from .registers import split_registers
@@ -38,6 +39,7 @@ def passes(target: Target, wanted: Specialisation) -> list[Pass]:
     return [
         simplify,
         expand_products(machine, wanted),
+        hoist_packing,
         inline,
         simplify,
         split_masks,

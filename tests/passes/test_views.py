@@ -117,3 +117,19 @@ def with_assumes(module: Module) -> Module:
     text = text.replace("get_tile_block_id : tile<i32>\n", f"get_tile_block_id : tile<i32>\n{promise}", 1)
     text = text.replace("%arg2: tile<i32>", "%stride: tile<i32>").replace("%arg2", "%small")
     return tilery.parse(text.replace(promise, promise + "  %small = assume bounded<1, 100>, %stride : tile<i32>\n"))
+
+
+def test_long_chains_are_given_up_in_time() -> None:
+    """Each operation uses the one before it twice."""
+    masks = "".join(f"  %m{n + 1} = andi %m{n}, %m{n} : tile<8xi1>\n" for n in range(60))
+    text = ROWS.replace("PREDICATE", "less_than").replace("PADDING", "0.5")
+    text = text.replace("  %row = muli", f"  %m0 = andi %mask, %mask : tile<8xi1>\n{masks}  %row = muli")
+    changed = with_views(tilery.parse(text.replace("weak %from, %mask", "weak %from, %m60")), "rows", SMALL)
+    assert changed is not None and any(isinstance(o, LoadPtrTko) for o in walk(changed))
+    products = "".join(f"  %p{n + 1} = muli %p{n}, %p{n} : tile<8xi32>\n" for n in range(60))
+    text = ROWS.replace("PREDICATE", "less_than").replace("PADDING", "0.5")
+    text = text.replace("  %at = addi %row8", f"  %p0 = muli %n8, %n8 : tile<8xi32>\n{products}  %at = addi %p60")
+    assert with_views(tilery.parse(text), "rows", sizes((3, 3, 1), 24, 1, 3)) is None
+
+
+SMALL = sizes((3, 3, 1), 24, 13, 3)

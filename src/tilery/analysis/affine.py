@@ -24,8 +24,8 @@ Polynomial = Mapping[Product, int]
 """A sum of products of scalars, each with a factor; the empty product is the constant. Scalars are read as signed."""
 ZERO: Polynomial = {}
 ONE: Polynomial = {(): 1}
-MOST = 8
-"""The number of terms above which a polynomial is not worth its arithmetic."""
+MOST_TERMS, MOST_FACTORS, LARGEST = 8, 4, 1 << 64
+"""Above these numbers of terms, of factors in one of them, and above this number, a polynomial is not worth it."""
 
 
 class Form(NamedTuple):
@@ -68,6 +68,13 @@ def times(a: Polynomial, b: Polynomial) -> Polynomial:
     return {product: factor for product, factor in total.items() if factor}
 
 
+def is_large(p: Polynomial) -> bool:
+    """Whether a polynomial has too many parts or too large ones."""
+    return len(p) > MOST_TERMS or any(
+        len(product) > MOST_FACTORS or abs(factor) > LARGEST for product, factor in p.items()
+    )
+
+
 def range_of(p: Polynomial, known: Ranges) -> Range:
     """Return a range that holds the value of a polynomial."""
     low = high = 0
@@ -99,8 +106,7 @@ class Forms:
                 todo += missing
                 continue
             form = self._form(v)
-            large = form is not None and max(map(len, (form.start, *form.steps))) > MOST
-            self.found[v] = None if large else form
+            self.found[v] = None if form is None or any(map(is_large, (form.start, *form.steps))) else form
             todo.pop()
         return self.found[value]
 

@@ -52,6 +52,10 @@ MIRRORED = {
 }
 SMALL = Range(-(1 << 31), (1 << 31) - 1)
 LARGE = Range(-(1 << 62), 1 << 62)
+DEPTH = 32
+"""How many operations a mask may be composed of, one after the other."""
+MOST_LIMITS = 8
+"""How many comparisons a mask may have."""
 
 
 def views_of_pointers(entry: Op, known: Ranges) -> int:
@@ -62,11 +66,11 @@ def views_of_pointers(entry: Op, known: Ranges) -> int:
     """
     made = 0
     values: dict[Value, Value] = {}
-    forms = Forms(known)
+    masks = Masks(Forms(known), known)
     for block in [entry.body, *(b for o in walk(entry.body) if o.nested for b in o.blocks)]:  # type: ignore[attr-defined]
         ops: list[Op] = []
         for o in block.ops:
-            new = _access(o, forms, known) if isinstance(o, LoadPtrTko | StorePtrTko) else None
+            new = _access(o, masks) if isinstance(o, LoadPtrTko | StorePtrTko) else None
             ops += [o] if new is None else new.ops
             if new is not None:
                 made += 1
@@ -90,25 +94,39 @@ class Limits(NamedTuple):
     """Numbers that must be positive."""
 
 
-def limits_of(mask: Value, forms: Forms, known: Ranges) -> Limits | None:
-    """Return what a mask leaves; None if that is no box at the start of the tile."""
-    assert isinstance(mask.type, Tile)
-    shape = mask.type.shape
-    if known.constant(mask) == 1:
-        return Limits(((),) * len(shape))
-    match mask.owner:
-        case AndI(lhs=lhs, rhs=rhs):
-            a, b = limits_of(lhs, forms, known), limits_of(rhs, forms, known)
-            if a is None or b is None:
-                return None
-            return Limits(tuple(x + y for x, y in zip(a.before, b.before)), a.conditions + b.conditions)
-        case Broadcast(source=source) | Reshape(source=source) | Permute(source=source):
-            found = limits_of(source, forms, known)
-            dims = None if found is None else moved(mask.owner, source, found.before, ())
-            return None if found is None or dims is None else Limits(dims, found.conditions)
-        case CmpI():
-            return _compared(mask.owner, shape, forms, known)
-    return None
+class Masks:
+    """What the masks of a kernel leave, computed once for each."""
+
+    def __init__(self, forms: Forms, known: Ranges) -> None:
+        self.forms, self.known = forms, known
+        self.found: dict[Value, Limits | None] = {}
+
+    def limits(self, mask: Value, depth: int = 0) -> Limits | None:
+        """Return what a mask leaves; None if that is no box at the start of the tile, or not known to be one."""
+        if mask not in self.found:
+            found = self._limits(mask, depth) if depth < DEPTH else None
+            count = 0 if found is None else len(found.conditions) + sum(map(len, found.before))
+            self.found[mask] = found if count <= MOST_LIMITS else None
+        return self.found[mask]
+
+    def _limits(self, mask: Value, depth: int) -> Limits | None:
+        assert isinstance(mask.type, Tile)
+        shape = mask.type.shape
+        if self.known.constant(mask) == 1:
+            return Limits(((),) * len(shape))
+        match mask.owner:
+            case AndI(lhs=lhs, rhs=rhs):
+                a, b = self.limits(lhs, depth + 1), self.limits(rhs, depth + 1)
+                if a is None or b is None:
+                    return None
+                return Limits(tuple(x + y for x, y in zip(a.before, b.before)), a.conditions + b.conditions)
+            case Broadcast(source=source) | Reshape(source=source) | Permute(source=source):
+                found = self.limits(source, depth + 1)
+                dims = None if found is None else moved(mask.owner, source, found.before, ())
+                return None if found is None or dims is None else Limits(dims, found.conditions)
+            case CmpI():
+                return _compared(mask.owner, shape, self.forms, self.known)
+        return None
 
 
 def _compared(o: CmpI, shape: tuple[int, ...], forms: Forms, known: Ranges) -> Limits | None:
@@ -141,19 +159,19 @@ class Made(NamedTuple):
     values: dict[Value, Value]
 
 
-def _access(o: LoadPtrTko | StorePtrTko, forms: Forms, known: Ranges) -> Made | None:
+def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
     """Return the operations that replace an access, and the values that replace its results."""
     pointers = o.source if isinstance(o, LoadPtrTko) else o.destination
     assert isinstance(pointers.type, Tile) and isinstance(pointers.type.element, Ptr)
     shape, pointee = pointers.type.shape, pointers.type.element.pointee
     if not shape or o.memory_ordering_semantics is not Ordering.WEAK or not isinstance(pointee, Scalar):
         return None
-    if pointee.bits < 8 or (form := forms[pointers]) is None or form.base is None:
+    if pointee.bits < 8 or (form := masks.forms[pointers]) is None or form.base is None:
         return None
-    limits = Limits(((),) * len(shape)) if o.mask is None else limits_of(o.mask, forms, known)
+    limits = Limits(((),) * len(shape)) if o.mask is None else masks.limits(o.mask)
     if limits is None:
         return None
-    made = Emitter(known, o.loc)
+    made = Emitter(masks.known, o.loc)
     view = _view(made, form, shape, pointee, limits, o)
     if view is None:
         return None
@@ -244,7 +262,7 @@ class Emitter:
         return o
 
     def number(self, n: int, kind: Scalar) -> Value:
-        return self.add(filled(Tile((), kind), n)).result
+        return self.add(filled(Tile((), kind), n % (1 << kind.bits))).result
 
     def scalar(self, p: Polynomial, kind: Scalar) -> Value:
         """Build the value of a polynomial, modulo the width of a type."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 COMPILED = "cpu"
 """The engine that executes accesses through views faster than those through pointers."""
+MOST_VARIANTS = 16
+"""How many variants of a kernel are compiled for launches of different sizes; others use pointers."""
 NO_ENGINE = "none"
 """Used as an engine name: compile and check every kernel, execute nothing."""
 
@@ -167,13 +170,18 @@ def engine_named(
     registry.find(engine, NO_ENGINE)
     options = registry.exactly(engine, exact) | (given or {})
     kernels: dict[tuple[Any, ...], Any] = {}
+    variants: Counter[tuple[bytes, str]] = Counter()
     watched = {} if sanitizer is None else {"sanitize": sanitizer}
 
     def kernel(call: Call, sizes: Sizes | None) -> Any:
         """Return a compiled kernel; with views for launches of some sizes, None where it has none."""
         key = call.bytecode, call.entry, sizes
         if key not in kernels:
-            module = call.module if sizes is None else with_views(call.module, call.entry, sizes)
+            module: Module | None = call.module
+            if sizes is not None:
+                variants[key[:2]] += 1
+                few = variants[key[:2]] <= MOST_VARIANTS
+                module = with_views(call.module, call.entry, sizes) if few else None
             made = None if module is None else registry.compile_kernel(module, call.entry, engine=engine, **options)
             kernels[key] = made
         return kernels[key]

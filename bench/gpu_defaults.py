@@ -1,7 +1,14 @@
 """Measure how good engine gpu is on kernels that no rule was written for.
 
-python bench/gpu_defaults.py export FOLDER --cutile DIR --tilegym DIR --liger DIR    launches, without a GPU
-python bench/gpu_defaults.py draw FOLDER                                             once: choose what is held out
+    python bench/gpu_defaults.py export FOLDER --cutile DIR --tilegym DIR --liger DIR
+    python bench/gpu_defaults.py draw FOLDER
+    python bench/gpu_defaults.py run FOLDER RESULTS.json [--minutes 5]
+    python bench/gpu_defaults.py more FOLDER RESULTS.json [--again REGEX]
+    python bench/gpu_defaults.py report RESULTS.json [--explain KERNEL=WHY]
+
+`export` writes the launches of the listed programs, from checkouts and without a GPU. `draw` chose, once, what is held
+out. `run` compiles, checks and times variants on a GPU; `more` adds first launches and torch to its results, or measures
+some kernels again. `report` writes docs/reports/gpu_defaults.md.
 """
 
 from __future__ import annotations

@@ -258,12 +258,16 @@ def report(found: dict[str, Any]) -> str:
 def against_text(found: dict[str, Any]) -> list[str]:
     """Render the comparison with an earlier commit."""
     head = ["step", "module", "million instructions", "ratio", "CPU time, ratio"]
+    load = f"with a load average of {found['load']:.1f} per core."
+    times = f"Times are the best of {found['rounds']} pairs of processes that took turns, {load}"
+    if not found["rounds"]:
+        times = "Times were not measured."
     return [
         "## Against an earlier commit",
         "",
         f"`python bench/ir.py --against {found['before']}` compared commit {found['now']} with {found['before']}.",
         *AGAINST_TEXT,
-        f"{found['rounds']} pairs of processes that took turns, with a load average of {found['load']:.1f} per core.",
+        times,
         "",
         *table(head, rows_of(found)),
     ]
@@ -272,7 +276,7 @@ def against_text(found: dict[str, Any]) -> list[str]:
 AGAINST_TEXT = """\
 Ratios are of the later one to the earlier one: below 1 is faster. Instructions are those in user mode of one run, as
 valgrind counts them in a process that has run the step before. Repeated, they differ by less than a hundredth, while
-times differ by several per cent. Modules have about 2,000 operations. Times are the best of""".splitlines()
+times differ by several per cent. Modules have about 2,000 operations.""".splitlines()
 
 STEPS_TEXT = """\
 Thousands of operations per second of CPU time. The last column is the memory that a module takes, in bytes per

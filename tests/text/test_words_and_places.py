@@ -61,6 +61,12 @@ REDUCE = (
             "'same_elements', or 'bounded')",
             "nothing",
         ),
+        (
+            "%0 = make_partition_view %x : partition_view<tile=(4), tensor_view<4xf32, strides=[1]>, "
+            "dim_map=[4294967296]>",
+            "custom op 'cuda_tile.make_partition_view' integer value too large",
+            "4294967296",
+        ),
         ("%0 = addi %x#1, %x : tile<4xi32>", "reference to invalid result number", "%x"),
     ],
 )

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery import TileError
+from tilery import ErrorKind, TileError
+from tilery.engines.common.limits import Limits
 from tilery.engines.reference.boxes import apart
 
 OVERLAPPING = """entry @k(%p: tile<ptr<i32>>) {
@@ -93,3 +94,12 @@ def test_nothing_is_stored_if_one_row_does_not_fit(short: int) -> None:
 )
 def test_boxes_whose_elements_do_not_overlap(shape: tuple[int, ...], strides: tuple[int, ...], expected: bool) -> None:
     assert apart(shape, strides, 4) is expected
+
+
+def test_a_launch_may_take_exactly_its_steps() -> None:
+    kernel, out = tilery.compile(tilery.parse(OVERLAPPING)), np.zeros(24, np.int32)
+    steps = kernel.launch(1, [out]).steps
+    kernel.launch(1, [out], limits=Limits(steps=steps))
+    with pytest.raises(TileError) as caught:
+        kernel.launch(1, [out], limits=Limits(steps=steps - 1))
+    assert caught.value.kind is ErrorKind.STEPS

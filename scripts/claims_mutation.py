@@ -43,7 +43,7 @@ class Mutation:
 
     @property
     def key(self) -> str:
-        return f"{self.at}: {self.change} -> {self.to}"
+        return f"{' '.join(self.claims)}: {self.at}: {self.change} -> {self.to}"
 
 
 def load_mutations() -> tuple[list[Mutation], dict[str, str]]:

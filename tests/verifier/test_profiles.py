@@ -8,10 +8,10 @@ import pytest
 
 import tilery
 from tilery import TileError, load, parse, verify
-from tilery.attrs import RoundingMode
+from tilery.attrs import Dense, RoundingMode
 from tilery.bytecode.writer import write
 from tilery.cli.main import main
-from tilery.ops import AddF, TanH
+from tilery.ops import AddF, Constant, TanH
 from tilery.version import Version
 
 ALL = ("13.1", "13.2", "13.3", "13.4")
@@ -122,6 +122,22 @@ def test_messages_list_the_types_of_their_version(reader: str, names: str) -> No
     module = parse("entry @k(%n: tile<i32>) { %x = ftof %n : tile<i32> -> tile<f32> return }", verify=False)
     (finding,) = verify(module, reader=reader)
     assert names in finding.message
+
+
+@pytest.mark.parametrize("reader", ALL)
+@pytest.mark.parametrize(("size", "byte", "newest"), [(16, 1, True), (16, 0, False), (16, 255, False), (8, 1, False)])
+def test_one_byte_for_many_truth_values(size: int, byte: int, newest: bool, reader: str) -> None:
+    module = parse(f"entry @k() {{ %c = constant <i1: true> : tile<{size}xi1> return }}")
+    constant = module.entries[0].body.ops[0]
+    assert isinstance(constant, Constant)
+    constant.value = Dense(constant.value.type, bytes([byte]))
+    data = write(module, Version(13, 1))
+    if newest and reader != "13.4":
+        with pytest.raises(TileError) as caught:
+            load(data, reader=reader)
+        assert caught.value.message == "failed to validate buffer size and format"
+    else:
+        load(data, reader=reader)
 
 
 @pytest.mark.parametrize("reader", ALL)

@@ -45,6 +45,8 @@ class Profile:
     refuses_extreme_tile_shapes: bool = False
     hint_architectures: tuple[str, ...] = ()
     """If there are any, optimization hints must be for these, known and in their range."""
+    splats_whole_bytes: bool = False
+    """One byte for more than eight values of i1 must be 0 or 255; newer readers take its lowest bit."""
     bounds_location_lists: bool = True
     """The lengths of the location lists are compared with the size of the section."""
 
@@ -60,13 +62,14 @@ class Profile:
 PACKED_BOOLEANS = {"i1 dense attribute payload size": "failed to validate buffer size and format"}
 READERS = {
     "13.4": Profile("13.4", LATEST, " - "),
-    "13.3": Profile("13.3", V13_3, " - ", prefixes=PACKED_BOOLEANS),
+    "13.3": Profile("13.3", V13_3, " - ", prefixes=PACKED_BOOLEANS, splats_whole_bytes=True),
     "13.2": Profile(
         "13.2",
         V13_2,
         " - ",
         prefixes=PACKED_BOOLEANS,
         hint_architectures=NAMED_ARCHITECTURES,
+        splats_whole_bytes=True,
         last_section=Section.GLOBAL,
         bounds_location_lists=False,
     ),
@@ -112,6 +115,7 @@ READERS = {
         same_elements_is_array=True,
         refuses_extreme_tile_shapes=True,
         hint_architectures=FIRST_ARCHITECTURES,
+        splats_whole_bytes=True,
         bounds_location_lists=False,
     ),
 }

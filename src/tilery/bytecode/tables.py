@@ -10,7 +10,7 @@ from ..attrs import Attr, Dense, Loc, dense_problem
 from ..checking import TYPE_CHECKING
 from ..declare.codegen import GiveUp
 from ..diag import TileError
-from ..types import Tile, Type, quoted
+from ..types import I1, Tile, Type, quoted
 from ..version import Version
 from .profile import Profile
 from .typecodec import read_type
@@ -222,8 +222,17 @@ class Tables:
         start = c.pos
         data = c.take(length, "failed to read the raw byte data")
         data = self.known_bytes.setdefault(index, data)  # constants of several types share their bytes
-        if (why := dense_problem(t, data)) is not None:
+        why = dense_problem(t, data)
+        if why is not None:
             raise TileError(self.profile.say_prefixed(why), offset=start)
+        if (
+            self.profile.splats_whole_bytes
+            and t.element is I1
+            and t.size > 8
+            and length == 1
+            and data[0] not in (0, 255)
+        ):
+            raise TileError("failed to validate buffer size and format", offset=start)
         if c.marks is not None:
             c.mark(start, f"elements of {brief_type(t)}")
         return Dense(t, data)

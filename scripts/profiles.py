@@ -191,9 +191,9 @@ INTRODUCTION = [
         "",
         "The differences between versions were found in the tuned mutants. The held-out ones have other seeds, and "
         "were compared for the first time when the profiles were finished. That first look found one difference, in 2 "
-        "of 2,500 mutants of 13.3: `tanh` with a rounding mode that it reports and accepts. The parts that were recorded "
-        "later had one more, in 1 of 10,500 mutants of 13.3 and 1 of 9,810 of 13.2: a single byte for more than eight "
-        "values of i1 that is neither 0 nor 255. The profiles have both since.",
+        "of 2,500 mutants of 13.3: `tanh` with a rounding mode that it reports and accepts. The parts that were "
+        "recorded later had one more, in 1 of 10,500 mutants of 13.3 and 1 of 9,810 of 13.2: a single byte for more "
+        "than eight values of i1 that is neither 0 nor 255. The profiles have both since.",
     )
 ]
 NOT_MEASURED = """\

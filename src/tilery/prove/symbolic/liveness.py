@@ -26,11 +26,11 @@ def is_ordered(o: Op) -> bool:
 
 
 def captured(o: Op) -> list[Value]:
-    """Return the values from outside that the body of a reduction uses, in the order of their first use."""
+    """Return the values from outside that the body of a reduction uses, but constants, in the order of first use."""
     inside = {v for inner in walk(o) for b in inner.blocks for v in b.args}
     inside |= {v for b in o.blocks for inner in walk(b) for v in inner.results}
     used = [v for b in o.blocks for inner in walk(b) for v in inner.operands]
-    return list(dict.fromkeys(v for v in used if v not in inside))
+    return list(dict.fromkeys(v for v in used if v not in inside and not isinstance(v.owner, ops.Constant)))
 
 
 class Needed:

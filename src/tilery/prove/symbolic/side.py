@@ -477,8 +477,14 @@ def body_key(o: Op) -> str:
     numbers = {v: n for n, v in enumerate((*o.blocks[0].args, *captured(o)))}
     parts: list[object] = []
     for inner in walk(o.blocks[0]):
-        parts.append((inner.name, attributes(inner), [numbers[v] for v in inner.operands]))
+        used = [numbers[v] if v in numbers else _constant(v) for v in inner.operands]
+        parts.append((inner.name, attributes(inner), used))
         made = [*inner.results, *(v for b in inner.blocks for v in b.args)]
         parts.append([v.type.text for v in made])
         numbers.update((v, len(numbers) + k) for k, v in enumerate(made))
     return str(parts)
+
+
+def _constant(v: Value) -> str:
+    assert isinstance(v.owner, ops.Constant)
+    return attributes(v.owner)

@@ -7,8 +7,8 @@
     python bench/gpu_defaults.py report RESULTS.json [--explain KERNEL=WHY]
 
 `export` writes the launches of the listed programs, from checkouts and without a GPU. `draw` chose, once, what is held
-out. `run` compiles, checks and times variants on a GPU; `more` adds first launches and torch to its results, or measures
-some kernels again. `report` writes docs/reports/gpu_defaults.md.
+out. `run` compiles, checks and times variants on a GPU; `more` adds first launches and torch to its results, or repeats
+some kernels. `report` writes docs/reports/gpu_defaults.md.
 """
 
 from __future__ import annotations

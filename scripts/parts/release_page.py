@@ -250,4 +250,4 @@ NOT_MEASURED = """\
 Nothing was executed on a GPU, so other machine code may be faster, slower or wrong. Other architectures and levels of
 optimisation were not tried. A release that compiles a module may compile it wrongly. Each module was compiled once,
 except those that the page lists as compiled several times; the other differences may be chance, too. A release with
-fewer modules or samples than the others was stopped before it had seen them all, and one that is missing was not run."""
+fewer modules or samples than the others was stopped before it had seen them all; one that is missing was not run."""

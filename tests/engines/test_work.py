@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tilery
+from support.oracle import ROOT
+from tilery.engines.gpu.variants import candidate_variants, default_variant
 from tilery.engines.triton.config import HOST, POINTERS, default_config
 from tilery.engines.triton.targets import find_target
 from tilery.engines.work import Work, work_of
@@ -117,3 +120,34 @@ def test_stages_that_fill_shared_memory_need_warps(monkeypatch: pytest.MonkeyPat
     assert config(accumulator=16 * 128, loop_bytes=64 << 10) == (4, 3)
     assert config(accumulator=128 * 256, loop_bytes=48 << 10) == (8, 4)
     assert config(accumulator=128 * 128, loop_bytes=32 << 10, chained=True) == (4, 2)
+
+
+BUGS = ROOT / "docs" / "reports" / "lab" / "compiler_bugs"
+LOOP = """entry @k(%p: tile<ptr<i32>>, %n: tile<i32>) {{
+  %0 = constant <i32: 0> : tile<i32>
+  %1 = constant <i32: 1> : tile<i32>
+  %a, %b = for %i in (%0 to %n, step %1) : tile<i32> iter_values(%x = %0, %y = {first}) -> (tile<i32>, tile<i32>) {{
+    %v = addi %x, %i : tile<i32>
+    continue %v, {second} : tile<i32>, tile<i32>
+  }}
+  %t = store_ptr_tko weak %p, %b : tile<ptr<i32>>, tile<i32> -> token
+  return
+}}"""
+
+
+@pytest.mark.parametrize("path", sorted(BUGS.glob("*.mlir")), ids=lambda path: path.stem)
+def test_known_faults_of_tileiras_are_avoided(path: Path) -> None:
+    """Engine gpu takes Triton, by rules and as a candidate, if it is there."""
+    found = work_of(tilery.parse(path.read_text("utf-8")).entries[0])
+    assert found.distrusts_tileiras
+    assert default_variant(found).engine == "triton"
+    assert {variant.engine for variant in candidate_variants(found)} <= {"triton"}
+    assert default_variant(found, ("tileiras",)).engine == "tileiras"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wrong"), [("%1", "%v", True), ("%0", "%v", False), ("%1", "%y", False), ("%1", "%x", False)]
+)
+def test_values_that_continue_passes_twice(first: str, second: str, wrong: bool) -> None:
+    module = tilery.parse(LOOP.format(first=first, second=second))
+    assert work_of(module.entries[0]).distrusts_tileiras is wrong

@@ -13,6 +13,7 @@ from ..ir import Block, Op, Value, walk
 from ..ops import (
     Broadcast,
     Constant,
+    Continue,
     Entry,
     For,
     LoadPtrTko,
@@ -22,8 +23,10 @@ from ..ops import (
     MmaFScaled,
     MmaI,
     Permute,
+    PrintTko,
     Reduce,
     Reshape,
+    Return,
     Scan,
     StorePtrTko,
     StoreViewTko,
@@ -78,6 +81,8 @@ class Work:
     """Tile blocks of the launch; 0 if it is not known."""
     waits: bool = False
     """Whether tile blocks may wait for each other: a loop around an access that is not weak."""
+    distrusts_tileiras: bool = False
+    """Whether the kernel has a construct that tileiras 13.4 is known to compile wrongly."""
 
 
 def work_of(entry: Entry) -> Work:
@@ -109,7 +114,35 @@ def work_of(entry: Entry) -> Work:
         rows=min((_rows(o) for o in products), default=0),
         pure=all(_is_pure(block) for block in inner if _multiplies(block)),
         waits=any(any(o in strong for o in walk(block)) for block in inner),
+        distrusts_tileiras=any(_has_short_steps(o) for o in products) or any(map(_ends_or_prints, loops)),
     )
+
+
+def _has_short_steps(o: Product) -> bool:
+    """Whether a product of tf32 has fewer than the eight steps of the usual instruction."""
+    return _element(o).name == "tf32" and isinstance(o.lhs.type, Tile) and o.lhs.type.shape[-1] < 8
+
+
+def _ends_or_prints(loop: For | Loop) -> bool:
+    """Whether a loop returns, prints, or continues with one value in place of two that begin differently."""
+    for o in _own(loop.region):
+        if isinstance(o, (Return, PrintTko)):
+            return True
+        if isinstance(o, Continue):
+            firsts: dict[Value, Value] = {}
+            for passed, first in zip(o.operands_, loop.initValues):
+                if isinstance(passed.type, Tile) and firsts.setdefault(passed, first) is not first:
+                    return True
+    return False
+
+
+def _own(block: Block) -> Iterator[Op]:
+    """Yield the operations of a loop that are not in loops inside it."""
+    for o in block.ops:
+        yield o
+        if not isinstance(o, LOOPS):
+            for inner in o.blocks:
+                yield from _own(inner)
 
 
 def live_words(block: Block) -> int:

@@ -147,6 +147,7 @@ class VariantCompiler:
 
 def default_variant(work: Work, available: tuple[str, ...] = COMPILERS) -> Variant:
     """Choose a variant by rules. `available` are the compilers that are installed."""
+    available = _trusted(work, available)
     if "tileiras" in available and (chosen := _for_tileiras(work)) is not None:
         return chosen
     if "triton" in available:
@@ -170,7 +171,13 @@ def candidate_variants(work: Work, available: tuple[str, ...] = COMPILERS) -> li
             Variant.of("triton", unroll=4, pipeline=0) if work.stores else Variant.of("triton", unroll=0, pipeline=3)
         )
         found = [other if work.loops else Variant("triton"), plain[0], plain[1]]
-    return [variant for variant in found if variant.engine in available]
+    return [variant for variant in found if variant.engine in _trusted(work, available)]
+
+
+def _trusted(work: Work, available: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave tileiras out for a kernel that it may compile wrongly, if there is another compiler."""
+    others = tuple(name for name in available if name != "tileiras")
+    return others if work.distrusts_tileiras and others else available
 
 
 def _for_triton(work: Work) -> Variant:

@@ -92,7 +92,7 @@ def test_one_process_answers_all_requests() -> None:
     (one,) = staying(os.getpid())
     assert all(compiles(f"later{n}") for n in range(3)) and staying(os.getpid()) == [one]
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # it is not a child of this process, which `os.wait` would wait for
+        os.waitpid(one, os.WNOHANG)  # it is not a child of this process, which `os.wait` would wait for
 
 
 @needs_x86

@@ -62,8 +62,8 @@ class Nan(Check):
         finite = np.ones(made.shape, bool)
         number = np.ones(made.shape, bool)
         for given in operands.values():
-            finite = finite & _alike(np.isfinite(given), made)
-            number = number & _alike(~np.isnan(given), made)
+            finite = finite & _alike(step.op, np.isfinite(given), made)
+            number = number & _alike(step.op, ~np.isnan(given), made)
 
         def values(where: tuple[int, ...]) -> dict[str, Any]:
             alike = {name: a for name, a in operands.items() if a.shape[1:] == made.shape[1:]}
@@ -91,8 +91,15 @@ def _float_operands(step: Step) -> Iterator[tuple[str, Array, Scalar]]:
                 yield f"{field.attr}[{number}]" if number else field.attr, array, kind
 
 
-def _alike(good: Array, made: Array) -> Array:
-    """Whether elements of a result depend on good operands: on those at the same place, or on all of a tile block's."""
+def _alike(o: Op, good: Array, made: Array) -> Array:
+    """Whether elements of a result depend on good operands only.
+
+    Those are the ones at the same place, for a scan all up to there, and where shapes differ all of a tile block.
+    """
+    if isinstance(o, Scan):
+        axis = o.dim + 1
+        so_far = np.logical_and.accumulate(np.flip(good, axis) if o.reverse else good, axis=axis)
+        return np.flip(so_far, axis) if o.reverse else so_far
     if good.shape[1:] == made.shape[1:]:
         return good
     lanes: Array = good.reshape(len(good), -1).all(axis=1).reshape(-1, *(1,) * (made.ndim - 1))

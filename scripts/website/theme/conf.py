@@ -27,7 +27,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
 html_show_sourcelink = html_copy_source = False
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

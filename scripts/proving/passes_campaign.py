@@ -152,9 +152,9 @@ NOT_MEASURED = [
     "",
     "Refused kernels say nothing about a pass. Float operations are some functions here, so that passes that fold or",
     "fuse them, or decide a condition by them, cannot be proven, only executed. Z3 is not told the ranges of what",
-    "loops carry and reductions return, which `fold-known` relies on. Loops are compared one by one, so that `loop-",
-    "split`, which makes two of one, is seldom proven. Parameters that overlap in memory were not considered. A pass",
-    "that is not in the table was not tried.",
+    "loops carry and reductions return, which `fold-known` relies on. Loops are compared one by one, so that",
+    "`loop-split`, which makes two of one, is seldom proven. Parameters that overlap in memory were not considered. A",
+    "pass that is not in the table was not tried.",
 ]
 
 

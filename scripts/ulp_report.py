@@ -59,7 +59,7 @@ def samples(rng: np.random.Generator, dtype: np.dtype[Any], count: int) -> Any:
     return np.concatenate([bits, narrow.astype(dtype)])
 
 
-def exact(function: transcendental.Function, numbers: tuple[float, ...]) -> Fraction | None:
+def exact(function: transcendental.ExactFunction, numbers: tuple[float, ...]) -> Fraction | None:
     """Return the exact value, or None where the function is not defined or out of reach."""
     if not all(isfinite(x) and abs(x) < LARGEST for x in numbers):
         return None
@@ -77,7 +77,7 @@ def ulp(value: Fraction, digits: int, least: int) -> Fraction:
 
 
 def measure(
-    function: transcendental.Function, type_name: str, operands: int, rng: np.random.Generator, count: int
+    function: transcendental.ExactFunction, type_name: str, operands: int, rng: np.random.Generator, count: int
 ) -> Result:
     """Compare the engine with exact values. Overflow and results that are not numbers are skipped."""
     dtype, digits, least = FORMATS[type_name]

@@ -21,7 +21,7 @@ from tilery.engines.common.limits import Stats
 from tilery.engines.gpu.variants import Variant
 from tilery.ir import Op, walk
 from tilery.sanitize import Sanitizer
-from tilery.tuner.search import Result, Trial
+from tilery.tuner.search import Result, VariantTrial
 
 EVIL = '"></pre><script>alert(1)</script>'
 ALLOWED = {
@@ -92,7 +92,7 @@ def shown() -> dict[str, Any]:
     kernel.launch(4, [np.zeros(1, np.int32), float("inf")], sanitize=sanitizer)
     add = next(o for o in walk(made) if o.name == "addi")
     place = location()
-    trials = [Trial(Variant("tileiras"), seconds=1e-5, final=True), Trial(Variant("triton"), error=EVIL)]
+    trials = [VariantTrial(Variant("tileiras"), seconds=1e-5, final=True), VariantTrial(Variant("triton"), error=EVIL)]
     machine = type("Machine", (), {"device": EVIL})()
     return {
         "module": made,

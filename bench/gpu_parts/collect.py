@@ -249,7 +249,7 @@ def first_launch(folder: Path, name: str) -> dict[str, Any]:
 
     from tilery.engines.cuda.driver import open_driver
     from tilery.engines.gpu.launch import GpuLoaded
-    from tilery.engines.gpu.store import Store
+    from tilery.engines.gpu.store import VariantStore
 
     from .repeat import OnGpu, Written
 
@@ -263,7 +263,7 @@ def first_launch(folder: Path, name: str) -> dict[str, Any]:
         say("try", name=name, label="")
         started = time.monotonic()
         module = tilery.load(str(folder / f"{name}.tileirbc"))
-        kernel = GpuLoaded(module, choice=choice, store=Store(None)).kernel()
+        kernel = GpuLoaded(module, choice=choice, store=VariantStore(None)).kernel()
         kernel.launch(launch.grid, launch.args, buffers=launch.buffers)
         torch.cuda.synchronize()
         found[choice] = time.monotonic() - started

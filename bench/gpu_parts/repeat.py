@@ -27,7 +27,7 @@ from tilery.engines.work import Work, work_of
 from tilery.ir import Value, walk
 from tilery.ops import Entry, Module
 from tilery.tuner.compare import BOUNDS, NARROW_BOUND, difference, is_exact
-from tilery.tuner.session import POISON, Output, outputs_of
+from tilery.tuner.session import POISON, WrittenBuffer, outputs_of
 from tilery.types import BF16, Ptr, Scalar, Tile
 
 DEVICE = "cuda"
@@ -75,11 +75,11 @@ class Written:
         return replace(work_of(self.entry), blocks=prod(self.shape.grid))
 
     @property
-    def outputs(self) -> list[Output]:
+    def outputs(self) -> list[WrittenBuffer]:
         """The buffers that the kernel may write; those that lists of arrays point to may be written too."""
         found = [o for o in outputs_of(self.entry, self.shape) if not self.shape.buffers[o.buffer].pointers]
         pointed = {to.buffer for b in self.shape.buffers for to in b.pointers.values()} - {o.buffer for o in found}
-        return found + [Output(n, BF16, True) for n in sorted(pointed)]
+        return found + [WrittenBuffer(n, BF16, True) for n in sorted(pointed)]
 
     @property
     def size(self) -> int:
@@ -250,7 +250,7 @@ class OnGpu(HoldsAddresses):
                 return f"{self._name(o)}: {words}"
         return ""
 
-    def _differ(self, o: Output, wanted: Any, found: Any) -> str:
+    def _differ(self, o: WrittenBuffer, wanted: Any, found: Any) -> str:
         if torch.equal(wanted, found):
             return ""
         kind = TYPES.get(o.element.name)
@@ -271,5 +271,5 @@ class OnGpu(HoldsAddresses):
         bound = BOUNDS.get(o.element.name, NARROW_BOUND)
         return "" if error <= bound else f"the relative error is {error:.1e}, and {bound:g} is allowed"
 
-    def _name(self, o: Output) -> str:
+    def _name(self, o: WrittenBuffer) -> str:
         return ", ".join(self.written.shape.buffers[o.buffer].names) or f"buffer {o.buffer}"

@@ -15,7 +15,7 @@ import tilery
 from support.fake_cuda import FakeCuda, value
 from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.launch import Binary
-from tilery.engines.gpu.store import Store
+from tilery.engines.gpu.store import VariantStore
 from tilery.engines.gpu.variants import Variant
 from tilery.engines.tileiras.launch import launch_contract
 from tilery.ops import Entry, Module
@@ -87,8 +87,8 @@ def module() -> Module:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path / "tuned.json")
+def store(tmp_path: Path) -> VariantStore:
+    return VariantStore(tmp_path / "tuned.json")
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ ct.launch(0, (1,), spin, (np.zeros(1, np.int32),))
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replace the GPU by the reference engine, and the search by one that finds what is asked for."""
     from tilery.engines import registry
-    from tilery.engines.gpu.store import Machine
+    from tilery.engines.gpu.store import Platform
     from tilery.engines.gpu.variants import Variant
     from tilery.tuner import search
 
@@ -48,8 +48,8 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         search._tunable(module, module.entry(entry))
         found.append(entry.split("_Kt")[0])
         variant = Variant.of("tileiras", level=2, occupancy=4, allow_tma=False)
-        trials = [search.Trial(search.AS_IS, 2e-3, True), search.Trial(variant, 1e-3, True)]
-        result = search.Result(variant, 1e-3, trials, Machine("Fake", "sm_90"), "grid 4 1 1", "nothing")
+        trials = [search.VariantTrial(search.AS_IS, 2e-3, True), search.VariantTrial(variant, 1e-3, True)]
+        result = search.Result(variant, 1e-3, trials, Platform("Fake", "sm_90"), "grid 4 1 1", "nothing")
         result.hints = {"occupancy": 4, "allow_tma": False}
         return result
 

@@ -11,18 +11,18 @@ import pytest
 
 import tilery
 from tilery.engines.gpu import launch as gpu
-from tilery.engines.gpu.store import Machine, Record, Store, kernel_digest, merge, shape_class
+from tilery.engines.gpu.store import Platform, TunedVariant, VariantStore, kernel_digest, merge, shape_class
 from tilery.engines.gpu.variants import Variant, candidate_variants, default_variant
 from tilery.engines.work import Work
 from tilery.rewrite.hints import with_hints
 
 from .conftest import build_as
 
-MACHINE = Machine("Fake", "sm_90", "13.4", (("tileiras", "1.0"), ("triton", "2.0")))
+MACHINE = Platform("Fake", "sm_90", "13.4", (("tileiras", "1.0"), ("triton", "2.0")))
 
 
 @pytest.fixture
-def loaded(module: Any, driver: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> gpu.GpuLoaded:
+def loaded(module: Any, driver: Any, store: VariantStore, monkeypatch: pytest.MonkeyPatch) -> gpu.GpuLoaded:
     build = build_as({})
     monkeypatch.setattr(gpu, "compiler_versions", lambda: MACHINE.versions)
     monkeypatch.setattr(gpu, "installed", lambda: ("triton", "tileiras"))
@@ -33,9 +33,9 @@ def loaded(module: Any, driver: Any, store: Store, monkeypatch: pytest.MonkeyPat
     return gpu.GpuLoaded(module, choice="rules", driver=driver(), store=store)
 
 
-def record(module: Any, variant: Variant, machine: Machine = MACHINE, **fields: Any) -> Record:
+def record(module: Any, variant: Variant, machine: Platform = MACHINE, **fields: Any) -> TunedVariant:
     shapes = "grid 4 1 1, 4096"
-    return Record(
+    return TunedVariant(
         kernel_digest(module, "double"), "double", shapes, machine, variant, 1e-3, date="2026-01-01", **fields
     )
 
@@ -47,7 +47,7 @@ def test_without_a_record_rules_choose(loaded: gpu.GpuLoaded, arrays: Any) -> No
     assert kernel.choice == (Variant("triton"), "the rules: nothing is remembered for this kernel and shape")
 
 
-def test_a_record_is_taken_for_its_shapes(loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: Store) -> None:
+def test_a_record_is_taken_for_its_shapes(loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: VariantStore) -> None:
     winner = Variant.of("tileiras", level=2)
     store.add([record(module, winner)])
     kernel = loaded.kernel()
@@ -68,7 +68,7 @@ def test_a_record_is_taken_for_its_shapes(loaded: gpu.GpuLoaded, module: Any, ar
     ],
 )
 def test_a_foreign_or_stale_record_is_not_taken(
-    machine: Machine, why: str, loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: Store
+    machine: Platform, why: str, loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: VariantStore
 ) -> None:
     store.add([record(module, Variant.of("tileiras", level=2), machine)])
     kernel = loaded.kernel()
@@ -76,7 +76,9 @@ def test_a_foreign_or_stale_record_is_not_taken(
     assert kernel.choice == (Variant("triton"), f"the rules: {why}")
 
 
-def test_a_record_of_another_lowering_is_stale(loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: Store) -> None:
+def test_a_record_of_another_lowering_is_stale(
+    loaded: gpu.GpuLoaded, module: Any, arrays: Any, store: VariantStore
+) -> None:
     store.add([record(module, Variant.of("tileiras", level=2), lowering=0)])
     kernel = loaded.kernel()
     kernel.launch(5, arrays)
@@ -101,10 +103,10 @@ def test_the_newest_record_stays(module: Any) -> None:
     assert merge([old, other]) == [other, old]
 
 
-def test_records_survive_the_file(module: Any, store: Store) -> None:
+def test_records_survive_the_file(module: Any, store: VariantStore) -> None:
     made = record(module, Variant.of("triton", num_warps=8, views="host"))
     store.add([made])
-    assert Store(store.path).records() == [made]
+    assert VariantStore(store.path).records() == [made]
     assert not [p for p in Path(str(store.path)).parent.iterdir() if p.name.startswith(".tuned")]
 
 
@@ -115,7 +117,7 @@ def test_records_survive_the_file(module: Any, store: Store) -> None:
 def test_a_hostile_variant_is_refused(variant: Any, module: Any) -> None:
     plain = {**record(module, Variant("triton")).as_dict(), "variant": variant}
     with pytest.raises(tilery.TileError):
-        Record.from_dict(plain)
+        TunedVariant.from_dict(plain)
 
 
 def test_hints_and_locations_do_not_change_what_a_kernel_is(module: Any) -> None:

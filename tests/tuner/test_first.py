@@ -15,7 +15,7 @@ from tilery.engines.cuda.driver import Driver
 from tilery.engines.cuda.staging import ALIGNMENT
 from tilery.engines.gpu import first
 from tilery.engines.gpu import launch as gpu
-from tilery.engines.gpu.store import Store
+from tilery.engines.gpu.store import VariantStore
 from tilery.engines.gpu.variants import Variant, VariantCompiler
 
 from .conftest import Gpu, build_as
@@ -62,7 +62,7 @@ Load = Callable[..., tuple[gpu.GpuLoaded, Gpu]]
 
 
 @pytest.fixture
-def load(store: Store, monkeypatch: pytest.MonkeyPatch) -> Load:
+def load(store: VariantStore, monkeypatch: pytest.MonkeyPatch) -> Load:
     monkeypatch.setattr(gpu, "compiler_versions", lambda: VERSIONS)
     monkeypatch.setattr(gpu, "installed", lambda: ("triton", "tileiras"))
     monkeypatch.delenv(gpu.VARIABLE, raising=False)
@@ -78,7 +78,9 @@ def load(store: Store, monkeypatch: pytest.MonkeyPatch) -> Load:
     return made
 
 
-def test_the_fastest_candidate_runs_and_is_remembered(load: Load, module: Any, arrays: Any, store: Store) -> None:
+def test_the_fastest_candidate_runs_and_is_remembered(
+    load: Load, module: Any, arrays: Any, store: VariantStore
+) -> None:
     loaded, device = load(module, {"triton": 4.0, "tileiras": 2.0})
     kernel = loaded.kernel()
     kernel.launch(5, arrays)
@@ -175,7 +177,7 @@ def test_memory_of_unknown_size_is_not_copied(module: Any) -> None:
     assert why == "it writes to memory whose size is not known"
 
 
-def test_a_long_launch_is_not_repeated(load: Load, module: Any, arrays: Any, store: Store) -> None:
+def test_a_long_launch_is_not_repeated(load: Load, module: Any, arrays: Any, store: VariantStore) -> None:
     loaded, device = load(module, {"triton": 900.0, "tileiras": 2.0})
     kernel = loaded.kernel()
     kernel.launch(5, arrays)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tilery
-from tilery.engines.gpu.store import Store
+from tilery.engines.gpu.store import VariantStore
 from tilery.engines.gpu.variants import Variant
 from tilery.tuner.search import AS_IS, tune
 from tilery.tuner.worker import LocalWorker, WorkerProcess
@@ -38,12 +38,12 @@ class Bad(Gpu):
         super()._cuLaunchKernelEx(config, function, *rest)
 
 worker.open_driver = lambda: Driver(Bad(tilery.parse(DOUBLE)))
-worker._server = worker.Server(worker.open_driver)
+worker._server = worker.LaunchServer(worker.open_driver)
 answer = worker.answer
 """
 
 
-def test_the_fastest_variant_wins_and_is_remembered(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+def test_the_fastest_variant_wins_and_is_remembered(module: Any, arrays: Any, driver: Any, store: VariantStore) -> None:
     build = build_as({"w2": 1.5, "tileiras O3 occ4": 1.0})
     result = tune(module, 5, arrays, store=store, worker=LocalWorker(driver), build=build)
     assert result.best.label == "tileiras O3 occ4"
@@ -55,7 +55,7 @@ def test_the_fastest_variant_wins_and_is_remembered(module: Any, arrays: Any, dr
     assert np.array_equal(arrays[1], np.zeros(5000, np.float32))  # the arguments stay as they are
 
 
-def test_the_hints_are_in_the_module(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+def test_the_hints_are_in_the_module(module: Any, arrays: Any, driver: Any, store: VariantStore) -> None:
     build = build_as({"occ8": 1.0})
     result = tune(module, 5, arrays, engine="tileiras", store=store, worker=LocalWorker(driver), build=build)
     assert result.module is not None
@@ -63,7 +63,7 @@ def test_the_hints_are_in_the_module(module: Any, arrays: Any, driver: Any, stor
     assert tilery.verify(result.module) == []
 
 
-def test_a_wrong_variant_is_not_taken(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+def test_a_wrong_variant_is_not_taken(module: Any, arrays: Any, driver: Any, store: VariantStore) -> None:
     build = build_as({"w2": {"milliseconds": 0.1, "wrong": True}})
     result = tune(module, 5, arrays, store=store, worker=LocalWorker(driver), build=build)
     wrong = [t for t in result.trials if "w2" in t.variant.label]
@@ -71,14 +71,14 @@ def test_a_wrong_variant_is_not_taken(module: Any, arrays: Any, driver: Any, sto
     assert "w2" not in result.best.label
 
 
-def test_a_variant_that_does_not_compile_is_listed(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+def test_a_variant_that_does_not_compile_is_listed(module: Any, arrays: Any, driver: Any, store: VariantStore) -> None:
     build = build_as({"triton": "refused"})
     result = tune(module, 5, arrays, store=store, worker=LocalWorker(driver), build=build)
     refused = [t for t in result.trials if t.variant.engine == "triton"]
     assert refused and all(t.error == "the compiler refuses it" and t.seconds is None for t in refused)
 
 
-def test_variants_with_the_same_code_share_a_time(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+def test_variants_with_the_same_code_share_a_time(module: Any, arrays: Any, driver: Any, store: VariantStore) -> None:
     def build(module: Any, entry: Any, variant: Any, target: str) -> Any:
         return build_as({"": 2.0})(module, entry, Variant("triton"), target)
 
@@ -88,7 +88,7 @@ def test_variants_with_the_same_code_share_a_time(module: Any, arrays: Any, driv
     assert result.time_of(AS_IS) == result.seconds == first.seconds
 
 
-def test_nothing_works(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+def test_nothing_works(module: Any, arrays: Any, driver: Any, store: VariantStore) -> None:
     build = build_as({"": "refused"})
     with pytest.raises(tilery.TileError, match="no variant of @double worked"):
         tune(module, 5, arrays, store=store, worker=LocalWorker(driver), build=build)
@@ -96,7 +96,7 @@ def test_nothing_works(module: Any, arrays: Any, driver: Any, store: Store) -> N
 
 
 def test_hangs_and_crashes_are_survived(
-    module: Any, arrays: Any, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: Any, arrays: Any, store: VariantStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tilery.tuner.search.LIMIT_SECONDS", 0.05)
     monkeypatch.setattr("tilery.tuner.search.SLACK_SECONDS", 1.0)
@@ -111,7 +111,7 @@ def test_hangs_and_crashes_are_survived(
     assert not worker.child.running
 
 
-def test_the_budget_is_kept(module: Any, arrays: Any, driver: Any, store: Store) -> None:
+def test_the_budget_is_kept(module: Any, arrays: Any, driver: Any, store: VariantStore) -> None:
     build = build_as({})
     result = tune(module, 5, arrays, budget=0.0, store=store, worker=LocalWorker(driver), build=build)
     assert result.left_out > 0 and len(result.trials) >= 1

@@ -21,7 +21,7 @@ MOST_OPS = 24
 """How many of the operations behind an element are shown."""
 
 
-class Writer(NamedTuple):
+class LastWriter(NamedTuple):
     """Who wrote an element last."""
 
     op: Op
@@ -40,7 +40,7 @@ class Difference:
     values: tuple[Any, Any]
     bits: tuple[int, int]
     ulps: dict[str, int]
-    writer: Writer | None = None
+    writer: LastWriter | None = None
     ops: list[Op] = field(default_factory=list)
 
     def as_dict(self, engines: Sequence[str]) -> dict[str, object]:
@@ -151,7 +151,7 @@ def find_writer(kernel: Any, grid: Any, args: list[Any], array: Array, differenc
     if not array.flags.c_contiguous:
         return
     address = array.ctypes.data + byte
-    seen: list[Writer] = []
+    seen: list[LastWriter] = []
 
     class Watch(Check):
         """Notes who writes an address."""
@@ -164,7 +164,7 @@ def find_writer(kernel: Any, grid: Any, args: list[Any], array: Array, differenc
             hit = access.mask & (access.addresses <= address) & (access.addresses + access.bytes > address)
             if hit.any():
                 lane = int(np.argwhere(hit)[-1][0])
-                seen.append(Writer(access.op, tuple(int(n) for n in access.blocks[lane])))
+                seen.append(LastWriter(access.op, tuple(int(n) for n in access.blocks[lane])))
 
     watcher = Sanitizer("bounds", more=[Watch])
     kernel.launch(grid, args, sanitize=watcher, output=lambda text: None, **options)  # the kernel has printed already

@@ -32,7 +32,7 @@ HELD = 1 << 28
 Block = tuple[int, ...]
 
 
-class State:
+class SteppedLaunch:
     """A launch on the reference engine, whose machine executes one instruction at a time."""
 
     program: Program

@@ -20,7 +20,7 @@ from ..observe.numbers import decode, element_text
 from ..sanitize import Reports, Sanitizer
 from .breakpoints import Breakpoint, Watchpoint, bind
 from .marks import is_mark
-from .state import State
+from .state import SteppedLaunch
 from .variables import Slots
 from .watching import Notice, NoticedReports, Writes, nan_checking
 
@@ -37,7 +37,7 @@ class Stop:
     breakpoints: list[int] = field(default_factory=list)
 
 
-class Stopping(State):
+class Stopping(SteppedLaunch):
     """A launch with its breakpoints. The arguments are those of `Kernel.launch`, and:
 
     * `arrays`: the arrays among the arguments, if these are words.

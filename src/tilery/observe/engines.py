@@ -22,10 +22,10 @@ from ..ops import Module
 from ..types import Scalar
 from .arrays import ArrayArgument, array_arguments
 from .difference import MOST_BYTES, FirstDifference, shown_number
-from .instrument import Instrumented, Probe, Slot, count_trips, find_probes, instrument, split
+from .instrument import Instrumented, Probe, ValueSlot, count_trips, find_probes, instrument, split
 from .names import Source
 from .numbers import decode
-from .watch import Write, watch_element
+from .watch import WatchedWrite, watch_element
 
 MOST_RUNS = 24
 """How many smaller groups of values are tried if storing all of them hides the difference."""
@@ -156,7 +156,7 @@ class _Search:
                     self._try(part)
                     todo.append(part)
 
-    def _compare(self, made: Instrumented, slot: Slot, left: Array, right: Array) -> None:
+    def _compare(self, made: Instrumented, slot: ValueSlot, left: Array, right: Array) -> None:
         probe = slot.probe
         different = self.differ(probe.element, left, right)
         rows = np.flatnonzero(different.any(axis=1))
@@ -203,7 +203,7 @@ class _Search:
         options = self.launch.options()
         array = self._arguments(options["args"])[number]
         name = f"memory from {array.name}[{', '.join(map(str, index))}]"
-        writes: list[Write] = []
+        writes: list[WatchedWrite] = []
         self.reference.launch(**options, observe=watch_element(array, index, writes.append))
         if not writes:
             self.result.notes.append(f"{name} is {values[0]} and {values[1]}; the reference engine does not write it")

@@ -146,7 +146,7 @@ def count_trips(kernel: Any, launch: Mapping[str, Any], load: Any) -> dict[Op, i
 
 
 @dataclass(slots=True)
-class Slot:
+class ValueSlot:
     """Where the executions of a value are in the array of its element type."""
 
     probe: Probe
@@ -161,14 +161,14 @@ class Instrumented:
     """A module that stores values of one kernel, and how to read them."""
 
     module: Module
-    slots: list[Slot]
+    slots: list[ValueSlot]
     sizes: dict[Scalar, int] = field(default_factory=dict)
 
     def buffers(self) -> dict[Scalar, Array]:
         """Return arrays for one launch, to append to the arguments."""
         return {element: np.zeros(size, f"u{carrier(element).itemsize}") for element, size in self.sizes.items()}
 
-    def read(self, slot: Slot, buffers: Mapping[Scalar, Array]) -> Array:
+    def read(self, slot: ValueSlot, buffers: Mapping[Scalar, Array]) -> Array:
         """Return what a launch stored of a value, one row per execution."""
         size = slot.probe.type.size
         raw = buffers[slot.probe.element][slot.start : slot.start + slot.rows * size]
@@ -212,7 +212,7 @@ def instrument(
         kept = min(rows, most // (probe.type.size * carrier(probe.element).itemsize))
         start = made.sizes.get(probe.element, 0)
         made.sizes[probe.element] = start + kept * probe.type.size
-        made.slots.append(Slot(probe, start, kept, kept == rows))
+        made.slots.append(ValueSlot(probe, start, kept, kept == rows))
     twin = twins[entry]
     assert isinstance(twin, Entry)
     bases = _add_parameters(twin, made.sizes, convention)
@@ -284,7 +284,7 @@ class _Writer:
         self.where[nest] = _Where(_add(front, ops.AddI(lhs=row, rhs=block)), execution, expected)
         loop.region.ops[:0] = front
 
-    def store(self, slot: Slot, value: Value) -> None:
+    def store(self, slot: ValueSlot, value: Value) -> None:
         """Store a value after the operation that computes it."""
         probe, made = slot.probe, list[Op]()
         where, t = self.where[probe.loops], probe.type

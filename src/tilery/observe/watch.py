@@ -23,7 +23,7 @@ WRITES = ("store_ptr_tko", "store_view_tko", "atomic_rmw_tko", "atomic_cas_tko",
 
 
 @dataclass(slots=True)
-class Write:
+class WatchedWrite:
     """A write to an element: the operation, the tile block, which element of its tile, and the value."""
 
     op: Op
@@ -34,7 +34,7 @@ class Write:
     """`store`, or the name of an atomic operation, whose value is its operand."""
 
 
-def watch_element(array: ArrayArgument, index: tuple[int, ...], found: Callable[[Write], None]) -> Observe:
+def watch_element(array: ArrayArgument, index: tuple[int, ...], found: Callable[[WatchedWrite], None]) -> Observe:
     """Return an observer that calls a function for each write to an element, in the order of memory."""
 
     def see(event: Event) -> None:
@@ -45,7 +45,7 @@ def watch_element(array: ArrayArgument, index: tuple[int, ...], found: Callable[
     return Observe(see, ops=WRITES)
 
 
-def writes(event: Event, access: Access, array: ArrayArgument, index: tuple[int, ...]) -> Iterator[Write]:
+def writes(event: Event, access: Access, array: ArrayArgument, index: tuple[int, ...]) -> Iterator[WatchedWrite]:
     """Yield the writes of an operation to an element; tile blocks, and the elements of a tile, go in order."""
     address = array.at(index)
     span = access.place.span
@@ -63,7 +63,7 @@ def writes(event: Event, access: Access, array: ArrayArgument, index: tuple[int,
         value = None if access.value is None else _at(access.value, lane, element)
         raw = None if value is None else np.asarray(value, stored(array.element))
         text = "?" if raw is None else element_text(decode(array.element, raw)[()])
-        yield Write(event.op, tuple(int(i) for i in event.blocks[lane]), element, text, kind)
+        yield WatchedWrite(event.op, tuple(int(i) for i in event.blocks[lane]), element, text, kind)
 
 
 def _replaced(event: Event, lane: int, element: tuple[int, ...]) -> bool:
@@ -88,7 +88,7 @@ def watch_value(value: Value, found: Callable[[Event, int, Any], None]) -> Obser
     return Observe(see, values=[value])
 
 
-def write_line(write: Write, name: str, source: Source) -> str:
+def write_line(write: WatchedWrite, name: str, source: Source) -> str:
     """Return a write as a line: who, where, what."""
     where = source.line(write.op)
     inside = f", element [{', '.join(map(str, write.element))}]" if write.element else ""

@@ -11,7 +11,7 @@ from typing import Any
 from ..diag import TileError
 from ..engines.common.arrays import ArrayMemory, locate_argument
 from ..engines.common.cutile_abi import layout
-from ..engines.common.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, Managed, Tensor
+from ..engines.common.dlpack import BOOL, CPU, CUDA, FLOAT, INT, NARROW, UINT, DLTensor, Managed
 
 _KINDS = {"int": INT, "uint": UINT, "float": FLOAT, "bool": BOOL}
 """DLPack's type code for each of NumPy's kinds."""
@@ -37,7 +37,7 @@ class HostArray:
         sizes = (c_int64 * (2 * rank))(*shape, *strides)
         shape_at = ctypes.cast(sizes, ctypes.POINTER(c_int64))
         strides_at = ctypes.cast(ctypes.addressof(sizes) + 8 * rank, ctypes.POINTER(c_int64))
-        tensor = Tensor(address, CUDA, 0, rank, code, bits, 1, shape_at, strides_at, 0)
+        tensor = DLTensor(address, CUDA, 0, rank, code, bits, 1, shape_at, strides_at, 0)
         self.tensor = Managed(tensor, None, ctypes.cast(forget, c_void_p).value)
         self.kept = sizes, owner
 

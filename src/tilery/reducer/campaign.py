@@ -25,9 +25,9 @@ from ..smith.contract import Buffer
 from ..smith.contract import Launch as Contracted
 from ..version import SUPPORTED, Version
 from .case import Case, Launch
-from .oracles import Compiler, Differs, with_steps
+from .oracles import Differs, TileirasOracle, with_steps
 from .report import as_text, shown, summary
-from .runners import InProcess, Remote, Runner, Threads, ends_child
+from .runners import CandidateRunner, InProcess, Remote, Threads, ends_child
 from .search import Reduction, Search
 
 MOST_REDUCED = 20
@@ -71,7 +71,7 @@ class Plan:
         """Return the test that finds a fault in a case."""
         if self.engines is not None:
             return Differs(self.engines, seconds=self.seconds)
-        return Compiler(self.target, tool=self.tool, seconds=self.seconds)
+        return TileirasOracle(self.target, tool=self.tool, seconds=self.seconds)
 
     def cases(self, seed: int) -> list[Case]:
         """Return what is tested for a seed: a module, or a module for each of its launches."""
@@ -164,7 +164,7 @@ def reduce_finding(plan: Plan, item: tuple[int, int]) -> dict[str, Any]:
     seed, number = item
     case, test = with_steps(plan.cases(seed)[number], plan.seconds), plan.test()
     original = case.encode(case.module.version)
-    runner: Runner = Threads(test, 1) if test.waits else InProcess(lambda c: run_test(test, c, plan.seconds))
+    runner: CandidateRunner = Threads(test, 1) if test.waits else InProcess(lambda c: run_test(test, c, plan.seconds))
     search = Search(case, runner, version=case.module.version, seconds=plan.reduce_seconds)
     try:
         if not search.result.outcome:

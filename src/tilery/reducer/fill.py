@@ -19,8 +19,8 @@ from ..types import I1, TOKEN, Function, Ptr, Scalar, Tile, Type
 from .case import Case, Launch
 
 
-class Source(Enum):
-    """The source of a value's replacement."""
+class Replacement(Enum):
+    """What can replace a value."""
 
     OPERAND = "an operand of the operation"
     VISIBLE = "a value that is defined before"
@@ -29,23 +29,23 @@ class Source(Enum):
     PARAMETER = "a new parameter"
 
 
-CONSTANTS = (Source.CONSTANT, Source.OPERAND, Source.VISIBLE, Source.PARAMETER)
-OPERANDS = (Source.OPERAND, Source.VISIBLE, Source.CONSTANT, Source.PARAMETER)
-VISIBLE = (Source.VISIBLE, Source.OPERAND, Source.CONSTANT)
-ONES = (Source.ONE, Source.OPERAND, Source.VISIBLE, Source.PARAMETER)
-PARAMETERS = (Source.PARAMETER, Source.OPERAND, Source.CONSTANT)
+CONSTANTS = (Replacement.CONSTANT, Replacement.OPERAND, Replacement.VISIBLE, Replacement.PARAMETER)
+OPERANDS = (Replacement.OPERAND, Replacement.VISIBLE, Replacement.CONSTANT, Replacement.PARAMETER)
+VISIBLE = (Replacement.VISIBLE, Replacement.OPERAND, Replacement.CONSTANT)
+ONES = (Replacement.ONE, Replacement.OPERAND, Replacement.VISIBLE, Replacement.PARAMETER)
+PARAMETERS = (Replacement.PARAMETER, Replacement.OPERAND, Replacement.CONSTANT)
 POLICIES = (CONSTANTS, OPERANDS, VISIBLE, ONES, PARAMETERS)
 """In which order replacements are looked for."""
 
 
 @dataclass(slots=True)
-class Scope:
+class IsolatedOp:
     """An operation whose inside uses nothing from outside, and what is added to it."""
 
     root: Op
     added: list[Op] = field(default_factory=list)
     params: list[Value] = field(default_factory=list)
-    made: dict[tuple[Source, Type], Value] = field(default_factory=dict)
+    made: dict[tuple[Replacement, Type], Value] = field(default_factory=dict)
     visible: dict[Type, list[Value]] = field(default_factory=dict)
 
 
@@ -68,12 +68,12 @@ def _marked(blocks: list[Block]) -> list[tuple[bool, Block]]:
 class Filler:
     """Finds replacements for values while a module is walked from front to back."""
 
-    def __init__(self, case: Case, policy: Sequence[Source]) -> None:
+    def __init__(self, case: Case, policy: Sequence[Replacement]) -> None:
         self.module, self.launch, self.policy = case.module, case.launch, policy
         self.values: dict[Value, Value | None] = {}
         self.uses = Uses(case.module)
-        self.scopes = [Scope(case.module)]
-        self.done: list[Scope] = []
+        self.scopes = [IsolatedOp(case.module)]
+        self.done: list[IsolatedOp] = []
 
     # ------------------------------------------------------------ where we are
 
@@ -90,7 +90,7 @@ class Filler:
                     continue
                 if o.nested and o.blocks:
                     if has_trait(o, ISOLATED):
-                        self.scopes.append(Scope(o))
+                        self.scopes.append(IsolatedOp(o))
                     todo += [_Frame(block, o if last else None) for last, block in _marked(o.blocks)]
                     break
                 self._show(o.results, frame.seen)
@@ -127,30 +127,32 @@ class Filler:
                 self.values[value] = found
                 return True
         if value.type is TOKEN:
-            self.values[value] = None if self._is_optional(value) else self._make(Source.CONSTANT, TOKEN, MakeToken)
+            self.values[value] = (
+                None if self._is_optional(value) else self._make(Replacement.CONSTANT, TOKEN, MakeToken)
+            )
             return True
         return False
 
-    def _from(self, source: Source, value: Value, operands: Sequence[Value]) -> Value | None:
+    def _from(self, source: Replacement, value: Value, operands: Sequence[Value]) -> Value | None:
         match source:
-            case Source.OPERAND:
+            case Replacement.OPERAND:
                 resolved = (self.resolve(v) for v in operands)
                 return next((v for v in resolved if v is not None and v.type is value.type and v is not value), None)
-            case Source.VISIBLE:
+            case Replacement.VISIBLE:
                 there = self.scopes[-1].visible.get(value.type, ())
                 return next((v for v in there if v is not value), None)
-            case Source.CONSTANT | Source.ONE:
+            case Replacement.CONSTANT | Replacement.ONE:
                 return self._constant(source, value)
-            case Source.PARAMETER:
+            case Replacement.PARAMETER:
                 return self._parameter(value.type)
 
-    def _constant(self, source: Source, value: Value) -> Value | None:
+    def _constant(self, source: Replacement, value: Value) -> Value | None:
         type = value.type
         if not isinstance(type, Tile) or not isinstance(type.element, Scalar) or isinstance(value.owner, Constant):
             return None
         element = type.element
-        number: float = int(source is Source.ONE)
-        if element.is_float and source is Source.ONE:
+        number: float = int(source is Replacement.ONE)
+        if element.is_float and source is Replacement.ONE:
             number = 1.0
         try:
             value_of = Dense.of(type, [number])
@@ -158,7 +160,7 @@ class Filler:
             return None
         return self._make(source, type, lambda: Constant(value=value_of))
 
-    def _make(self, source: Source, type: Type, make: Callable[[], Any]) -> Value:
+    def _make(self, source: Replacement, type: Type, make: Callable[[], Any]) -> Value:
         scope = self.scopes[-1]
         if (source, type) not in scope.made:
             o = make()
@@ -170,10 +172,10 @@ class Filler:
         scope = self.scopes[-1]
         if not isinstance(type, Tile) or type.rank or not isinstance(scope.root, Entry):
             return None
-        if (Source.PARAMETER, type) not in scope.made:
-            made = scope.made[Source.PARAMETER, type] = Value(type, scope.root.body)
+        if (Replacement.PARAMETER, type) not in scope.made:
+            made = scope.made[Replacement.PARAMETER, type] = Value(type, scope.root.body)
             scope.params.append(made)
-        return scope.made[Source.PARAMETER, type]
+        return scope.made[Replacement.PARAMETER, type]
 
     def _is_optional(self, value: Value) -> bool:
         """Whether every use of a value may be left out."""
@@ -236,7 +238,7 @@ def default_argument(type: Type, count: int = 16) -> Any:
     return 0 if type.element.is_int else 0.0
 
 
-def without(case: Case, chosen: Set[int], policy: Sequence[Source]) -> Case | None:
+def without(case: Case, chosen: Set[int], policy: Sequence[Replacement]) -> Case | None:
     """Return a copy without the operations that have these positions in the walk; None if it is the same."""
     case = case.copy()
     numbers = {o: number for number, o in enumerate(walk(case.module)) if number in chosen}
@@ -272,7 +274,7 @@ def _replaced(filler: Filler, o: Op) -> bool:
     return False
 
 
-def with_values_replaced(case: Case, number: int, policy: Sequence[Source]) -> Case | None:
+def with_values_replaced(case: Case, number: int, policy: Sequence[Replacement]) -> Case | None:
     """Return a copy in which one value, by its position among all, is used nowhere; None if it cannot be replaced."""
     case = case.copy()
     target = values_of(case)[number]

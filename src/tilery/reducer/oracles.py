@@ -43,7 +43,7 @@ def write_case(case: Case, folder: Path, name: str, version: Version | None) -> 
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandOracle:
     """A command line that ends with status 0 if a candidate is still interesting.
 
     The name of the candidate's file takes the place of `{}`, or else comes last.
@@ -72,7 +72,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Compiler:
+class TileirasOracle:
     """NVIDIA's tileiras: it crashes, hangs, or fails with a message that matches.
 
     Without `message`, only a crash counts, and a hang. With it, every failure counts whose words match.

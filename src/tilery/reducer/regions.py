@@ -124,7 +124,7 @@ def _branches(loop: Op) -> Iterator[tuple[Op, Block]]:
 # ---------------------------------------------------------------- dropping what is passed on
 
 
-class Slot(NamedTuple):
+class PassedValue(NamedTuple):
     """A value that an operation with regions passes on: what it is called in each place."""
 
     results: str
@@ -134,10 +134,10 @@ class Slot(NamedTuple):
     """arguments of the region that come first and are not passed on; -1 if the region has no such argument"""
 
 
-SLOTS: dict[type[Op], tuple[Slot, ...]] = {
-    If: (Slot("results_", "", (Yield,), -1),),
-    For: (Slot("resultValues", "initValues", (Continue,), 1),),
-    Loop: (Slot("", "initValues", (Continue,), 0), Slot("resultValues", "", (Break,), -1)),
+SLOTS: dict[type[Op], tuple[PassedValue, ...]] = {
+    If: (PassedValue("results_", "", (Yield,), -1),),
+    For: (PassedValue("resultValues", "initValues", (Continue,), 1),),
+    Loop: (PassedValue("", "initValues", (Continue,), 0), PassedValue("resultValues", "", (Break,), -1)),
 }
 """The operations that pass values on, and those values."""
 

@@ -13,7 +13,7 @@ from ..text.print.printer import show
 from ..types import Ptr, Tile
 from .case import Case, Launch
 from .data import filled, one
-from .oracles import Command, Compiler, Differs, DiffersAfter, Message, ProvenAfter, Sanitized, real_arrays
+from .oracles import CommandOracle, Differs, DiffersAfter, Message, ProvenAfter, Sanitized, TileirasOracle, real_arrays
 from .search import Reduction
 
 
@@ -38,10 +38,10 @@ def shown(case: Case, test: Any, name: str = "reduced.mlir") -> Shown:
 def _commands(test: Any, name: str, launch: list[str]) -> list[list[str]]:
     stem = str(Path(name).with_suffix(""))
     match test:
-        case Command():
+        case CommandOracle():
             words = shlex.split(test.line)
             return [[w.replace("{}", name) for w in words] if "{}" in test.line else [*words, name]]
-        case Compiler():
+        case TileirasOracle():
             options = ["--gpu-name", test.target, "--opt-level", str(test.level)]
             return [
                 ["tilery", "asm", name, "-o", f"{stem}.tileirbc"],

@@ -30,7 +30,7 @@ class Outcome(Protocol):
     def result(self) -> str: ...
 
 
-class Runner(Protocol):
+class CandidateRunner(Protocol):
     """Runs tests, at most `jobs` at a time."""
 
     @property

@@ -15,7 +15,7 @@ from ..diag import TileError, enough_memory
 from ..verifier.verify import verify
 from ..version import Version
 from .case import Case, Size, digest, measure
-from .runners import Runner
+from .runners import CandidateRunner
 from .steps import Candidates, plan
 
 TOGETHER = 8
@@ -46,7 +46,7 @@ class Reduction:
     """The steps that found something smaller, in order."""
 
 
-class Log:
+class OutcomeLog:
     """The outcomes so far, by the digest of the candidate; with a file, a later run finds them there."""
 
     def __init__(self, file: Path | None, head: str) -> None:
@@ -85,7 +85,7 @@ class Search:
     def __init__(
         self,
         case: Case,
-        runner: Runner,
+        runner: CandidateRunner,
         *,
         wanted: Callable[[str], bool] | None = None,
         legal: bool = True,
@@ -102,7 +102,7 @@ class Search:
         self.started = time.monotonic()
         self.deadline = None if seconds is None else self.started + seconds
         first = case.encode(version)
-        self.log = Log(log, f"{digest(first)} {seed}")
+        self.log = OutcomeLog(log, f"{digest(first)} {seed}")
         self.size = measure(case)
         key = digest(first)
         outcome = self.log.outcomes.get(key)

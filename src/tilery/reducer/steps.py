@@ -15,7 +15,7 @@ from ..rewrite import erase_dead
 from .attributes import drop_extra, drop_location, edited, simpler_attributes, simpler_names
 from .case import Case
 from .data import fewer_parameters, simpler_launches
-from .fill import CONSTANTS, OPERANDS, POLICIES, Source, values_of, with_values_replaced, without
+from .fill import CONSTANTS, OPERANDS, POLICIES, Replacement, values_of, with_values_replaced, without
 from .regions import drop_slot, end_early, region_places, slot_places, take_region
 from .types import simpler_types
 from .views import static_views
@@ -27,7 +27,7 @@ Candidates = Iterator[tuple[int, Case | None]]
 """The place to go on from if a candidate is taken, and the candidate; None is a change that is not possible."""
 
 
-class Step(NamedTuple):
+class ReductionStep(NamedTuple):
     """A step: its name, and the candidates that it makes from a case, from a position on."""
 
     name: str
@@ -74,7 +74,7 @@ def removable(case: Case) -> list[int]:
     ]
 
 
-def fewer_operations(size: int, policy: Sequence[Source], dead: bool) -> Callable[[Case, int], Candidates]:
+def fewer_operations(size: int, policy: Sequence[Replacement], dead: bool) -> Callable[[Case, int], Candidates]:
     """Make a step that removes this many operations at once, from back to front, with dead code or without."""
 
     def step(case: Case, at: int) -> Candidates:
@@ -90,7 +90,7 @@ def fewer_operations(size: int, policy: Sequence[Source], dead: bool) -> Callabl
     return step
 
 
-def removal_steps(case: Case) -> list[Step]:
+def removal_steps(case: Case) -> list[ReductionStep]:
     """Return the steps that remove operations, from half of them at once down to one.
 
     Where dead code is left by now, it is what the case is about, and stays.
@@ -98,11 +98,11 @@ def removal_steps(case: Case) -> list[Step]:
     live = not erase_dead(case.copy().module)
     steps, size = [], max(1, len(removable(case)) // 2)
     while size:
-        steps.append(Step(f"remove {size}", fewer_operations(size, CONSTANTS, live)))
+        steps.append(ReductionStep(f"remove {size}", fewer_operations(size, CONSTANTS, live)))
         if size <= 8 and live:
-            steps.append(Step(f"remove {size}, keep dead code", fewer_operations(size, CONSTANTS, False)))
+            steps.append(ReductionStep(f"remove {size}, keep dead code", fewer_operations(size, CONSTANTS, False)))
         if size == 1 or size % 4 == 0:
-            steps.append(Step(f"remove {size} for operands", fewer_operations(size, OPERANDS, live)))
+            steps.append(ReductionStep(f"remove {size} for operands", fewer_operations(size, OPERANDS, live)))
         size //= 2
     return steps
 
@@ -217,32 +217,32 @@ def only_live(case: Case, at: int) -> Candidates:
 
 
 LARGE = (
-    Step("symbols", fewer_symbols),
-    Step("dead code", only_live),
-    Step("locations", no_debug_info),
-    Step("end early", shorter),
+    ReductionStep("symbols", fewer_symbols),
+    ReductionStep("dead code", only_live),
+    ReductionStep("locations", no_debug_info),
+    ReductionStep("end early", shorter),
 )
 """The steps before operations are removed."""
 
 SMALLER = (
-    Step("regions", fewer_regions),
-    Step("passed on", fewer_passed_on),
-    Step("dead code", only_live),
-    Step("single operations", careful_removal),
-    Step("uses", fewer_uses),
-    Step("canonicalize", passes("canonicalize")),
-    Step("parameters", restarting(fewer_parameters)),
-    Step("views", restarting(static_views)),
-    Step("types", restarting(simpler_types)),
-    Step("launch", restarting(simpler_launches)),
-    Step("attributes", restarting(simpler_attributes)),
-    Step("names", restarting(simpler_names)),
-    Step("pairs", pairs),
+    ReductionStep("regions", fewer_regions),
+    ReductionStep("passed on", fewer_passed_on),
+    ReductionStep("dead code", only_live),
+    ReductionStep("single operations", careful_removal),
+    ReductionStep("uses", fewer_uses),
+    ReductionStep("canonicalize", passes("canonicalize")),
+    ReductionStep("parameters", restarting(fewer_parameters)),
+    ReductionStep("views", restarting(static_views)),
+    ReductionStep("types", restarting(simpler_types)),
+    ReductionStep("launch", restarting(simpler_launches)),
+    ReductionStep("attributes", restarting(simpler_attributes)),
+    ReductionStep("names", restarting(simpler_names)),
+    ReductionStep("pairs", pairs),
 )
 """The steps after operations were removed."""
 
 
-def plan(current: Callable[[], Case]) -> Iterator[Step]:
+def plan(current: Callable[[], Case]) -> Iterator[ReductionStep]:
     """Yield the steps of a round; `current` returns the smallest case so far."""
     yield from LARGE
     yield from removal_steps(current())

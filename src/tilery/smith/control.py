@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import ops
 from ..ir import Value
 from ..types import Ptr, Tile, Type
-from .kernel import Draft, Frame
+from .kernel import Draft, EnclosingLoop
 from .values import among, get, tile_of
 from .versions import Feature
 
@@ -69,12 +69,12 @@ def leave(k: Draft, returning: bool) -> bool:
     return True
 
 
-def emit_continue(k: Draft, frame: Frame) -> None:
+def emit_continue(k: Draft, frame: EnclosingLoop) -> None:
     """Emit `continue` with new values of what the loop carries."""
     counter = () if frame.counter is None else (frame.counter,)
     k.emit(ops.Continue(operands_=counter + values_of(k, frame.carried) + k.carried_token(frame.token)))
 
 
-def emit_break(k: Draft, frame: Frame) -> None:
+def emit_break(k: Draft, frame: EnclosingLoop) -> None:
     """Emit `break` with the results of the loop."""
     k.emit(ops.Break(operands_=values_of(k, frame.results) + k.carried_token(frame.token)))

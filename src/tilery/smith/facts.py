@@ -15,7 +15,7 @@ F4 = SCALARS["f4E2M1FN"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Memory:
+class ReachableMemory:
     """Memory that a kernel can reach. Accesses to memory that is not writable need no ordering."""
 
     element: Scalar
@@ -24,10 +24,10 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Pointee:
     """What the pointers of a tile point to: each of them and the `room - 1` elements after it lie in `memory`."""
 
-    memory: Memory
+    memory: ReachableMemory
     room: int
     distinct: bool
     """Whether no two pointers are equal."""
@@ -40,7 +40,7 @@ def stored_bytes(element: Scalar) -> int:
     return (element.row.memory_bits + 7) // 8
 
 
-class Facts:
+class ValueFacts:
     """Facts by value; a value without any may be anything.
 
     The sets are never iterated, so that modules do not depend on hashes.
@@ -51,7 +51,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.ranges: dict[Value, Range] = {}
-        self.targets: dict[Value, Target] = {}
+        self.targets: dict[Value, Pointee] = {}
         self.splats: set[Value] = set()
         self.distinct: set[Value] = set()
 
@@ -119,9 +119,9 @@ class Facts:
         here, there = self.targets.get(a), self.targets.get(b)
         if here and there and here.memory is there.memory:
             room, align = min(here.room, there.room), min(here.align, there.align)
-            self.targets[result] = Target(here.memory, room, False, align)
+            self.targets[result] = Pointee(here.memory, room, False, align)
 
-    def advanced(self, ptr: Value, offset: Value) -> Target:
+    def advanced(self, ptr: Value, offset: Value) -> Pointee:
         """Return the target of pointers moved by `offset` elements, which are known to fit."""
         target, (lo, hi) = self.targets[ptr], self.range(offset)
         assert lo >= 0 and hi < target.room
@@ -132,9 +132,9 @@ class Facts:
             while hi * width % align:
                 align //= 2
         distinct = target.distinct if lo == hi else self.same(ptr) and offset in self.distinct
-        return Target(target.memory, target.room - hi, distinct, align)
+        return Pointee(target.memory, target.room - hi, distinct, align)
 
-    def recast(self, ptr: Value, to: Scalar) -> Target | None:
+    def recast(self, ptr: Value, to: Scalar) -> Pointee | None:
         """Return the target of pointers cast to another type, or None if they must not be used then."""
         target, element = self.targets.get(ptr), pointee(ptr.type)
         if target is None or to is element:
@@ -144,7 +144,7 @@ class Facts:
         if {I1, TF32, F4} & {element, to} or target.align % new or room < 1:
             return None
         # Wider elements at neighbouring addresses overlap.
-        return Target(target.memory, room, target.distinct and new <= width, target.align)
+        return Pointee(target.memory, room, target.distinct and new <= width, target.align)
 
 
 def pointee(t: object) -> Scalar:

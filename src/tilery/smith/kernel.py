@@ -16,7 +16,7 @@ from ..types import I32, TOKEN, Ptr, PtrAttr, Scalar, Tile, Type
 from ..version import Version
 from .contract import ALIGN, Argument, Buffer
 from .debug import Debug
-from .facts import Facts, Memory, Target, stored_bytes
+from .facts import Pointee, ReachableMemory, ValueFacts, stored_bytes
 from .versions import Feature
 
 OpT = TypeVar("OpT", bound=Op)
@@ -45,25 +45,25 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class KnownTensor:
     """A tensor view, and the sizes and strides that it has at run time."""
 
     value: Value
-    target: Target
+    target: Pointee
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class KnownView:
     """A view that loads and stores go through."""
 
     value: Value
-    tensor: Tensor
+    tensor: KnownTensor
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class EnclosingLoop:
     """The innermost loop around a block: the types that `continue` and `break` pass on, besides the token."""
 
     op: type[ops.For] | type[ops.Loop]
@@ -92,24 +92,24 @@ class Draft:
         self.prelude: list[Op] = []
         self.ops: list[Op] = []
         self.count = self.goal = 0
-        self.facts = Facts()
+        self.facts = ValueFacts()
         # Visible tiles, the latest last, and the set of unused tiles, which is never iterated.
         self.pool: list[Value] = []
         self.unused: set[Value] = set()
         # Pointers to the start of memory: defined in this block and those around it, and by parameters.
         self.bases: list[Value] = []
         self.param_bases: list[Value] = []
-        self.tensors: list[Tensor] = []
-        self.views: list[View] = []
+        self.tensors: list[KnownTensor] = []
+        self.views: list[KnownView] = []
         # Everything before `token` is ordered; the `pending` reads after it are not ordered among themselves.
         self.token: Value | None = None
         self.pending: list[Value] = []
         # Whether memory may be written here; if not, the block passes no token on.
         self.effects = True
         self.depth = 0
-        self.frames: list[Frame] = []
+        self.frames: list[EnclosingLoop] = []
         self._block: Value | None = None
-        self._globals: dict[str, Memory] = {}
+        self._globals: dict[str, ReachableMemory] = {}
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
@@ -206,7 +206,7 @@ class Draft:
                 align //= 2
             pointer = self._part(param, count)
         self.params.append((param, Buffer(element, count * blocks, writable)))
-        self.facts.targets[pointer] = Target(Memory(element, count, writable), count, True, align)
+        self.facts.targets[pointer] = Pointee(ReachableMemory(element, count, writable), count, True, align)
         self.param_bases.append(pointer)
         self.show(pointer)
         return pointer
@@ -240,9 +240,9 @@ class Draft:
         name, value = target.sym_name, target.value
         if name not in self._globals:
             writable = not target.constant and self.grid == (1, 1, 1)
-            self._globals[name] = Memory(value.element, value.type.size, writable)
+            self._globals[name] = ReachableMemory(value.element, value.type.size, writable)
         align = stored_bytes(value.element)
-        self.facts.targets[pointer] = Target(self._globals[name], value.type.size, True, align)
+        self.facts.targets[pointer] = Pointee(self._globals[name], value.type.size, True, align)
         self.bases.append(pointer)
 
     # ------------------------------------------------------------ tokens
@@ -270,18 +270,18 @@ class Draft:
         """Order everything that follows after this token."""
         self.token, self.pending = token, []
 
-    def reading(self, memory: Memory) -> Value | None:
+    def reading(self, memory: ReachableMemory) -> Value | None:
         """Return the token for a read, if it needs one: read-only memory does not."""
         if memory.writable or self.chance(0.3):
             return self.token
         return None
 
-    def read(self, memory: Memory, token: Value) -> None:
+    def read(self, memory: ReachableMemory, token: Value) -> None:
         """Order the next write after this read."""
         if memory.writable or (self.effects and self.chance(0.3)):
             self.pending.append(token)
 
-    def reachable(self, memory: Memory) -> bool:
+    def reachable(self, memory: ReachableMemory) -> bool:
         """Whether the memory may be accessed here: without effects, only read-only memory."""
         return self.effects or not memory.writable
 

@@ -12,7 +12,7 @@ from ..ir import Value
 from ..types import SCALARS, Tile
 from .branches import emit_if
 from .control import DEEPEST, block_size, emit_break, emit_continue, handed_out
-from .kernel import Draft, Frame
+from .kernel import Draft, EnclosingLoop
 from .values import index, number
 
 COUNTERS = tuple(SCALARS[name] for name in ("i8", "i16", "i32", "i32", "i64"))
@@ -42,7 +42,7 @@ def for_loop(k: Draft, opdef: OpDef) -> bool:
     args = [Value(counter), *(Value(v.type) for v in carried)]
     k.facts.know(args[0], start, max(start, last))
     passed = (args[0], bound, Signedness.UNSIGNED if unsigned else Signedness.SIGNED)
-    frame = Frame(ops.For, types, types, effects, passed=passed)
+    frame = EnclosingLoop(ops.For, types, types, effects, passed=passed)
     with k.region(args, effects) as body:
         enter(k, frame, args)
         k.fill(block_size(k))
@@ -57,7 +57,7 @@ def for_loop(k: Draft, opdef: OpDef) -> bool:
     return True
 
 
-def enter(k: Draft, frame: Frame, args: list[Value]) -> None:
+def enter(k: Draft, frame: EnclosingLoop, args: list[Value]) -> None:
     k.frames.append(frame)
     if frame.token:
         k.wrote(args[-1])
@@ -80,7 +80,7 @@ def loop(k: Draft, opdef: OpDef) -> bool:
     if counting:
         k.facts.know(args[0], 0, signed_limits(kind).hi)
     with k.region(args, effects) as body:
-        enter(k, Frame(ops.Loop, types, results, effects), args)
+        enter(k, EnclosingLoop(ops.Loop, types, results, effects), args)
         if counting:
             count(k, args[0], counter)
         k.fill(block_size(k))

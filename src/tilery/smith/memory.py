@@ -11,7 +11,7 @@ from ..ir import Value
 from ..types import BF16, F16, F32, F64, I1, I32, I64, NUMBERS, Ptr, Scalar, Tile
 from ..version import Version
 from . import draw
-from .facts import F4, Memory, Target, pointee, stored_bytes
+from .facts import F4, Pointee, ReachableMemory, pointee, stored_bytes
 from .generic import ordering
 from .kernel import MOST_PARAMS, Draft, Unwanted, create
 from .values import get, index, index_element, pick, positions, shape, spread, tile_of
@@ -129,7 +129,7 @@ def alloca(k: Draft, opdef: OpDef) -> bool:
     pointer = Value(Tile((), Ptr(element)))
     seen = len(k.pool)
     k.emit(ops.Alloca(num_elem=count + extra, alignment=align, global_=k.chance(0.2), result=pointer))
-    k.facts.targets[pointer] = Target(Memory(element, count, writable=True), count, True, align)
+    k.facts.targets[pointer] = Pointee(ReachableMemory(element, count, writable=True), count, True, align)
     try:
         row = spread(k, pointer, (count,))
         every = positions(k, count, (count,), index_element(k, count))

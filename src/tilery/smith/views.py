@@ -25,14 +25,14 @@ from ..types import (
 from . import draw
 from .facts import F4
 from .generic import ordering
-from .kernel import Draft, Tensor, View, create
+from .kernel import Draft, KnownTensor, KnownView, create
 from .memory import base, in_memory, modes, summed
 from .values import get, index, index_element, number, pick, positions, tile_of
 
 LARGEST = 1024
 
 
-def kind_of(view: View) -> TileView:
+def kind_of(view: KnownView) -> TileView:
     assert isinstance(view.value.type, TileView)
     return view.value.type
 
@@ -45,7 +45,7 @@ def make_tensor(k: Draft, opdef: OpDef) -> bool:
     return tensor(k) is not None
 
 
-def tensor(k: Draft, element: Scalar | None = None, writable: bool | None = None) -> Tensor | None:
+def tensor(k: Draft, element: Scalar | None = None, writable: bool | None = None) -> KnownTensor | None:
     """Make a tensor: dense, with gaps, or transposed."""
     shape = [k.rng.choice((1, 2, 4, 8, 8, 16, 16, 32, 5, 12)) for _ in range(k.rng.choice((1, 1, 2, 2, 2, 3)))]
     while _product(shape) > LARGEST:
@@ -78,7 +78,7 @@ def _product(numbers: Sequence[int]) -> int:
     return total
 
 
-def _view_tensor(k: Draft, start: Value, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+def _view_tensor(k: Draft, start: Value, shape: tuple[int, ...], strides: tuple[int, ...]) -> KnownTensor:
     """Emit a view of the tensor at this address; some sizes and strides are dynamic."""
     pointer = tile_of(start).element
     assert isinstance(pointer, Ptr)
@@ -91,12 +91,12 @@ def _view_tensor(k: Draft, start: Value, shape: tuple[int, ...], strides: tuple[
     known_strides = [DYNAMIC if given else n for n, given in zip(strides, open_strides)]
     t = TensorView(pointer.pointee, known_shape, known_strides, pointer.ptr_attr)
     o = k.emit(ops.MakeTensorView(base=start, dynamicShape=sizes, dynamicStrides=steps, result=Value(t)))
-    made = Tensor(o.result, k.facts.targets[start], shape, strides)
+    made = KnownTensor(o.result, k.facts.targets[start], shape, strides)
     k.tensors.append(made)
     return made
 
 
-def a_tensor(k: Draft, element: Scalar | None, writable: bool | None) -> Tensor | None:
+def a_tensor(k: Draft, element: Scalar | None, writable: bool | None) -> KnownTensor | None:
     """Find or make a tensor."""
     found = [
         t
@@ -149,7 +149,9 @@ def make_view(k: Draft, opdef: OpDef) -> bool:
     return found is not None and _view(k, opdef, found) is not None
 
 
-def _view(k: Draft, opdef: OpDef, of: Tensor, tile: tuple[int, ...] | None = None, padded: bool = True) -> View | None:
+def _view(
+    k: Draft, opdef: OpDef, of: KnownTensor, tile: tuple[int, ...] | None = None, padded: bool = True
+) -> KnownView | None:
     t = of.value.type
     assert isinstance(t, TensorView)
     rank = len(of.shape)
@@ -171,7 +173,7 @@ def _view(k: Draft, opdef: OpDef, of: Tensor, tile: tuple[int, ...] | None = Non
     else:
         made = GatherScatterView(tile, t, k.rng.randrange(rank), pad)
     o = k.emit(create(opdef, tensor_view=of.value, result=Value(made)))
-    view = View(o.result, of)
+    view = KnownView(o.result, of)
     k.views.append(view)
     return view
 
@@ -183,7 +185,7 @@ def grid_of(t: TileView) -> list[tuple[int, int, int]]:
     return list(zip(t.dim_map, t.tile_shape, steps))
 
 
-def space(view: View) -> list[int]:
+def space(view: KnownView) -> list[int]:
     """Count the tiles of a view along each dimension of its index; along a sparse one, the positions."""
     t, sizes = kind_of(view), view.tensor.shape
     if isinstance(t, GatherScatterView):
@@ -193,7 +195,7 @@ def space(view: View) -> list[int]:
     return [-(-sizes[dim] // step) for dim, _, step in grid_of(t)]
 
 
-def whole(view: View) -> list[int]:
+def whole(view: KnownView) -> list[int]:
     """Count the leading tiles along each dimension that lie entirely inside the tensor."""
     t, sizes = kind_of(view), view.tensor.shape
     if isinstance(t, GatherScatterView):
@@ -213,10 +215,10 @@ def space_shape(k: Draft, opdef: OpDef) -> bool:
 
 def a_view(
     k: Draft, element: Scalar | None, writable: bool | None, tile: tuple[int, ...] | None = None, grid: bool = False
-) -> View | None:
+) -> KnownView | None:
     """Find or make a view; with `grid`, one that takes plain indices and has no padding."""
 
-    def fine(view: View) -> bool:
+    def fine(view: KnownView) -> bool:
         t, memory = kind_of(view), view.tensor.target.memory
         if grid and (isinstance(t, GatherScatterView) or t.padding_value is not None):
             return False
@@ -234,7 +236,7 @@ def a_view(
     return _view(k, k.rng.choice(known).opdef, of, tile, padded=not grid)
 
 
-def tensor_for(k: Draft, element: Scalar | None, tile: tuple[int, ...]) -> Tensor | None:
+def tensor_for(k: Draft, element: Scalar | None, tile: tuple[int, ...]) -> KnownTensor | None:
     """Find or make a writable tensor with the rank of a tile that is at least as large."""
     shape = tuple(n * k.rng.choice((1, 1, 2)) for n in tile)
     strides, extent = layout(shape, range(len(tile)), [0] * len(tile))
@@ -245,7 +247,7 @@ def tensor_for(k: Draft, element: Scalar | None, tile: tuple[int, ...]) -> Tenso
 # ---------------------------------------------------------------- accesses
 
 
-def indices(k: Draft, view: View, counts: list[int], distinct: bool = False) -> tuple[Value, ...] | None:
+def indices(k: Draft, view: KnownView, counts: list[int], distinct: bool = False) -> tuple[Value, ...] | None:
     """Make indices for an access to a view, below these counts and of one type."""
     t = kind_of(view)
     sparse = t.sparse_dim if isinstance(t, GatherScatterView) else None
@@ -263,7 +265,7 @@ def indices(k: Draft, view: View, counts: list[int], distinct: bool = False) -> 
     return tuple(found)
 
 
-def inbounds(k: Draft, o: Any, view: View) -> None:
+def inbounds(k: Draft, o: Any, view: KnownView) -> None:
     """Add `inbounds` promises that hold."""
     if k.has(o.__class__, "inbounds"):
         fits = [k.facts.within(at, 0, count - 1) for at, count in zip(o.index, whole(view))]
@@ -297,7 +299,7 @@ def store_view(k: Draft, opdef: OpDef) -> bool:
         return False
     views = [v for v in k.views if v.tensor.target.memory.writable]
     if views and k.chance(0.5):
-        view: View | None = k.rng.choice(views)
+        view: KnownView | None = k.rng.choice(views)
         assert view is not None
         value = get(k, kind_of(view).tile_type)
     else:
@@ -310,7 +312,7 @@ def store_view(k: Draft, opdef: OpDef) -> bool:
     return view is not None and _store(k, opdef, view, value)
 
 
-def _store(k: Draft, opdef: OpDef, view: View, value: Value) -> bool:
+def _store(k: Draft, opdef: OpDef, view: KnownView, value: Value) -> bool:
     at = indices(k, view, space(view), distinct=True)
     if at is None:
         return False

@@ -17,7 +17,7 @@ from ..engines.common.kernel import find_entry
 from ..engines.common.launch import check_grid
 from ..engines.cuda.timing import median
 from ..engines.gpu.launch import this_machine
-from ..engines.gpu.store import Machine, Record, Store, kernel_digest, shape_class
+from ..engines.gpu.store import Platform, TunedVariant, VariantStore, kernel_digest, shape_class
 from ..engines.gpu.variants import COMPILERS, Variant, default_variant, installed
 from ..engines.recorded import Recorded, save
 from ..engines.work import Work, work_of
@@ -28,7 +28,7 @@ from .builds import Build, Builds, Built
 from .captured import capture_launch
 from .session import expected
 from .space import full_space, pruned_space
-from .worker import Worker, WorkerProcess
+from .worker import TuningWorker, WorkerProcess
 
 AS_IS = Variant.of("tileiras", level=3)
 """What a user of NVIDIA's stack gets."""
@@ -51,7 +51,7 @@ class NotTunable(TileError):
 
 
 @dataclass(slots=True)
-class Trial:
+class VariantTrial:
     """What became of a variant."""
 
     variant: Variant
@@ -71,15 +71,15 @@ class Result:
 
     best: Variant
     seconds: float
-    trials: list[Trial]
-    machine: Machine
+    trials: list[VariantTrial]
+    machine: Platform
     shapes: str
     checked: str
     """What the results of all variants were compared with."""
     left_out: int = 0
     """Variants that were not tried: the model dropped them, or the time was up."""
     elapsed: float = 0.0
-    record: Record | None = None
+    record: TunedVariant | None = None
     module: Module | None = field(default=None, repr=False)
     """The module with the best hints for tileiras; None if tileiras was not tried."""
     hints: dict[str, int | bool] = field(default_factory=dict)
@@ -118,10 +118,10 @@ def tune(
     budget: float = 30.0,
     full: bool = False,
     check_grid_extents: Sequence[int] | None = None,
-    store: Store | None = None,
+    store: VariantStore | None = None,
     progress: Callable[[int, int], None] | None = None,
     executor: Executor | None = None,
-    worker: Worker | None = None,
+    worker: TuningWorker | None = None,
     build: Build | None = None,
 ) -> Result:
     """Find the fastest variant of a kernel for a launch on this machine's GPU, and remember it.
@@ -149,7 +149,7 @@ def tune(
     finally:
         run.stop()
     if result.record is not None:
-        (store or Store()).add([result.record])
+        (store or VariantStore()).add([result.record])
     return result
 
 
@@ -193,14 +193,21 @@ class _Tuner:
     """The state of tuning one launch."""
 
     def __init__(
-        self, module: Module, entry: Entry, work: Work, launch: Recorded, worker: Worker, folder: Path, deadline: float
+        self,
+        module: Module,
+        entry: Entry,
+        work: Work,
+        launch: Recorded,
+        worker: TuningWorker,
+        folder: Path,
+        deadline: float,
     ) -> None:
         self.module, self.entry, self.work, self.launch = module, entry, work, launch
         self.worker, self.folder, self.deadline = worker, folder, deadline
         self.started = time.monotonic()
-        self.machine = Machine("", "")
+        self.machine = Platform("", "")
         self.checked = ""
-        self.trials: dict[int, Trial] = {}
+        self.trials: dict[int, VariantTrial] = {}
         self.requests: dict[int, dict[str, Any]] = {}
         self.images: dict[bytes, int] = {}
         self.default = Variant("")
@@ -233,7 +240,7 @@ class _Tuner:
         total = len(variants) + 1
         until = self.deadline - reserve
         for built in builder.all(self.module, self.entry, variants, self.machine.target, until, DEFAULTS):
-            self.trials[built.number] = trial = Trial(built.variant, None, False, built.error, built.seconds)
+            self.trials[built.number] = trial = VariantTrial(built.variant, None, False, built.error, built.seconds)
             if built.binary is not None:
                 self._attempt(built, trial)
             if progress is not None:
@@ -242,7 +249,7 @@ class _Tuner:
         if progress is not None:
             progress(total, total)
 
-    def _attempt(self, built: Built, trial: Trial) -> None:
+    def _attempt(self, built: Built, trial: VariantTrial) -> None:
         assert built.binary is not None
         if (twin := self.images.get(built.binary.image)) is not None:
             trial.same_as = self.trials[twin].variant
@@ -315,8 +322,8 @@ class _Tuner:
         launch = Launch(self.entry, self.launch.grid, placed.arguments, buffers=placed.buffers)
         return shape_class(launch.grid, self.entry.function_type.params, launch.bound.slots)
 
-    def _record(self, made: Result) -> Record:
-        return Record(
+    def _record(self, made: Result) -> TunedVariant:
+        return TunedVariant(
             kernel=kernel_digest(self.module, self.entry.sym_name),
             entry=self.entry.sym_name,
             shapes=made.shapes,

@@ -33,7 +33,7 @@ PIECES, PIECE = 256, 64 << 10
 
 
 @dataclass(slots=True)
-class Output:
+class WrittenBuffer:
     """A buffer that a kernel writes: its number, its elements, and whether it is read too."""
 
     buffer: int
@@ -41,11 +41,11 @@ class Output:
     is_read: bool
 
 
-def outputs_of(entry: Entry, launch: Recorded) -> list[Output]:
+def outputs_of(entry: Entry, launch: Recorded) -> list[WrittenBuffer]:
     """Return the buffers that a launch may write."""
     roles = parameter_roles(entry)
     pointed = {target.buffer for b in launch.buffers for target in b.pointers.values()}
-    found: dict[int, Output] = {}
+    found: dict[int, WrittenBuffer] = {}
     for at, argument in enumerate(launch.arguments):
         if not isinstance(argument, Pointer) or (at not in roles.written and argument.buffer not in pointed):
             continue
@@ -55,7 +55,7 @@ def outputs_of(entry: Entry, launch: Recorded) -> list[Output]:
             isinstance(a, Pointer) and a.buffer == argument.buffer and i in roles.read
             for i, a in enumerate(launch.arguments)
         )
-        found.setdefault(argument.buffer, Output(argument.buffer, type.element.pointee, is_read))
+        found.setdefault(argument.buffer, WrittenBuffer(argument.buffer, type.element.pointee, is_read))
     return list(found.values())
 
 
@@ -91,7 +91,7 @@ def sampled(size: int, read: Callable[[int, int], bytes]) -> bytes:
 
 
 @dataclass(slots=True)
-class Session(HoldsAddresses):
+class TuningSession(HoldsAddresses):
     """A recorded launch on a device, with the variants that have been loaded."""
 
     driver: Driver
@@ -105,7 +105,7 @@ class Session(HoldsAddresses):
     _placed: Placed = field(init=False)
     _staged: Staged = field(init=False)
     _slots: list[bytes] = field(init=False)
-    _outputs: list[Output] = field(init=False)
+    _outputs: list[WrittenBuffer] = field(init=False)
     _first: list[bytes] | None = None
     _bound: dict[int, BoundLaunch] = field(default_factory=dict)
     _exact: bool = field(init=False)

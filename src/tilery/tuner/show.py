@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .search import AS_IS, Result, Trial
+from .search import AS_IS, Result, VariantTrial
 
 
 def as_data(result: Result) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def table(result: Result) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(trial: Trial, width: int, best: float) -> str:
+def _line(trial: VariantTrial, width: int, best: float) -> str:
     assert trial.seconds is not None
     about = "" if trial.final else " (estimate)"
     return f"{trial.variant.label:<{width}}  {_time(trial.seconds):>11}  {trial.seconds / best:.2f}{about}"

@@ -17,13 +17,13 @@ from ..engines.cuda.driver import STICKY, Driver, DriverError, open_driver
 from ..engines.cuda.launch import Binary
 from ..engines.recorded import load
 from ..serving import Alive, Reply
-from .session import Session
+from .session import TuningSession
 
 START_SECONDS = 120.0
 """How long a worker may take to start: it opens the driver and copies the arguments."""
 
 
-class Worker(Protocol):
+class TuningWorker(Protocol):
     """Something that answers requests; None means that it took too long or died, and can be asked again."""
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
@@ -36,12 +36,12 @@ class Worker(Protocol):
 # ---------------------------------------------------------------- inside the process
 
 
-class Server:
+class LaunchServer:
     """Answers requests about one launch."""
 
     def __init__(self, driver: Callable[[], Driver] = open_driver) -> None:
         self._open = driver
-        self._session: Session | None = None
+        self._session: TuningSession | None = None
 
     def answer(self, request: dict[str, Any], beat: Callable[[], object]) -> dict[str, Any]:
         """Answer a request: `start`, `try` or `rounds`."""
@@ -60,7 +60,7 @@ class Server:
                 small, wanted = request.get("small"), request.get("wanted")
                 answers = None if wanted is None else [Path(name).read_bytes() for name in wanted]
                 grid = (small[0], small[1], small[2]) if small else None
-                self._session = Session(driver, load(request["launch"]), grid, answers)
+                self._session = TuningSession(driver, load(request["launch"]), grid, answers)
             return facts
         assert self._session is not None, "a session starts with `start`"
         if request["do"] == "try":
@@ -84,7 +84,7 @@ def _binary(request: dict[str, Any]) -> Binary:
     return Binary(Path(request["image"]).read_bytes(), LaunchContract.from_dict(request["contract"]))
 
 
-_server = Server()
+_server = LaunchServer()
 
 
 def answer(request: dict[str, Any], data: bytes, alive: Alive) -> Reply:
@@ -128,7 +128,7 @@ class LocalWorker:
     """A worker in this process, for stand-ins of the driver."""
 
     def __init__(self, driver: Callable[[], Driver] = open_driver) -> None:
-        self.server = Server(driver)
+        self.server = LaunchServer(driver)
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any] | None:
         """Return the answer, however long it takes."""

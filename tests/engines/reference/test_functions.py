@@ -69,9 +69,9 @@ def test_functions_of_f32_are_the_nearest(name: str) -> None:
         assert want is None or bits == want, (hex(n), hex(bits), hex(want))
 
 
-def sloppy(function: functions.Function) -> functions.Function:
+def sloppy(function: functions.ExactFunction) -> functions.ExactFunction:
     """The same function as another host might compute it: some ULP of f64 off."""
-    return functions.Function(lambda *x: np.multiply(function.fast(*x), 1 + 2.0**-50), function.precise)
+    return functions.ExactFunction(lambda *x: np.multiply(function.fast(*x), 1 + 2.0**-50), function.precise)
 
 
 def test_squares_in_the_middle_of_two_numbers() -> None:
@@ -83,7 +83,7 @@ def test_squares_in_the_middle_of_two_numbers() -> None:
 
 @pytest.mark.parametrize("name", [*TRANSCENDENTAL, "rsqrt", "atan2", "pow"])
 def test_functions_do_not_depend_on_the_last_bits_of_f64(name: str) -> None:
-    function: functions.Function = getattr(functions, name.upper())
+    function: functions.ExactFunction = getattr(functions, name.upper())
     rng = np.random.default_rng(10)
     count = 2 if name in ("atan2", "pow") else 1
     operands = [rng.standard_normal((1, 1 << (22 if FULL else 17))).astype(np.float32) for _ in range(count)]

@@ -39,7 +39,7 @@ def read_message(stream: BinaryIO) -> Message | None:
     return message
 
 
-class Writer:
+class MessageWriter:
     """Writes messages with growing numbers, from several threads."""
 
     def __init__(self, stream: BinaryIO) -> None:

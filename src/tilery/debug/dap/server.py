@@ -16,9 +16,9 @@ from ..programs import Front, Quit
 from ..session import Session
 from ..stops import Stop
 from ..terminal import Terminal, shown
-from .messages import Message, Writer, read_message
+from .messages import Message, MessageWriter, read_message
 from .stops import Wishes, function_place, line_place
-from .tree import Tree
+from .tree import VariableReferences
 
 Start = Callable[[Message, Front], None]
 """Runs the program that a `launch` request names, and calls the front for each launch of a kernel."""
@@ -48,15 +48,15 @@ CAPABILITIES = {
 REASONS = {"data": "data breakpoint", "nan": "exception", "report": "exception", "end": "step"}
 
 
-class Server:
+class DebugAdapter:
     """One editor, one program."""
 
     def __init__(self, input: BinaryIO, output: BinaryIO, start: Start) -> None:
-        self.input, self.out, self.start = input, Writer(output), start
+        self.input, self.out, self.start = input, MessageWriter(output), start
         self.requests: queue.Queue[Message | None] = queue.Queue()
         self.wishes = Wishes()
         self.session: Session | None = None
-        self.tree: Tree | None = None
+        self.tree: VariableReferences | None = None
         self.arguments: Message = {}
         self.configured = self.pausing = self.leaving = False
         self.stop = Stop("entry")
@@ -189,7 +189,7 @@ class Server:
     def _tell(self, stop: Stop) -> None:
         session = self.session
         assert session is not None
-        self.stop, self.tree = stop, Tree(session)
+        self.stop, self.tree = stop, VariableReferences(session)
         self.out.event(
             "stopped",
             reason=REASONS.get(stop.reason, stop.reason),
@@ -377,7 +377,7 @@ class Server:
 class _Output(io.TextIOBase):
     """Standard output of the program, as events."""
 
-    def __init__(self, out: Writer) -> None:
+    def __init__(self, out: MessageWriter) -> None:
         self._out = out
 
     def write(self, text: str) -> int:
@@ -393,4 +393,4 @@ def serve(start: Start) -> None:
     """Serve an editor over standard input and output."""
     # A thread still reads when the process ends. To close its stream would wait for it, as Python does with its own.
     input = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
-    Server(input, sys.stdout.buffer, start).serve()
+    DebugAdapter(input, sys.stdout.buffer, start).serve()

@@ -21,7 +21,7 @@ MOST = 1000
 """Children that are returned at once, if the editor does not say how many it wants."""
 
 
-class Tree:
+class VariableReferences:
     """References to things with children, valid until execution goes on."""
 
     def __init__(self, session: Session) -> None:

@@ -158,7 +158,7 @@ def _from_dlpack(value: Any) -> ArrayMemory:
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     try:
-        tensor = dlpack.Tensor.from_address(pointer(capsule, b"dltensor"))
+        tensor = dlpack.DLTensor.from_address(pointer(capsule, b"dltensor"))
     except (TypeError, ValueError) as error:
         raise _no_memory(value, error) from None
     shape = tuple(tensor.shape[: tensor.rank])

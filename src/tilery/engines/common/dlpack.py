@@ -14,7 +14,7 @@ NARROW = {s.row.dtype: (s.row.dlpack, s.bits) for s in SCALARS.values() if s.row
 """Code and width of the types that NumPy lacks, by their names in ml_dtypes."""
 
 
-class Tensor(ctypes.Structure):
+class DLTensor(ctypes.Structure):
     """DLTensor"""
 
     _fields_ = (
@@ -34,4 +34,4 @@ class Tensor(ctypes.Structure):
 class Managed(ctypes.Structure):
     """DLManagedTensor"""
 
-    _fields_ = (("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+    _fields_ = (("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))

@@ -18,7 +18,7 @@ from ...ops import PrintTko
 from ...ops.misc import CONVERSION
 from ...types import F32, F64, I1, I4, Ptr, Tile, Type
 from .numerics.convert import to_f32, to_f64
-from .printf import Format, parse_format
+from .printf import Conversion, parse_format
 from .tiles import Array
 from .watch import check
 
@@ -45,7 +45,7 @@ def lay_out(values: Array, type: Type) -> list[bytes]:
 class Repeated(NamedTuple):
     """A conversion that is repeated for the elements of a tile."""
 
-    format: Format
+    format: Conversion
     shape: tuple[int, ...]
 
     def show(self, value: bytes, string: Callable[[int], bytes]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ BITS = {b"hh": 8, b"h": 16, b"": 32, b"l": 64, b"ll": 64}
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class Conversion:
     """A conversion: its flags, width, precision (None for absent, -1 for the next argument), length and letter."""
 
     text: bytes
@@ -64,7 +64,7 @@ class Format:
         return _integer(word, self.letter, flags, precision, BITS[self.length])
 
 
-def parse_format(text: bytes) -> Format:
+def parse_format(text: bytes) -> Conversion:
     """Parse a conversion; one that CUDA does not know is printed as is and takes no argument.
 
     >>> parse_format(b"%+5.1f").show(struct.pack("<d", 2.25), 0, lambda address: b"")
@@ -72,11 +72,11 @@ def parse_format(text: bytes) -> Format:
     """
     found = SPEC.fullmatch(text)
     if found is None:
-        return Format(text)
+        return Conversion(text)
     flags, width, precision, length, letter = found.groups()
     exact = None if precision is None else -1 if precision == b"*" else min(int(precision or b"0"), LONGEST)
     wide = -1 if width == b"*" else min(int(width or b"0"), LONGEST)
-    return Format(text, flags, wide, exact, length or b"", letter.decode())
+    return Conversion(text, flags, wide, exact, length or b"", letter.decode())
 
 
 def _take(arguments: bytes, position: int, kind: str) -> tuple[Any, int]:

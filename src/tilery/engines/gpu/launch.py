@@ -20,7 +20,7 @@ from ..cuda.driver import Driver, Handle, open_driver
 from ..cuda.launch import BoundLaunch, CudaKernel, CudaLoaded
 from ..work import Work, work_of
 from .first import compile_all, reason_against, time_candidates
-from .store import Machine, Record, Store, kernel_digest, shape_class
+from .store import Platform, TunedVariant, VariantStore, kernel_digest, shape_class
 from .variants import Variant, VariantCompiler, candidate_variants, default_variant, installed
 
 OPTIONS = ("variant", "choice")
@@ -70,9 +70,9 @@ def compiler_versions() -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
-def this_machine(device: str, target: str, driver: str) -> Machine:
+def this_machine(device: str, target: str, driver: str) -> Platform:
     """Return what records of this machine say about it."""
-    return Machine(device, target, driver, compiler_versions())
+    return Platform(device, target, driver, compiler_versions())
 
 
 class GpuLoaded:
@@ -88,11 +88,11 @@ class GpuLoaded:
         *,
         choice: str | None = None,
         driver: Driver | None = None,
-        store: Store | None = None,
+        store: VariantStore | None = None,
     ) -> None:
         self.module, self.variant, self.choice = module, variant, checked_choice(choice)
         self.driver = driver or open_driver()
-        self.store = store or Store()
+        self.store = store or VariantStore()
         self._loaded: dict[Variant, CudaLoaded] = {}
         self._shared: Variant | None = None
 
@@ -120,7 +120,7 @@ class GpuLoaded:
         return Choice(default_variant(work, installed()), f"the rules: {why}", by_rules=True)
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> Platform:
         """What records of this machine say about it."""
         major, minor = self.driver.version
         return this_machine(self.driver.name, self.driver.target, f"{major}.{minor}")
@@ -188,7 +188,7 @@ class GpuKernel(Kernel):
         if timed is None:
             return None
         best, date = timed.best, datetime.now(UTC).isoformat(timespec="seconds")
-        record = Record(
+        record = TunedVariant(
             kernel=self._digest,
             entry=self.entry.sym_name,
             shapes=shapes,

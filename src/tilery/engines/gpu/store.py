@@ -31,7 +31,7 @@ LOWERING = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Platform:
     """The machine and the compilers that a record was measured on."""
 
     device: str
@@ -46,7 +46,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TunedVariant:
     """The best variant of a kernel for a class of shapes, and where that is known from."""
 
     kernel: str
@@ -54,7 +54,7 @@ class Record:
     entry: str
     shapes: str
     """The class of shapes, see `shape_class`."""
-    machine: Machine
+    machine: Platform
     variant: Variant
     seconds: float
     """The time of one launch."""
@@ -71,16 +71,16 @@ class Record:
         return {**asdict(self), "variant": self.variant.as_dict(), "machine": _plain_machine(self.machine)}
 
     @staticmethod
-    def from_dict(plain: Any) -> Record:
+    def from_dict(plain: Any) -> TunedVariant:
         """Return the record that `as_dict` wrote; raise TileError for anything else."""
         try:
             machine = dict(plain["machine"])
             versions = tuple(sorted((str(k), str(v)) for k, v in machine.pop("versions").items()))
-            made = Record(
+            made = TunedVariant(
                 **{
                     **plain,
                     "variant": Variant.from_dict(plain["variant"]),
-                    "machine": Machine(**machine, versions=versions),
+                    "machine": Platform(**machine, versions=versions),
                 }
             )
             numbers = (made.seconds, made.default_seconds, made.tried, made.lowering)
@@ -92,7 +92,7 @@ class Record:
         return made
 
 
-def _plain_machine(machine: Machine) -> dict[str, Any]:
+def _plain_machine(machine: Platform) -> dict[str, Any]:
     return {**asdict(machine), "versions": dict(machine.versions)}
 
 
@@ -141,13 +141,13 @@ def default_path() -> Path | None:
 
 
 @dataclass(slots=True)
-class Store:
+class VariantStore:
     """The records of a file. `path` None keeps nothing."""
 
     path: Path | None = field(default_factory=default_path)
-    _read: tuple[tuple[int, int] | None, list[Record]] = field(default=(None, []), repr=False)
+    _read: tuple[tuple[int, int] | None, list[TunedVariant]] = field(default=(None, []), repr=False)
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[TunedVariant]:
         """Return all records; raise TileError if the file is not a store."""
         if self.path is None:
             return []
@@ -160,10 +160,10 @@ class Store:
             self._read = stamp, read_records(self.path)
         return self._read[1]
 
-    def find(self, kernel: str, shapes: str, machine: Machine) -> tuple[Record | None, str]:
+    def find(self, kernel: str, shapes: str, machine: Platform) -> tuple[TunedVariant | None, str]:
         """Return the record for a launch, and why there is none: a record of another machine is never used."""
         why = "nothing is remembered for this kernel and shape"
-        best: Record | None = None
+        best: TunedVariant | None = None
         for record in self.records():
             if (record.kernel, record.shapes) != (kernel, shapes):
                 continue
@@ -174,7 +174,7 @@ class Store:
                 best = record
         return best, "" if best is not None else why
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[TunedVariant]) -> None:
         """Merge records into the file; of two for the same thing, the newer one stays."""
         if self.path is None:
             return
@@ -186,7 +186,7 @@ class Store:
             raise TileError(f"cannot write '{self.path}': {error.strerror}", kind=ErrorKind.FILE) from None
 
 
-def stale(record: Record, machine: Machine) -> str:
+def stale(record: TunedVariant, machine: Platform) -> str:
     """Return why a record does not hold on a machine; empty if it does."""
     engine = record.variant.engine
     if record.machine.device != machine.device or record.machine.target != machine.target:
@@ -197,9 +197,9 @@ def stale(record: Record, machine: Machine) -> str:
     return "what is remembered is for another version of tilery" if record.lowering != LOWERING else ""
 
 
-def merge(records: Sequence[Record]) -> list[Record]:
+def merge(records: Sequence[TunedVariant]) -> list[TunedVariant]:
     """Keep the newest record for each kernel, class of shapes, device and versions."""
-    best: dict[Any, Record] = {}
+    best: dict[Any, TunedVariant] = {}
     for record in records:
         key = record.kernel, record.shapes, record.machine
         if key not in best or best[key].date <= record.date:
@@ -207,7 +207,7 @@ def merge(records: Sequence[Record]) -> list[Record]:
     return sorted(best.values(), key=lambda r: (r.entry, r.shapes, r.machine.device, r.machine.versions))
 
 
-def read_records(path: Path) -> list[Record]:
+def read_records(path: Path) -> list[TunedVariant]:
     """Read a store; a missing file has no records."""
     try:
         with open(path, "rb") as file:
@@ -224,10 +224,10 @@ def read_records(path: Path) -> list[Record]:
             raise ValueError(f"format {plain['format']}, expected {FORMAT}")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise TileError(f"this is not a store of the tuner: {error}", file=str(path)) from None
-    return [Record.from_dict(each) for each in plain["records"]]
+    return [TunedVariant.from_dict(each) for each in plain["records"]]
 
 
-def write_records(path: Path, records: Sequence[Record]) -> None:
+def write_records(path: Path, records: Sequence[TunedVariant]) -> None:
     """Write a store, whole or not at all."""
     text = json.dumps({"format": FORMAT, "records": [record.as_dict() for record in records]}, indent=1) + "\n"
     handle, name = tempfile.mkstemp(prefix=".tuned", dir=path.parent)
@@ -254,7 +254,7 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def describe(records: Sequence[Record]) -> list[Mapping[str, str]]:
+def describe(records: Sequence[TunedVariant]) -> list[Mapping[str, str]]:
     """Return rows for a table of records."""
     return [
         {

@@ -183,9 +183,9 @@ def show(result: Result, args: argparse.Namespace) -> None:
 def remembered(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from ....engines.gpu.store import Store, describe, read_records, write_records
+    from ....engines.gpu.store import VariantStore, describe, read_records, write_records
 
-    store = Store()
+    store = VariantStore()
     if args.merge:
         if not Path(args.merge).is_file():
             raise Stop(f"cannot read '{args.merge}': no such file")

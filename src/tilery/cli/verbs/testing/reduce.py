@@ -124,22 +124,22 @@ def check_options(args: argparse.Namespace) -> None:
 def make_test(args: argparse.Namespace, version: Any) -> Any:
     """Return the test that the options ask for."""
     from ....reducer.oracles import (
-        Command,
-        Compiler,
+        CommandOracle,
         Differs,
         DiffersAfter,
         Message,
         ProvenAfter,
         Sanitized,
+        TileirasOracle,
         check_engines,
     )  # fmt: skip
 
     seconds = args.test_seconds
     if args.test:
         name = "candidate.tileirbc" if args.file.endswith(".tileirbc") else "candidate.mlir"
-        return Command(args.test, name, version, seconds)
+        return CommandOracle(args.test, name, version, seconds)
     if args.crash:
-        return Compiler(args.target, args.message or "", find_compiler(args.crash), args.level, seconds)
+        return TileirasOracle(args.target, args.message or "", find_compiler(args.crash), args.level, seconds)
     if args.message:
         return Message(args.message)
     if args.differs and args.differs != PROVE:
@@ -224,7 +224,7 @@ def search(case: Case, test: Any, args: argparse.Namespace) -> Reduction:
     import os
 
     from ....reducer.oracles import Message
-    from ....reducer.runners import Children, InProcess, Runner, Threads
+    from ....reducer.runners import CandidateRunner, Children, InProcess, Threads
     from ....reducer.search import Search
     from ....verifier.verify import verify
     from ...progress import current
@@ -232,7 +232,7 @@ def search(case: Case, test: Any, args: argparse.Namespace) -> Reduction:
     jobs = args.jobs or len(os.sched_getaffinity(0))
     legal = not isinstance(test, Message) and not verify(case.module, max_errors=1)
     version = args.version or case.module.version
-    runner: Runner
+    runner: CandidateRunner
     if isinstance(test, Message):
         runner = InProcess(test)
     elif test.waits:

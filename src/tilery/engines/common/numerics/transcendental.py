@@ -29,7 +29,7 @@ LIMITS = {F16: 2.0**16, BF16: 2.0**128, F32: 2.0**128}
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class ExactFunction:
     """A function of f64 arrays, and the same function of one number with many digits."""
 
     fast: Callable[..., Array]
@@ -43,16 +43,20 @@ def _power(x: Array, y: Array) -> Array:
     return result
 
 
-EXP, EXP2 = Function(np.exp, precise.exp), Function(np.exp2, precise.exp2)
-LOG, LOG2 = Function(np.log, precise.log), Function(np.log2, precise.log2)
-SIN, COS, TAN = Function(np.sin, precise.sin), Function(np.cos, precise.cos), Function(np.tan, precise.tan)
-SINH, COSH = Function(np.sinh, precise.sinh), Function(np.cosh, precise.cosh)
-TANH = Function(np.tanh, precise.tanh)
-RSQRT = Function(lambda x: np.divide(1.0, np.sqrt(x)), precise.rsqrt)
-ATAN2, POW = Function(np.arctan2, precise.arctan2), Function(_power, precise.power)
+EXP, EXP2 = ExactFunction(np.exp, precise.exp), ExactFunction(np.exp2, precise.exp2)
+LOG, LOG2 = ExactFunction(np.log, precise.log), ExactFunction(np.log2, precise.log2)
+SIN, COS, TAN = (
+    ExactFunction(np.sin, precise.sin),
+    ExactFunction(np.cos, precise.cos),
+    ExactFunction(np.tan, precise.tan),
+)
+SINH, COSH = ExactFunction(np.sinh, precise.sinh), ExactFunction(np.cosh, precise.cosh)
+TANH = ExactFunction(np.tanh, precise.tanh)
+RSQRT = ExactFunction(lambda x: np.divide(1.0, np.sqrt(x)), precise.rsqrt)
+ATAN2, POW = ExactFunction(np.arctan2, precise.arctan2), ExactFunction(_power, precise.power)
 
 
-def apply(function: Function, *operands: Array) -> Array:
+def apply(function: ExactFunction, *operands: Array) -> Array:
     """Apply a function to elements of any of the four types."""
     dtype = operands[0].dtype
     if dtype in (F16, BF16) and len(operands) == 1:
@@ -62,12 +66,12 @@ def apply(function: Function, *operands: Array) -> Array:
 
 
 @cache
-def _table(function: Function, dtype: np.dtype[Any]) -> Array:
+def _table(function: ExactFunction, dtype: np.dtype[Any]) -> Array:
     """Return all values of a function of 16 bits. A lookup takes a fifth of the time."""
     return _apply(function, dtype, np.arange(1 << 16, dtype=np.uint16).view(dtype))
 
 
-def _apply(function: Function, dtype: np.dtype[Any], *operands: Array) -> Array:
+def _apply(function: ExactFunction, dtype: np.dtype[Any], *operands: Array) -> Array:
     # Contiguous operands: for others NumPy has different code, with different last bits.
     wide = [np.ascontiguousarray(doubled(x)) for x in operands]
     result = function.fast(*wide)
@@ -76,7 +80,7 @@ def _apply(function: Function, dtype: np.dtype[Any], *operands: Array) -> Array:
     return fix_nans(_nearest(function, result, dtype, wide))
 
 
-def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: list[Array]) -> Array:
+def _nearest(function: ExactFunction, rough: Array, dtype: np.dtype[Any], operands: list[Array]) -> Array:
     """Return the number nearest to the function's exact value, of which `rough` is an approximation."""
     low, high = narrowed(rough * (1 - DOUBT), dtype), narrowed(rough * (1 + DOUBT), dtype)
     doubtful = unsigned(low) != unsigned(high)
@@ -94,7 +98,7 @@ def _nearest(function: Function, rough: Array, dtype: np.dtype[Any], operands: l
 
 
 @lru_cache(maxsize=1 << 16)
-def _is_above(function: Function, numbers: tuple[float, ...], low: float, high: float, odd: int) -> bool:
+def _is_above(function: ExactFunction, numbers: tuple[float, ...], low: float, high: float, odd: int) -> bool:
     """Tell whether the exact value rounds to the larger of two neighbours; the midpoint does if the smaller is odd."""
     middle = (Fraction(low) + Fraction(high)) / 2
     with localcontext(Context(prec=precise.DIGITS)):

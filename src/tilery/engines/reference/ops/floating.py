@@ -139,7 +139,7 @@ def remf(o: RemF, lhs: Array, rhs: Array) -> Array:
     return order.remainder(lhs, rhs)
 
 
-FUNCTIONS: dict[type[Op], functions.Function] = {
+FUNCTIONS: dict[type[Op], functions.ExactFunction] = {
     Exp: functions.EXP,
     Exp2: functions.EXP2,
     Log: functions.LOG,
@@ -156,7 +156,7 @@ FUNCTIONS: dict[type[Op], functions.Function] = {
 }
 
 
-def applied(function: functions.Function) -> Callable[..., Array]:
+def applied(function: functions.ExactFunction) -> Callable[..., Array]:
     """Return a function that executes an operation of one or two operands."""
 
     def run(o: Op, *operands: Array) -> Array:

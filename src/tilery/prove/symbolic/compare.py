@@ -18,6 +18,7 @@ from ...ops import Entry, StorePtrTko, StoreViewTko
 from ..verdict import EQUAL, UNDECIDED, Verdict
 from .algebra import Algebra, Bits, Functions, Integers, as_bool, attributes
 from .given import parse_given
+from .invariants import Candidates, candidates, weaken
 from .liveness import LOADS, Needed
 from .moves import Unsupported
 from .proving import NO, YES, Prover, refines
@@ -66,11 +67,16 @@ def bits(a: Entry, b: Entry, *, given: Given = (), timeout: float = 10.0) -> Ver
     # A load of A that nothing needs may cover one of B, or may be gone in B together with the loop around it.
     for reads in (True, False) if _has_dead_loads(a) else (True,):
         for make in (Integers, lambda f: Bits(f, True), lambda f: Bits(f, False)):
-            functions = Functions()
-            algebra: Algebra = make(functions)
-            prover = Prover(functions, algebra, timeout)
-            last = _attempt(a, b, given, prover, reads)
-            queries += prover.queries
+            claims = candidates(a)
+            while True:
+                functions = Functions()
+                algebra: Algebra = make(functions)
+                prover = Prover(functions, algebra, timeout)
+                proven, last = _attempt(a, b, given, prover, reads, claims)
+                queries += prover.queries
+                if proven == claims:
+                    break
+                claims = proven
             tried.append(f"{algebra.name}: {last.kind}")
             if last.kind in ("proven", "refused") or (last.kind in ("counterexample", "reads") and algebra.exact):
                 break
@@ -108,26 +114,32 @@ def _has_dead_loads(entry: Entry) -> bool:
     return any(isinstance(o, LOADS) and o.results[0] not in needed for o in walk(entry))
 
 
-def _attempt(a: Entry, b: Entry, given: Given, prover: Prover, reads: bool) -> Attempt:
+def _attempt(
+    a: Entry, b: Entry, given: Given, prover: Prover, reads: bool, claims: Candidates
+) -> tuple[Candidates, Attempt]:
+    """Try to prove B from claims about A; return the claims that hold. If they are fewer, nothing is shown."""
     try:
-        left = Side(prover, a, reads=reads)
+        left = Side(prover, a, reads=reads, claims=claims)
         prover.given = _facts(left, given)
         prover.given += left.controls  # a kernel that branches on an undefined value has no meaning
+        proven = weaken(left, claims)
+        if proven != claims:
+            return proven, Attempt("refused")
         right = Side(prover, b, left)
         for each in right.controls:
             _require(prover, each, "a branch on a defined value")
         if right.promises - left.promises:
-            return Attempt("refused", "B assumes something that A does not")
+            return claims, Attempt("refused", "B assumes something that A does not")
         _compare_loops(prover, left, right)
         _compare_effects(prover, left, right)
         _compare_reads(prover, left, right)
     except Unsupported as why:
-        return Attempt("refused", str(why))
+        return claims, Attempt("refused", str(why))
     except Failed as failed:
-        return failed.attempt
+        return claims, failed.attempt
     except (z3.Z3Exception, RecursionError) as error:
-        return Attempt("refused", f"Z3 refuses the formulas: {error}")
-    return Attempt("proven")
+        return claims, Attempt("refused", f"Z3 refuses the formulas: {error}")
+    return claims, Attempt("proven")
 
 
 def _facts(side: Side, given: Given) -> list[Any]:
@@ -156,21 +168,22 @@ def _compare_loops(prover: Prover, left: Side, right: Side) -> None:
     if len(left.loops) != len(right.loops):
         raise Failed(Attempt("refused", "the kernels have different numbers of loops"))
     for x, y in zip(left.loops, right.loops):
-        _compare_loop(prover, x, y)
+        _compare_loop(prover, left, x, y)
 
 
-def _compare_loop(prover: Prover, x: LoopRecord, y: LoopRecord) -> None:
+def _compare_loop(prover: Prover, left: Side, x: LoopRecord, y: LoopRecord) -> None:
     if x.facts != y.facts or not same_loops(x.loops, y.loops) or len(x.exits) != len(y.exits):
         raise Failed(Attempt("refused", "the loops have different forms"))
+    around, inside = left.within(x.loops), left.within((*x.loops, x.iteration))
     for p, q in zip(x.bounds, y.bounds):
-        _require(prover, z3.Implies(x.path, refines(p, q)), "the bounds of a loop")
-    _require(prover, x.path == y.path, "whether a loop runs")
-    _compare_values(prover, x.first, y.first, "the values that a loop starts with", x.path)
+        _require(prover, z3.Implies(x.path, refines(p, q)), "the bounds of a loop", *around)
+    _require(prover, x.path == y.path, "whether a loop runs", *around)
+    _compare_values(prover, x.first, y.first, "the values that a loop starts with", x.path, *around)
     for one, other in zip(x.exits, y.exits):
         if type(one.op) is not type(other.op):
             raise Failed(Attempt("refused", "the loops end in different ways"))
-        _require(prover, one.path == other.path, "when an iteration ends", *x.given)
-        _compare_values(prover, one.values, other.values, "the values that a loop carries on", one.path, *x.given)
+        _require(prover, one.path == other.path, "when an iteration ends", *inside)
+        _compare_values(prover, one.values, other.values, "the values that a loop carries on", one.path, *inside)
 
 
 def _compare_values(prover: Prover, old: Carried, new: Carried, what: str, path: Any, *given: Any) -> None:
@@ -191,27 +204,28 @@ def _compare_effects(prover: Prover, left: Side, right: Side) -> None:
         raise Failed(Attempt("refused", "the kernels have different numbers of stores"))
     rest = list(right.effects)
     for x in left.effects:
-        y = _partner(prover, x, rest)
+        inside = left.within(x.loops)
+        y = _partner(prover, x, rest, inside)
         rest.remove(y)
         if isinstance(x.op, (StorePtrTko, StoreViewTko)):
-            _compare_stores(prover, x, y)
+            _compare_stores(prover, x, y, inside)
         else:
-            _compare_others(prover, x, y)
+            _compare_others(prover, x, y, inside)
 
 
-def _partner(prover: Prover, x: Effect, rest: list[Effect]) -> Effect:
+def _partner(prover: Prover, x: Effect, rest: list[Effect], inside: list[Any]) -> Effect:
     """Find the effect of the other side: the next one, or one that only moved before effects which exclude it."""
     for n, y in enumerate(rest):
         stores = [isinstance(e.op, (StorePtrTko, StoreViewTko)) for e in (x, y)]
         alike = stores[0] and stores[1] if any(stores) else x.op.name == y.op.name
-        if not alike or not same_loops(x.loops, y.loops) or prover.ask(x.path == y.path)[0] != YES:
+        if not alike or not same_loops(x.loops, y.loops) or prover.ask(x.path == y.path, *inside)[0] != YES:
             continue
         if all(prover.ask(z3.Not(z3.And(y.path, w.path)))[0] == YES for w in rest[:n]):
             return y
     raise Failed(Attempt("refused", "effects are in another order, or under other conditions"))
 
 
-def _compare_stores(prover: Prover, x: Effect, y: Effect) -> None:
+def _compare_stores(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> None:
     """Compare stores element by element; one may store the transpose of what the other stores."""
     shape, other = x.parts[0][1], y.parts[0][1]
     orders = [(memory_ordering(e.op), getattr(e.op, "memory_scope", None)) for e in (x, y)]
@@ -221,7 +235,7 @@ def _compare_stores(prover: Prover, x: Effect, y: Effect) -> None:
     failed = Failed(Attempt("refused", f"stores have different shapes: {shape} and {other}"))
     for number, order in enumerate(index):
         try:
-            _compare_elements(prover, x, y, order)
+            _compare_elements(prover, x, y, order, inside)
         except Failed as why:
             failed = failed if number else why
             continue
@@ -231,9 +245,10 @@ def _compare_stores(prover: Prover, x: Effect, y: Effect) -> None:
     raise failed
 
 
-def _compare_elements(prover: Prover, x: Effect, y: Effect, order: tuple[int, ...]) -> None:
+def _compare_elements(prover: Prover, x: Effect, y: Effect, order: tuple[int, ...], inside: list[Any]) -> None:
     ((f, shape),), ((g, _),) = x.parts, y.parts
     idx, known = prover.element(shape)
+    known += inside
     at_b = tuple(idx[q] for q in order)
     assert x.address is not None and y.address is not None and x.mask is not None and y.mask is not None
     mx, my = z3.And(x.path, x.mask(idx)), z3.And(y.path, y.mask(at_b))
@@ -244,14 +259,14 @@ def _compare_elements(prover: Prover, x: Effect, y: Effect, order: tuple[int, ..
     _require(prover, z3.Implies(mx, refines(f(idx), g(at_b))), "what a store writes", *known)
 
 
-def _compare_others(prover: Prover, x: Effect, y: Effect) -> None:
+def _compare_others(prover: Prover, x: Effect, y: Effect, inside: list[Any]) -> None:
     if attributes(x.op) != attributes(y.op) or len(x.parts) != len(y.parts):
         raise Failed(Attempt("refused", f"{x.op.name} has other attributes or operands"))
     for (f, shape), (g, other) in zip(x.parts, y.parts):
         if shape != other:
             raise Failed(Attempt("refused", f"{x.op.name} has operands of other shapes"))
         idx, known = prover.element(shape)
-        _require(prover, z3.Implies(x.path, refines(f(idx), g(idx))), f"what {x.op.name} takes", *known)
+        _require(prover, z3.Implies(x.path, refines(f(idx), g(idx))), f"what {x.op.name} takes", *known, *inside)
 
 
 def index_orders(rank: int) -> list[tuple[int, ...]]:
@@ -265,11 +280,11 @@ def index_orders(rank: int) -> list[tuple[int, ...]]:
 def _compare_reads(prover: Prover, left: Side, right: Side) -> None:
     """Whatever B reads, A reads: then B cannot fault where A does not."""
     for load in right.loads:
-        if not any(_covers(prover, other, load) for other in left.loads):
+        if not any(_covers(prover, other, load, left.within(load.loops)) for other in left.loads):
             raise Failed(Attempt("reads", f"{load.op.name} of B may read where A does not"))
 
 
-def _covers(prover: Prover, old: Load, new: Load) -> bool:
+def _covers(prover: Prover, old: Load, new: Load, inside: list[Any]) -> bool:
     shape, other = (o.op.results[0].type.shape for o in (new, old))  # type: ignore[attr-defined]  # tiles
     if not same_loops(new.loops, old.loops):
         return False
@@ -279,7 +294,7 @@ def _covers(prover: Prover, old: Load, new: Load) -> bool:
         if tuple(shape[q] for q in order) != other:
             continue
         at = tuple(idx[q] for q in order)
-        inside = z3.And(old.path, old.mask(at), old.address(at)[0] == new.address(idx)[0])
-        if prover.ask(z3.Implies(mask, inside), *known)[0] == YES:
+        read = z3.And(old.path, old.mask(at), old.address(at)[0] == new.address(idx)[0])
+        if prover.ask(z3.Implies(mask, read), *known, *inside)[0] == YES:
             return True
     return False

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import z3  # type: ignore[import-untyped]  # it has no types
 
-from .algebra import Algebra, Functions, as_bool
+from .algebra import Algebra, Functions, as_bool, both
 
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 MOST_SPLITS = 6
 BUDGET = 10
 """All questions of an attempt together may take this many times the time of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """All elements are at least `lo` and at most `hi`, read as signed integers, and multiples of `divisor`."""
+
+    lo: int
+    hi: int
+    divisor: int = 1
+
+    def holds(self, algebra: Algebra, value: Any, width: int) -> Any:
+        """Return the invariant as a condition on a term."""
+        if width == 1:
+            return both(*(value != algebra.value(n, 1) for n in (0, 1) if not self.lo <= n <= self.hi))
+        multiple = True if self.divisor == 1 else algebra.divisible(value, self.divisor, width)
+        return both(algebra.between(value, self.lo, self.hi, width), multiple)
 
 
 class Prover:
@@ -21,6 +38,8 @@ class Prover:
     def __init__(self, functions: Functions, algebra: Algebra, timeout: float) -> None:
         self.functions, self.algebra, self.timeout = functions, algebra, timeout
         self.given: list[Any] = []
+        self.invariants: dict[str, Invariant] = {}
+        """Invariants by the names of symbols."""
         self.assumed: set[str] = set()
         self.queries = 0
         self.seconds = 0.0
@@ -29,6 +48,20 @@ class Prover:
     def fresh(self, what: str) -> str:
         self._names += 1
         return f"{what}!{self._names}"
+
+    def holds(self, name: str, value: Any, args: tuple[Any, ...], width: int) -> Any:
+        """Return whether a symbol is defined there; if it is, its invariant is known to hold."""
+        if name not in self.invariants:
+            return True
+        defined = z3.BoolSort()
+        known = self.functions.get(f"{name} is defined", *(a.sort() for a in args), defined)(*args)
+        self.functions.facts.append(z3.Implies(known, as_bool(self.within_invariant(name, value, width))))
+        return known
+
+    def within_invariant(self, name: str, value: Any, width: int) -> Any:
+        """Return the condition that the invariant of a symbol is."""
+        found = self.invariants.get(name)
+        return True if found is None else found.holds(self.algebra, value, width)
 
     def element(self, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], list[Any]]:
         """Return a symbolic index of a tile, and what is known of it."""
@@ -66,13 +99,13 @@ class Prover:
             return YES, None
         return (NO, solver.model()) if found == z3.sat else (UNKNOWN, None)
 
-    def all_equal(self, one: Any, other: Any) -> bool:
+    def all_equal(self, one: Any, other: Any, *given: Any) -> bool:
         """Tell whether formulas are proven to refine others, element by element."""
         for (f, shape), (g, again) in zip(one, other):
             if shape != again:
                 return False
             idx, known = self.element(shape)
-            if self.ask(refines(f(idx), g(idx)), *known)[0] != YES:
+            if self.ask(refines(f(idx), g(idx)), *known, *given)[0] != YES:
                 return False
         return len(one) == len(other)
 

@@ -7,7 +7,7 @@ index; one of the second kernel is the same function if its operands are proven 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,11 @@ from ...engines.common.layout import PATTERNS
 from ...ir import Block, Op, Value, walk
 from ...types import GatherScatterView, Scalar, StridedView, Tile, TileView
 from . import meaning
-from .algebra import ADDRESS, Algebra, Term, attributes, both
+from .algebra import ADDRESS, Algebra, Term, as_bool, attributes, both
 from .aliasing import may_clash, stores
 from .liveness import Needed, captured, is_effect, is_ordered
 from .moves import MOVES, TRUE, Formula, Index, Unsupported, chosen, dims_of, element_bytes, width
-from .proving import Prover
+from .proving import YES, Invariant, Prover, refines
 
 Carried = dict[int, tuple[Tile, Formula]]
 """Values that a loop carries or results in, by their numbers."""
@@ -70,6 +70,7 @@ class LoopRecord:
     loops: Index
     path: Any
     bounds: list[Any]
+    """The bounds and the step of a `for`."""
     carried: dict[int, int]
     """The needed values that the loop carries, by position, and the numbers by which both kernels know them."""
     results: dict[int, int]
@@ -77,24 +78,39 @@ class LoopRecord:
     first: Carried = field(default_factory=dict)
     exits: list[Exit] = field(default_factory=list)
     given: list[Any] = field(default_factory=list)
+    """Facts about every iteration: the loop runs, and its counter is within the bounds."""
     facts: str = ""
+    names: dict[Value, str] = field(default_factory=dict)
+    """The symbols of what the loop carries and results in."""
+    iteration: Any = None
 
 
 @dataclass(slots=True)
 class Mixing:
     """An operation that mixes elements, and the functions that represent its results."""
 
+    op: Op
     key: str
     loops: Index
     operands: list[tuple[Formula, tuple[int, ...]]]
     symbols: list[Formula]
+    names: dict[Value, str]
 
 
 class Side:
     """The formulas of one kernel."""
 
-    def __init__(self, prover: Prover, entry: ops.Entry, first: Side | None = None, reads: bool = True) -> None:
+    def __init__(
+        self,
+        prover: Prover,
+        entry: ops.Entry,
+        first: Side | None = None,
+        reads: bool = True,
+        claims: Mapping[Value, Invariant] | None = None,
+    ) -> None:
         self.prover, self.entry, self.partner = prover, entry, first
+        self.claims = claims or {}
+        """Invariants of symbols, which somebody has to prove."""
         self.z: Algebra = prover.algebra
         self.needed = Needed(entry, reads)
         self.env: dict[Value, Any] = {}
@@ -136,16 +152,29 @@ class Side:
         return lambda idx: self.at(v, idx)
 
     def symbol(self, name: str, t: Tile, more: Index) -> Formula:
-        """Return a function of the iterations and the index."""
+        """Return a function of the iterations and the index, within the invariant of that name if there is one."""
         w = width(t)
 
         def term(idx: Index) -> Term:
             args = (*more, *idx)
             if not args:
-                return self.z.unknown(name, w), True
-            return self.prover.functions.get(name, *(a.sort() for a in args), self.z.sort(w))(*args), True
+                value = self.z.unknown(name, w)
+            else:
+                value = self.prover.functions.get(name, *(a.sort() for a in args), self.z.sort(w))(*args)
+            return value, self.prover.holds(name, value, args, w)
 
         return term
+
+    def named(self, names: dict[Value, str], v: Value, name: str) -> str:
+        """Name the symbol of a value; a claim about the value becomes the invariant of the symbol."""
+        names[v] = name
+        if v in self.claims:
+            self.prover.invariants[name] = self.claims[v]
+        return name
+
+    def within(self, loops: Index) -> list[Any]:
+        """Return the facts about an iteration of these loops."""
+        return [fact for record in self.loops if _encloses(record, loops) for fact in record.given]
 
     # ------------------------------------------------------------ operations
 
@@ -332,7 +361,7 @@ class Side:
             return path
         (c, defined), ends = self.at(o.condition, ()), []
         if defined is not True:
-            self.controls.append(z3.Implies(path, defined))
+            self.controls.append(z3.Implies(z3.And(path, *self.within(loops)), defined))
         yes = c == 1
         branches = [(o.thenRegion, z3.And(path, yes)), (o.elseRegion, z3.And(path, z3.Not(yes)))]
         after = []
@@ -369,24 +398,26 @@ class Side:
             self.env[o.region.args[0]] = lambda idx: (i, True)
             unsigned = bool(o.unsignedCmp)
             low, high = (t for t, _ in record.bounds[:2])
-            record.given = [z.less(i, high, unsigned, w), z3.Not(z.less(i, low, unsigned, w))]
+            record.given = [path, z.less(i, high, unsigned, w), z3.Not(z.less(i, low, unsigned, w))]
             record.facts = f"for {w} {unsigned}"
         else:
             i = z.unknown(f"iteration{n}", 32)
+            record.given = [path]
             record.facts = "loop"
+        record.iteration = i
         inner = (*loops, i)
         for k, number in record.carried.items():
             v = o.region.args[k + counted]
             assert isinstance(v.type, Tile)
-            self.env[v] = self.symbol(f"carried{n}.{number}", v.type, inner)
+            self.env[v] = self.symbol(self.named(record.names, v, f"carried{n}.{number}"), v.type, inner)
         self.open.append(record)
         self.block(o.region, TRUE, inner)
         self.open.pop()
         for k, number in record.results.items():
-            t = o.resultValues[k].type
-            assert isinstance(t, Tile)
+            v = o.resultValues[k]
+            assert isinstance(v.type, Tile)
             # The result of a `for` is what it carries at this place; that of a `loop` is what its exits have there.
-            self.env[o.resultValues[k]] = self.symbol(f"loop{n}.{number}", t, loops)
+            self.env[v] = self.symbol(self.named(record.names, v, f"loop{n}.{number}"), v.type, loops)
 
     def _record(self, o: ops.For | ops.Loop, path: Any, loops: Index) -> LoopRecord:
         """Number the values that a loop carries as the other kernel does.
@@ -426,20 +457,67 @@ class Side:
     def mixing(self, o: Op, loops: Index) -> None:
         """Find the operation of the other side with the same operands, or make new functions."""
         operands = [v for v in (*o.operands, *captured(o)) if isinstance(v.type, Tile)]
-        key = f"{o.name}:{attributes(o)}:{[v.type.text for v in (*operands, *o.results)]}"
-        if o.blocks:
-            key += body_key(o)
+        key = f"{o.name}:{attributes(o)}:{[v.type.text for v in (*o.operands, *o.results)]}"
+        body = body_key(o) if o.blocks else ""
         parts = [(self.fn(v), v.type.shape) for v in operands if isinstance(v.type, Tile)]
         for other in self.partner.mixings if self.partner is not None else ():
-            if other.key == key and same_loops(other.loops, loops) and self.prover.all_equal(other.operands, parts):
+            if other.key != key or not same_loops(other.loops, loops):
+                continue
+            if self._same_body(other, o, body, parts):
                 self.env.update(zip(o.results, other.symbols))
                 return
-        names = [self.prover.fresh(o.name) for _ in o.results]
-        symbols = [self.symbol(name, v.type, loops) for name, v in zip(names, o.results) if isinstance(v.type, Tile)]
+        names: dict[Value, str] = {}
+        for v in o.results:
+            self.named(names, v, self.prover.fresh(o.name))
+        symbols = [self.symbol(name, v.type, loops) for v, name in names.items() if isinstance(v.type, Tile)]
         defined = self._all_defined(parts)
         made = [_with(symbol, defined) for symbol in symbols]
         self.env.update(zip(o.results, made))
-        self.mixings.append(Mixing(key, loops, parts, made))
+        self.mixings.append(Mixing(o, key, loops, parts, made, names))
+
+    def _same_body(self, other: Mixing, o: Op, body: str, parts: list[tuple[Formula, tuple[int, ...]]]) -> bool:
+        """Tell whether an operation of the first kernel has the same operands, and a body that computes the same."""
+        assert self.partner is not None
+        given = self.partner.within(other.loops)
+        if not o.blocks or body_key(other.op) == body:
+            return self.prover.all_equal(other.operands, parts, *given)
+        n = len(o.operands)
+        if not self.prover.all_equal(other.operands[:n], parts[:n], *given):
+            return False
+        elements, known = self.pairs(other)
+        old, new = self.partner.combine(other.op, elements), self.combine(o, elements)
+        if old is None or new is None:
+            return False
+        return all(self.prover.ask(refines(a, b), *known, *given)[0] == YES for a, b in zip(old, new))
+
+    def pairs(self, mixing: Mixing) -> tuple[list[Term], list[Any]]:
+        """Return symbols for the arguments of the body of a reduction, and the invariants of its operands."""
+        made: list[Term] = []
+        known: list[Any] = []
+        for v, name in mixing.names.items():
+            assert isinstance(v.type, Tile)
+            for _ in range(2):
+                value = self.z.unknown(self.prover.fresh("element"), width(v.type))
+                made.append((value, True))
+                known.append(as_bool(self.prover.within_invariant(name, value, width(v.type))))
+        return made, known
+
+    def combine(self, o: Op, elements: list[Term]) -> list[Term] | None:
+        """Return what the body of a reduction yields for two elements of each operand; None if it is not modelled."""
+        block = o.blocks[0]
+        self.env.update((v, lambda idx, term=term: term) for v, term in zip(block.args, elements))
+        for v in block.args:
+            self.memo = {key: term for key, term in self.memo.items() if key[0] is not v}
+        for inner in block.ops[:-1]:
+            if inner.blocks or is_effect(inner) or isinstance(inner, (ops.LoadPtrTko, ops.LoadViewTko)):
+                return None
+            self.memo = {key: term for key, term in self.memo.items() if key[0] not in inner.results}
+            try:
+                self.value(inner)
+            except Unsupported:
+                return None
+        end = block.ops[-1] if block.ops else None
+        return [self.at(v, ()) for v in end.operands_] if isinstance(end, ops.Yield) else None
 
     def _all_defined(self, parts: list[tuple[Formula, tuple[int, ...]]]) -> Any:
         """Whether the operands are defined at some element: enough to know, as one symbol represents all of them."""
@@ -458,6 +536,11 @@ def _numbered(kept: list[int], other: dict[int, int] | None) -> dict[int, int]:
 def same_loops(one: Index, other: Index) -> bool:
     """Tell whether two places are in the same loops, which are numbered on both sides."""
     return len(one) == len(other) and all(a.eq(b) for a, b in zip(one, other))
+
+
+def _encloses(record: LoopRecord, loops: Index) -> bool:
+    around = (*record.loops, record.iteration)
+    return same_loops(around, loops[: len(around)])
 
 
 def _with(symbol: Formula, defined: Any) -> Formula:

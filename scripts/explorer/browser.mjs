@@ -596,23 +596,67 @@ await big.context().close();
 // ---------------------------------------------------------------- the playground
 
 group = "playground";
-const play = await newPage();
-await check("it starts from static files, with a progress bar", async () => {
-  const began = Date.now();
-  await play.goto(config.playground, {waitUntil: "commit"});
-  await play.waitForSelector("dialog progress", {timeout: 20000});
-  const seen = new Set();
-  while (await play.locator("dialog progress").count()) {
-    seen.add(await play.evaluate(() => { const bar = document.querySelector("dialog progress"); return bar ? Math.round(20 * bar.value / bar.max) : 20; }));
-    if (seen.size === 4) await picture(play, "starting");
-    await wait(60);
-    must(Date.now() - began < 180000, "it does not start");
-  }
-  await ready(play);
-  results.numbers.cold = {...JSON.parse(await play.evaluate(() => document.documentElement.dataset.cold)), page: Date.now() - began};
-  must(seen.size > 2, `the bar had ${seen.size} states`);
-  return `${seen.size} states of the bar`;
+/** Note every state of the progress bar as it is shown, whatever the speed: its part, its text, and whether the page works. */
+const watchBar = page => page.addInitScript(() => {
+  globalThis.barStates = [];
+  const shown = () => {
+    const bar = document.querySelector("dialog[open] progress");
+    const state = bar ? {part: bar.value / bar.max, stage: bar.nextElementSibling.textContent} : null;
+    const last = globalThis.barStates.at(-1);
+    const same = last === undefined ? state === null : last && state ? last.part === state.part && last.stage === state.stage : last === state;
+    if (!same) globalThis.barStates.push(state && {...state, ready: document.documentElement.dataset.ready !== undefined});
+  };
+  new MutationObserver(shown).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
 });
+const STAGES = ["loading Python", "loading tilery", "starting tilery"];
+/** Whether the bar did what a user needs: it is there from the first stage to the last, moves forward, and goes away. */
+async function rightBar(page) {
+  const states = await page.evaluate(() => globalThis.barStates);
+  const bars = states.slice(0, -1);
+  must(states.at(-1) === null && bars.length && !bars.includes(null), "the bar did not stay until the end and go away then");
+  must(bars.every(each => !each.ready), "the bar was there when the page was ready");
+  const stages = [...new Set(bars.map(each => each.stage))];
+  must(stages.filter(stage => stage !== "starting").join() === STAGES.join(), `stages: ${stages.join(", ")}`);
+  must(bars.every((each, i) => !i || each.part >= bars[i - 1].part), `it went back: ${bars.map(each => each.part.toFixed(2)).join(" ")}`);
+  must(bars[0].part < 0.8 && bars.at(-1).part === 1, `it went from ${bars[0].part} to ${bars.at(-1).part}`);
+  return bars;
+}
+const play = await newPage();
+await check("it starts from static files, with a progress bar from the first stage to the last", async () => {
+  const began = Date.now();
+  await watchBar(play);
+  await play.goto(config.playground, {waitUntil: "commit"});
+  await play.waitForSelector("html[data-ready]", {timeout: 180000});
+  results.numbers.cold = {...JSON.parse(await play.evaluate(() => document.documentElement.dataset.cold)), page: Date.now() - began};
+  return `${(await rightBar(play)).length} states of the bar`;
+});
+await check("the bar follows the bytes of a slow connection", async () => {
+  const slow = await newPage();
+  await watchBar(slow);
+  await slow.goto(config.slow, {waitUntil: "commit"});
+  await slow.waitForFunction(() => globalThis.barStates.some(each => each && each.part > 0.4), null, {timeout: 60000, polling: 50});
+  await picture(slow, "starting");
+  await slow.waitForSelector("html[data-ready]", {timeout: 180000});
+  const loading = (await rightBar(slow)).filter(each => each.stage === STAGES[0]);
+  const steps = loading.map((each, i) => each.part - (i ? loading[i - 1].part : 0));
+  must(Math.max(...steps) < 0.25, `a step of ${Math.max(...steps).toFixed(2)}`);
+  quiet(slow);
+  await slow.context().close();
+  return `${loading.length} states while Python loads, the largest step ${Math.max(...steps).toFixed(2)}`;
+});
+for (const missing of ["pyodide/pyodide.mjs", "pyodide/pyodide.asm.wasm", "tilery.zip", "manifest.json"]) {
+  await check(`it says that it cannot start without ${missing}`, async () => {
+    const broken = await newPage();
+    await broken.route(`**/${missing}`, route => route.fulfill({status: 404, body: "not found"}));
+    await broken.goto(config.playground, {waitUntil: "commit"});
+    await broken.waitForFunction(() => document.querySelector("dialog[open] p")?.textContent.includes("it cannot start"), null, {timeout: 20000});
+    await wait(300);
+    const text = await broken.textContent("dialog[open] p");
+    must(text.includes("it cannot start") && !text.includes("Traceback"), text);
+    await broken.context().close();
+    return text;
+  });
+}
 await check("every pane but runs works there", async () => {
   await choose(play, "example:product");
   const op = await opOf(play, "mmaf");

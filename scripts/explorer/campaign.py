@@ -108,6 +108,7 @@ def campaign(work: Path, args: argparse.Namespace) -> dict[str, Any]:
         "big": [local(big) for _ in range(3)],
         "bigScroll": local(big),
         "playground": static(work / "site", "127.0.0.1"),
+        "slow": static(work / "site", "127.0.0.1", SlowFiles),
         "attacker": static(work / "attacker", "localhost"),
         "hostile": local([]),
         "cases": cases,
@@ -158,16 +159,33 @@ def local(files: list[File]) -> str:
     return serve(Explorer(files, Runner())).url
 
 
-class Quiet(SimpleHTTPRequestHandler):
+class Files(SimpleHTTPRequestHandler):
     """Serves files and prints nothing."""
+
+    rate: float | None = None
+    """The bytes a second of a connection, if they are limited."""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
 
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        """Send a file, in pieces if the rate is limited."""
+        if self.rate is None:
+            return super().copyfile(source, outputfile)
+        while piece := source.read(1 << 16):
+            outputfile.write(piece)
+            time.sleep(len(piece) / self.rate)
 
-def static(folder: Path, host: str) -> str:
+
+class SlowFiles(Files):
+    """Serves files like a network of 16 Mbit/s."""
+
+    rate = 2e6
+
+
+def static(folder: Path, host: str, handler: type[Files] = Files) -> str:
     """Serve a folder, and return its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://{host}:{server.server_address[1]}/"
 

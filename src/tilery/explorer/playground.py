@@ -41,7 +41,7 @@ def write_playground(out: Path, pyodide: Path) -> dict[str, int]:
         (out / name).write_bytes(asset(name))
     start = '<script defer src="./playground.js"></script>\n'
     (out / "index.html").write_text(page(*linked("./", start), POLICY), "utf-8")
-    loaded = ["pyodide/pyodide.asm.wasm", "pyodide/python_stdlib.zip", "pyodide/pyodide.asm.mjs", "tilery.zip"]
+    loaded = ["pyodide/pyodide.asm.wasm", "pyodide/python_stdlib.zip", "pyodide/pyodide-lock.json", "tilery.zip"]
     loaded += [f"pyodide/{name}" for name in wheels]
     sizes = {name: (out / name).stat().st_size for name in loaded}
     (out / "manifest.json").write_text(json.dumps({"sizes": sizes, "numpy": bool(wheels)}), "utf-8")

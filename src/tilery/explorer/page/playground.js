@@ -7,13 +7,17 @@
   function start() {
     worker = new Worker("./worker.js", {type: "module"});
     ready = new Promise((resolve, reject) => {
+      const failed = message => {
+        progress({stage: `it cannot start: ${message}`, part: last ? last.part : 0});
+        reject(new Error(message));
+      };
       worker.onmessage = ({data}) => {
         if (data.kind === "progress") progress(data);
         else if (data.kind === "ready") { finished(data); resolve(); }
-        else if (data.kind === "failed") { progress({stage: `it cannot start: ${data.message}`, done: 0, total: 1}); reject(new Error(data.message)); }
+        else if (data.kind === "failed") failed(data.message);
         else if (waiting.has(data.id)) { waiting.get(data.id)(JSON.parse(data.response)); waiting.delete(data.id); }
       };
-      worker.onerror = event => reject(new Error(event.message || "the worker failed"));
+      worker.onerror = event => failed(event.message || "a file of the playground is missing");
     });
     return ready;
   }
@@ -21,8 +25,7 @@
   function progress(state) {
     last = state;
     if (!box) return;
-    box.bar.max = state.total;
-    box.bar.value = state.done;
+    box.bar.value = state.part;
     box.text.textContent = state.stage;
   }
 

@@ -3,34 +3,46 @@ import {loadPyodide} from "./pyodide/pyodide.mjs";
 
 const began = performance.now();
 const times = {};
-let answer = null, done = 0, total = 1, stage = "";
+const LOADED = 0.8;  // the part of the bar for what is fetched
+let answer = null, fetched = 0, expected = 0, stage = "starting", part = 0, broken = false;
 
-const say = () => postMessage({kind: "progress", stage, done, total});
-const next = text => {
+/** Say how far the start is, from 0 to 1. It never goes back. */
+function reached(now = 0) {
+  part = Math.max(part, now, expected && LOADED * Math.min(1, fetched / expected));
+  if (!broken) postMessage({kind: "progress", stage, part});
+}
+function next(text, now) {
   stage = text;
-  say();
-};
+  reached(now);
+}
 
-/** Count the bytes of what Pyodide fetches. */
+/** Say why the start ends here, once. */
+function fail(message) {
+  if (!broken) postMessage({kind: "failed", message: message.slice(0, 500)});
+  broken = true;
+}
+
+/** Count the bytes of everything that is fetched. Pyodide waits for ever for a file that it cannot get, so that is said here. */
 const plainFetch = globalThis.fetch.bind(globalThis);
-globalThis.fetch = async (...given) => {
-  const response = await plainFetch(...given);
+globalThis.fetch = async (what, options) => {
+  const response = await plainFetch(what, options);
+  if (!response.ok) fail(`${new URL(response.url).pathname} cannot be read (status ${response.status})`);
   if (!response.body || !response.ok) return response;
   count(response.clone().body.getReader());  // the response itself stays the browser's own, whose compiled code it may keep
   return response;
 };
 
 async function count(reader) {
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    done += part.value.byteLength;
-    say();
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    fetched += piece.value.byteLength;
+    reached();
   }
 }
 
 async function start() {
   const archive = fetch("./tilery.zip").then(response => response.arrayBuffer());
-  const manifest = await (await plainFetch("./manifest.json")).json();
-  total = Object.values(manifest.sizes).reduce((a, b) => a + b, 0) * 1.25;
+  const manifest = await (await fetch("./manifest.json")).json();
+  expected = Object.values(manifest.sizes).reduce((a, b) => a + b, 0);
   next("loading Python");
   const here = new URL("./pyodide/", import.meta.url).href;
   const pyodide = await loadPyodide({indexURL: here, packageBaseUrl: here});
@@ -42,8 +54,7 @@ async function start() {
     await pyodide.loadPackage("numpy");
   }
   times.loaded = performance.now() - began;
-  done = Math.max(done, total * 0.85);
-  next("starting tilery");
+  next("starting tilery", LOADED + 0.05);
   answer = pyodide.runPython(`
 import json
 import sys
@@ -62,13 +73,12 @@ lambda request: json.dumps(explorer.answer(json.loads(request)), allow_nan=False
 `);
   answer('{"do": "analyse", "text": "entry @k() { return }"}');
   times.ready = performance.now() - began;
-  done = total;
-  say();
+  reached(1);
   postMessage({kind: "ready", times});
 }
 
 const started = start().catch(error => {
-  postMessage({kind: "failed", message: String(error && error.message || error).slice(0, 500)});
+  fail(String(error && error.message || error));
   throw error;
 });
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src")]
 
 import tilery  # noqa: E402
-from tilery.engines.cuda.launch import Graph  # noqa: E402
+from tilery.engines.cuda.launch import LaunchGraph  # noqa: E402
 from tilery.engines.registry import load_engine  # noqa: E402
 
 EMPTY = """entry @empty(%x: tile<ptr<f32>>, %n: tile<i32>, %s: tile<i32>) {
@@ -64,7 +64,7 @@ def measure(engine: str) -> dict[str, float]:
     }
     if (loop := _in_c(bound, 50)) is not None:
         figures["cuLaunchKernel from C"] = best(loop, driver.synchronize, 1) / 50
-    with Graph(driver) as graph:
+    with LaunchGraph(driver) as graph:
         inside = [kernel.bind(1, args, stream=graph.stream) for _ in range(100)]
         graph.record(inside)
         figures["in a graph of 100"] = best(graph.replay, lambda: driver.synchronize(graph.stream), 20) / 100

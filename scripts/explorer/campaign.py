@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "src")]
 
 from tilery.explorer.frontends import available  # noqa: E402  # found only now
-from tilery.explorer.launching.child import Runner  # noqa: E402
+from tilery.explorer.launching.child import JobRunner  # noqa: E402
 from tilery.explorer.playground import write_playground  # noqa: E402
 from tilery.explorer.protocol import Explorer, File  # noqa: E402
 from tilery.explorer.server import serve  # noqa: E402
@@ -103,7 +103,7 @@ def campaign(work: Path, args: argparse.Namespace) -> dict[str, Any]:
         "share": local([]),
         "sources": local(sources),
         "cpp": "cpp" in languages,
-        "remarks": bool(Explorer(runner=Runner()).answer({"do": "hello"})["remarks"]),
+        "remarks": bool(Explorer(runner=JobRunner()).answer({"do": "hello"})["remarks"]),
         "looks": {name: local([]) for name in ("dark", "narrow", "narrow-dark")},
         "big": [local(big) for _ in range(3)],
         "bigScroll": local(big),
@@ -156,7 +156,7 @@ def install(work: Path) -> Path:
 
 def local(files: list[File]) -> str:
     """Start an explorer, and return the address that opens it."""
-    return serve(Explorer(files, Runner())).url
+    return serve(Explorer(files, JobRunner())).url
 
 
 class Files(SimpleHTTPRequestHandler):

@@ -11,7 +11,7 @@ import pytest
 
 from tilery.explorer import Explorer
 from tilery.explorer.launching import job
-from tilery.explorer.launching.child import Runner
+from tilery.explorer.launching.child import JobRunner
 
 from .requests import example
 
@@ -171,7 +171,7 @@ def test_wrong_requests_are_errors(change: dict[str, Any], message: str) -> None
 
 def test_a_child_answers_like_this_process() -> None:
     fields = {"text": example("add"), "grid": [4], "args": ADD, "sanitize": "all"}
-    made = Explorer(runner=Runner()).answer({"do": "run", **fields})
+    made = Explorer(runner=JobRunner()).answer({"do": "run", **fields})
     assert made == here(**fields)
 
 
@@ -185,14 +185,14 @@ ENDLESS = """entry @k() {
 
 
 def test_a_run_that_never_ends_is_stopped() -> None:
-    made = Explorer(runner=Runner(seconds=3)).answer({"do": "run", "text": ENDLESS})
+    made = Explorer(runner=JobRunner(seconds=3)).answer({"do": "run", "text": ENDLESS})
     message = made["error"]["message"]
     assert "longer than 3 seconds" in message or "SIGXCPU" in message or "deadlock" in message
 
 
 def test_a_child_cannot_take_all_memory() -> None:
     text = "entry @k(%p: tile<ptr<f32>>) {\n  return\n}\n"
-    made = Explorer(runner=Runner(memory=2 << 30)).answer(
+    made = Explorer(runner=JobRunner(memory=2 << 30)).answer(
         {"do": "run", "text": text, "args": ["p=rand:f32:1000000000"]}
     )
     assert not made["ok"] and "memory" in made["error"]["message"]
@@ -202,7 +202,7 @@ def test_stop_ends_a_run() -> None:
     import threading
     import time
 
-    runner = Runner(seconds=50)
+    runner = JobRunner(seconds=50)
     explorer = Explorer(runner=runner)
     source = "import time\ntime.sleep(40)\n"
     done: list[dict[str, Any]] = []
@@ -243,7 +243,7 @@ def twice(x, y, n, B: tl.constexpr):
 """
     from tilery.explorer.protocol import File
 
-    explorer = Explorer([File("twice.py", source.encode())], runner=Runner())
+    explorer = Explorer([File("twice.py", source.encode())], runner=JobRunner())
     (shown,) = explorer.answer({"do": "open", "file": 0})["sources"]
     assert shown["language"] == "triton"
     (kernel,) = shown["kernels"]
@@ -275,7 +275,7 @@ def twice(x, y, T: ct.Constant[int]):
     tile = ct.load(x, index=(i,), shape=(T,))
     ct.store(y, index=(i,), tile=tile + tile)
 """
-    explorer = Explorer(runner=Runner())
+    explorer = Explorer(runner=JobRunner())
     request = {"do": "compile", "language": "cutile", "source": source, "file": "twice.py", "kernel": "twice"}
     made = explorer.answer({**request, "signature": "f32[256], f32[256], 64"})
     assert made["ok"], made

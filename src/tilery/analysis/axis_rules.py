@@ -67,7 +67,7 @@ MEASURED = 1 << 12
 """The elements of larger constants are not compared with each other."""
 
 
-class Known(Protocol):
+class KnownAxes(Protocol):
     """The facts found so far."""
 
     ranges: Ranges
@@ -78,7 +78,7 @@ class Known(Protocol):
 
 
 Found = AxisInfo | None
-Rule = Callable[[Any, Known], Found]
+Rule = Callable[[Any, KnownAxes], Found]
 RuleT = TypeVar("RuleT", bound=Rule)
 
 RULES: dict[type[Op], Rule] = {}
@@ -94,7 +94,7 @@ def rule(*classes: type[Op]) -> Callable[[RuleT], RuleT]:
     return declare
 
 
-def elementwise(o: Op, known: Known, divisor: int = 1) -> AxisInfo:
+def elementwise(o: Op, known: KnownAxes, divisor: int = 1) -> AxisInfo:
     """Equal operands give equal results; all results are multiples of the divisor."""
     operands = [known[v].constancy for v in o.operands]
     result = o.results[0].type
@@ -105,13 +105,13 @@ def elementwise(o: Op, known: Known, divisor: int = 1) -> AxisInfo:
 
 
 @rule(Iota)
-def iota(o: Iota, known: Known) -> Found:
+def iota(o: Iota, known: KnownAxes) -> Found:
     """0, 1, 2, ... is one group"""
     return info(o.result.type, [Axis(dimensions(o.result.type)[0], LARGEST, 1)])
 
 
 @rule(Constant)
-def constant(o: Constant, known: Known) -> Found:
+def constant(o: Constant, known: KnownAxes) -> Found:
     """What the elements show"""
     if not is_integer(o.result):
         return None
@@ -122,19 +122,19 @@ def constant(o: Constant, known: Known) -> Found:
 
 
 @rule(Alloca)
-def alloca(o: Alloca, known: Known) -> Found:
+def alloca(o: Alloca, known: KnownAxes) -> Found:
     """An address that is aligned as declared"""
     return uniform(o.result.type, power_of_two(o.alignment)) if step_of(o.result.type) else None
 
 
 @rule(GetGlobal)
-def get_global(o: GetGlobal, known: Known) -> Found:
+def get_global(o: GetGlobal, known: KnownAxes) -> Found:
     """An address that is aligned as the variable declares"""
     return uniform(o.result.type, known.globals.get(o.name_, 1)) if step_of(o.result.type) else None
 
 
 @rule(Assume)
-def assume(o: Assume, known: Known) -> Found:
+def assume(o: Assume, known: KnownAxes) -> Found:
     """The same, with what is promised"""
     if not step_of(o.value.type):
         return None
@@ -166,7 +166,7 @@ def _divisible(axis: Axis, dim: int, promise: DivBy) -> Axis:
 
 
 @rule(AddI)
-def add(o: AddI, known: Known) -> Found:
+def add(o: AddI, known: KnownAxes) -> Found:
     """contiguous + constant is contiguous"""
     return info(o.result.type, map(_sum, known[o.lhs].axes, known[o.rhs].axes))
 
@@ -177,7 +177,7 @@ def _sum(a: Axis, b: Axis) -> Axis:
 
 
 @rule(SubI)
-def sub(o: SubI, known: Known) -> Found:
+def sub(o: SubI, known: KnownAxes) -> Found:
     """contiguous - constant is contiguous"""
     return info(o.result.type, map(_difference, known[o.lhs].axes, known[o.rhs].axes))
 
@@ -188,7 +188,7 @@ def _difference(a: Axis, b: Axis) -> Axis:
 
 
 @rule(Offset)
-def offset(o: Offset, known: Known) -> Found:
+def offset(o: Offset, known: KnownAxes) -> Found:
     """constant pointer + contiguous offset, and contiguous pointers + constant offset, are contiguous"""
     size = step_of(o.result.type)
     if not size:
@@ -202,7 +202,7 @@ def offset(o: Offset, known: Known) -> Found:
     return info(o.result.type, axes)
 
 
-def unwrapped(axis: Axis, value: Value, signedness: Signedness, known: Known) -> Axis:
+def unwrapped(axis: Axis, value: Value, signedness: Signedness, known: KnownAxes) -> Axis:
     """An axis of integers with groups in which they do not wrap around, as that signedness reads them."""
     kind = element(value)
     found = known.ranges[value]
@@ -223,7 +223,7 @@ def unwrapped(axis: Axis, value: Value, signedness: Signedness, known: Known) ->
 
 
 @rule(MulI)
-def mul(o: MulI, known: Known) -> Found:
+def mul(o: MulI, known: KnownAxes) -> Found:
     """divisors multiply; 1 * x is x"""
     for one, other in ((o.lhs, o.rhs), (o.rhs, o.lhs)):
         if known.ranges.constant(one) == 1:
@@ -232,7 +232,7 @@ def mul(o: MulI, known: Known) -> Found:
 
 
 @rule(ShLI)
-def shift_left(o: ShLI, known: Known) -> Found:
+def shift_left(o: ShLI, known: KnownAxes) -> Found:
     """x << n is divisible by 2 to the power of n; unknown where the shift may reach the width"""
     by = read(known.ranges[o.rhs], element(o.rhs), UNSIGNED)
     if by.hi >= element(o.lhs).bits:
@@ -241,7 +241,7 @@ def shift_left(o: ShLI, known: Known) -> Found:
 
 
 @rule(ShRI)
-def shift_right(o: ShRI, known: Known) -> Found:
+def shift_right(o: ShRI, known: KnownAxes) -> Found:
     """contiguous >> n is constant in groups; unknown where the shift may reach the width"""
     by = read(known.ranges[o.rhs], element(o.rhs), UNSIGNED)
     if by.hi >= element(o.lhs).bits:
@@ -250,7 +250,7 @@ def shift_right(o: ShRI, known: Known) -> Found:
 
 
 @rule(DivI)
-def div(o: DivI, known: Known) -> Found:
+def div(o: DivI, known: KnownAxes) -> Found:
     """contiguous / d is constant in groups; unknown where the divisor may be zero"""
     by = read(known.ranges[o.rhs], element(o.rhs), o.signedness)
     if by.lo <= 0 <= by.hi:
@@ -260,14 +260,14 @@ def div(o: DivI, known: Known) -> Found:
     return _divided(o, known, by.lo, _floors(o, known))
 
 
-def _floors(o: DivI, known: Known) -> bool:
+def _floors(o: DivI, known: KnownAxes) -> bool:
     """Whether a division rounds down."""
     if o.rounding is RoundingMode.ZERO:
         return o.signedness is UNSIGNED or known.ranges[o.lhs].lo >= 0
     return o.rounding is RoundingMode.NEGATIVE_INF
 
 
-def _divided(o: DivI | ShRI, known: Known, by: int, floors: bool) -> AxisInfo:
+def _divided(o: DivI | ShRI, known: KnownAxes, by: int, floors: bool) -> AxisInfo:
     lhs = known[o.lhs]
     half = 1 << (element(o.lhs).bits - 1)
     divisor = lhs.divisor // by if lhs.divisor % by == 0 else 1
@@ -282,7 +282,7 @@ def _divided(o: DivI | ShRI, known: Known, by: int, floors: bool) -> AxisInfo:
 
 
 @rule(RemI)
-def rem(o: RemI, known: Known) -> Found:
+def rem(o: RemI, known: KnownAxes) -> Found:
     """contiguous % d is contiguous in groups; unknown where the divisor may be zero"""
     by = read(known.ranges[o.rhs], element(o.rhs), o.signedness)
     if by.lo <= 0 <= by.hi:
@@ -302,25 +302,25 @@ def rem(o: RemI, known: Known) -> Found:
 
 
 @rule(AbsI, NegI)
-def sign(o: AbsI | NegI, known: Known) -> Found:
+def sign(o: AbsI | NegI, known: KnownAxes) -> Found:
     """-x and |x| are divisible by what x is divisible by"""
     return elementwise(o, known, known[o.source].divisor)
 
 
 @rule(AndI)
-def conjunction(o: AndI, known: Known) -> Found:
+def conjunction(o: AndI, known: KnownAxes) -> Found:
     """x & y has the zeros of both"""
     return elementwise(o, known, max(known[o.lhs].divisor, known[o.rhs].divisor))
 
 
 @rule(OrI, XOrI, MinI, MaxI)
-def common(o: OrI | XOrI | MinI | MaxI, known: Known) -> Found:
+def common(o: OrI | XOrI | MinI | MaxI, known: KnownAxes) -> Found:
     """x | y, x ^ y, min and max are divisible by what both are divisible by"""
     return elementwise(o, known, min(known[o.lhs].divisor, known[o.rhs].divisor))
 
 
 @rule(CmpI)
-def compare(o: CmpI, known: Known) -> Found:
+def compare(o: CmpI, known: KnownAxes) -> Found:
     """contiguous < constant is constant in groups, if both are multiples of the group's size"""
     lhs, rhs = o.lhs, o.rhs
     match o.comparison_predicate:
@@ -339,7 +339,7 @@ def compare(o: CmpI, known: Known) -> Found:
 
 
 @rule(Select)
-def select(o: Select, known: Known) -> Found:
+def select(o: Select, known: KnownAxes) -> Found:
     """Where the condition is constant, the group comes from one arm"""
     if not step_of(o.result.type):
         return None
@@ -356,19 +356,19 @@ def select(o: Select, known: Known) -> Found:
 
 
 @rule(ExtI)
-def extend(o: ExtI, known: Known) -> Found:
+def extend(o: ExtI, known: KnownAxes) -> Found:
     """The same integers; a group must not wrap around"""
     return info(o.to.type, (unwrapped(a, o.from_, o.signedness, known) for a in known[o.from_].axes))
 
 
 @rule(TruncI)
-def trunc(o: TruncI, known: Known) -> Found:
+def trunc(o: TruncI, known: KnownAxes) -> Found:
     """The same integers modulo the width"""
     return info(o.to.type, known[o.from_].axes)
 
 
 @rule(PtrToInt, IntToPtr, PtrToPtr)
-def recast(o: PtrToInt | IntToPtr | PtrToPtr, known: Known) -> Found:
+def recast(o: PtrToInt | IntToPtr | PtrToPtr, known: KnownAxes) -> Found:
     """The same addresses; contiguous only if neighbours are as far apart as before"""
     if not step_of(o.source.type) or not step_of(o.result.type):
         return None
@@ -382,7 +382,7 @@ def recast(o: PtrToInt | IntToPtr | PtrToPtr, known: Known) -> Found:
 
 
 @rule(Broadcast)
-def broadcast(o: Broadcast, known: Known) -> Found:
+def broadcast(o: Broadcast, known: KnownAxes) -> Found:
     """Along a new dimension all elements are equal"""
     if not step_of(o.source.type):
         return None
@@ -391,14 +391,14 @@ def broadcast(o: Broadcast, known: Known) -> Found:
 
 
 @rule(Permute)
-def permute(o: Permute, known: Known) -> Found:
+def permute(o: Permute, known: KnownAxes) -> Found:
     """The dimensions in their new order"""
     axes = known[o.source].axes
     return info(o.result.type, (axes[dim] for dim in o.permutation)) if step_of(o.source.type) else None
 
 
 @rule(Extract)
-def extract(o: Extract, known: Known) -> Found:
+def extract(o: Extract, known: KnownAxes) -> Found:
     """A part that starts at a multiple of its size"""
     step = step_of(o.source.type)
     if not step:
@@ -413,19 +413,19 @@ def _part(axis: Axis, size: int, step: int) -> Axis:
 
 
 @rule(Cat)
-def cat(o: Cat, known: Known) -> Found:
+def cat(o: Cat, known: KnownAxes) -> Found:
     """Groups of either operand"""
     return either(known[o.lhs], known[o.rhs]) if step_of(o.lhs.type) else None
 
 
 @rule(Insert)
-def insert(o: Insert, known: Known) -> Found:
+def insert(o: Insert, known: KnownAxes) -> Found:
     """Groups of either operand"""
     return either(known[o.destination], known[o.source]) if step_of(o.source.type) else None
 
 
 @rule(Reshape)
-def reshape(o: Reshape, known: Known) -> Found:
+def reshape(o: Reshape, known: KnownAxes) -> Found:
     """Dimensions of size one come and go; otherwise only the last dimension keeps its groups"""
     if not step_of(o.source.type):
         return None

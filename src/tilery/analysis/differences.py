@@ -27,7 +27,7 @@ class Row:
     b: int
 
 
-class Lines:
+class PrintedLines:
     """A module as text, and which lines belong to which operation."""
 
     def __init__(self, module: Module, names: Names, locs: bool) -> None:
@@ -91,7 +91,7 @@ def compare(
     """Return the lines of both modules in one list. `names` are those of the first module's values."""
     found = match(a, b) if found is None else found
     names = name_values(a.body, limit=LIMIT) if names is None else names
-    old, new = Lines(a, names, locs), Lines(b, names_through(found, names, b), locs)
+    old, new = PrintedLines(a, names, locs), PrintedLines(b, names_through(found, names, b), locs)
     rows: list[Row] = []
     partner = {y: x for x, y in found.ops.items()}
     # What is left to do, last first: two blocks, two lists of lines, or the rest of one side.
@@ -116,12 +116,12 @@ def compare(
     return rows
 
 
-def _all(side: Lines, o: Op | None) -> list[int]:
+def _all(side: PrintedLines, o: Op | None) -> list[int]:
     return [] if o is None else list(range(side.start[o], side.end[o]))
 
 
 def _in_order(
-    a: Block, b: Block, found: Matching, partner: dict[Op, Op], old: Lines, new: Lines
+    a: Block, b: Block, found: Matching, partner: dict[Op, Op], old: PrintedLines, new: PrintedLines
 ) -> Iterator[tuple[Op | None, Op | None]]:
     """Yield the operations of two blocks that are printed: pairs, and those of one side alone."""
     rest = iter([y for y in b.ops if y in new.start])
@@ -141,7 +141,7 @@ def _in_order(
         yield None, other
 
 
-def _compare_lines(old: Lines, new: Lines, a: list[int], b: list[int]) -> list[Row]:
+def _compare_lines(old: PrintedLines, new: PrintedLines, a: list[int], b: list[int]) -> list[Row]:
     texts_a, texts_b = [old.text[n] for n in a], [new.text[n] for n in b]
     if texts_a == texts_b:
         return [Row(" ", text, n + 1, m + 1) for text, n, m in zip(texts_a, a, b)]

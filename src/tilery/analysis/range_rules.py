@@ -54,7 +54,7 @@ FALSE, TRUE, EITHER = Range(0, 0), Range(1, 1), Range(0, 1)
 MAX_GRID = (1 << 31) - 1
 
 
-class Known(Protocol):
+class KnownRanges(Protocol):
     """The ranges found so far, and whether promises are believed."""
 
     trust: bool
@@ -63,7 +63,7 @@ class Known(Protocol):
 
 
 Found = Range | list[Range | None] | None
-Rule = Callable[[Any, Known], Found]
+Rule = Callable[[Any, KnownRanges], Found]
 RuleT = TypeVar("RuleT", bound=Rule)
 Exact = Callable[[Range, Range], Range]
 
@@ -80,7 +80,7 @@ def rule(*classes: type[Op]) -> Callable[[RuleT], RuleT]:
     return declare
 
 
-def _read(known: Known, value: Value, signedness: Signedness) -> Range:
+def _read(known: KnownRanges, value: Value, signedness: Signedness) -> Range:
     return read(known[value], element(value), signedness)
 
 
@@ -88,7 +88,7 @@ def _read(known: Known, value: Value, signedness: Signedness) -> Range:
 
 
 @rule(Constant)
-def constant(o: Constant, known: Known) -> Found:
+def constant(o: Constant, known: KnownRanges) -> Found:
     """The elements"""
     if not is_integer(o.result):
         return None
@@ -98,26 +98,26 @@ def constant(o: Constant, known: Known) -> Found:
 
 
 @rule(Iota)
-def iota(o: Iota, known: Known) -> Found:
+def iota(o: Iota, known: KnownRanges) -> Found:
     """0 to n - 1"""
     assert isinstance(o.result.type, Tile)
     return wrap(Range(0, o.result.type.size - 1), element(o.result))
 
 
 @rule(GetTileBlockId)
-def block_id(o: GetTileBlockId, known: Known) -> Found:
+def block_id(o: GetTileBlockId, known: KnownRanges) -> Found:
     """0 to the size of the largest grid, exclusive"""
     return Range(0, MAX_GRID - 1)
 
 
 @rule(GetNumTileBlocks)
-def grid_size(o: GetNumTileBlocks, known: Known) -> Found:
+def grid_size(o: GetNumTileBlocks, known: KnownRanges) -> Found:
     """1 to the size of the largest grid"""
     return Range(1, MAX_GRID)
 
 
 @rule(GetTensorShape)
-def tensor_shape(o: GetTensorShape, known: Known) -> Found:
+def tensor_shape(o: GetTensorShape, known: KnownRanges) -> Found:
     """The sizes that the type of the tensor fixes"""
     assert isinstance(o.src.type, TensorView)
     sizes = zip(o.src.type.shape, o.result)
@@ -125,7 +125,7 @@ def tensor_shape(o: GetTensorShape, known: Known) -> Found:
 
 
 @rule(Assume)
-def assume(o: Assume, known: Known) -> Found:
+def assume(o: Assume, known: KnownRanges) -> Found:
     """The same, within the promised bounds"""
     if not is_integer(o.value):
         return None
@@ -142,20 +142,20 @@ def assume(o: Assume, known: Known) -> Found:
 
 
 @rule(Broadcast, Extract, Permute, Reshape)
-def moved(o: Broadcast | Extract | Permute | Reshape, known: Known) -> Found:
+def moved(o: Broadcast | Extract | Permute | Reshape, known: KnownRanges) -> Found:
     """Elements of the source"""
     return known[o.source] if is_integer(o.source) else None
 
 
 @rule(Cat, Insert)
-def united(o: Cat | Insert, known: Known) -> Found:
+def united(o: Cat | Insert, known: KnownRanges) -> Found:
     """Elements of either operand"""
     a, b = (o.lhs, o.rhs) if isinstance(o, Cat) else (o.source, o.destination)
     return known[a].join(known[b]) if is_integer(a) else None
 
 
 @rule(Select)
-def select(o: Select, known: Known) -> Found:
+def select(o: Select, known: KnownRanges) -> Found:
     """Elements of one arm if the condition is known, else of either"""
     if not is_integer(o.result):
         return None
@@ -175,7 +175,7 @@ def corners(compute: Callable[[int, int], int]) -> Exact:
     return lambda a, b: hull(compute(x, y) for x in a for y in b)
 
 
-def wrapping(o: Any, result: Value, known: Known, exact: Callable[[Signedness], Range]) -> Range:
+def wrapping(o: Any, result: Value, known: KnownRanges, exact: Callable[[Signedness], Range]) -> Range:
     """The range of a result that wraps around unless `overflow` promises that it does not."""
     kind = element(result)
     promise = o.overflow if known.trust else IntegerOverflow.NONE
@@ -188,7 +188,7 @@ def wrapping(o: Any, result: Value, known: Known, exact: Callable[[Signedness], 
     return found
 
 
-def _binary(o: Any, known: Known, exact: Exact) -> Range:
+def _binary(o: Any, known: KnownRanges, exact: Exact) -> Range:
     return wrapping(o, o.result, known, lambda sign: exact(_read(known, o.lhs, sign), _read(known, o.rhs, sign)))
 
 
@@ -202,13 +202,13 @@ EXACT: dict[type[Op], Exact] = {
 
 
 @rule(AddI, SubI, MulI)
-def arithmetic(o: AddI | SubI | MulI, known: Known) -> Found:
+def arithmetic(o: AddI | SubI | MulI, known: KnownRanges) -> Found:
     """[a, b] + [c, d] is [a + c, b + d]; [a, b] - [c, d] is [a - d, b - c]; products lie between those of the limits"""
     return _binary(o, known, EXACT[type(o)])
 
 
 @rule(NegI)
-def neg(o: NegI, known: Known) -> Found:
+def neg(o: NegI, known: KnownRanges) -> Found:
     """-[a, b] is [-b, -a]"""
 
     def exact(sign: Signedness) -> Range:
@@ -219,13 +219,13 @@ def neg(o: NegI, known: Known) -> Found:
 
 
 @rule(TruncI)
-def trunc(o: TruncI, known: Known) -> Found:
+def trunc(o: TruncI, known: KnownRanges) -> Found:
     """The same integers, if they fit"""
     return wrapping(o, o.to, known, lambda sign: _read(known, o.from_, sign))
 
 
 @rule(ShLI)
-def shift_left(o: ShLI, known: Known) -> Found:
+def shift_left(o: ShLI, known: KnownRanges) -> Found:
     """Like a product with a power of two; unknown where the shift may reach the width"""
     by = _read(known, o.rhs, UNSIGNED)
     if by.hi >= element(o.lhs).bits:
@@ -237,7 +237,7 @@ def shift_left(o: ShLI, known: Known) -> Found:
 
 
 @rule(AbsI)
-def absolute(o: AbsI, known: Known) -> Found:
+def absolute(o: AbsI, known: KnownRanges) -> Found:
     """The absolute values, which are unsigned"""
     a = _read(known, o.source, SIGNED)
     least = 0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi))
@@ -245,7 +245,7 @@ def absolute(o: AbsI, known: Known) -> Found:
 
 
 @rule(MulhiI)
-def mul_high(o: MulhiI, known: Known) -> Found:
+def mul_high(o: MulhiI, known: KnownRanges) -> Found:
     """The upper halves of the unsigned products of the limits"""
     kind = element(o.result)
     a, b = _read(known, o.x, UNSIGNED), _read(known, o.y, UNSIGNED)
@@ -253,7 +253,7 @@ def mul_high(o: MulhiI, known: Known) -> Found:
 
 
 @rule(MinI, MaxI)
-def extreme(o: MinI | MaxI, known: Known) -> Found:
+def extreme(o: MinI | MaxI, known: KnownRanges) -> Found:
     """The extremes of the limits"""
     choose = min if isinstance(o, MinI) else max
     a, b = _read(known, o.lhs, o.signedness), _read(known, o.rhs, o.signedness)
@@ -261,7 +261,7 @@ def extreme(o: MinI | MaxI, known: Known) -> Found:
 
 
 @rule(DivI)
-def div(o: DivI, known: Known) -> Found:
+def div(o: DivI, known: KnownRanges) -> Found:
     """Between the quotients of the limits; unknown where the divisor may be zero"""
     a, b = _read(known, o.lhs, o.signedness), _read(known, o.rhs, o.signedness)
     if b.lo <= 0 <= b.hi:
@@ -277,7 +277,7 @@ def quotient(x: int, y: int, rounding: RoundingMode) -> int:
 
 
 @rule(RemI)
-def rem(o: RemI, known: Known) -> Found:
+def rem(o: RemI, known: KnownRanges) -> Found:
     """Smaller than the divisor, with the sign of the dividend; unknown where the divisor may be zero"""
     a, b = _read(known, o.lhs, o.signedness), _read(known, o.rhs, o.signedness)
     if b.lo <= 0 <= b.hi:
@@ -289,7 +289,7 @@ def rem(o: RemI, known: Known) -> Found:
 
 
 @rule(ShRI)
-def shift_right(o: ShRI, known: Known) -> Found:
+def shift_right(o: ShRI, known: KnownRanges) -> Found:
     """Between the shifted limits; unknown where the shift may reach the width"""
     a, by = _read(known, o.lhs, o.signedness), _read(known, o.rhs, UNSIGNED)
     if by.hi >= element(o.lhs).bits:
@@ -298,13 +298,13 @@ def shift_right(o: ShRI, known: Known) -> Found:
 
 
 @rule(ExtI)
-def extend(o: ExtI, known: Known) -> Found:
+def extend(o: ExtI, known: KnownRanges) -> Found:
     """The same integers"""
     return wrap(_read(known, o.from_, o.signedness), element(o.to))
 
 
 @rule(Bitcast)
-def bitcast(o: Bitcast, known: Known) -> Found:
+def bitcast(o: Bitcast, known: KnownRanges) -> Found:
     """The same integers, if they were integers of the same width"""
     return known[o.source] if o.source.type is o.result.type and is_integer(o.source) else None
 
@@ -315,7 +315,7 @@ BITWISE: dict[type[Op], Callable[[int, int], int]] = {AndI: and_, OrI: or_, XOrI
 
 
 @rule(AndI, OrI, XOrI)
-def bitwise(o: AndI | OrI | XOrI, known: Known) -> Found:
+def bitwise(o: AndI | OrI | XOrI, known: KnownRanges) -> Found:
     """Exact for constants; for integers that are not negative, as many bits as they have"""
     a, b = known[o.lhs], known[o.rhs]
     if a.lo == a.hi and b.lo == b.hi:
@@ -331,7 +331,7 @@ def bitwise(o: AndI | OrI | XOrI, known: Known) -> Found:
 
 
 @rule(CmpI)
-def compare(o: CmpI, known: Known) -> Found:
+def compare(o: CmpI, known: KnownRanges) -> Found:
     """True or false where the ranges decide it"""
     a, b = _read(known, o.lhs, o.signedness), _read(known, o.rhs, o.signedness)
     match o.comparison_predicate:

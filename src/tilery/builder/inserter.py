@@ -19,7 +19,7 @@ from .arithmetic import Condition
 from .calls import arguments, construct, convert, described, find, results
 from .memory import listed
 from .operations import Operations
-from .places import Place, at_place, here, scope_at
+from .places import FrontendPosition, at_place, here, scope_at
 from .regions import adopt_results
 
 OpT = TypeVar("OpT", bound=Op)
@@ -55,7 +55,7 @@ class Inserter(Operations):
         self._pending: set[Op] = set()
         self._conditions: list[Value] = []
         self._scope: DISubprogram | None = None
-        self._place: Place | None = None
+        self._place: FrontendPosition | None = None
         self._outer: list[Any] = []
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ class Inserter(Operations):
             raise TileError(f"loc: expected a file, a line and a column, got {file!r}, {line!r}, {column!r}")
         if not (0 <= line < 1 << 32 and 0 <= column < 1 << 32):
             raise TileError(f"loc: line and column must be in [0, 2**32), got {line} and {column}")
-        outer, self._place = self._place, Place(file, line, column)
+        outer, self._place = self._place, FrontendPosition(file, line, column)
         try:
             yield
         finally:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..attrs import DICompileUnit, DIFile, DILoc, DISubprogram, place_in_scope
 
 
-class Place(NamedTuple):
+class FrontendPosition(NamedTuple):
     """A position in the source of a frontend."""
 
     file: str
@@ -53,14 +53,14 @@ def here(scope: DISubprogram) -> DILoc | None:
     return place_in_scope(scope, name if folder == scope.file.directory else path, frame.f_lineno, column)
 
 
-def scope_at(kernel: str, place: Place) -> DISubprogram:
+def scope_at(kernel: str, place: FrontendPosition) -> DISubprogram:
     """Return the debug scope of a kernel whose source begins at a place."""
     folder, name = os.path.split(place.file)
     file = DIFile(name, folder)
     return DISubprogram(file, place.line, kernel, kernel, DICompileUnit(file), place.line)
 
 
-def at_place(scope: DISubprogram, place: Place) -> DILoc:
+def at_place(scope: DISubprogram, place: FrontendPosition) -> DILoc:
     """Return a place within a scope."""
     folder, name = os.path.split(place.file)
     return place_in_scope(scope, name if folder == scope.file.directory else place.file, place.line, place.column)

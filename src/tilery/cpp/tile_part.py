@@ -24,7 +24,7 @@ MAX_HEADERS = 1000
 
 
 @dataclass
-class Source:
+class SourceFile:
     """A file of a program: its text, and its declarations that are not tile code, each with the span to blank."""
 
     file: str
@@ -68,11 +68,11 @@ def blank(text: str, spans: Iterable[tuple[int, int]]) -> str:
 class Sources:
     """A program: its file, and the headers of its own that it includes, by the names in their `#include`."""
 
-    main: Source
-    headers: dict[str, Source] = field(default_factory=dict)
+    main: SourceFile
+    headers: dict[str, SourceFile] = field(default_factory=dict)
 
     @property
-    def all(self) -> list[Source]:
+    def all(self) -> list[SourceFile]:
         return [self.main, *self.headers.values()]
 
     @property
@@ -127,9 +127,9 @@ def tile_macros(found: Iterable[Token]) -> set[str]:
     return names - TILE
 
 
-def sort_source(file: str, text: str, found: Tokens, macros: set[str]) -> Source:
+def sort_source(file: str, text: str, found: Tokens, macros: set[str]) -> SourceFile:
     """Find the host code of a file. `macros` are names that stand for tile annotations."""
-    source = Source(file, text)
+    source = SourceFile(file, text)
     for declaration in declarations(found):
         head = {token.text for token in found[declaration.start : declaration.head_end]}
         span = found[declaration.start].start, found[declaration.end - 1].end

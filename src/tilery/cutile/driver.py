@@ -273,7 +273,7 @@ def cuKernelSetAttribute(attribute: int, value: int, kernel: int, device: int) -
     pass
 
 
-class LaunchConfig(ctypes.Structure):
+class CULaunchConfig(ctypes.Structure):
     """CUDA's `CUlaunchConfig`."""
 
     _fields_ = [
@@ -309,7 +309,7 @@ def launch(kernel: int, grid: tuple[int, ...], slots: int, stream: int, is_depen
 
 @function(c_void_p, c_void_p, c_void_p, c_void_p)
 def cuLaunchKernelEx(config: int, kernel: int, slots: int | None, extra: int) -> int | None:
-    found = LaunchConfig.from_address(config)
+    found = CULaunchConfig.from_address(config)
     count = found.attribute_count if found.attributes else 0
     attributes = (LaunchAttribute * count).from_address(found.attributes) if count else ()
     is_dependent = any(each.id == EARLY and each.value for each in attributes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from ..engines.reference.program import Branch, Compute, Finish, Instruction, Jump, Observed, Program, Test
+from ..engines.reference.program import Branch, Compute, Finish, Instruction, Jump, Observed, RegionCode, Test
 from ..observe.names import Source
 
 
@@ -65,7 +65,7 @@ def is_visible(instruction: Instruction) -> bool:
     )
 
 
-def bind(point: Breakpoint, program: Program, source: Source) -> None:
+def bind(point: Breakpoint, program: RegionCode, source: Source) -> None:
     """Find the positions of a breakpoint. A line stands for its first operation, once for each stretch of the code."""
     point.positions = []
     last: tuple[str, int] | None = None

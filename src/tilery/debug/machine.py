@@ -19,7 +19,7 @@ from ..engines.common.memory import Segment
 from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
 from ..engines.reference.machine import Machine
-from ..engines.reference.program import Compute, Instruction, Observed, Program
+from ..engines.reference.program import Compute, Instruction, Observed, RegionCode
 from ..ir import Op
 from .marks import MARK
 
@@ -62,7 +62,7 @@ class _Fresh(Iterator[Batch]):
 
     def __init__(self, more: Iterator[Batch]) -> None:
         self._more, self._made, self.taken = more, list[Batch](), 0
-        self.program: Program | None = None
+        self.program: RegionCode | None = None
         """What the batches execute, instead of the program that they come with."""
 
     def __next__(self) -> Batch:
@@ -103,7 +103,7 @@ class SteppingMachine(Machine):
         self.near: list[Checkpoint] = []
         """Checkpoints of the stretch that was last gone back over."""
         self.interval = INTERVAL
-        self.on_restart: Callable[[], Program] | None = None
+        self.on_restart: Callable[[], RegionCode] | None = None
         """Starts observers again, and returns the program that tells them what it does."""
         self.say: Callable[[str], None] | None = self.output
         self.output = None
@@ -112,7 +112,7 @@ class SteppingMachine(Machine):
         """Take the batches of a launch."""
         self.fresh = _Fresh(more)
 
-    def start(self, program: Program) -> None:
+    def start(self, program: RegionCode) -> None:
         """Stop before the first instruction of this program."""
         self.fresh.program = program
         self._settle()

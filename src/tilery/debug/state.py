@@ -14,7 +14,7 @@ from ..engines.common.limits import Limits
 from ..engines.common.watch import watched
 from ..engines.reference.batch import Batch
 from ..engines.reference.launch import ReferenceKernel
-from ..engines.reference.program import Program, tile_bytes
+from ..engines.reference.program import RegionCode, tile_bytes
 from ..ir import Op
 from ..observe.arrays import ArrayArgument, array_arguments
 from ..observe.expressions import evaluate
@@ -35,7 +35,7 @@ Block = tuple[int, ...]
 class SteppedLaunch:
     """A launch on the reference engine, whose machine executes one instruction at a time."""
 
-    program: Program
+    program: RegionCode
     slots: Slots
 
     def __init__(

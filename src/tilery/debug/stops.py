@@ -13,7 +13,7 @@ from ..engines.common.arguments import Buffers
 from ..engines.common.limits import Limits
 from ..engines.common.tiles import carrier
 from ..engines.reference.observe import Observer, Scene, TokenIds, instrument
-from ..engines.reference.program import Program
+from ..engines.reference.program import RegionCode
 from ..observe.arrays import ArrayArgument, find_element
 from ..observe.expressions import evaluate
 from ..observe.numbers import decode, element_text
@@ -147,7 +147,7 @@ class Stopping(SteppedLaunch):
             for pc in point.positions:
                 self._at.setdefault(pc, []).append(point)
 
-    def _instrumented(self) -> Program:
+    def _instrumented(self) -> RegionCode:
         """Return the program with the observers that stops need, decided once for each operation."""
         observers: list[Observer] = [Writes(self.watchpoints, self._notices)]
         if self.sanitizer is not None:
@@ -161,7 +161,7 @@ class Stopping(SteppedLaunch):
             each.begin(scene)
         return instrument(self.kernel.program, observers, scene.ids)
 
-    def _use(self, program: Program) -> None:
+    def _use(self, program: RegionCode) -> None:
         """Go on with another instrumentation; with checks that remember, the launch so far is executed again."""
         self.program, self.machine.fresh.program = program, program
         if self.machine.on_restart is not None and self.machine.count:
@@ -178,7 +178,7 @@ class Stopping(SteppedLaunch):
             for batch in batches:
                 batch.program = program
 
-    def _restart(self) -> Program:
+    def _restart(self) -> RegionCode:
         """Start the checks again, for a launch that starts again."""
         if self.sanitizer is not None:
             for region, saved in zip(self.sanitizer.uninit, self._undefined):

@@ -11,7 +11,7 @@ import numpy as np
 from ..engines.common.memory import Memory
 from ..engines.common.tiles import Array
 from ..engines.reference.batch import Batch
-from ..engines.reference.program import Compute, Observed, Program, Test
+from ..engines.reference.program import Compute, Observed, RegionCode, Test
 from ..ir import Value
 from ..observe.arrays import ArrayArgument
 from ..observe.names import Source
@@ -46,7 +46,7 @@ class Variable:
 class Slots:
     """Which value is in which slot of a program, and where it is defined."""
 
-    def __init__(self, program: Program, source: Source) -> None:
+    def __init__(self, program: RegionCode, source: Source) -> None:
         self.source = source
         self.values: dict[int, Value] = {slot: value for value, slot in program.slots.items()}
         self.defined: dict[int, int] = {}

@@ -31,7 +31,7 @@ KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class BytecodeOrigin:
     """Bytecode that a text was printed from: it has the locations, which the text lacks."""
 
     key: str
@@ -43,7 +43,7 @@ class Origin:
 class Opened:
     """A text, the module in it, and the ids of its operations."""
 
-    def __init__(self, document: Document, origin: Origin | None = None) -> None:
+    def __init__(self, document: Document, origin: BytecodeOrigin | None = None) -> None:
         self.document, self.origin = document, origin
         self.text = document.text
         self.units = Units(self.text)
@@ -121,7 +121,7 @@ class Documents:
 
     def __init__(self) -> None:
         self._opened: OrderedDict[tuple[str, str], Opened] = OrderedDict()
-        self._origins: OrderedDict[str, Origin] = OrderedDict()
+        self._origins: OrderedDict[str, BytecodeOrigin] = OrderedDict()
 
     def open(self, text: str, origin: str = "") -> Opened:
         """Return the reading of a text; `origin` is the key of the bytecode it came from, if any."""
@@ -133,7 +133,7 @@ class Documents:
         _keep(self._opened, key, found)
         return found
 
-    def add(self, data: bytes, file: str = "") -> Origin:
+    def add(self, data: bytes, file: str = "") -> BytecodeOrigin:
         """Read bytecode and keep it."""
         key = sha256(data).hexdigest()
         found = self._origins.pop(key, None)
@@ -143,7 +143,7 @@ class Documents:
             again = Document("kernel", text).reading.module
             if [o.name for o in walk(again)] != [o.name for o in walk(module)]:
                 raise TileError("this bytecode has no text that means the same", file=file)
-            found = Origin(key, data, module, text)
+            found = BytecodeOrigin(key, data, module, text)
         _keep(self._origins, key, found)
         return found
 

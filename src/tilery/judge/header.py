@@ -18,7 +18,7 @@ from ..diag import ErrorKind, TileError, did_you_mean
 from .expressions import evaluate
 from .memory import strides_of
 from .problem import Argument, Problem, Shape, element_named
-from .program import Launch, Program, Scratch, Slot
+from .program import Program, Scratch, Slot, SubmittedLaunch
 
 LINE = re.compile(r"^[ \t]*(?://|#)[ \t]*judge:[ \t]?(.*)$", re.MULTILINE)
 KEYS = ("entry", "grid", "args", "convention", "instances", "scratch", "launch")
@@ -63,7 +63,7 @@ def make_program(table: Mapping[str, Any], problem: Problem, shape: Shape) -> Pr
 
 def _launch(
     table: Mapping[str, Any], arguments: Sequence[Argument], problem: Problem, shape: Shape, scratch: Mapping[str, Any]
-) -> Launch:
+) -> SubmittedLaunch:
     grid = table.get("grid", [1])
     grid = grid if isinstance(grid, list) else [grid]
     extents = [evaluate(each, shape.sizes) for each in grid]
@@ -77,7 +77,7 @@ def _launch(
     for name in given:
         slots += _slots(name, arguments, problem, shape, convention == "cutile", scratch)
     x, y, z = [*extents, 1, 1][:3]
-    return Launch(0, str(table.get("entry", "")), (x, y, z), tuple(slots))
+    return SubmittedLaunch(0, str(table.get("entry", "")), (x, y, z), tuple(slots))
 
 
 def _slots(

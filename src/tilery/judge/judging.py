@@ -21,7 +21,7 @@ from .program import Program, Submission
 from .reference import Expected, expect, expect_of_kernel, load_function
 from .results import FAILED, PASSED, SKIPPED, STAGES, FaultKind, Result, StageResult
 from .stages.comparing import compare
-from .stages.executing import Loaded, execute, load, make_buffers, outputs_of, sanitizer_for
+from .stages.executing import LoadedSubmission, execute, load, make_buffers, outputs_of, sanitizer_for
 from .stages.metamorphic import change_expected, change_inputs
 from .stages.static import check_static, has_atomics
 from .values import Array, draw_all
@@ -57,7 +57,7 @@ class Candidate:
     """A candidate between stages."""
 
     submission: Submission
-    loaded: Loaded = field(default_factory=lambda: Loaded([]))
+    loaded: LoadedSubmission = field(default_factory=lambda: LoadedSubmission([]))
     outputs: dict[Case, dict[str, Array]] = field(default_factory=dict)
     """The bits of the outputs of each case, of a run in another order too if they may differ."""
     others: dict[Case, dict[str, Array]] = field(default_factory=dict)

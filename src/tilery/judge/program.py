@@ -42,7 +42,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class SubmittedLaunch:
     """A launch of an entry of a module."""
 
     module: int
@@ -63,7 +63,7 @@ class Scratch:
 class Program:
     """The launches of a candidate for one shape."""
 
-    launches: list[Launch] = field(default_factory=list)
+    launches: list[SubmittedLaunch] = field(default_factory=list)
     scratch: dict[str, Scratch] = field(default_factory=dict)
 
 
@@ -160,14 +160,14 @@ def _program(data: Any, names: Sequence[str], modules: int) -> Program:
     return made
 
 
-def _launch(data: Any, buffers: set[str], modules: int) -> Launch:
+def _launch(data: Any, buffers: set[str], modules: int) -> SubmittedLaunch:
     module, entry = data["module"], data["entry"]
     if type(module) is not int or not 0 <= module < modules or not isinstance(entry, str):
         raise ValueError
     if len(entry) > LONGEST_NAME or not entry.isprintable():  # a lone surrogate could not be printed
         raise ValueError
     slots = tuple(_slot(each, buffers) for each in _list(data["slots"], MOST_SLOTS))
-    return Launch(module, entry, check_grid(_list(data["grid"], 3)), slots)
+    return SubmittedLaunch(module, entry, check_grid(_list(data["grid"], 3)), slots)
 
 
 def _slot(data: Any, buffers: set[str]) -> Slot:

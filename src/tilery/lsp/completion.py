@@ -22,7 +22,7 @@ TRIGGERS = ["%", "@", "#", "!", "<", " "]
 _TYPE_HEADS = ("tile<$0>", "ptr<$0>", "token", "tensor_view<$0>", "partition_view<tile=($1), $0>")
 
 
-class Cursor:
+class CompletionContext:
     """The statement before the cursor: its tokens, its operation, and the word that is being written."""
 
     def __init__(self, document: Document, position: lsp.Position) -> None:
@@ -74,7 +74,7 @@ class Cursor:
 
 def completion(document: Document, position: lsp.Position) -> lsp.CompletionList:
     """Return what may be written at a position."""
-    cursor = Cursor(document, position)
+    cursor = CompletionContext(document, position)
     match cursor.word[:1]:
         case "%":
             items = list(_values(cursor))
@@ -93,7 +93,7 @@ def completion(document: Document, position: lsp.Position) -> lsp.CompletionList
     return lsp.CompletionList(False, items)
 
 
-def _edit(document: Document, cursor: Cursor, item: lsp.CompletionItem) -> lsp.TextEdit:
+def _edit(document: Document, cursor: CompletionContext, item: lsp.CompletionItem) -> lsp.TextEdit:
     start = cursor.offset - len(cursor.word)
     return lsp.TextEdit(document.lines.range(start, cursor.offset), item.insert_text or item.label)
 
@@ -120,7 +120,7 @@ def operation_items() -> list[lsp.CompletionItem]:
     return made
 
 
-def _types(cursor: Cursor) -> Iterator[lsp.CompletionItem]:
+def _types(cursor: CompletionContext) -> Iterator[lsp.CompletionItem]:
     seen = sorted({text for part in cursor.document.reading.parts for text in part.parsed.types if "<" in text})
     for text in seen[:200]:
         yield _plain(text, lsp.CompletionItemKind.Class, "used in this file", 0)
@@ -133,7 +133,7 @@ def _types(cursor: Cursor) -> Iterator[lsp.CompletionItem]:
     yield from (_plain(a, lsp.CompletionItemKind.Reference) for a in sorted(_aliases(cursor.document, "!")))
 
 
-def _words(cursor: Cursor) -> Iterator[lsp.CompletionItem]:
+def _words(cursor: CompletionContext) -> Iterator[lsp.CompletionItem]:
     """Yield the keywords of an operation: words of its enums, and literals of its format."""
     opdef = cursor.opdef
     if opdef is None:
@@ -151,7 +151,7 @@ def _words(cursor: Cursor) -> Iterator[lsp.CompletionItem]:
 # ---------------------------------------------------------------- values, symbols, aliases
 
 
-def _values(cursor: Cursor) -> Iterator[lsp.CompletionItem]:
+def _values(cursor: CompletionContext) -> Iterator[lsp.CompletionItem]:
     """Yield the values in scope; if the operand's type is known, only those that fit."""
     names = names_of(cursor.part.parsed)
     visible = names.visible(cursor.index)
@@ -169,7 +169,7 @@ def _values(cursor: Cursor) -> Iterator[lsp.CompletionItem]:
             )
 
 
-def operand_at(cursor: Cursor) -> Field | None:
+def operand_at(cursor: CompletionContext) -> Field | None:
     """Return the operand that is being written: they are counted in the order of the text."""
     opdef = cursor.opdef
     if opdef is None:
@@ -198,7 +198,7 @@ def _operands(pieces: tuple[Piece, ...]) -> Iterator[Field]:
                 yield from _operands(inner)
 
 
-def _agreeing_type(cursor: Cursor, wanted: Field) -> Type | None:
+def _agreeing_type(cursor: CompletionContext, wanted: Field) -> Type | None:
     """Return the type of an operand that was written before, if both must have the same one."""
     opdef = cursor.opdef
     assert opdef is not None
@@ -228,7 +228,7 @@ def _aliases(document: Document, sign: str) -> set[str]:
 
 def signature_help(document: Document, position: lsp.Position) -> lsp.SignatureHelp | None:
     """Return the form of the operation that is being written, with the operand at the cursor."""
-    cursor = Cursor(document, position)
+    cursor = CompletionContext(document, position)
     opdef = cursor.opdef
     if opdef is None:
         return None

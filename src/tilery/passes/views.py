@@ -85,7 +85,7 @@ def views_of_pointers(entry: Op, known: Ranges) -> int:
 # ---------------------------------------------------------------- masks
 
 
-class Limits(NamedTuple):
+class MaskLimits(NamedTuple):
     """The elements that a mask leaves: those before a limit along each dimension, if all conditions hold."""
 
     before: tuple[tuple[Polynomial, ...], ...]
@@ -99,9 +99,9 @@ class Masks:
 
     def __init__(self, forms: Forms, known: Ranges) -> None:
         self.forms, self.known = forms, known
-        self.found: dict[Value, Limits | None] = {}
+        self.found: dict[Value, MaskLimits | None] = {}
 
-    def limits(self, mask: Value, depth: int = 0) -> Limits | None:
+    def limits(self, mask: Value, depth: int = 0) -> MaskLimits | None:
         """Return what a mask leaves; None if that is no box at the start of the tile, or not known to be one."""
         if mask not in self.found:
             found = self._limits(mask, depth) if depth < DEPTH else None
@@ -109,27 +109,27 @@ class Masks:
             self.found[mask] = found if count <= MOST_LIMITS else None
         return self.found[mask]
 
-    def _limits(self, mask: Value, depth: int) -> Limits | None:
+    def _limits(self, mask: Value, depth: int) -> MaskLimits | None:
         assert isinstance(mask.type, Tile)
         shape = mask.type.shape
         if self.known.constant(mask) == 1:
-            return Limits(((),) * len(shape))
+            return MaskLimits(((),) * len(shape))
         match mask.owner:
             case AndI(lhs=lhs, rhs=rhs):
                 a, b = self.limits(lhs, depth + 1), self.limits(rhs, depth + 1)
                 if a is None or b is None:
                     return None
-                return Limits(tuple(x + y for x, y in zip(a.before, b.before)), a.conditions + b.conditions)
+                return MaskLimits(tuple(x + y for x, y in zip(a.before, b.before)), a.conditions + b.conditions)
             case Broadcast(source=source) | Reshape(source=source) | Permute(source=source):
                 found = self.limits(source, depth + 1)
                 dims = None if found is None else moved(mask.owner, source, found.before, ())
-                return None if found is None or dims is None else Limits(dims, found.conditions)
+                return None if found is None or dims is None else MaskLimits(dims, found.conditions)
             case CmpI():
                 return _compared(mask.owner, shape, self.forms, self.known)
         return None
 
 
-def _compared(o: CmpI, shape: tuple[int, ...], forms: Forms, known: Ranges) -> Limits | None:
+def _compared(o: CmpI, shape: tuple[int, ...], forms: Forms, known: Ranges) -> MaskLimits | None:
     """Return what `position < limit` leaves."""
     left, right, predicate = o.lhs, o.rhs, o.comparison_predicate
     if predicate in MIRRORED:
@@ -144,11 +144,11 @@ def _compared(o: CmpI, shape: tuple[int, ...], forms: Forms, known: Ranges) -> L
     end = b.start if predicate is LESS else plus(b.start, {(): 1})
     along = [d for d, step in enumerate(a.steps) if step and shape[d] > 1]
     if not along:
-        return Limits(((),) * len(shape), (plus(end, a.start, -1),))
+        return MaskLimits(((),) * len(shape), (plus(end, a.start, -1),))
     if len(along) != 1 or number(a.steps[along[0]]) != 1:
         return None
     before = plus(end, a.start, -1)
-    return Limits(tuple((before,) if d == along[0] else () for d in range(len(shape))))
+    return MaskLimits(tuple((before,) if d == along[0] else () for d in range(len(shape))))
 
 
 # ---------------------------------------------------------------- accesses
@@ -168,7 +168,7 @@ def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
         return None
     if pointee.bits < 8 or (form := masks.forms[pointers]) is None or form.base is None:
         return None
-    limits = Limits(((),) * len(shape)) if o.mask is None else masks.limits(o.mask)
+    limits = MaskLimits(((),) * len(shape)) if o.mask is None else masks.limits(o.mask)
     if limits is None:
         return None
     made = Emitter(masks.known, o.loc)
@@ -191,7 +191,7 @@ def _access(o: LoadPtrTko | StorePtrTko, masks: Masks) -> Made | None:
 
 
 def _view(
-    made: Emitter, form: Form, shape: tuple[int, ...], pointee: Scalar, limits: Limits, o: LoadPtrTko | StorePtrTko
+    made: Emitter, form: Form, shape: tuple[int, ...], pointee: Scalar, limits: MaskLimits, o: LoadPtrTko | StorePtrTko
 ) -> Value | None:
     """Build a view whose first tile are the elements of an access; None if it has no view."""
     base, start = form.base, form.start

@@ -57,7 +57,7 @@ class Selection:
         return chosen
 
 
-class Rule(NamedTuple):
+class Suppression(NamedTuple):
     """A line of a file of suppressions."""
 
     check: str
@@ -80,7 +80,7 @@ class Rule(NamedTuple):
 class Suppressions:
     """The reports to leave out."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[Suppression] = field(default_factory=list)
     baseline: set[tuple[str, ...]] = field(default_factory=set)
 
     def matches(self, report: Report, source: Input | None = None) -> bool:
@@ -112,11 +112,11 @@ def fingerprint(report: Report, source: Input | None) -> tuple[str, ...]:
     return report.check, report.rule, report.kernel, report.op.name, locate(report, source)[1].strip()
 
 
-def read_rules(text: str, file: str) -> list[Rule]:
+def read_rules(text: str, file: str) -> list[Suppression]:
     """Parse a file of suppressions.
 
     >>> read_rules("race kernel=histogram*  # known", "file")
-    [Rule(check='race', patterns={'kernel': 'histogram*'})]
+    [Suppression(check='race', patterns={'kernel': 'histogram*'})]
     """
     rules = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -128,7 +128,7 @@ def read_rules(text: str, file: str) -> list[Rule]:
         if parts[0].strip() or (not parts[1:] and rest.strip()):
             known = ", ".join(f"{word}=PATTERN" for word in WORDS)
             raise TileError(f"{file}:{number}: expected a check and {known}, got '{words}'")
-        rules.append(Rule(check, dict(zip(parts[1::2], (part.strip() for part in parts[2::2])))))
+        rules.append(Suppression(check, dict(zip(parts[1::2], (part.strip() for part in parts[2::2])))))
     return rules
 
 

@@ -16,7 +16,7 @@ from tilery.engines.common.limits import Limits
 from tilery.engines.cuda import driver as driver_module
 from tilery.engines.cuda.contract import Descriptor, Extent
 from tilery.engines.cuda.driver import Driver, DriverError
-from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, Graph
+from tilery.engines.cuda.launch import Binary, CudaKernel, CudaLoaded, LaunchGraph
 from tilery.engines.cuda.tensor_map import encode
 from tilery.engines.tileiras.launch import launch_contract
 from tilery.ops import Entry, Global, Module
@@ -130,7 +130,7 @@ def test_a_bound_launch_runs_again_without_new_memory() -> None:
 def test_a_graph_replays_launches_of_its_stream() -> None:
     library, kernel = load(ADD)
     x = np.zeros(1, np.float32)
-    with Graph(kernel.loaded.driver) as graph:
+    with LaunchGraph(kernel.loaded.driver) as graph:
         with kernel.bind(1, [x, x, 1.0]) as elsewhere, pytest.raises(tilery.TileError, match="its own stream"):
             graph.record([elsewhere])
         with kernel.bind(1, [x, x, 1.0], stream=graph.stream) as bound:

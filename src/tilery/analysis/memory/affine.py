@@ -82,7 +82,7 @@ def has_form(value: Value) -> bool:
     return isinstance(t, Tile) and (isinstance(t.element, Ptr) or t.element.is_int)
 
 
-class Known(Protocol):
+class KnownForms(Protocol):
     """The forms found so far."""
 
     def __getitem__(self, value: Value) -> Form: ...

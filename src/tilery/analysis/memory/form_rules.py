@@ -48,9 +48,9 @@ from ...ops import (
     XOrI,
 )
 from ...types import DYNAMIC, Ptr, TensorView, Tile
-from .affine import MAX_NUMBERS, Array, Form, Known, bits_of, has_form, is_scalar, number, wrapped
+from .affine import MAX_NUMBERS, Array, Form, KnownForms, bits_of, has_form, is_scalar, number, wrapped
 
-Rule = Callable[[Any, Known], Form | None]
+Rule = Callable[[Any, KnownForms], Form | None]
 RuleT = TypeVar("RuleT", bound=Rule)
 
 RULES: dict[type[Op], Rule] = {}
@@ -105,7 +105,7 @@ def _folded(o: Op, compute: Callable[..., Array | None], *values: Form) -> Form 
 
 
 @rule(Constant)
-def constant(o: Constant, known: Known) -> Form | None:
+def constant(o: Constant, known: KnownForms) -> Form | None:
     """The elements"""
     bits = o.value.splat
     if bits is not None:
@@ -120,14 +120,14 @@ def _int64(patterns: list[int]) -> Array:
 
 
 @rule(Iota)
-def iota(o: Iota, known: Known) -> Form | None:
+def iota(o: Iota, known: KnownForms) -> Form | None:
     """0 to n - 1"""
     (size,) = shape_of(o.result)
     return Form({}, wrapped(np.arange(size, dtype=np.int64), bits_of(o.result))) if size <= MAX_NUMBERS else None
 
 
 @rule(GetTensorShape)
-def tensor_shape(o: GetTensorShape, known: Known) -> Form | None:
+def tensor_shape(o: GetTensorShape, known: KnownForms) -> Form | None:
     """The size that the type fixes, of a tensor with one dimension"""
     assert isinstance(o.src.type, TensorView)
     sizes = o.src.type.shape
@@ -135,7 +135,7 @@ def tensor_shape(o: GetTensorShape, known: Known) -> Form | None:
 
 
 @rule(Assume)
-def assume(o: Assume, known: Known) -> Form | None:
+def assume(o: Assume, known: KnownForms) -> Form | None:
     """The same"""
     return known[o.value]
 
@@ -144,25 +144,25 @@ def assume(o: Assume, known: Known) -> Form | None:
 
 
 @rule(AddI)
-def addi(o: AddI, known: Known) -> Form | None:
+def addi(o: AddI, known: KnownForms) -> Form | None:
     """The sum"""
     return _settled(known[o.lhs].plus(known[o.rhs]), o.result)
 
 
 @rule(SubI)
-def subi(o: SubI, known: Known) -> Form | None:
+def subi(o: SubI, known: KnownForms) -> Form | None:
     """The difference"""
     return _settled(known[o.lhs].plus(known[o.rhs], -1), o.result)
 
 
 @rule(NegI)
-def negi(o: NegI, known: Known) -> Form | None:
+def negi(o: NegI, known: KnownForms) -> Form | None:
     """0 minus the operand"""
     return _settled(number(0).plus(known[o.source], -1), o.result)
 
 
 @rule(MulI)
-def muli(o: MulI, known: Known) -> Form | None:
+def muli(o: MulI, known: KnownForms) -> Form | None:
     """A multiple, if one factor is known"""
     a, b = known[o.lhs], known[o.rhs]
     for form, other in ((a, b), (b, a)):
@@ -172,7 +172,7 @@ def muli(o: MulI, known: Known) -> Form | None:
 
 
 @rule(ShLI)
-def shli(o: ShLI, known: Known) -> Form | None:
+def shli(o: ShLI, known: KnownForms) -> Form | None:
     """A multiple, if the amount is known"""
     amount = known[o.rhs].constant
     if amount is None or not 0 <= amount < min(bits_of(o.result), 63):
@@ -181,20 +181,20 @@ def shli(o: ShLI, known: Known) -> Form | None:
 
 
 @rule(Offset)
-def offset(o: Offset, known: Known) -> Form | None:
+def offset(o: Offset, known: KnownForms) -> Form | None:
     """The address plus the number of elements times their size"""
     size = element_bytes(o.ptr)
     return known[o.ptr].plus(known[o.offset], size) if size else None
 
 
 @rule(PtrToPtr, PtrToInt, IntToPtr, Bitcast)
-def same_bits(o: PtrToPtr | PtrToInt | IntToPtr | Bitcast, known: Known) -> Form | None:
+def same_bits(o: PtrToPtr | PtrToInt | IntToPtr | Bitcast, known: KnownForms) -> Form | None:
     """The same number"""
     return known[o.source] if has_form(o.source) else None
 
 
 @rule(ExtI)
-def exti(o: ExtI, known: Known) -> Form | None:
+def exti(o: ExtI, known: KnownForms) -> Form | None:
     """The same number; one with symbols is taken not to change"""
     form, bits = known[o.from_], bits_of(o.from_)
     if form.terms:
@@ -203,7 +203,7 @@ def exti(o: ExtI, known: Known) -> Form | None:
 
 
 @rule(TruncI)
-def trunci(o: TruncI, known: Known) -> Form | None:
+def trunci(o: TruncI, known: KnownForms) -> Form | None:
     """The lower bits of known numbers"""
     return _folded(o, lambda a: a, known[o.from_])
 
@@ -222,25 +222,25 @@ def _moved(o: Op, form: Form, move: Callable[[Array], Array]) -> Form | None:
 
 
 @rule(Reshape)
-def reshape(o: Reshape, known: Known) -> Form | None:
+def reshape(o: Reshape, known: KnownForms) -> Form | None:
     """The same elements"""
     return _moved(o, known[o.source], lambda numbers: numbers.reshape(shape_of(o.result)))
 
 
 @rule(Broadcast)
-def broadcast(o: Broadcast, known: Known) -> Form | None:
+def broadcast(o: Broadcast, known: KnownForms) -> Form | None:
     """The same elements, repeated"""
     return _moved(o, known[o.source], lambda numbers: np.broadcast_to(numbers, shape_of(o.result)))
 
 
 @rule(Permute)
-def permute(o: Permute, known: Known) -> Form | None:
+def permute(o: Permute, known: KnownForms) -> Form | None:
     """The same elements, reordered"""
     return _moved(o, known[o.source], lambda numbers: numbers.transpose(o.permutation))
 
 
 @rule(Extract)
-def extract(o: Extract, known: Known) -> Form | None:
+def extract(o: Extract, known: KnownForms) -> Form | None:
     """A part, if the indices are known"""
     shape, whole = shape_of(o.result), shape_of(o.source)
     index = [known[value].constant for value in o.indices]
@@ -251,7 +251,7 @@ def extract(o: Extract, known: Known) -> Form | None:
 
 
 @rule(Cat)
-def cat(o: Cat, known: Known) -> Form | None:
+def cat(o: Cat, known: KnownForms) -> Form | None:
     """Both parts, if they have the same symbols"""
     a, b = known[o.lhs], known[o.rhs]
     scalars = all(is_scalar(symbol) for symbol in a.terms)
@@ -262,7 +262,7 @@ def cat(o: Cat, known: Known) -> Form | None:
 
 
 @rule(Select)
-def select(o: Select, known: Known) -> Form | None:
+def select(o: Select, known: KnownForms) -> Form | None:
     """The chosen elements"""
     a, b = known[o.val_if_true], known[o.val_if_false]
     condition = known[o.cond]
@@ -278,7 +278,7 @@ def select(o: Select, known: Known) -> Form | None:
 
 
 @rule(DivI)
-def divi(o: DivI, known: Known) -> Form | None:
+def divi(o: DivI, known: KnownForms) -> Form | None:
     """The quotients; a division without a result is a symbol"""
 
     def divide(a: Array, b: Array) -> Array | None:
@@ -297,7 +297,7 @@ def divi(o: DivI, known: Known) -> Form | None:
 
 
 @rule(RemI)
-def remi(o: RemI, known: Known) -> Form | None:
+def remi(o: RemI, known: KnownForms) -> Form | None:
     """The remainders, with the sign of the dividend"""
 
     def remainder(a: Array, b: Array) -> Array | None:
@@ -311,7 +311,7 @@ def remi(o: RemI, known: Known) -> Form | None:
 
 
 @rule(ShRI)
-def shri(o: ShRI, known: Known) -> Form | None:
+def shri(o: ShRI, known: KnownForms) -> Form | None:
     """The shifted numbers"""
 
     def shift(a: Array, b: Array) -> Array | None:
@@ -325,25 +325,25 @@ def shri(o: ShRI, known: Known) -> Form | None:
 
 
 @rule(AndI)
-def andi(o: AndI, known: Known) -> Form | None:
+def andi(o: AndI, known: KnownForms) -> Form | None:
     """Bit by bit"""
     return _folded(o, np.bitwise_and, known[o.lhs], known[o.rhs])
 
 
 @rule(OrI)
-def ori(o: OrI, known: Known) -> Form | None:
+def ori(o: OrI, known: KnownForms) -> Form | None:
     """Bit by bit"""
     return _folded(o, np.bitwise_or, known[o.lhs], known[o.rhs])
 
 
 @rule(XOrI)
-def xori(o: XOrI, known: Known) -> Form | None:
+def xori(o: XOrI, known: KnownForms) -> Form | None:
     """Bit by bit"""
     return _folded(o, np.bitwise_xor, known[o.lhs], known[o.rhs])
 
 
 @rule(MaxI, MinI)
-def extreme(o: MaxI | MinI, known: Known) -> Form | None:
+def extreme(o: MaxI | MinI, known: KnownForms) -> Form | None:
     """The larger or the smaller numbers"""
     pick = np.maximum if isinstance(o, MaxI) else np.minimum
     bits = bits_of(o.result)
@@ -356,7 +356,7 @@ def extreme(o: MaxI | MinI, known: Known) -> Form | None:
 
 
 @rule(AbsI)
-def absi(o: AbsI, known: Known) -> Form | None:
+def absi(o: AbsI, known: KnownForms) -> Form | None:
     """The sizes"""
     return _folded(o, np.abs, known[o.source])
 
@@ -372,7 +372,7 @@ COMPARE: dict[ComparisonPredicate, Callable[[Array, Array], Array]] = {
 
 
 @rule(CmpI)
-def cmpi(o: CmpI, known: Known) -> Form | None:
+def cmpi(o: CmpI, known: KnownForms) -> Form | None:
     """Whether the comparison holds"""
     bits = bits_of(o.lhs)
 

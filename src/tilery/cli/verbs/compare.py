@@ -212,7 +212,7 @@ class Inputs(NamedTuple):
     options: dict[str, Any]
 
 
-class Trial(NamedTuple):
+class RepeatableLaunch(NamedTuple):
     """A launch that can be repeated; `inputs` makes its arguments anew, for a kernel."""
 
     entry: str | None
@@ -220,7 +220,7 @@ class Trial(NamedTuple):
     inputs: Callable[[Kernel], Inputs]
 
 
-def trial(args: argparse.Namespace) -> Trial:
+def trial(args: argparse.Namespace) -> RepeatableLaunch:
     """Return the launch that the options describe, or the recorded one."""
     if args.file == "-" or not is_recorded(args.file):
         return given_trial(args)
@@ -236,10 +236,10 @@ def trial(args: argparse.Namespace) -> Trial:
         options = {"buffers": extents_of(recorded, placed), "names": recorded.names}
         return Inputs(arguments_of(recorded, kernel.entry, placed), placed.arguments, options)
 
-    return Trial(recorded.entry, recorded.grid, inputs)
+    return RepeatableLaunch(recorded.entry, recorded.grid, inputs)
 
 
-def given_trial(args: argparse.Namespace) -> Trial:
+def given_trial(args: argparse.Namespace) -> RepeatableLaunch:
     """Return the launch that the options describe."""
     from dataclasses import replace
 
@@ -253,11 +253,11 @@ def given_trial(args: argparse.Namespace) -> Trial:
         options = {"convention": args.convention, "names": [a.name for a in arguments]}
         return Inputs(fresh, [a.value for a in fresh], options)
 
-    return Trial(args.entry, parse_grid(args.grid or "1"), inputs)
+    return RepeatableLaunch(args.entry, parse_grid(args.grid or "1"), inputs)
 
 
 def compare(
-    module: Any, trial: Trial, engines: list[str], args: argparse.Namespace
+    module: Any, trial: RepeatableLaunch, engines: list[str], args: argparse.Namespace
 ) -> tuple[list[Difference], bool, list[str]]:
     """Run the kernel on both engines.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...diag import ErrorKind
 from .addresses import GUARD, HoldsAddresses, Runs, allocate
-from .protection import Part, forbidden, is_uniform
+from .protection import ProtectedArray, forbidden, is_uniform
 from .tiles import Array
 from .watch import check
 
@@ -64,9 +64,9 @@ class Segment(HoldsAddresses):
     """The segment that this is a part of, if any: accesses to all its parts are made together."""
     place: int | None = None
     """The address of the bytes, if they are a copy of those at `start`."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ProtectedArray, ...] = ()
     """The arrays in it, if only some of its bytes are writable."""
-    arrays: tuple[Part, ...] = ()
+    arrays: tuple[ProtectedArray, ...] = ()
     """The arrays in it, if it was merged or an array has gaps."""
     _typed: dict[np.dtype[Any], tuple[int, Array]] = field(default_factory=dict)
 
@@ -87,8 +87,8 @@ class Segment(HoldsAddresses):
         return found
 
 
-def _whole(segment: Segment) -> Part:
-    return Part(segment.address, segment.size, segment.label, segment.writable, None)
+def _whole(segment: Segment) -> ProtectedArray:
+    return ProtectedArray(segment.address, segment.size, segment.label, segment.writable, None)
 
 
 def _read_only(segment: Segment) -> str:
@@ -124,7 +124,7 @@ class Memory(HoldsAddresses):
         if size <= 0:
             return
         new = Segment(address, size, label, writable, [owner])
-        parts: tuple[Part, ...] = (Part(address, size, label, writable, runs),)
+        parts: tuple[ProtectedArray, ...] = (ProtectedArray(address, size, label, writable, runs),)
         first = bisect_right(self._starts, address)
         first -= first > 0 and self.segments[first - 1].end > address
         last = bisect_left(self._starts, new.end)

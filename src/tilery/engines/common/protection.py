@@ -10,7 +10,7 @@ from .addresses import Runs
 from .tiles import Array
 
 
-class Part(NamedTuple):
+class ProtectedArray(NamedTuple):
     """An array in a segment; `runs` are its bytes if it has gaps."""
 
     address: int
@@ -30,12 +30,12 @@ class Part(NamedTuple):
         return inside if self.runs is None else inside & (rest < self.runs.length)
 
 
-def is_uniform(parts: tuple[Part, ...]) -> bool:
+def is_uniform(parts: tuple[ProtectedArray, ...]) -> bool:
     """Tell whether all bytes of the parts are writable, or none."""
     return not any(p.writable for p in parts) or all(p.writable and p.runs is None for p in parts)
 
 
-def forbidden(parts: tuple[Part, ...], addresses: Array, item: int) -> tuple[Array, str]:
+def forbidden(parts: tuple[ProtectedArray, ...], addresses: Array, item: int) -> tuple[Array, str]:
     """Tell which elements must not be written, and why the first one: read-only arrays win over writable ones."""
     first = last = fixed = np.zeros(addresses.shape, bool)
     for part in parts:

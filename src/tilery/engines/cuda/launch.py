@@ -420,10 +420,10 @@ class BoundLaunch(HoldsAddresses):
             self._driver.free(self._owned.pop())
 
 
-class Graph(HoldsAddresses):
+class LaunchGraph(HoldsAddresses):
     """Launches recorded once and replayed together, which costs less than a microsecond each.
 
-    with Graph(driver) as graph:
+    with LaunchGraph(driver) as graph:
         first, second = kernel.bind(4, [x, y], stream=graph.stream), ...
         graph.record([first, second])
         graph.replay()
@@ -454,7 +454,7 @@ class Graph(HoldsAddresses):
         """Start everything that was recorded, without waiting."""
         self.driver.call("cuGraphLaunch", self._executable, self.stream)
 
-    def __enter__(self) -> Graph:
+    def __enter__(self) -> LaunchGraph:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -11,7 +11,7 @@ from ...ir import Block, Op
 from ...types import TileView
 from ..common.memory import Memory
 from ..common.tiles import Array
-from .program import Program
+from .program import RegionCode
 
 Seen = tuple[int, tuple[Any, ...]]
 """A state of memory, and the values that a loop carried."""
@@ -21,7 +21,7 @@ SMALL = 64
 """Merging compares values of up to this many elements, to keep uniform values in one lane."""
 
 
-class Host(Protocol):
+class LaunchHost(Protocol):
     """The state that the tile blocks of a launch share; it executes the bodies of operations."""
 
     @property
@@ -49,7 +49,9 @@ class Batch:
 
     __slots__ = ("blocks", "env", "lanes", "machine", "pc", "program", "ranks", "seen", "stuck", "turn", "waits")
 
-    def __init__(self, machine: Host, program: Program, ranks: Array, blocks: Array, env: dict[int, Any]) -> None:
+    def __init__(
+        self, machine: LaunchHost, program: RegionCode, ranks: Array, blocks: Array, env: dict[int, Any]
+    ) -> None:
         self.machine, self.program = machine, program
         self.ranks, self.blocks, self.env = ranks, blocks, env
         self.lanes = len(ranks)
@@ -105,7 +107,7 @@ class Batch:
         return parts[0] if len(parts) == 1 else tuple(join(list(column), numbers) for column in zip(*parts))
 
     def _call(
-        self, program: Program, args: Sequence[Array], outer: list[Any], each: int, numbers: Array
+        self, program: RegionCode, args: Sequence[Array], outer: list[Any], each: int, numbers: Array
     ) -> tuple[Array, ...]:
         """Execute a body on the elements with these consecutive numbers."""
         lanes, count = numbers // each, len(numbers)

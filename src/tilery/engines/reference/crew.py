@@ -13,7 +13,7 @@ PAUSE = 0.0005
 """Seconds between two looks whether threads have ended, after an error."""
 
 
-class Crew:
+class MachineCrew:
     """A thread for each machine. The first error of a thread stops the others, and is raised.
 
     A signal may raise in the calling thread at any moment, also while it waits because of another one. So each thread

@@ -6,10 +6,10 @@ from ...analysis.effects import accesses, memory_ordering
 from ...ir import Op, Value, walk
 from ...ops import Break, Continue, If
 from ...types import TOKEN
-from .program import Leave, Observed, Program
+from .program import Leave, Observed, RegionCode
 
 
-def polled(program: Program, head: int) -> Op:
+def polled(program: RegionCode, head: int) -> Op:
     """Return the access whose result decides whether the loop that starts at `head` ends.
 
     If no such access is in the loop, return the first access there, or the operation at `head`.
@@ -25,7 +25,7 @@ def polled(program: Program, head: int) -> Op:
     return next((o for o in found if o in deciding), next(iter(found), first))
 
 
-def _loop_at(program: Program, head: int) -> Op | None:
+def _loop_at(program: RegionCode, head: int) -> Op | None:
     for each in program.code[head:]:
         inner = each.inner if isinstance(each, Observed) else each
         if isinstance(inner, Leave) and inner.head is not None and inner.head.pc == head:

@@ -22,11 +22,11 @@ from ..common.memory import Memory
 from ..common.output import printer
 from ..common.tiles import dense_array, packed, scalar_lane
 from .cores import quiet
-from .crew import Crew
+from .crew import MachineCrew
 from .machine import Machine, Stopped, grid_batches, total
 from .observe import observers_of, observing
 from .ops import RUNS, mma
-from .program import CONTROL, Program, build
+from .program import CONTROL, RegionCode, build
 
 BATCH_BYTES = 1 << 20
 """The target size of a kernel's largest tile, over all tile blocks of a batch: a core's cache holds a few of these."""
@@ -156,7 +156,7 @@ class ReferenceKernel(Kernel):
         wanted = BATCH_BYTES // max(self.program.widest, 1) if batch is None else batch
         return max(1, min(wanted, limits.memory // peak, MAX_LANES))
 
-    def _run(self, machines: list[Machine], program: Program, env: dict[int, Any], lanes: int) -> None:
+    def _run(self, machines: list[Machine], program: RegionCode, env: dict[int, Any], lanes: int) -> None:
         chunks = _Counter()
         if len(machines) == 1:
             machines[0].run(grid_batches(machines[0], program, env, lanes, chunks))
@@ -166,7 +166,7 @@ class ReferenceKernel(Kernel):
             with suppress(Stopped):  # another thread failed, and reports it
                 machine.run(grid_batches(machine, program, env, lanes, chunks))
 
-        Crew(machines, work).run()
+        MachineCrew(machines, work).run()
 
 
 def memory_of(loaded: ReferenceLoaded, bound: BoundArguments) -> Memory:

@@ -27,7 +27,7 @@ from ..common.watch import Late, watched
 from .batch import Batch, join, merge
 from .deadlock import polled
 from .ops.views import padding
-from .program import Advance, Branch, Compute, Finish, Jump, Leave, Observed, Program, Slots, Test
+from .program import Advance, Branch, Compute, Finish, Jump, Leave, Observed, RegionCode, Slots, Test
 
 if TYPE_CHECKING:
     from .observe import Observer
@@ -444,7 +444,7 @@ def _unchanged(a: Any, b: Any) -> bool:
 
 
 def grid_batches(
-    machine: Machine, program: Program, env: dict[int, Any], lanes: int, chunks: Iterator[int]
+    machine: Machine, program: RegionCode, env: dict[int, Any], lanes: int, chunks: Iterator[int]
 ) -> Iterator[Batch]:
     """Yield the tile blocks of the grid in batches of `lanes`, x varying fastest."""
     gx, gy, gz = machine.grid

@@ -21,7 +21,7 @@ from ...types import TOKEN
 from ..common.tiles import Array
 from .access import Access, make_access
 from .batch import Batch, take
-from .program import CONTROL, Advance, Branch, Compute, Finish, Instruction, Jump, Leave, Observed, Program, Test
+from .program import CONTROL, Advance, Branch, Compute, Finish, Instruction, Jump, Leave, Observed, RegionCode, Test
 from .registry import RUNS, Run
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def is_token(value: Any) -> bool:
 @contextmanager
 def observing(
     machine: Machine, kernel: ReferenceKernel, bound: BoundArguments, observers: Sequence[Observer]
-) -> Iterator[Program]:
+) -> Iterator[RegionCode]:
     """Observe a launch, for the time of the context; it must run the program that this returns."""
     scene = Scene(machine, kernel, TokenIds(), bound)
     machine.observers = tuple(observers)
@@ -151,7 +151,7 @@ def observing(
         each.finish(None)
 
 
-def instrument(program: Program, observers: Sequence[Observer], ids: TokenIds) -> Program:
+def instrument(program: RegionCode, observers: Sequence[Observer], ids: TokenIds) -> RegionCode:
     """Return a program that tells observers what it does. Positions and labels stay the same."""
     keeps, tokens = any(each.keeps for each in observers), any(each.tokens for each in observers)
     code = [_observed(_keeping(each) if keeps else each, observers, ids, tokens) for each in program.code]

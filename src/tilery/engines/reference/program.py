@@ -136,13 +136,13 @@ Instruction = Compute | Branch | Jump | Test | Advance | Leave | Finish | Observ
 
 
 @dataclass(slots=True)
-class Program:
+class RegionCode:
     """Code, the slots of the parameters, and for each captured value its slot outside and its slot here."""
 
     code: list[Instruction]
     params: Slots
     captured: tuple[tuple[int, int], ...]
-    bodies: dict[Block, Program]
+    bodies: dict[Block, RegionCode]
     peak: int
     """The most bytes that one tile block holds at once, in tiles and `alloca`."""
     widest: int
@@ -174,7 +174,7 @@ class _Work:
     loop: _Loop | None
 
 
-def build(root: Op, block: Block) -> Program:
+def build(root: Op, block: Block) -> RegionCode:
     """Lower the body of an entry."""
     return _Builder(root, block).program()[0]
 
@@ -195,11 +195,11 @@ class _Builder:
         self.slots: dict[Value, int] = {}
         self.count = 0
         self.captured: list[Value] = []
-        self.bodies: dict[Block, Program] = {}
+        self.bodies: dict[Block, RegionCode] = {}
         self.held = self.peak = self.widest = self.allocated = 0
         self.work: list[_Work] = []
 
-    def program(self) -> tuple[Program, list[Value]]:
+    def program(self) -> tuple[RegionCode, list[Value]]:
         """Return the program, and the values that it captures."""
         params = tuple(map(self.define, self.block.args))
         self.work.append(_Work(iter(self.block.ops), None, None, None))
@@ -213,7 +213,7 @@ class _Builder:
             if work.end is not None:
                 work.end()
         peak = self.peak + self.allocated
-        made = Program(self.code, params, (), self.bodies, peak, self.widest, self.steady, self.slots)
+        made = RegionCode(self.code, params, (), self.bodies, peak, self.widest, self.steady, self.slots)
         return made, self.captured
 
     # ------------------------------------------------------------ slots
@@ -306,7 +306,7 @@ class _Builder:
             return None
         return self.uses_of(value) if isinstance(value, tuple) else self.use(value)
 
-    def body(self, o: Op, block: Block) -> Program:
+    def body(self, o: Op, block: Block) -> RegionCode:
         """Lower the body of a `reduce` or `scan`."""
         inner = _Builder(o, block, self.nested + 1)
         made, captured = inner.program()

@@ -16,7 +16,7 @@ MAX_ANSWER = 128 << 20
 """The most bytes of an answer."""
 
 
-class Runner:
+class JobRunner:
     """Runs jobs in child processes, one at a time."""
 
     def __init__(self, seconds: int = SECONDS, memory: int = MEMORY) -> None:

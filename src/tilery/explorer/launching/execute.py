@@ -25,7 +25,7 @@ from ...sanitize.reports import Place
 from ..operations import error_data
 from ..requests import Request
 from .numbers import array_numbers, plain, summary, tile_data
-from .record import Record
+from .record import LaunchRecording
 
 SECONDS = 30
 MEMORY = 2 << 30
@@ -50,7 +50,7 @@ class RunLaunch:
         self.before = [np.array(a.value) for a in self.arguments]
         values, names = [a.value for a in self.arguments], [a.name for a in self.arguments]
         self.arrays = array_arguments(self.kernel.params, values, names, self.convention)
-        self.record = Record(self.ids, self.arrays)
+        self.record = LaunchRecording(self.ids, self.arrays)
         self.record.block = _rank(request.integers("block", [0], limit=3), self.grid)
         self.sanitizer = self._sanitizer(request.text("sanitize", "", limit=1000))
         self.printed: list[str] = []
@@ -183,7 +183,7 @@ def _access_map(launch: RunLaunch) -> dict[str, Any]:
     return {"arrays": arrays, "accesses": runs, "truncated": record.truncated, "outside": record.outside}
 
 
-def _cut(record: Record) -> bool:
+def _cut(record: LaunchRecording) -> bool:
     from .record import MAX_EVENTS
 
     return len(record.events) >= MAX_EVENTS

@@ -30,7 +30,7 @@ OCCURRENCES = 256
 
 
 @dataclass
-class Record:
+class LaunchRecording:
     """What to record, and what was recorded."""
 
     ids: dict[Op, int]

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...diag import ErrorKind, TileError
 from ...programs.device import THREAD
-from ..program import MOST_CONTENT, MOST_LAUNCHES, Launch, Program, Scratch, Slot, Submission, as_json
+from ..program import MOST_CONTENT, MOST_LAUNCHES, Program, Scratch, Slot, Submission, SubmittedLaunch, as_json
 
 UNDEFINED = 0xA5
 """The byte that `numpy.empty` is filled with here. Scratch memory that has it everywhere is undefined."""
@@ -114,7 +114,7 @@ def host_launches(
     """Run the host function of a program once per shape, and return its launches."""
     file = Path(Path(request["name"]).name).with_suffix(".py")
     file.write_text(request["source"], "utf-8")
-    recorder = Recorder()
+    recorder = LaunchRecorder()
     with on(recorder):
         host = _host_function(file)
         for shape in request["shapes"]:
@@ -227,7 +227,7 @@ def _dtype(np: Any, name: str) -> Any:
             raise TileError(message, kind=ErrorKind.MISSING_TOOL) from None
 
 
-class Recorder:
+class LaunchRecorder:
     """An engine that notes launches instead of executing them."""
 
     def __init__(self) -> None:
@@ -270,7 +270,7 @@ class Recorder:
             number = self.modules.setdefault(call.bytecode, len(self.modules))
             params = call.module.entry(call.entry).function_type.params
             slots = tuple(self._slot(kind, value, merged) for kind, value in zip(params, call.values))
-            made.launches.append(Launch(number, call.entry, tuple(call.grid), slots))
+            made.launches.append(SubmittedLaunch(number, call.entry, tuple(call.grid), slots))
         self.programs.append(made)
 
     def _array_at(self, address: int) -> tuple[str, int] | None:

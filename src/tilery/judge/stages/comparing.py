@@ -12,7 +12,7 @@ from ..values import Array, limits, widen
 
 
 @dataclass(slots=True)
-class Difference:
+class OutputDifference:
     """How far an output is from what is expected."""
 
     wrong: int
@@ -33,7 +33,7 @@ class Difference:
         }  # fmt: skip
 
 
-def compare(argument: Argument, bits: Array, expected: Expected, slack: float = 1.0) -> Difference:
+def compare(argument: Argument, bits: Array, expected: Expected, slack: float = 1.0) -> OutputDifference:
     """Compare an output with what is expected; `slack` multiplies what is allowed."""
     got = widen(bits, argument)
     if not argument.element.is_float:
@@ -55,10 +55,10 @@ def compare(argument: Argument, bits: Array, expected: Expected, slack: float = 
     return _difference(expected.decided & ~fits, got, expected, np.where(expected.decided, ratio, 0.0))
 
 
-def _difference(bad: Array, got: Array, expected: Expected, ratio: Array) -> Difference:
+def _difference(bad: Array, got: Array, expected: Expected, ratio: Array) -> OutputDifference:
     undecided = int(np.count_nonzero(~expected.decided))
     worst = float(ratio.max()) if ratio.size else 0.0
-    made = Difference(int(np.count_nonzero(bad)), undecided, got.size, worst)
+    made = OutputDifference(int(np.count_nonzero(bad)), undecided, got.size, worst)
     if made.wrong:
         at = np.unravel_index(
             int(np.argmax(np.where(bad, np.nan_to_num(ratio, nan=0.0, posinf=1e308), -1.0))), bad.shape

@@ -30,7 +30,7 @@ MEMORY = 1 << 30
 
 
 @dataclass(slots=True)
-class Loaded:
+class LoadedSubmission:
     """The modules of a submission, read and verified, and their kernels."""
 
     modules: list[Module]
@@ -44,9 +44,9 @@ class Loaded:
         return self.kernels[key]
 
 
-def load(submission: Submission) -> Loaded:
+def load(submission: Submission) -> LoadedSubmission:
     """Read and verify the modules, and check the launches against them."""
-    loaded = Loaded([read_legal(Input(code)) for code in submission.modules])
+    loaded = LoadedSubmission([read_legal(Input(code)) for code in submission.modules])
     for program in submission.programs:
         for number, launch in enumerate(program.launches):
             entry = find_entry(loaded.modules[launch.module], launch.entry or None)
@@ -77,7 +77,7 @@ def make_buffers(
 
 
 def execute(
-    loaded: Loaded,
+    loaded: LoadedSubmission,
     program: Program,
     buffers: Mapping[str, Buffer],
     *,
@@ -118,7 +118,7 @@ def outputs_of(problem: Problem, shape: Shape, buffers: Mapping[str, Buffer]) ->
     return found
 
 
-class Reads(Check):
+class ReadObserver(Check):
     """Notes which buffers are read."""
 
     name = "reads"
@@ -137,7 +137,7 @@ def watch_reads(buffers: Mapping[str, Buffer], seen: set[str]) -> type[Check]:
     """Return a check that adds the names of buffers that a launch reads to `seen`."""
     ordered = sorted((each.address, name) for name, each in buffers.items())
     facts = {"starts": [a for a, _ in ordered], "names": [n for _, n in ordered], "seen": seen}
-    return type("Reads", (Reads,), facts)
+    return type("ReadObserver", (ReadObserver,), facts)
 
 
 def sanitizer_for(

@@ -11,9 +11,9 @@ from ..problem import Problem, Shape
 from ..program import Program
 from ..results import FAILED, PASSED, SKIPPED
 from ..values import Array, widen
-from .executing import Loaded
+from .executing import LoadedSubmission
 
-Side = tuple[Loaded, Program]
+Side = tuple[LoadedSubmission, Program]
 
 
 def prove_equal(
@@ -38,7 +38,7 @@ def prove_equal(
     return {"equal": PASSED, "different": FAILED}.get(verdict.answer, SKIPPED), said
 
 
-def _program(loaded: Loaded, program: Program) -> prove.Program | None:
+def _program(loaded: LoadedSubmission, program: Program) -> prove.Program | None:
     stages = []
     if any(each.content is not None for each in program.scratch.values()):
         return None

@@ -34,7 +34,7 @@ def check_static(modules: Sequence[Module], entries: Iterable[tuple[int, str]]) 
     stores = False
     for number, name in dict.fromkeys(entries):
         entry = modules[number].entry(name)
-        flow = Flow(entry)
+        flow = Dependences(entry)
         for o in walk(entry.body):
             loads |= isinstance(o, LOADS)
             if uses_address(o):
@@ -86,7 +86,7 @@ def _is_number(value: Value) -> bool:
     return isinstance(value.type, Tile) and isinstance(value.type.element, Scalar)
 
 
-class Flow:
+class Dependences:
     """Which operations a value depends on, by data or by control. Loops and branches are joined conservatively."""
 
     def __init__(self, entry: Entry) -> None:

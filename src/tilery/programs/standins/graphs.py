@@ -22,7 +22,7 @@ ASKS = (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.defau
 """Operations whose results the program waits for."""
 
 
-class Recorder(TorchDispatchMode):  # type: ignore[misc]  # torch has no types here
+class GraphRecorder(TorchDispatchMode):  # type: ignore[misc]  # torch has no types here
     """Records the operations on the GPU's tensors."""
 
     def __init__(self, steps: list[Step]) -> None:
@@ -80,7 +80,7 @@ class CUDAGraph:
         if STATE.capture is not None:
             raise RuntimeError("a graph is being captured already")
         self.steps = []
-        with patch.object(STATE, "capture", self.steps), Recorder(self.steps):
+        with patch.object(STATE, "capture", self.steps), GraphRecorder(self.steps):
             yield
 
     def capture_begin(self, *values: Any, **options: Any) -> None:

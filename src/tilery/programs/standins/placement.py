@@ -19,7 +19,7 @@ MARK = "tilery_on_gpu"
 LOCAL = threading.local()
 
 
-class Memory:
+class DeviceMemory:
     """How much memory the program has on its GPU."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Memory:
         return [storage for each in list(self.live.values()) if (storage := each()) is not None]
 
 
-MEMORY = Memory()
+MEMORY = DeviceMemory()
 
 
 def on_gpu(device: object) -> bool:

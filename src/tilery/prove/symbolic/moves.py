@@ -24,7 +24,7 @@ class Unsupported(Exception):
     """A kernel does something that has no formula here."""
 
 
-class Kernel(Protocol):
+class PartialFormulas(Protocol):
     """The part of a kernel's formulas that is needed here."""
 
     z: Algebra
@@ -66,7 +66,7 @@ def chosen(first: Any, a: Term, b: Term) -> Term:
     return z3.If(first, x, y), z3.If(first, *(TRUE if d is True else d for d in (dx, dy)))
 
 
-def _grid(s: Kernel, o: Any) -> Made:
+def _grid(s: PartialFormulas, o: Any) -> Made:
     terms = s.bid if isinstance(o, ops.GetTileBlockId) else s.grid
     return {v: _fixed(t) for v, t in zip(o.results, terms)}
 
@@ -75,7 +75,7 @@ def _fixed(value: Any, defined: Any = True) -> Formula:
     return lambda idx: (value, defined)
 
 
-def _constant(s: Kernel, o: Any) -> Made:
+def _constant(s: PartialFormulas, o: Any) -> Made:
     w, value = width(o.result.type), o.value
     if value.splat is not None:
         return {o.result: _fixed(s.z.value(value.splat, w))}
@@ -93,7 +93,7 @@ def _constant(s: Kernel, o: Any) -> Made:
     return {o.result: term}
 
 
-def flat(s: Kernel, idx: Index, shape: Any) -> Any:
+def flat(s: PartialFormulas, idx: Index, shape: Any) -> Any:
     """Return the number of an element in row-major order."""
     total, step = s.z.value(0, 32), 1
     for i, n in reversed(list(zip(idx, shape))):
@@ -102,7 +102,7 @@ def flat(s: Kernel, idx: Index, shape: Any) -> Any:
     return total
 
 
-def parts_of(s: Kernel, number: Any, shape: Any) -> Index:
+def parts_of(s: PartialFormulas, number: Any, shape: Any) -> Index:
     """Return the index of an element from its number; sizes are powers of two."""
     made, step = [], 1
     for n in reversed(shape):
@@ -116,17 +116,17 @@ def parts_of(s: Kernel, number: Any, shape: Any) -> Index:
     return tuple(reversed(made))
 
 
-def _iota(s: Kernel, o: Any) -> Made:
+def _iota(s: PartialFormulas, o: Any) -> Made:
     w = width(o.result.type)
     return {o.result: lambda idx: (s.z.resize(idx[0], 32, w), True)}
 
 
-def _broadcast(s: Kernel, o: Any) -> Made:
+def _broadcast(s: PartialFormulas, o: Any) -> Made:
     shape, zero = o.source.type.shape, s.z.value(0, 32)
     return {o.result: lambda idx: s.at(o.source, tuple(zero if n == 1 else i for n, i in zip(shape, idx)))}
 
 
-def _reshape(s: Kernel, o: Any) -> Made:
+def _reshape(s: PartialFormulas, o: Any) -> Made:
     old, new = o.source.type.shape, o.result.type.shape
     plain = [n for n in old if n > 1] == [n for n in new if n > 1]
 
@@ -139,7 +139,7 @@ def _reshape(s: Kernel, o: Any) -> Made:
     return {o.result: term}
 
 
-def _permute(s: Kernel, o: Any) -> Made:
+def _permute(s: PartialFormulas, o: Any) -> Made:
     def term(idx: Index) -> Term:
         source: list[Any] = [None] * len(idx)
         for d, p in enumerate(o.permutation):
@@ -149,7 +149,7 @@ def _permute(s: Kernel, o: Any) -> Made:
     return {o.result: term}
 
 
-def _cat(s: Kernel, o: Any) -> Made:
+def _cat(s: PartialFormulas, o: Any) -> Made:
     def term(idx: Index) -> Term:
         here = s.z.value(o.lhs.type.shape[o.dim], 32)
         other = tuple(i - here if d == o.dim else i for d, i in enumerate(idx))
@@ -158,7 +158,7 @@ def _cat(s: Kernel, o: Any) -> Made:
     return {o.result: term}
 
 
-def _extract(s: Kernel, o: Any) -> Made:
+def _extract(s: PartialFormulas, o: Any) -> Made:
     def term(idx: Index) -> Term:
         terms = [s.at(v, ()) for v in o.indices]
         wide = [s.z.resize(t, width(v.type), 32) for (t, _), v in zip(terms, o.indices)]
@@ -173,7 +173,7 @@ def _extract(s: Kernel, o: Any) -> Made:
     return {o.result: term}
 
 
-def _offset(s: Kernel, o: Any) -> Made:
+def _offset(s: PartialFormulas, o: Any) -> Made:
     def term(idx: Index) -> Term:
         (p, dp), (n, dn) = s.at(o.ptr, idx), s.at(o.offset, idx)
         wide = s.z.resize(n, width(o.offset.type), ADDRESS, True)
@@ -182,7 +182,7 @@ def _offset(s: Kernel, o: Any) -> Made:
     return {o.result: term}
 
 
-def _assume(s: Kernel, o: Any) -> Made:
+def _assume(s: PartialFormulas, o: Any) -> Made:
     v = o.value
     holds = _holds(s, o.predicate, width(v.type)) if isinstance(v.type, Tile) else None
     if holds is None:
@@ -196,7 +196,7 @@ def _assume(s: Kernel, o: Any) -> Made:
     return {o.result: term}
 
 
-def _holds(s: Kernel, predicate: Any, w: int) -> Callable[[Any], Any] | None:
+def _holds(s: PartialFormulas, predicate: Any, w: int) -> Callable[[Any], Any] | None:
     match predicate:
         case Bounded(lb=low, ub=high):
             return lambda t: s.z.between(t, low, high, w)
@@ -205,7 +205,7 @@ def _holds(s: Kernel, predicate: Any, w: int) -> Callable[[Any], Any] | None:
     return None
 
 
-def _tensor(s: Kernel, o: Any) -> Made:
+def _tensor(s: PartialFormulas, o: Any) -> Made:
     t = o.result.type
     assert isinstance(t, TensorView)
     if not s.is_needed(o.result):
@@ -225,11 +225,11 @@ def _tensor(s: Kernel, o: Any) -> Made:
     return {o.result: (s.at(o.base, ()), numbers(t.shape, o.dynamicShape), numbers(t.strides, o.dynamicStrides))}
 
 
-def _same_view(s: Kernel, o: Any) -> Made:
+def _same_view(s: PartialFormulas, o: Any) -> Made:
     return {o.result: s.env[o.tensor_view]} if o.tensor_view in s.env else {}
 
 
-def _tensor_shape(s: Kernel, o: Any) -> Made:
+def _tensor_shape(s: PartialFormulas, o: Any) -> Made:
     made: dict[Value, Any] = {}
     for d, v in enumerate(o.result):
         if not s.is_needed(v):
@@ -245,16 +245,16 @@ def _tensor_shape(s: Kernel, o: Any) -> Made:
     return made
 
 
-def _global(s: Kernel, o: Any) -> Made:
+def _global(s: PartialFormulas, o: Any) -> Made:
     return {o.result: _fixed(s.z.unknown(f"global {o.name_!a}", ADDRESS))}
 
 
-def _nothing(s: Kernel, o: Any) -> Made:
+def _nothing(s: PartialFormulas, o: Any) -> Made:
     """Tokens have no value."""
     return {}
 
 
-def _alias(s: Kernel, o: Any) -> Made:
+def _alias(s: PartialFormulas, o: Any) -> Made:
     return {o.results[0]: s.env[o.source]} if o.source in s.env else {}
 
 

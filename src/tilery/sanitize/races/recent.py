@@ -15,7 +15,7 @@ MOST_BYTES = 1 << 25
 """Older accesses are forgotten when the addresses of all take more than this."""
 
 
-class Made(NamedTuple):
+class RecentAccess(NamedTuple):
     """What is kept of an access."""
 
     operation: int
@@ -29,12 +29,12 @@ class Recent:
     """A queue of accesses, bounded in memory."""
 
     def __init__(self) -> None:
-        self._queue: deque[Made] = deque()
+        self._queue: deque[RecentAccess] = deque()
         self._bytes = 0
 
     def add(self, operation: int, ranks: Array, numbers: Array, access: Access) -> None:
         """Remember an execution of an operation; `numbers` tells the executions of each tile block apart."""
-        made = Made(operation, numbers, ranks, access.place, access.bytes)
+        made = RecentAccess(operation, numbers, ranks, access.place, access.bytes)
         self._queue.append(made)
         self._bytes += _size(made)
         while self._bytes > MOST_BYTES:
@@ -54,6 +54,6 @@ class Recent:
         return ()
 
 
-def _size(made: Made) -> int:
+def _size(made: RecentAccess) -> int:
     """The bytes of the addresses, made or not."""
     return 8 * made.place.lane_size * len(made.ranks)

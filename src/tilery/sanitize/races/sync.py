@@ -30,7 +30,7 @@ class Head(NamedTuple):
     node: Node
 
 
-class Write(NamedTuple):
+class StrongWrite(NamedTuple):
     """The last strong write to a location."""
 
     address: int
@@ -54,7 +54,7 @@ class Synchronization:
     def __init__(self, merges: bool) -> None:
         self._merges = merges
         """Whether the heads of a write may become one: no scope is narrower than the device."""
-        self._last: dict[int, Write] = {}
+        self._last: dict[int, StrongWrite] = {}
         """The last write to each byte, while it is a strong one."""
         self._histories: dict[tuple[int, int, int], _History] = {}
         self._bytes: Array | None = None
@@ -114,11 +114,11 @@ class Synchronization:
                 heads += [head for o, n, head in earlier if past.clock.has(o, n, -1)]
             if self._merges and len(heads) > 1:
                 heads = [Head(-1, True, Node(head.node for head in heads))]
-            write = Write(address, access.bytes, rank, wide, tuple(heads))
+            write = StrongWrite(address, access.bytes, rank, wide, tuple(heads))
             self._write(write)
         return acquired
 
-    def _write(self, write: Write) -> None:
+    def _write(self, write: StrongWrite) -> None:
         for byte in range(write.address, write.address + write.bytes):
             if byte not in self._last:
                 self._bytes = None

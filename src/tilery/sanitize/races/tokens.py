@@ -22,7 +22,7 @@ from .sync import ACQUIRES, RELEASES
 RULE = "its token orders nothing: no conflicting accesses of this launch need it"
 
 
-class Order(Race):
+class UnorderedTokens(Race):
     """Tokens on no path between accesses whose order matters.
 
     A path counts if it leads from one operation to another, and accesses of the two conflict in the launch; or from an

@@ -113,7 +113,7 @@ class _Places(dict[str, int]):
             self.defined.setdefault(index, []).append(value)
 
 
-class Recorder(Parser):
+class RecordingParser(Parser):
     """A parser that keeps what it reads of each operation."""
 
     def __init__(self, tokens: Tokens, options: Options) -> None:
@@ -154,7 +154,7 @@ def _keeping(opdef: OpDef) -> Build:
     build = builder(opdef)
 
     def keep(p: Parser, s: OperationState, at: int) -> Op:
-        assert isinstance(p, Recorder)
+        assert isinstance(p, RecordingParser)
         p.states[at] = s
         return build(p, s, at)
 
@@ -181,7 +181,7 @@ class _Reader:
         self.tokens = Tokens(text)
         self.toks = [*self.tokens.spelled, "", "", ""]
         """the tokens, and some more ends, so that a look ahead stays inside"""
-        self.p = p = Recorder(self.tokens, options)
+        self.p = p = RecordingParser(self.tokens, options)
         self.last = len(p.toks) - 1
         self.errors: list[TileError] = []
         self.lost: set[str] = set()

@@ -19,9 +19,9 @@ def map_scalars(t: Translator, op: TOp, xs: list[Value]) -> list[Value]:
         refuse(t, op, "a function that accesses memory")
     shape, size = tile_type(xs[0]).shape, tile_type(xs[0]).size
     linear = to_shape(t, b.iota(size), shape)
-    arrays = [Cells(t, scalar(x), size) for x in xs]
+    arrays = [BlockMemory(t, scalar(x), size) for x in xs]
     tokens = [cells.store(b.broadcast(cells.base, *shape), linear, x, None) for cells, x in zip(arrays, xs)]
-    results = [Cells(t, element(t.result(op, n)), size) for n in range(len(op.results))]
+    results = [BlockMemory(t, element(t.result(op, n)), size) for n in range(len(op.results))]
     start = b.value("join_tokens", tokens) if len(tokens) > 1 else tokens[0]
     with b.for_(0, size, pack, carry=[start]) as (i, token):
         # The elements of a group: all of the first tile, then all of the second.
@@ -44,7 +44,7 @@ def element(kind: Tile) -> Scalar:
     return kind.element
 
 
-class Cells:
+class BlockMemory:
     """Memory of the tile block for the elements of a tile; those narrower than a byte take one."""
 
     def __init__(self, t: Translator, kind: Scalar, size: int) -> None:

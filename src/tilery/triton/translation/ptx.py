@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ...ir import Value
 from ...types import SCALARS, Scalar, Tile
 from ..mlir import TOp
-from .ptx_instructions import INSTRUCTIONS, Machine, PtxError
+from .ptx_instructions import INSTRUCTIONS, PtxError, Registers
 from .shapes import to_shape
 from .table import refuse
 from .translator import Translator, scalar, tile_type
@@ -29,7 +29,7 @@ MAX_STATEMENTS = 400
 def inline(t: Translator, op: TOp, xs: list[Value]) -> list[Value]:
     """Build the instructions of an `asm` and return its results."""
     groups = Groups(t, op)
-    machine = Machine(t.builder, groups.shape)
+    machine = Registers(t.builder, groups.shape)
     number = sum(groups.count(t.result(op, n)) for n in range(len(op.results)))
     for x in xs:
         for register in groups.split(x):
@@ -49,7 +49,7 @@ def inline(t: Translator, op: TOp, xs: list[Value]) -> list[Value]:
         raise AssertionError("unreachable") from None
 
 
-def run(machine: Machine, text: str) -> None:
+def run(machine: Registers, text: str) -> None:
     """Execute statements, which semicolons end; braces only limit the names of registers."""
     text = _COMMENT.sub(" ", text)
     statements = [part.strip() for part in split_statements(text)]

@@ -27,7 +27,7 @@ IGNORED = {"ftz", "rn", "approx", "full", "volatile"}
 ROUNDINGS = {"rz": "zero", "rm": "negative_inf", "rp": "positive_inf"}
 
 
-class Machine:
+class Registers:
     """Registers by name, all of one shape."""
 
     def __init__(self, builder: Builder, shape: tuple[int, ...]) -> None:
@@ -122,7 +122,7 @@ def types_of(modifiers: list[str]) -> tuple[list[str], list[str]]:
     return types, [each for each in modifiers if each not in types and each not in IGNORED]
 
 
-Instruction = Callable[[Machine, list[str], list[str], Value | None], None]
+Instruction = Callable[[Registers, list[str], list[str], Value | None], None]
 INSTRUCTIONS: dict[str, Instruction] = {}
 
 
@@ -138,7 +138,7 @@ def sign_of(kind: str) -> str:
     return "signed" if kind.startswith("s") else "unsigned"
 
 
-def halves(m: Machine, kind: str, names: list[str], body: Callable[..., Value]) -> Value:
+def halves(m: Registers, kind: str, names: list[str], body: Callable[..., Value]) -> Value:
     """Apply a function to floats; of packed ones to the low and the high half."""
     if not kind.endswith("x2"):
         return body(*(m.float(name, FLOATS[kind]) for name in names))
@@ -174,7 +174,7 @@ INT_OPS = {"add": "addi", "sub": "subi", "neg": "negi", "abs": "absi"}
 
 
 def arithmetic_named(name: str) -> Instruction:
-    def body(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+    def body(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
         types, rest = types_of(modifiers)
         kind = types[-1] if types else ""
         if kind.removesuffix("x2") in FLOATS:
@@ -186,7 +186,7 @@ def arithmetic_named(name: str) -> Instruction:
     return body
 
 
-def float_result(m: Machine, name: str, kind: str, rest: list[str], operands: list[str]) -> Value:
+def float_result(m: Registers, name: str, kind: str, rest: list[str], operands: list[str]) -> Value:
     b = m.builder
     more: dict[str, Any] = {}
     for each in rest:
@@ -209,7 +209,7 @@ def float_result(m: Machine, name: str, kind: str, rest: list[str], operands: li
     return halves(m, kind, operands, compute)
 
 
-def int_result(m: Machine, name: str, types: list[str], rest: list[str], operands: list[str]) -> Value:
+def int_result(m: Registers, name: str, types: list[str], rest: list[str], operands: list[str]) -> Value:
     b = m.builder
     if not types:
         raise PtxError(f"'{name}' without a type")
@@ -229,7 +229,7 @@ def int_result(m: Machine, name: str, types: list[str], rest: list[str], operand
     return b.value(INT_OPS[name], *xs)
 
 
-def product(m: Machine, name: str, width: int, sign: str, rest: list[str], operands: list[str]) -> Value:
+def product(m: Registers, name: str, width: int, sign: str, rest: list[str], operands: list[str]) -> Value:
     b = m.builder
     mode = rest[0] if rest else "lo"
     wide = Tile(m.shape, SCALARS[f"i{2 * width}"]) if width < 64 else None
@@ -254,7 +254,7 @@ for each in (*FLOAT_OPS, "rcp"):
 
 
 @instruction("mov", "cvta")
-def move(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def move(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     types, _ = types_of(modifiers)
     if operands[1].startswith("%") and operands[1] not in m.registers:
         raise PtxError(f"the special register '{operands[1]}' has no counterpart in Tile IR")
@@ -262,7 +262,7 @@ def move(m: Machine, modifiers: list[str], operands: list[str], guard: Value | N
 
 
 def bitwise(name: str) -> Instruction:
-    def body(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+    def body(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
         width = width_of(types_of(modifiers)[0][-1])
         xs = [m.read(each, width) for each in operands[1:]]
         m.write(operands[0], m.builder.value(name, *xs), guard)
@@ -275,14 +275,14 @@ for source, target in (("and", "andi"), ("or", "ori"), ("xor", "xori")):
 
 
 @instruction("not")
-def invert(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def invert(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     width = width_of(types_of(modifiers)[0][-1])
     ones = m.number((1 << width) - 1, width)
     m.write(operands[0], m.builder.value("xori", m.read(operands[1], width), ones), guard)
 
 
 def shift_named(left: bool) -> Instruction:
-    def body(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+    def body(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
         """Shift; distances of the width and more shift everything out, which Tile IR leaves undefined."""
         b = m.builder
         kind = types_of(modifiers)[0][-1]
@@ -309,7 +309,7 @@ INSTRUCTIONS["shl"], INSTRUCTIONS["shr"] = shift_named(True), shift_named(False)
 
 
 @instruction("prmt")
-def permute(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def permute(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     """Choose each of four bytes among eight; the top bit of a choice repeats the sign of the byte instead."""
     if types_of(modifiers)[1]:
         raise PtxError("only the general form of 'prmt' has a translation")
@@ -333,7 +333,7 @@ def permute(m: Machine, modifiers: list[str], operands: list[str], guard: Value 
 
 
 @instruction("lop3")
-def any_bitwise(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def any_bitwise(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     """Any function of three bits, from its table: the or of the rows that are set."""
     b = m.builder
     table = immediate(operands[4], 8)
@@ -349,7 +349,7 @@ def any_bitwise(m: Machine, modifiers: list[str], operands: list[str], guard: Va
 
 
 @instruction("bfe")
-def extract_bits(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def extract_bits(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     """Extract bits at constant positions: shift them to the top, and back down."""
     b = m.builder
     kind = types_of(modifiers)[0][-1]
@@ -374,7 +374,7 @@ PREDICATES = {"eq": "equal", "ne": "not_equal", "lt": "less_than", "le": "less_t
 
 
 @instruction("setp")
-def compare(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def compare(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     types, rest = types_of(modifiers)
     kind = types[-1]
     if len(rest) != 1 or rest[0] not in PREDICATES:
@@ -390,20 +390,20 @@ def compare(m: Machine, modifiers: list[str], operands: list[str], guard: Value 
 
 
 @instruction("selp")
-def choose(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def choose(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     width = width_of(types_of(modifiers)[0][-1])
     xs = [m.read(name, width) for name in operands[1:3]]
     m.write(operands[0], m.builder.select(m.read(operands[3], 1), *xs), guard)
 
 
 @instruction("cvt")
-def convert(m: Machine, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
+def convert(m: Registers, modifiers: list[str], operands: list[str], guard: Value | None) -> None:
     (to, source), rest = types_of(modifiers)
     rest = [each for each in rest if each != "satfinite"]
     m.write(operands[0], converted(m, to, source, rest, operands[1:]), guard)
 
 
-def converted(m: Machine, to: str, source: str, rest: list[str], operands: list[str]) -> Value:
+def converted(m: Registers, to: str, source: str, rest: list[str], operands: list[str]) -> Value:
     b = m.builder
     if to == "tf32":
         bits = m.read(operands[0], 32)
@@ -438,7 +438,7 @@ def rounded(name: str) -> Callable[[Builder, Value], Value]:
     return lambda b, x: b.value(name, x)
 
 
-def packed_pair(m: Machine, to: str, source: str, operands: list[str]) -> Value:
+def packed_pair(m: Registers, to: str, source: str, operands: list[str]) -> Value:
     """Convert two floats to one register: the first operand becomes the upper half."""
     b = m.builder
     target = NARROW.get(to[:-2]) or FLOATS[to[:-2]]

@@ -37,11 +37,11 @@ def add(verbs: Verbs) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show kernels in a browser: text, bytes, passes, graph, runs and cost, linked to each other."""
-    from ....explorer.launching.child import Runner
+    from ....explorer.launching.child import JobRunner
     from ....explorer.protocol import Explorer, File
 
     files = [File(shown_name(name), read_input(name)) for name in args.files]
-    explorer = Explorer(files, Runner())
+    explorer = Explorer(files, JobRunner())
     if args.playground is not None:
         return playground(args)
     if args.export is not None:

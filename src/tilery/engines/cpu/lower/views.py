@@ -97,7 +97,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TileAddress:
     """A tile in memory: the address of its first element (in half bytes for elements of four bits) and its spans.
 
     Along the sparse dimension of a gather/scatter view, positions come from a tile.
@@ -112,7 +112,7 @@ class Place:
     """The size of the sparse dimension, unless positions are promised to be inside."""
 
 
-def locate(g: Lowering, o: Any, view: TileView, indices: tuple[Value, ...], promised: tuple[bool, ...]) -> Place:
+def locate(g: Lowering, o: Any, view: TileView, indices: tuple[Value, ...], promised: tuple[bool, ...]) -> TileAddress:
     """Find the tile with these indices."""
     where, element = tensor(g, o.view), view.tensor_view.element
     sparse = view.sparse_dim if isinstance(view, GatherScatterView) else None
@@ -132,9 +132,9 @@ def locate(g: Lowering, o: Any, view: TileView, indices: tuple[Value, ...], prom
         start = g.b.add(start, g.b.mul(moved, stride))
         spans.append(span)
     if sparse is None:
-        return Place(start, tuple(spans), element)
+        return TileAddress(start, tuple(spans), element)
     extent = None if promised[sparse] else where.shape[sparse]
-    return Place(start, tuple(spans), element, sparse, indices[sparse], extent)
+    return TileAddress(start, tuple(spans), element, sparse, indices[sparse], extent)
 
 
 def _span(
@@ -182,7 +182,7 @@ def check_inside(g: Lowering, o: Any, start: Operand, size: int, extent: Operand
     b.check(b.both(small, room), g.numbers[o])
 
 
-def inside(g: Lowering, place: Place, at: tuple[Operand, ...]) -> Operand:
+def inside(g: Lowering, place: TileAddress, at: tuple[Operand, ...]) -> Operand:
     """Return whether an element of the tile is in the tensor, not looking at the sparse dimension."""
     found: Operand = truth(True)
     for i, span in zip(at, place.spans):
@@ -199,7 +199,7 @@ def _never_cut(span: Span) -> bool:
     return room is not None and span.size <= room < LARGE
 
 
-def address(g: Lowering, place: Place, at: tuple[Operand, ...]) -> Operand:
+def address(g: Lowering, place: TileAddress, at: tuple[Operand, ...]) -> Operand:
     """Return the address of an element, not counting the sparse dimension."""
     found = place.start
     for d, (i, span) in enumerate(zip(at, place.spans)):
@@ -208,7 +208,7 @@ def address(g: Lowering, place: Place, at: tuple[Operand, ...]) -> Operand:
     return found
 
 
-def sparse_position(g: Lowering, o: Any, place: Place, at: tuple[Operand, ...]) -> tuple[Operand, Operand]:
+def sparse_position(g: Lowering, o: Any, place: TileAddress, at: tuple[Operand, ...]) -> tuple[Operand, Operand]:
     """Return the offset of a position along the sparse dimension, and whether it is in the tensor."""
     assert place.sparse is not None and place.positions is not None
     x, stride = g.at(place.positions, [at[place.sparse]]), place.spans[place.sparse].stride
@@ -221,7 +221,7 @@ def sparse_position(g: Lowering, o: Any, place: Place, at: tuple[Operand, ...]) 
     return g.b.mul(position, stride), present
 
 
-def guard_box(g: Lowering, o: Any, place: Place, writes: bool, offset: Operand, mask: Operand | None) -> None:
+def guard_box(g: Lowering, o: Any, place: TileAddress, writes: bool, offset: Operand, mask: Operand | None) -> None:
     """Check the elements of a tile that are in the tensor; for a sparse dimension, those of one position."""
     b, start = g.b, g.b.add(place.start, offset)
     dims = []
@@ -270,7 +270,7 @@ def load_view(g: Lowering, o: LoadViewTko) -> None:
     g.held[o.result_token] = None
 
 
-def element_place(g: Lowering, o: Any, place: Place, at: tuple[Operand, ...]) -> tuple[Operand, Operand]:
+def element_place(g: Lowering, o: Any, place: TileAddress, at: tuple[Operand, ...]) -> tuple[Operand, Operand]:
     """Return the address of an element of the tile, and whether it is in the tensor."""
     where, mask = address(g, place, at), inside(g, place, at)
     if place.sparse is not None:
@@ -279,7 +279,7 @@ def element_place(g: Lowering, o: Any, place: Place, at: tuple[Operand, ...]) ->
     return where, mask
 
 
-def guard_positions(g: Lowering, o: Any, place: Place, writes: bool) -> None:
+def guard_positions(g: Lowering, o: Any, place: TileAddress, writes: bool) -> None:
     """Check the elements of every position of the sparse dimension."""
     assert place.sparse is not None
     with g.b.nest(Kind.PARALLEL, (place.spans[place.sparse].size,)) as (i,):
@@ -308,7 +308,7 @@ def store_view(g: Lowering, o: StoreViewTko) -> None:
     g.held[o.result_token] = None
 
 
-def _order(place: Place) -> list[int]:
+def _order(place: TileAddress) -> list[int]:
     dims = list(range(len(place.spans)))
     return dims if place.sparse is None else [place.sparse, *(d for d in dims if d != place.sparse)]
 

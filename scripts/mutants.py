@@ -1,16 +1,17 @@
 """Mutate the core at random, and see whether the tests notice.
 
-    python scripts/mutants.py run [--count 1000] [--jobs 2] [--seconds 3600] [--results FILE.jsonl] [--only ID]
+    python scripts/mutants.py run [--part open] [--jobs 2] [--seconds 3600] [--results FILE.jsonl] [--only ID]
     python scripts/mutants.py page [--results FILE.jsonl]
 
 `run` makes copies of the checkout, runs the tests of the core in them once under coverage (`pip install coverage`) to
 learn which tests execute which lines, and then judges mutants (see `parts/random_mutants.py`): first by the tests that
-execute the line, the cheapest first, then by all others. It stops by itself after `--seconds`; a second run takes the
-mutants for which `--results` has no answer, and those that were missed before all tests had run. With `--again`, those
-that were missed are judged again, by all tests.
+execute the line, the cheapest first, then by all others. It stops by itself after `--seconds`; a second run continues
+with the tests that were not asked yet. With `--again`, mutants that were missed are judged again from the start, and
+with `--files` by the tests of these files alone.
 
-`page` writes docs/reports/lab/mutants.md. Three of ten mutants are held out: the tests were improved by looking at the
-others alone. `scripts/mutants.toml` says why mutants that were not noticed are equal to the original, or do not matter.
+`page` writes docs/reports/lab/mutants.md. Three of ten mutants are held out, and a fresh draw comes from other places:
+the tests were improved by looking at the open mutants alone. `scripts/mutants.toml` says why mutants that were not
+noticed are equal to the original, or do not matter.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ SLOW = ("test_cases.py",)
 CONTROLS = 14
 """So many copies without a change are judged too: a test that fails there fails for another reason."""
 NOTICED, MISSED = "noticed", "missed"
+OPEN, HELD_OUT, FRESH = "open", "held out", "fresh"
 Results = dict[str, dict[str, Any]]
 
 
@@ -73,13 +75,13 @@ def learn(tests: Tests, workers: Workers, deadline: float) -> None:
 
 def judge_all(mutants: list[Mutant], tests: Tests, workers: Workers, done: Results, args: argparse.Namespace) -> None:
     """Judge mutants, one chunk of tests after the other, and append the results to the file of results."""
-    asked = json.loads(args.asked.read_text("utf-8")) if args.asked else {}
     by_id = {each.id: each for each in mutants}
-    plans = {each.id: plan(each, tests, asked.get(each.id, ())) for each in mutants}
+    plans = {each.id: plan(each, tests) for each in mutants}
     todo = [each.id for each in mutants if each.id not in done or done[each.id]["left"]]
+    first = {key: len(plans[key].chunks) - done[key]["left"] if key in done else 0 for key in todo}
     with args.results.open("a", encoding="utf-8") as log:
-        for number in range(max((len(plans[key].chunks) for key in todo), default=0)):
-            batches = {key: plans[key].chunks[number] for key in todo if number < len(plans[key].chunks)}
+        for number in range(min(args.chunks, max((len(plans[key].chunks) for key in todo), default=0))):
+            batches = {key: plans[key].chunks[number] for key in todo if first[key] <= number < len(plans[key].chunks)}
             controls = list(batches)[:CONTROLS] if number == 0 else []
             jobs = (Job(key, change_of(by_id[key]), batch, tests.seconds) for key, batch in batches.items())
             more = (Job(f"control {key}", None, batches[key], tests.seconds) for key in controls)
@@ -113,16 +115,24 @@ def results(paths: Iterable[Path]) -> Results:
     return {row["id"]: row for row in rows}
 
 
-def all_mutants(count: int) -> list[Mutant]:
-    with Pool() as pool:
+def parts(count: int) -> dict[str, list[Mutant]]:
+    """Return the mutants: the first `count`, open or held out, and a fresh draw of a fifth as many from the others."""
+    with Pool(1) as pool:
         found = pool.starmap(mutants_of, [(path, checkout.ROOT) for path in files_of(checkout.ROOT)])
-    return chosen((each for part in found for each in part), count)
+    every = [each for part in found for each in part]
+    first = chosen(every, count)
+    others = set(every).difference(first)
+    return {
+        OPEN: [each for each in first if not each.held_out],
+        HELD_OUT: [each for each in first if each.held_out],
+        FRESH: chosen(others, count // 5, "fresh"),
+    }
 
 
 def run(args: argparse.Namespace) -> int:
     args.started = monotonic()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    mutants = all_mutants(args.count)
+    mutants = parts(args.count)[args.part]
     done = results([args.results])
     if args.only:
         mutants, done = [each for each in mutants if each.id in args.only], {}
@@ -134,6 +144,8 @@ def run(args: argparse.Namespace) -> int:
     tests = Tests.load(args.tests) if args.tests.exists() else Tests()
     learn(tests, workers, args.started + args.seconds / 3)
     tests.save(args.tests)
+    if args.files:
+        tests.keep(args.files)
     say(args, f"{len(tests.seconds)} tests, {sum(tests.seconds.values()):.0f} s; {len(tests.failed)} fail unchanged")
     judge_all(mutants, tests, workers, done, args)
     counts = Counter(row["found"] for row in done.values() if "name" in row)
@@ -158,17 +170,16 @@ def reasons() -> dict[str, str]:
 def page(args: argparse.Namespace) -> int:
     """Write the report from the results."""
     found, why = results(args.results or [RESULTS]), reasons()
-    mutants = [each for each in all_mutants(args.count) if each.id in found]
     lines = ["# Random mutants", "", *map(checkout.fill, INTRODUCTION), "", *TABLE]
-    for title, held_out in (("open", False), ("held out", True)):
-        part = [each for each in mutants if each.held_out is held_out]
+    sets = {title: [each for each in part if each.id in found] for title, part in parts(args.count).items()}
+    for title, part in sets.items():
         counts = Counter(EQUAL if each.id in why else found[each.id]["found"] for each in part)
         differ = max(len(part) - counts[EQUAL], 1)
         cells = [title, len(part), counts[NOTICED], f"{100 * counts[NOTICED] / max(len(part), 1):.1f} %", counts[EQUAL]]
         early = sum(found[each.id].get("unasked", 0) > 0 for each in part if each.id not in why)
         cells += [counts[MISSED], early, f"{100 * counts[NOTICED] / differ:.1f} %"]
         lines.append(f"| {' | '.join(map(str, cells))} |")
-    missed = [each for each in mutants if found[each.id]["found"] == MISSED and not each.held_out]
+    missed = [each for each in sets[OPEN] if found[each.id]["found"] == MISSED]
     lines += [
         "",
         "## Open mutants that were not noticed",
@@ -219,13 +230,15 @@ def main() -> int:
     verbs = parser.add_subparsers(dest="verb", required=True)
     verb = verbs.add_parser("run")
     verb.add_argument("--count", type=int, default=1000)
+    verb.add_argument("--part", choices=(OPEN, HELD_OUT, FRESH), default=OPEN)
     verb.add_argument("--jobs", type=int, default=2)
     verb.add_argument("--seconds", type=float, default=3600.0)
     verb.add_argument("--only", action="append", help="the id of a mutant")
     verb.add_argument("--again", action="store_true")
     verb.add_argument("--results", type=Path, default=RESULTS)
     verb.add_argument("--tests", type=Path, default=FOLDER / "tests.json", help="which tests execute which lines")
-    verb.add_argument("--asked", type=Path, help="tests that need not be asked again, by mutant")
+    verb.add_argument("--files", nargs="+", help="test files to ask, not all")
+    verb.add_argument("--chunks", type=int, default=1000, help="how many chunks of tests to ask about a mutant at most")
     verb = verbs.add_parser("page")
     verb.add_argument("--results", type=Path, action="append")
     verb.add_argument("--count", type=int, default=1000)

@@ -70,9 +70,13 @@ def mutants_of(path: Path, root: Path) -> list[Mutant]:
     return found
 
 
-def chosen(mutants: Iterable[Mutant], count: int) -> list[Mutant]:
+def chosen(mutants: Iterable[Mutant], count: int, seed: str = "") -> list[Mutant]:
     """Return so many mutants: the hash chooses, so that a change elsewhere leaves the others as they are."""
-    return sorted(mutants, key=lambda each: each.id)[:count]
+
+    def key(each: Mutant) -> str:
+        return hashlib.sha256(f"{seed} {each.id}".encode()).hexdigest() if seed else each.id
+
+    return sorted(mutants, key=key)[:count]
 
 
 def changed(mutant: Mutant, text: str) -> str:

@@ -44,6 +44,10 @@ class Tests:
     def load(cls, path: Path) -> Tests:
         return cls(**json.loads(path.read_text("utf-8")))
 
+    def keep(self, files: Collection[str]) -> None:
+        """Forget the tests of other files."""
+        self.seconds = {name: time for name, time in self.seconds.items() if name.partition("::")[0] in files}
+
     def executing(self, mutant: Mutant) -> set[str]:
         """Return the tests that execute the line, or anything of its file if importing it executes the line."""
         lines = self.lines.get(mutant.file, {})
@@ -60,10 +64,10 @@ class Plan:
     """How many chunks have tests that execute the line."""
 
 
-def plan(mutant: Mutant, tests: Tests, asked: Collection[str] = ()) -> Plan:
+def plan(mutant: Mutant, tests: Tests) -> Plan:
     """Order the tests for a mutant: those that execute the line before the others, the cheapest first."""
-    first = tests.executing(mutant).difference(asked)
-    others = (tests.seconds.keys() - first - set(tests.failed)).difference(asked)
+    first = tests.executing(mutant)
+    others = tests.seconds.keys() - first - set(tests.failed)
     chunks = list(_chunks(_units(first, tests), FIRST))
     return Plan([*chunks, *_chunks(_units(others, tests), CHUNK)], len(chunks))
 
